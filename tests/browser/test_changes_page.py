@@ -1,4 +1,4 @@
-"""What a pull request changed, in real Chromium: the contact sheet, the viewer of pairs, and the baselines."""
+"""What a pull request changed, in real Chromium: the contact sheet, the pair viewer, and the baselines."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -110,17 +110,17 @@ def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop:
     loaded(before)
     loaded(after)
     assert before.bounding_box()["x"] < after.bounding_box()["x"]  # type: ignore[index]
-    expect(opened.locator(".regions span")).to_have_count(2)  # one in each picture
+    expect(opened.locator(".regions span")).to_have_count(2)  # one in each image
     page.keyboard.press("b")
     expect(opened.locator(".regions span")).to_have_count(0)
     page.keyboard.press("2")
     opened.get_by_role("slider", name="Position of the slider").press("Home")
     expect(opened.locator(".over")).to_have_css("clip-path", "inset(0px 0px 0px 0%)")
-    picture = opened.locator(".image-box").bounding_box()
-    assert picture is not None
-    page.mouse.move(picture["x"], picture["y"] + 20)
+    image = opened.locator(".image-box").bounding_box()
+    assert image is not None
+    page.mouse.move(image["x"], image["y"] + 20)
     page.mouse.down()
-    page.mouse.move(picture["x"] + picture["width"] / 4, picture["y"] + 20)
+    page.mouse.move(image["x"] + image["width"] / 4, image["y"] + 20)
     page.mouse.up()
     expect(opened.locator(".over")).to_have_css("clip-path", "inset(0px 0px 0px 25%)")
     page.keyboard.press("3")
@@ -145,10 +145,10 @@ def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop:
 
 
 @pytest.mark.slow
-def test_both_pictures_zoom_and_move_together(page: Page, shop: Shop) -> None:
+def test_both_images_zoom_and_scroll_together(page: Page, shop: Shop) -> None:
     page.goto(shop.page(query=f"?tab=changes&shot=banner&viewport={VIEWPORT}&mode=side"))
-    for picture in viewer(page).locator(".image-box img:not(.stand-in)").all():
-        loaded(picture)
+    for image in viewer(page).locator(".image-box img:not(.stand-in)").all():
+        loaded(image)
     stages = viewer(page).locator(".stage")
     expect(stages).to_have_count(2)
     for _ in range(2):
@@ -193,7 +193,7 @@ class TestStates:
             page.get_by_text(f"The screenshots of {sha('more')[:7]} are not compared yet.")
         ).to_be_visible()
 
-    def test_a_base_that_is_no_ancestor_is_marked(self, page: Page, shop: Shop) -> None:
+    def test_a_base_that_is_not_an_ancestor_is_marked(self, page: Page, shop: Shop) -> None:
         shop.push(9, "push", banner=RED)
         shop.compare(9, "push", "elsewhere", complete=True)
         page.goto(shop.page(9))

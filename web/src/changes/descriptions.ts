@@ -26,7 +26,7 @@ export function describeChange(shot: ComparedShot, branch: string): string {
 }
 
 /** "moved 24 px down" */
-export function describeShift(shift: number): string {
+function describeShift(shift: number): string {
   if (shift === 0) return "rows moved";
   return `moved ${formatNumber(Math.abs(shift))} px ${shift > 0 ? "down" : "up"}`;
 }
@@ -43,7 +43,7 @@ export const baseClass = ({ is_pair }: ComparedShot): string => (is_pair ? "" : 
 export const arePairs = ({ shots }: Comparison): boolean =>
   shots.length > 0 && shots.every(({ is_pair }) => is_pair);
 
-export interface StateDescription {
+interface StateDescription {
   title: string;
   text: string;
   /** The command to run next. */

@@ -3,10 +3,7 @@
 import { type KeyAction, type KeyPress, keyAction } from "../lightbox/keys";
 import { MODES, type Mode } from "../pull/urls";
 
-export type PairKeyAction =
-  | Exclude<KeyAction, { do: "details" }>
-  | { do: "mode"; mode: Mode }
-  | { do: "boxes" };
+type PairKeyAction = Exclude<KeyAction, { do: "details" }> | { do: "mode"; mode: Mode } | { do: "boxes" };
 
 /** Like the lightbox, plus a digit for each mode. Pairs have no other commits and no details. */
 export function pairKeyAction(event: KeyPress, pans: { x: boolean; y: boolean }): PairKeyAction | null {

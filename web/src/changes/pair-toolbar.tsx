@@ -17,7 +17,7 @@ interface PairToolbarProps {
   /** null: there is only one image. */
   mode: Mode | null;
   /** The mode in the URL, which this pair may not have. */
-  asked: Mode;
+  modeInUrl: Mode;
   urls: PullUrls;
   branch: string;
   mix: number;
@@ -28,7 +28,7 @@ interface PairToolbarProps {
 }
 
 export function PairToolbar(props: PairToolbarProps) {
-  const { shot, mode, asked, urls, branch, mix, setMix, withBoxes, toggleBoxes, choose } = props;
+  const { shot, mode, modeInUrl, urls, branch, mix, setMix, withBoxes, toggleBoxes, choose } = props;
   if (!shot) return <div class="strip" />;
   const about = describeBase(shot, branch);
   return (
@@ -76,7 +76,7 @@ export function PairToolbar(props: PairToolbarProps) {
           Boxes
         </button>
       )}
-      <CopyButton text={pairPermalink(urls, shot, asked)} label="Copy permalink" />
+      <CopyButton text={pairPermalink(urls, shot, modeInUrl)} label="Copy permalink" />
     </div>
   );
 }

@@ -31,10 +31,10 @@ interface PairViewerProps {
 
 export function PairViewer({ openShot, order, branch, urls, filter, onHelp, onClose }: PairViewerProps) {
   const dialog = useModal();
-  const asked = modeFrom(useLocation().query);
+  const modeInUrl = modeFrom(useLocation().query);
   const position = order.findIndex((shot) => isSameShot(shot, openShot.shotKey));
   const shot = order[position];
-  const mode = shot ? usableMode(shot, asked) : null;
+  const mode = shot ? usableMode(shot, modeInUrl) : null;
   const images = usePairImages(shot, mode);
   const zoom = useZoom(openShot.shotKey, images.size);
   const [other, setOther] = useState<HTMLElement | null>(null);
@@ -50,7 +50,7 @@ export function PairViewer({ openShot, order, branch, urls, filter, onHelp, onCl
   );
   const go = (step: Step) => {
     const to = step === "next" ? next : step === "previous" ? previous : undefined;
-    if (to) navigate(pairHref(urls, to, asked, filter), { replace: true });
+    if (to) navigate(pairHref(urls, to, modeInUrl, filter), { replace: true });
   };
   const choose = (chosen: Mode) => {
     if (zoom.isInitial) zoom.keepCenter();
@@ -81,7 +81,9 @@ export function PairViewer({ openShot, order, branch, urls, filter, onHelp, onCl
           <span class="hidden">Keyboard shortcuts</span>
         </button>
       </LightboxBar>
-      <PairToolbar {...{ shot, mode, asked, urls, branch, mix, setMix, withBoxes, toggleBoxes, choose }} />
+      <PairToolbar
+        {...{ shot, mode, modeInUrl, urls, branch, mix, setMix, withBoxes, toggleBoxes, choose }}
+      />
       <div class="lightbox-view">
         <PairPanes {...{ shot, mode, images, zoom, branch, withBoxes, mix, setMix, setOther, go }} />
         <StepButtons neighbors={{ previous, next }} noun="change" go={go} />

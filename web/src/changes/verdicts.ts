@@ -3,7 +3,7 @@ import { shotId } from "../gallery/shot-key";
 import type { ComparedShot, Comparison, Shot, Verdict } from "../lib/types";
 
 /** In the order of the page. */
-export const VERDICTS: readonly Verdict[] = ["changed", "moved", "new", "removed", "failed", "unchanged"];
+const VERDICTS: readonly Verdict[] = ["changed", "moved", "new", "removed", "failed", "unchanged"];
 
 export type ShotWithVerdict = ComparedShot & { verdict: Verdict };
 

@@ -17,7 +17,7 @@ export class ApiError extends Error {
 }
 
 /** The result of a conditional GET. Undefined data means that nothing changed since the ETag. */
-export interface Fetched<T> {
+interface Fetched<T> {
   data: T | undefined;
   etag: string | null;
 }

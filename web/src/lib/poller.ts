@@ -6,7 +6,7 @@
 import { ApiError } from "./api";
 import { Signal } from "./signal";
 
-export type Connection = "online" | "offline" | "api-down";
+type Connection = "online" | "offline" | "api-down";
 
 /** For the banner: the result of the last call of any poller. */
 export const connection = new Signal<Connection>("online");

@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import { enterEntry, restoreScroll, saveScroll } from "./scroll-position";
 import { Signal, useSignal } from "./signal";
 
-export interface Location {
+interface Location {
   path: string;
   query: URLSearchParams;
 }

@@ -46,7 +46,7 @@ export function keyAction(event: KeyPress, pans: { x: boolean; y: boolean }): Ke
   return { do: "go", step: arrow.step };
 }
 
-export type PageKeyAction = "filter" | "next" | "previous" | "help";
+type PageKeyAction = "filter" | "next" | "previous" | "help";
 
 const ON_PAGE: Record<string, PageKeyAction> = {
   "/": "filter",

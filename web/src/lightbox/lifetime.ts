@@ -3,7 +3,7 @@ import type { Image, Project, PullRequest } from "../lib/types";
 
 const DAY = 86_400;
 
-export interface Lifetime {
+interface Lifetime {
   /** What deletes it before `until`. */
   event: "close" | "closed" | "nothing";
   /** Unix seconds: when it is deleted or its link expires. */

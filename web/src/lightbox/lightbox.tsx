@@ -160,7 +160,7 @@ function useRemove(
   show: (image: Image) => void,
 ): () => Promise<void> {
   const { order, projectId, onClose, onChanged } = props;
-  const act = useAction();
+  const action = useAction();
   return async () => {
     if (!image) return;
     const sure = await confirmDialog({
@@ -169,7 +169,7 @@ function useRemove(
       body: <p>Its link stops working, here and in the pull request. You can’t undo this.</p>,
     });
     if (!sure) return;
-    await act.run(async () => {
+    await action.run(async () => {
       const next = chooseAfterDelete(image, images, order);
       await send("DELETE", imagePath(projectId, image));
       toast(`Deleted ${image.name}, ${variantLabel(image)}.`);

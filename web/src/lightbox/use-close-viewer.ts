@@ -12,15 +12,19 @@ export function useCloseViewer(
   filter: ShotFilter,
   openShot: OpenShot | null,
 ): () => void {
-  const asked = useLocation().query.has("shot");
-  const last = useRef<{ openShot: OpenShot | null; asked: boolean; here: boolean } | null>(null);
+  const isInUrl = useLocation().query.has("shot");
+  const last = useRef<{ openShot: OpenShot | null; isInUrl: boolean; openedHere: boolean } | null>(null);
   useEffect(() => {
     const before = last.current;
     if (before?.openShot && !openShot) focusShot(before.openShot);
-    last.current = { openShot, asked, here: before !== null && (!before.asked || before.here) };
+    last.current = {
+      openShot,
+      isInUrl,
+      openedHere: before !== null && (!before.isInUrl || before.openedHere),
+    };
   });
   return () => {
-    if (last.current?.here) window.history.back();
+    if (last.current?.openedHere) window.history.back();
     else navigate(pageHref(urls, { tab, filter }), { replace: true });
   };
 }

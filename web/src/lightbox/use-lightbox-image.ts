@@ -35,15 +35,15 @@ export function useLightboxImage(
   const { shotKey } = openShot;
   const position = order.findIndex((shot) => isSameShot(shot.newest, shotKey));
   const newest = order[position]?.newest;
-  const asked = useDebounced(shotKey);
-  const found = usePages(shotImagesPath(urls, asked), "images", idOf);
-  const images = isSameShot(asked, shotKey) ? found.items : NONE;
+  const settledKey = useDebounced(shotKey);
+  const found = usePages(shotImagesPath(urls, settledKey), "images", idOf);
+  const images = isSameShot(settledKey, shotKey) ? found.items : NONE;
   const shownId = openShot.id ?? newest?.id ?? images[0]?.id ?? "";
   const image = images.find(({ id }) => id === shownId) ?? (newest?.id === shownId ? newest : null);
   const history = useMemo(() => buildHistory(images), [images]);
   const age = findEntry(history, shownId);
   const last = useLastPosition(position);
-  const settling = !isSameShot(asked, shotKey) || found.loading;
+  const settling = !isSameShot(settledKey, shotKey) || found.loading;
   return {
     image,
     waiting: shots.loading || shots.more !== null || settling || found.error !== undefined,

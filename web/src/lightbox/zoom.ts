@@ -9,7 +9,7 @@ export const fitScale = (image: Size, stage: Size): number =>
   Math.min(1, stage.width / image.width, stage.height / image.height);
 
 /** As wide as the stage, but never larger than the original. */
-export const widthScale = (image: Size, stage: Size): number => Math.min(1, stage.width / image.width);
+const widthScale = (image: Size, stage: Size): number => Math.min(1, stage.width / image.width);
 
 /** The scale that an image opens at: all of it, but a long page fills the width instead of being a thin ribbon. */
 export function initialScale(image: Size, stage: Size): number {

@@ -78,9 +78,9 @@ interface MemberRowProps {
 function MemberRow({ path, member, organization, onChanged }: MemberRowProps) {
   const manages = organization.role === "owner";
   const me = useLive<Me>("/me");
-  const act = useAction();
+  const action = useAction();
   const changeRole = (role: Role) =>
-    act.run(async () => {
+    action.run(async () => {
       await send("PATCH", `${path}/members/${member.id}`, { role });
       toast(`${member.login} is now ${role === "owner" ? "an owner" : "a member"}.`);
       await onChanged();
@@ -90,7 +90,7 @@ function MemberRow({ path, member, organization, onChanged }: MemberRowProps) {
       !(await confirmDialog(member.you ? leaveQuestion(organization) : removeQuestion(member, organization)))
     )
       return;
-    await act.run(async () => {
+    await action.run(async () => {
       await send("DELETE", `${path}/members/${member.id}`);
       toast(member.you ? `You left ${organization.name}.` : `Removed ${member.login}.`);
       if (!member.you) return onChanged();
@@ -109,10 +109,10 @@ function MemberRow({ path, member, organization, onChanged }: MemberRowProps) {
         <p class="quiet small">{[member.name, member.provider].filter(Boolean).join(", ")}</p>
       </div>
       <div class="row-actions">
-        <RoleChoice member={member} manages={manages} busy={act.busy} onChange={changeRole} />
+        <RoleChoice member={member} manages={manages} busy={action.busy} onChange={changeRole} />
         {(manages || member.you) && (
           <Button
-            busy={act.busy}
+            busy={action.busy}
             onClick={remove}
             aria-label={member.you ? "Leave" : `Remove ${member.login}`}
           >
@@ -174,10 +174,10 @@ function RoleChoice({ member, manages, busy, onChange }: RoleChoiceProps) {
 function AddMember({ path, onAdded }: { path: string; onAdded: () => Promise<void> }) {
   const [login, setLogin] = useState("");
   const [role, setRole] = useState<Role>("member");
-  const act = useAction({ inPlace: true });
+  const action = useAction({ inPlace: true });
   const add = (event: Event) => {
     event.preventDefault();
-    void act.run(async () => {
+    void action.run(async () => {
       const member = await send<Member>("POST", `${path}/members`, { login: login.trim(), role });
       setLogin("");
       toast(`Added ${member.login}.`);
@@ -186,7 +186,7 @@ function AddMember({ path, onAdded }: { path: string; onAdded: () => Promise<voi
   };
   return (
     <form class="inline-form" onSubmit={add}>
-      <Field label="Login" error={act.problem}>
+      <Field label="Login" error={action.problem}>
         {(field) => (
           <input
             {...field}
@@ -208,7 +208,7 @@ function AddMember({ path, onAdded }: { path: string; onAdded: () => Promise<voi
           </select>
         )}
       </Field>
-      <Button type="submit" kind="primary" busy={act.busy}>
+      <Button type="submit" kind="primary" busy={action.busy}>
         Add member
       </Button>
     </form>
@@ -219,10 +219,10 @@ function NewOrganization() {
   const { organizations } = useMe();
   const me = useLive<Me>("/me");
   const [name, setName] = useState("");
-  const act = useAction({ inPlace: true });
+  const action = useAction({ inPlace: true });
   const create = (event: Event) => {
     event.preventDefault();
-    void act.run(async () => {
+    void action.run(async () => {
       const made = await send<Organization>("POST", "/organizations", { name: name.trim() });
       setName("");
       await me.refresh();
@@ -242,8 +242,8 @@ function NewOrganization() {
           ))}
         </ul>
         <form class="inline-form" onSubmit={create}>
-          <NameField label="New organization" error={act.problem} value={name} onInput={setName} />
-          <Button type="submit" busy={act.busy}>
+          <NameField label="New organization" error={action.problem} value={name} onInput={setName} />
+          <Button type="submit" busy={action.busy}>
             Create organization
           </Button>
         </form>

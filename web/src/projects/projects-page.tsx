@@ -90,10 +90,10 @@ function NewProject({ first = false }: { first?: boolean }) {
   const { organizations } = useMe();
   const [name, setName] = useState("");
   const [organizationId, setOrganizationId] = useState(organizations[0]?.id ?? "");
-  const act = useAction({ inPlace: true });
+  const action = useAction({ inPlace: true });
   const create = (event: Event) => {
     event.preventDefault();
-    void act.run(async () => {
+    void action.run(async () => {
       const body = { organization_id: organizationId, name: name.trim() };
       const project = await send<Project>("POST", "/projects", body);
       toast(`Created ${project.name}. Set up the first upload here.`);
@@ -104,7 +104,7 @@ function NewProject({ first = false }: { first?: boolean }) {
     <form class="inline-form new-project" onSubmit={create}>
       <NameField
         label={first ? "Your first project" : "New project"}
-        error={act.problem}
+        error={action.problem}
         value={name}
         placeholder="web-shop"
         onInput={setName}
@@ -116,7 +116,7 @@ function NewProject({ first = false }: { first?: boolean }) {
           onChange={setOrganizationId}
         />
       )}
-      <Button type="submit" kind={first ? "primary" : "plain"} busy={act.busy}>
+      <Button type="submit" kind={first ? "primary" : "plain"} busy={action.busy}>
         Create project
       </Button>
     </form>

@@ -71,9 +71,9 @@ type ActionsProps = Pick<PullHeadProps, "urls" | "onChanged" | "onHelp"> & { pul
 function Actions({ pull, urls, onChanged, onHelp }: ActionsProps) {
   const { url } = pull;
   const hasImages = pull.images > 0;
-  const act = useAction();
+  const action = useAction();
   const expire = async () => {
-    if (await confirmExpire(pull)) await act.run(() => expireAll(urls).finally(onChanged));
+    if (await confirmExpire(pull)) await action.run(() => expireAll(urls).finally(onChanged));
   };
   return (
     <>

@@ -37,14 +37,14 @@ export function useNewSince(lastUploadAt: number | undefined): number {
 /** Tells screen readers what changed when the page updates itself. */
 export function Announcement({ words }: { words: string }) {
   const first = useRef(true);
-  const [said, setSaid] = useState("");
+  const [announced, setAnnounced] = useState("");
   useEffect(() => {
-    if (!first.current) setSaid(words);
+    if (!first.current) setAnnounced(words);
     if (words !== "") first.current = false;
   }, [words]);
   return (
     <p class="hidden" role="status">
-      {said}
+      {announced}
     </p>
   );
 }

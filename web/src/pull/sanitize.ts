@@ -5,7 +5,7 @@
 
 const TEXT_ELEMENTS = new Set(["h3", "p", "br", "code", "details", "summary", "ul", "li"]);
 
-export interface SafeElement {
+interface SafeElement {
   tag: string;
   attributes: Record<string, string>;
 }

@@ -7,13 +7,13 @@ import { type ProjectSettingProps, SettingForm } from "./setting-form";
 
 export function NameSettings({ project, onSaved }: ProjectSettingProps) {
   const [typed, setTyped] = useState<string | null>(null);
-  const act = useAction({ inPlace: true });
+  const action = useAction({ inPlace: true });
   const name = typed ?? project.name;
   const unchanged = name.trim() === project.name;
   const save = (event: Event) => {
     event.preventDefault();
     if (unchanged) return;
-    void act.run(async () => {
+    void action.run(async () => {
       const saved = await send<Project>("PATCH", `/projects/${project.id}`, { name: name.trim() });
       await onSaved();
       setTyped(null);
@@ -27,12 +27,12 @@ export function NameSettings({ project, onSaved }: ProjectSettingProps) {
         <NameField
           label="Project name"
           hint="Renaming keeps all links and tokens working."
-          error={act.problem}
+          error={action.problem}
           value={name}
           onInput={setTyped}
         />
         <p>
-          <Button type="submit" kind="primary" busy={act.busy} disabled={unchanged}>
+          <Button type="submit" kind="primary" busy={action.busy} disabled={unchanged}>
             Save name
           </Button>
         </p>

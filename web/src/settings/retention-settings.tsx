@@ -20,14 +20,14 @@ import type { ProjectSettingProps } from "./setting-form";
 /** When images are deleted. */
 export function RetentionSettings({ project, onSaved }: ProjectSettingProps) {
   const [draft, setDraft] = useState<RetentionChoice | null>(null);
-  const act = useAction();
+  const action = useAction();
   const choice = draft ?? choiceOf(project);
   const wrong = validateDays(choice);
   const changed = !isSameChoice(choice, choiceOf(project));
   const save = (event: Event) => {
     event.preventDefault();
     if (wrong || !changed) return;
-    void act.run(async () => {
+    void action.run(async () => {
       if (!(await confirmDeletion(project, choice))) return;
       const body = { policy: choice.policy, retain_days: retainDays(choice) };
       await send("PATCH", `/projects/${project.id}`, body);
@@ -44,7 +44,7 @@ export function RetentionSettings({ project, onSaved }: ProjectSettingProps) {
         <Days choice={choice} wrong={wrong} onInput={(days) => setDraft({ ...choice, days })} />
         {!wrong && <WouldExpireNote projectId={project.id} choice={choice} />}
         <p class="actions">
-          <Button type="submit" kind="primary" busy={act.busy} disabled={!changed || wrong !== undefined}>
+          <Button type="submit" kind="primary" busy={action.busy} disabled={!changed || wrong !== undefined}>
             Save retention
           </Button>
           {changed && <Button onClick={() => setDraft(null)}>Cancel</Button>}

@@ -21,7 +21,7 @@ export interface Setup {
   project: NamedProject;
 }
 
-export type NamedProject = Pick<Project, "id" | "name"> & {
+type NamedProject = Pick<Project, "id" | "name"> & {
   organization: Pick<Project["organization"], "name">;
 };
 

@@ -32,9 +32,9 @@ export function Header({ me }: { me: Me | undefined }) {
 
 function AccountMenu({ me }: { me: Me }) {
   const menu = useRef<HTMLDivElement>(null);
-  const act = useAction();
+  const action = useAction();
   const signOut = (path: string, message: string) =>
-    act.run(async () => {
+    action.run(async () => {
       await auth("POST", path);
       navigate("/sign-in");
       toast(message);

@@ -15,9 +15,9 @@ export function describeProblem(problem: string | null): string | undefined {
 }
 
 /** Where to go after sign-in: always a path of this dashboard. */
-export function returnPath(asked: string | null): string {
-  if (asked === null || !/^\/(?![/\\])/.test(asked) || asked.startsWith("/sign-in")) return "/";
-  return asked;
+export function returnPath(requested: string | null): string {
+  if (requested === null || !/^\/(?![/\\])/.test(requested) || requested.startsWith("/sign-in")) return "/";
+  return requested;
 }
 
 export function loginUrl(webUrl: string, provider: string, returnTo: string): string {

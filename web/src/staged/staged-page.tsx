@@ -85,7 +85,7 @@ interface StagedCardProps {
 }
 
 function StagedCard({ staged: { image, before, expires_at }, projectId, onDeleted }: StagedCardProps) {
-  const act = useAction();
+  const action = useAction();
   const remove = async () => {
     const sure = await confirmDialog({
       title: `Delete ${image.name}?`,
@@ -93,7 +93,7 @@ function StagedCard({ staged: { image, before, expires_at }, projectId, onDelete
       action: "Delete screenshot",
     });
     if (!sure) return;
-    await act.run(async () => {
+    await action.run(async () => {
       await send("DELETE", `/projects/${projectId}/images/${image.id}`);
       toast(`Deleted ${image.name}.`);
       await onDeleted();
@@ -115,7 +115,7 @@ function StagedCard({ staged: { image, before, expires_at }, projectId, onDelete
           Expires {date(expires_at)}
         </time>
       </p>
-      <Button kind="plain" onClick={remove} busy={act.busy} aria-label={`Delete ${image.name}`}>
+      <Button kind="plain" onClick={remove} busy={action.busy} aria-label={`Delete ${image.name}`}>
         Delete
       </Button>
     </li>

@@ -9,7 +9,7 @@ const NEARLY = 1.25;
  * whole: about the shape of the box, so it fills the box.
  * top: anything else is as wide as the box and cut off below.
  */
-export type ThumbnailFit = "small" | "whole" | "top";
+type ThumbnailFit = "small" | "whole" | "top";
 
 export function thumbnailFit(image: Size, box: Size): ThumbnailFit {
   if (image.width * MUCH_SMALLER < box.width && image.height < box.height) return "small";

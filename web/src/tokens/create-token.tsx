@@ -20,10 +20,10 @@ interface CreateTokenProps {
 export function CreateToken({ projectId, label: usual = "", onCreated }: CreateTokenProps) {
   const [label, setLabel] = useState(usual);
   const [created, setCreated] = useState<NewToken | null>(null);
-  const act = useAction();
+  const action = useAction();
   const create = (event: Event) => {
     event.preventDefault();
-    void act.run(async () => {
+    void action.run(async () => {
       const token = await send<NewToken>("POST", `/projects/${projectId}/tokens`, { label: label.trim() });
       setCreated(token);
       setLabel("");
@@ -45,7 +45,7 @@ export function CreateToken({ projectId, label: usual = "", onCreated }: CreateT
             />
           )}
         </Field>
-        <Button type="submit" kind="primary" busy={act.busy}>
+        <Button type="submit" kind="primary" busy={action.busy}>
           Create token
         </Button>
       </form>

@@ -91,7 +91,7 @@ interface TokenRowProps {
 }
 
 function TokenRow({ token, projectId, onRevoked }: TokenRowProps) {
-  const act = useAction();
+  const action = useAction();
   const name = token.label || token.hint;
   const revoke = async () => {
     const sure = await confirmDialog({
@@ -100,7 +100,7 @@ function TokenRow({ token, projectId, onRevoked }: TokenRowProps) {
       action: "Revoke token",
     });
     if (!sure) return;
-    await act.run(async () => {
+    await action.run(async () => {
       await send("DELETE", `/projects/${projectId}/tokens/${token.id}`);
       toast(`Revoked ${name}.`);
       await onRevoked();
@@ -126,7 +126,7 @@ function TokenRow({ token, projectId, onRevoked }: TokenRowProps) {
             Revoked <Time at={token.revoked_at} />
           </span>
         ) : (
-          <Button busy={act.busy} onClick={revoke} aria-label={`Revoke ${name}`}>
+          <Button busy={action.busy} onClick={revoke} aria-label={`Revoke ${name}`}>
             Revoke
           </Button>
         )}

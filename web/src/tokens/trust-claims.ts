@@ -19,7 +19,7 @@ export interface TrustDraft {
   others: readonly Claim[];
 }
 
-export interface IssuerTexts {
+interface IssuerTexts {
   /** The claim that names the repository, and what the forge calls it. */
   claim: string;
   label: string;

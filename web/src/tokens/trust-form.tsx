@@ -26,13 +26,13 @@ interface TrustFormProps {
 
 export function TrustForm({ path, issuers, draft, onChange, onAdded }: TrustFormProps) {
   const [wrong, setWrong] = useState<string>();
-  const act = useAction({ inPlace: true });
+  const action = useAction({ inPlace: true });
   const add = (event: Event) => {
     event.preventDefault();
     const problem = validateClaims(draft);
     setWrong(problem);
     if (problem) return;
-    void act.run(async () => {
+    void action.run(async () => {
       const made = await send<Trust>("POST", path, { issuer: draft.issuer, claims: claimsOf(draft) });
       onChange(emptyDraft(draft.issuer));
       toast(`CI jobs of ${describeTrust(made).title} can now upload.`);
@@ -59,10 +59,10 @@ export function TrustForm({ path, issuers, draft, onChange, onAdded }: TrustForm
       </Field>
       <ClaimFields draft={draft} set={set} />
       <p class="field-error" role="alert">
-        {wrong ?? act.problem}
+        {wrong ?? action.problem}
       </p>
       <p>
-        <Button type="submit" kind="primary" busy={act.busy}>
+        <Button type="submit" kind="primary" busy={action.busy}>
           Allow these jobs
         </Button>
       </p>

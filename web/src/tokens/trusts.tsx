@@ -74,7 +74,7 @@ interface TrustRowProps {
 
 function TrustRow({ trust, path, onChanged }: TrustRowProps) {
   const { trusted_issuers: issuers } = useMe().service;
-  const act = useAction();
+  const action = useAction();
   const { title, rest } = describeTrust(trust);
   const unpin = async () => {
     const sure = await confirmDialog({
@@ -88,7 +88,7 @@ function TrustRow({ trust, path, onChanged }: TrustRowProps) {
       action: "Reset pin",
     });
     if (!sure) return;
-    await act.run(async () => {
+    await action.run(async () => {
       await send("DELETE", `${path}/${trust.id}/pins`);
       toast(`Reset the pin of ${title}.`);
       await onChanged();
@@ -105,7 +105,7 @@ function TrustRow({ trust, path, onChanged }: TrustRowProps) {
       action: "Remove",
     });
     if (!sure) return;
-    await act.run(async () => {
+    await action.run(async () => {
       await send("DELETE", `${path}/${trust.id}`);
       toast(`Removed ${title}.`);
       await onChanged();
@@ -133,7 +133,7 @@ function TrustRow({ trust, path, onChanged }: TrustRowProps) {
         <LastUse trust={trust} trusted={issuers.includes(trust.issuer)} />
       </p>
       <div class="row-actions">
-        <Button busy={act.busy} onClick={remove} aria-label={`Remove ${title}`}>
+        <Button busy={action.busy} onClick={remove} aria-label={`Remove ${title}`}>
           Remove
         </Button>
       </div>

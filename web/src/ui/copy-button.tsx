@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { CheckIcon, CopyIcon } from "./icons";
 
-const SAID_FOR_MS = 2_000;
+const SHOWN_FOR_MS = 2_000;
 
 interface CopyButtonProps {
   text: string;
@@ -12,31 +12,31 @@ interface CopyButtonProps {
 }
 
 export function CopyButton({ text, label, quiet = false }: CopyButtonProps) {
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   useEffect(() => {
-    if (said === "") return;
-    const timer = setTimeout(() => setSaid(""), SAID_FOR_MS);
+    if (message === "") return;
+    const timer = setTimeout(() => setMessage(""), SHOWN_FOR_MS);
     return () => clearTimeout(timer);
-  }, [said]);
+  }, [message]);
   const copy = async (event: MouseEvent) => {
     const near = event.currentTarget as HTMLElement;
-    setSaid((await copyText(text, near)) ? "Copied" : "Press Ctrl+C to copy");
+    setMessage((await copyText(text, near)) ? "Copied" : "Press Ctrl+C to copy");
   };
   return (
     <span class="copy">
       <button type="button" class={quiet ? "icon-button" : "button plain"} title={label} onClick={copy}>
-        {said === "Copied" ? <CheckIcon /> : <CopyIcon />}
-        <span class={quiet ? "hidden" : ""}>{quiet || said === "" ? label : said}</span>
+        {message === "Copied" ? <CheckIcon /> : <CopyIcon />}
+        <span class={quiet ? "hidden" : ""}>{quiet || message === "" ? label : message}</span>
       </button>
-      <span class={quiet && said !== "" ? "copy-said" : "hidden"} role="status">
-        {said}
+      <span class={quiet && message !== "" ? "copy-message" : "hidden"} role="status">
+        {message}
       </span>
     </span>
   );
 }
 
 /** Without https there is no clipboard API, except on localhost: copy the selection instead. */
-export async function copyText(text: string, near: HTMLElement): Promise<boolean> {
+async function copyText(text: string, near: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

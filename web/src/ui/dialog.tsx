@@ -42,7 +42,7 @@ export function Dialog({ title, onClose, actions, children }: DialogProps) {
   );
 }
 
-export interface ConfirmProps {
+interface ConfirmProps {
   title: string;
   /** What will happen, and whether it can be undone. */
   children: ComponentChildren;

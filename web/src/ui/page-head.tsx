@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Link, takeFocus } from "../lib/router";
 import type { Project } from "../lib/types";
 
-export interface Crumb {
+interface Crumb {
   href: string;
   label: string;
 }
@@ -50,7 +50,7 @@ export function PageHead({ title, part, crumbs = [], actions, children }: PageHe
   );
 }
 
-export type ProjectTab = "pulls" | "staged" | "baselines" | "usage" | "tokens" | "settings" | "setup";
+type ProjectTab = "pulls" | "staged" | "baselines" | "usage" | "tokens" | "settings" | "setup";
 
 /** Few projects have staged screenshots, so the "Staged" tab is shown only on its own page. */
 const TABS: readonly { id: ProjectTab; path: string; label: string }[] = [
@@ -63,7 +63,7 @@ const TABS: readonly { id: ProjectTab; path: string; label: string }[] = [
   { id: "setup", path: "/setup", label: "Setup" },
 ];
 
-export function ProjectTabs({ project, current }: { project: Pick<Project, "id">; current: ProjectTab }) {
+function ProjectTabs({ project, current }: { project: Pick<Project, "id">; current: ProjectTab }) {
   const tabs = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the current tab changes
   useEffect(() => {

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { ApiError } from "../lib/api";
 import { toast } from "./toast";
 
-export interface Action {
+interface Action {
   busy: boolean;
   /** Why the last run failed; only with `inPlace`. */
   problem: string | undefined;

@@ -12,8 +12,8 @@ const RANGES = [
 ] as const;
 
 export function UsagePage({ projectId }: { projectId: string }) {
-  const asked = useLocation().query.get("days");
-  const days = RANGES.find(({ id }) => id === asked)?.id ?? "90";
+  const daysInUrl = useLocation().query.get("days");
+  const days = RANGES.find(({ id }) => id === daysInUrl)?.id ?? "90";
   const project = useLive<Project>(`/projects/${projectId}`);
   const usage = useLive<Usage>(`/projects/${projectId}/usage?days=${days}`);
   if (project.error && !project.data) return <FailedPage error={project.error} retry={project.refresh} />;
