@@ -1,14 +1,7 @@
 import { expect, test } from "vitest";
+import { key } from "../lightbox/sample-keys";
 import { pairKeyAction } from "./pair-keys";
 
-const key = (name: string, more = {}) => ({
-  key: name,
-  shiftKey: false,
-  ctrlKey: false,
-  metaKey: false,
-  altKey: false,
-  ...more,
-});
 const still = { x: false, y: false };
 const action = (name: string, more = {}) => pairKeyAction(key(name, more), still);
 

@@ -1,13 +1,13 @@
 /** The before and after images of one shot, over the page. The URL names the shot and the mode, so it can be linked. */
 import { useEffect, useState } from "preact/hooks";
 import type { ShotFilter } from "../gallery/shot-filter";
-import { isSameShot, shotId, variantLabel } from "../gallery/shot-key";
+import { isSameShot, shotId } from "../gallery/shot-key";
 import { navigate, useLocation } from "../lib/router";
 import type { Step } from "../lightbox/keys";
 import { LightboxBar, StepButtons } from "../lightbox/lightbox-bar";
-import { useModal, usePace } from "../lightbox/modal";
 import { usePreload } from "../lightbox/preload";
 import { useZoom, type Zoom } from "../lightbox/use-zoom";
+import { usePace, ViewerDialog } from "../lightbox/viewer-dialog";
 import { type Mode, modeFrom, type OpenShot, type PullUrls, pairHref } from "../pull/urls";
 import { HelpIcon } from "../ui";
 import { pairKeyAction } from "./pair-keys";
@@ -30,7 +30,6 @@ interface PairViewerProps {
 }
 
 export function PairViewer({ openShot, order, branch, urls, filter, onHelp, onClose }: PairViewerProps) {
-  const dialog = useModal();
   const modeInUrl = modeFrom(useLocation().query);
   const position = order.findIndex((shot) => isSameShot(shot, openShot.shotKey));
   const shot = order[position];
@@ -59,15 +58,11 @@ export function PairViewer({ openShot, order, branch, urls, filter, onHelp, onCl
   const toggleBoxes = () => setBoxes(!withBoxes);
   const onKeyDown = useKeys(zoom, { go, choose, toggleBoxes, onHelp });
   return (
-    <dialog
-      ref={dialog}
+    <ViewerDialog
       class="lightbox pair-viewer"
-      aria-label={`${openShot.shotKey.name}, ${variantLabel(openShot.shotKey)}`}
+      shotKey={openShot.shotKey}
       onKeyDown={onKeyDown}
-      onCancel={(event) => {
-        event.preventDefault(); // Escape: the URL controls whether it is open
-        onClose();
-      }}
+      onClose={onClose}
     >
       <LightboxBar
         shotKey={openShot.shotKey}
@@ -88,7 +83,7 @@ export function PairViewer({ openShot, order, branch, urls, filter, onHelp, onCl
         <PairPanes {...{ shot, mode, images, zoom, branch, withBoxes, mix, setMix, setOther, go }} />
         <StepButtons neighbors={{ previous, next }} noun="change" go={go} />
       </div>
-    </dialog>
+    </ViewerDialog>
   );
 }
 

@@ -1,14 +1,6 @@
 import { expect, test } from "vitest";
 import { keyAction, pageKeyAction, swipeStep } from "./keys";
-
-const key = (name: string, more = {}) => ({
-  key: name,
-  shiftKey: false,
-  ctrlKey: false,
-  metaKey: false,
-  altKey: false,
-  ...more,
-});
+import { key } from "./sample-keys";
 
 const still = { x: false, y: false };
 const large = { x: true, y: true };

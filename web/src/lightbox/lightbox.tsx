@@ -15,11 +15,11 @@ import { confirmDialog, InfoIcon, toast, useAction } from "../ui";
 import { Details } from "./details";
 import { keyAction, type Step } from "./keys";
 import { LightboxBar, StepButtons } from "./lightbox-bar";
-import { useModal, usePace } from "./modal";
 import { usePreload } from "./preload";
 import { Stage } from "./stage";
 import { type LightboxImage, useLightboxImage } from "./use-lightbox-image";
 import { useNaturalSize, useZoom, type Zoom } from "./use-zoom";
+import { usePace, ViewerDialog } from "./viewer-dialog";
 
 const NARROW = "(max-width: 800px)";
 
@@ -41,7 +41,6 @@ interface LightboxProps {
 
 export function Lightbox(props: LightboxProps) {
   const { openShot, order, shots, project, pull, urls, filter, onHelp, onClose } = props;
-  const dialog = useModal();
   const current = useLightboxImage(openShot, order, shots, urls);
   const { image } = current;
   useThumbnailRequest(image);
@@ -64,15 +63,11 @@ export function Lightbox(props: LightboxProps) {
   usePreload(quick, natural.loaded);
 
   return (
-    <dialog
-      ref={dialog}
+    <ViewerDialog
       class={`lightbox ${image && withDetails ? "with-details" : ""}`}
-      aria-label={`${openShot.shotKey.name}, ${variantLabel(openShot.shotKey)}`}
+      shotKey={openShot.shotKey}
       onKeyDown={onKeyDown}
-      onCancel={(event) => {
-        event.preventDefault(); // Escape: the URL controls whether it is open
-        onClose();
-      }}
+      onClose={onClose}
     >
       <LightboxBar
         shotKey={openShot.shotKey}
@@ -123,7 +118,7 @@ export function Lightbox(props: LightboxProps) {
           onDelete={remove}
         />
       )}
-    </dialog>
+    </ViewerDialog>
   );
 }
 
