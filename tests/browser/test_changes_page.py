@@ -274,7 +274,7 @@ class TestStates:
             page.get_by_label("Uploads per minute"),
             page.get_by_role("button", name="Save upload limit"),
         )
-        expect(page.get_by_text("service's limit: 10,000 per minute")).to_be_visible()
+        expect(page.get_by_text("service\u2019s limit: 10,000 per minute")).to_be_visible()
         for given, stored in (("300", 300), ("", None)):
             limit.fill(given)
             save.click()
