@@ -7,7 +7,7 @@ const layout = (folders: ReturnType<typeof arrange>) =>
   folders.flatMap(({ rows }) =>
     rows.map((row) => [row.name, ...row.cells.map(({ newest }) => newest.viewport)]),
   );
-const named = (...names: string[]) => arrange(names.map((name) => shot(name, "1x1")));
+const arrangeNames = (...names: string[]) => arrange(names.map((name) => shot(name, "1x1")));
 
 const many = (folder: string) =>
   ["1", "2", "3", "4", "5", "6", "7", "8", "9"].map((name) => `${folder}/${name}`);
@@ -28,7 +28,7 @@ describe("arranging the gallery", () => {
   });
 
   test("names are in natural order", () => {
-    expect(layout(named("step-10", "step-2", "Step-1")).map(([name]) => name)).toEqual([
+    expect(layout(arrangeNames("step-10", "step-2", "Step-1")).map(([name]) => name)).toEqual([
       "Step-1",
       "step-2",
       "step-10",
@@ -36,7 +36,7 @@ describe("arranging the gallery", () => {
   });
 
   test("names without a folder come first, then each folder once", () => {
-    const folders = named("b/x", "a/2", "a/10", "zebra", "a/b/c", "/root", "end/", ...many("z"));
+    const folders = arrangeNames("b/x", "a/2", "a/10", "zebra", "a/b/c", "/root", "end/", ...many("z"));
     expect(folders.map(({ path, rows }) => [path, ...rows.map(({ label }) => label)])).toEqual([
       ["", "root", "end/", "zebra"],
       ["a", "2", "10"],
@@ -50,12 +50,12 @@ describe("arranging the gallery", () => {
   });
 
   test("a few rows, or a single folder, need no folders", () => {
-    expect(named("home", "a/2", "a/10")).toMatchObject([
+    expect(arrangeNames("home", "a/2", "a/10")).toMatchObject([
       { path: "", rows: [{ name: "a/2" }, { name: "a/10" }, { name: "home" }] },
     ]);
-    expect(named(...many("a"), ...many("a/b"))).toHaveLength(2);
-    expect(named(...many("a"))).toHaveLength(1);
-    expect(named()).toEqual([]);
+    expect(arrangeNames(...many("a"), ...many("a/b"))).toHaveLength(2);
+    expect(arrangeNames(...many("a"))).toHaveLength(1);
+    expect(arrangeNames()).toEqual([]);
   });
 
   test("the same name and viewport in two themes are two shots of one row, light after dark", () => {
@@ -66,11 +66,11 @@ describe("arranging the gallery", () => {
   });
 
   test("names that differ only by a space are different rows", () => {
-    expect(layout(named("a", "a "))).toHaveLength(2);
+    expect(layout(arrangeNames("a", "a "))).toHaveLength(2);
   });
 
   test("the first rows keep their folders", () => {
-    const folders = named("a/1", "a/2", "b/1", "c/1", ...many("d"));
+    const folders = arrangeNames("a/1", "a/2", "b/1", "c/1", ...many("d"));
     expect(layout(firstRows(folders, 3)).map(([name]) => name)).toEqual(["a/1", "a/2", "b/1"]);
     expect(firstRows(folders, 2)).toHaveLength(1);
   });

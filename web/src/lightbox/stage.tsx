@@ -170,8 +170,8 @@ function usePointer(zoom: Zoom, go: (step: Step) => void) {
     onClick(event: MouseEvent) {
       const dragged = held.current?.moved;
       held.current = null;
-      const onPicture = event.target instanceof HTMLImageElement;
-      if (!dragged && onPicture) latest.current.change("toggle", inStage(event, latest.current.stage));
+      const onImage = event.target instanceof HTMLImageElement;
+      if (!dragged && onImage) latest.current.change("toggle", inStage(event, latest.current.stage));
     },
     onTouchStart(event: TouchEvent) {
       start.current = event.touches.length === 1 ? (event.touches[0] ?? null) : null;

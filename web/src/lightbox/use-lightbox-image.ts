@@ -35,7 +35,7 @@ export function useLightboxImage(
   const { shotKey } = openShot;
   const position = order.findIndex((shot) => isSameShot(shot.newest, shotKey));
   const newest = order[position]?.newest;
-  const settledKey = useDebounced(shotKey);
+  const settledKey = useDebouncedKey(shotKey);
   const found = usePages(shotImagesPath(urls, settledKey), "images", idOf);
   const images = isSameShot(settledKey, shotKey) ? found.items : NONE;
   const shownId = openShot.id ?? newest?.id ?? images[0]?.id ?? "";
@@ -65,7 +65,7 @@ export function useLightboxImage(
 const idOf = ({ id }: Image): string => id;
 
 /** The shot after a short pause, so that paging quickly through the gallery sends no requests. */
-function useDebounced(shotKey: ShotKey): ShotKey {
+function useDebouncedKey(shotKey: ShotKey): ShotKey {
   const [settled, setSettled] = useState(shotKey);
   const id = shotId(shotKey);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `id` identifies the shot

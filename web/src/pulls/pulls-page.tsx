@@ -166,8 +166,8 @@ function PullsSkeleton() {
         <div key={row} class="pull" aria-hidden="true">
           <span />
           <span class="pull-strip">
-            {["one", "two", "three", "four"].map((picture) => (
-              <span key={picture} class="thumbnail" style={{ aspectRatio: String(STRIP_ASPECT) }} />
+            {["one", "two", "three", "four"].map((image) => (
+              <span key={image} class="thumbnail" style={{ aspectRatio: String(STRIP_ASPECT) }} />
             ))}
           </span>
         </div>

@@ -20,7 +20,7 @@ function service() {
   return { requests, queue };
 }
 
-const numbered = (count: number) => Array.from({ length: count }, (_, at) => `id${at}`);
+const makeIds = (count: number) => Array.from({ length: count }, (_, at) => `id${at}`);
 
 test("ids requested at about the same time share a request", async () => {
   const { requests, queue } = service();
@@ -33,7 +33,7 @@ test("ids requested at about the same time share a request", async () => {
 
 test("a request has at most 12 ids", async () => {
   const { requests, queue } = service();
-  const ids = numbered(60);
+  const ids = makeIds(60);
   const answers = Promise.all(ids.map((id) => queue.request(id)));
   await vi.runAllTimersAsync();
   expect(requests.map((batch) => batch.length)).toEqual([12, 12, 12, 12, 12]);
@@ -61,7 +61,7 @@ test("two requests are sent at a time, and the next one as soon as one is answer
     underWay -= 1;
     return made(ids);
   });
-  const ids = numbered(40);
+  const ids = makeIds(40);
   const first = Promise.all(ids.map((id) => queue.request(id)));
   await vi.advanceTimersByTimeAsync(100);
   expect(most).toEqual([1, 2]);
