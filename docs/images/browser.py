@@ -1,9 +1,10 @@
-"""The browser that the pictures are taken with."""
+"""The browser that takes the screenshots."""
 
 import shutil
 
 from playwright.sync_api import Browser, Playwright
 
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 QUIET = [
     "--no-sandbox",
     "--disable-background-networking",
@@ -13,5 +14,5 @@ QUIET = [
 ]
 
 
-def launched(playwright: Playwright) -> Browser:
-    return playwright.chromium.launch(executable_path=shutil.which("chromium"), args=QUIET)
+def launch_browser(playwright: Playwright) -> Browser:
+    return playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)

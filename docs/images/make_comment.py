@@ -10,7 +10,7 @@ import cmarkgfm
 from cmarkgfm.cmark import Options
 from playwright.sync_api import Browser, Route, sync_playwright
 
-from browser import launched
+from browser import launch_browser
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
 from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, Verdict
 from prshots.server.domain.comments.fitting import Frame
@@ -140,7 +140,7 @@ def main() -> None:
     frame = Frame(482, DASHBOARD, MAX_COMMENT_BYTES, Marker.HTML)
     markdown = changes_view(frame, comparison(), Latest([], COMMIT, 1)).markdown
     with sync_playwright() as playwright:
-        browser = launched(playwright)
+        browser = launch_browser(playwright)
         for theme, name in (("light", "comment.png"), ("dark", "comment-dark.png")):
             Path(__file__).with_name(name).write_bytes(rendered(browser, markdown, theme))
 

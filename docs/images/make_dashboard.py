@@ -21,7 +21,7 @@ from pathlib import Path
 import httpx
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from browser import launched
+from browser import launch_browser
 
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "screenshots"
@@ -31,7 +31,7 @@ VIEWPORTS = {"1280x800": (1280, 800), "768x1024": (768, 1024), "375x812": (375, 
 DAY = 86_400
 
 Shots = dict[tuple[str, str], bytes]
-"""Pictures by name and viewport."""
+"""Screenshots by name and viewport."""
 
 SHOP_STYLE = """
 body { --ink: #1d2733; --paper: #fbfaf8; --line: #e4e0d8; --accent: ACCENT; --soft: #f1eee8; margin: 0;
@@ -284,7 +284,7 @@ def main() -> None:
         running_service(Path(folder)) as service,
         sync_playwright() as playwright,
     ):
-        browser = launched(playwright)
+        browser = launch_browser(playwright)
         demo = Demo(service, browser)
         print("Filling a service with demo data …")
         places = fill(demo)

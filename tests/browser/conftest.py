@@ -1,4 +1,4 @@
-"""A service of its own for each file, and a browser in which Ann is signed in to it."""
+"""A separate service for each file, and a browser in which Ann is signed in to it."""
 
 import contextlib
 from collections.abc import Callable, Iterator

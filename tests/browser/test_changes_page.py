@@ -1,4 +1,4 @@
-"""What a pull request changed, in real Chromium: the contact sheet, the viewer of pairs, and the baselines."""
+"""What a pull request changed, in real Chromium: the contact sheet, the pair viewer, and the baselines."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -110,21 +110,21 @@ def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop:
     loaded(before)
     loaded(after)
     assert before.bounding_box()["x"] < after.bounding_box()["x"]  # type: ignore[index]
-    expect(opened.locator(".regions span")).to_have_count(2)  # one in each picture
+    expect(opened.locator(".regions span")).to_have_count(2)  # one in each image
     page.keyboard.press("b")
     expect(opened.locator(".regions span")).to_have_count(0)
     page.keyboard.press("2")
-    opened.get_by_role("slider", name="Where the after begins").press("Home")
+    opened.get_by_role("slider", name="Position of the slider").press("Home")
     expect(opened.locator(".over")).to_have_css("clip-path", "inset(0px 0px 0px 0%)")
-    picture = opened.locator(".picture").bounding_box()
-    assert picture is not None
-    page.mouse.move(picture["x"], picture["y"] + 20)
+    image = opened.locator(".image-box").bounding_box()
+    assert image is not None
+    page.mouse.move(image["x"], image["y"] + 20)
     page.mouse.down()
-    page.mouse.move(picture["x"] + picture["width"] / 4, picture["y"] + 20)
+    page.mouse.move(image["x"] + image["width"] / 4, image["y"] + 20)
     page.mouse.up()
     expect(opened.locator(".over")).to_have_css("clip-path", "inset(0px 0px 0px 25%)")
     page.keyboard.press("3")
-    opened.get_by_role("slider", name="Opacity of the after").press("End")
+    opened.get_by_role("slider", name="Opacity of the after image").press("End")
     expect(opened.locator(".over")).to_have_css("opacity", "1")
     page.keyboard.press("4")
     loaded(opened.get_by_role("img", name="step-2: marked difference"))
@@ -145,16 +145,16 @@ def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop:
 
 
 @pytest.mark.slow
-def test_both_pictures_zoom_and_move_together(page: Page, shop: Shop) -> None:
+def test_both_images_zoom_and_scroll_together(page: Page, shop: Shop) -> None:
     page.goto(shop.page(query=f"?tab=changes&shot=banner&viewport={VIEWPORT}&mode=side"))
-    for picture in viewer(page).locator(".picture img:not(.stand-in)").all():
-        loaded(picture)
+    for image in viewer(page).locator(".image-box img:not(.stand-in)").all():
+        loaded(image)
     stages = viewer(page).locator(".stage")
     expect(stages).to_have_count(2)
     for _ in range(2):
         page.keyboard.press("+")
     expect(viewer(page).locator(".bar-scale")).to_contain_text("400 %")
-    boxes = [box.bounding_box() for box in viewer(page).locator(".picture").all()]
+    boxes = [box.bounding_box() for box in viewer(page).locator(".image-box").all()]
     assert boxes[0]["height"] == boxes[1]["height"] == 4 * 264  # type: ignore[index]  # the longer one's
     stages.last.evaluate("stage => stage.scrollTo(90, 200)")
     expect(stages.first).to_have_js_property("scrollTop", 200)
@@ -163,7 +163,7 @@ def test_both_pictures_zoom_and_move_together(page: Page, shop: Shop) -> None:
     expect(stages.last).to_have_js_property("scrollTop", 296)
     page.goto(shop.page(query=f"?tab=changes&shot=banner&viewport={VIEWPORT}&mode=diff"))
     loaded(viewer(page).get_by_role("img", name="banner: marked difference"))
-    expect(viewer(page).locator(".picture")).to_have_css("height", "264px")  # not the viewport's
+    expect(viewer(page).locator(".image-box")).to_have_css("height", "264px")  # not the viewport's
 
 
 def test_baselines_are_listed_and_a_commit_shows_its_images(page: Page, shop: Shop) -> None:
@@ -193,7 +193,7 @@ class TestStates:
             page.get_by_text(f"The screenshots of {sha('more')[:7]} are not compared yet.")
         ).to_be_visible()
 
-    def test_a_base_that_is_no_ancestor_is_marked(self, page: Page, shop: Shop) -> None:
+    def test_a_base_that_is_not_an_ancestor_is_marked(self, page: Page, shop: Shop) -> None:
         shop.push(9, "push", banner=RED)
         shop.compare(9, "push", "elsewhere", complete=True)
         page.goto(shop.page(9))
@@ -233,7 +233,7 @@ class TestStates:
         assert violations(page) == []
         page.locator(".pair a").click()
         opened = viewer(page)
-        expect(opened.locator(".pane-caption.before")).to_contain_text("uploaded with the after")
+        expect(opened.locator(".pane-caption.before")).to_contain_text("uploaded with the after image")
         expect(opened.locator(".pane-caption.after")).to_contain_text(sha("push")[:7])
         for side in ("before", "after", "marked difference"):
             if side == "marked difference":
@@ -274,7 +274,7 @@ class TestStates:
             page.get_by_label("Uploads per minute"),
             page.get_by_role("button", name="Save upload limit"),
         )
-        expect(page.get_by_text("service's limit: 10,000 per minute")).to_be_visible()
+        expect(page.get_by_text("service\u2019s limit: 10,000 per minute")).to_be_visible()
         for given, stored in (("300", 300), ("", None)):
             limit.fill(given)
             save.click()

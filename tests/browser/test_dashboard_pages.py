@@ -196,7 +196,7 @@ class TestGallery:
         expect(buttons.first).not_to_have_attribute("aria-controls", re.compile("."))
 
     @pytest.mark.slow
-    def test_rows_load_as_one_scrolls_with_small_thumbnails_and_no_layout_shift(
+    def test_rows_load_while_scrolling_with_small_thumbnails_and_no_layout_shift(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
         for number in range(30):
@@ -216,7 +216,7 @@ class TestGallery:
         )
         page.goto(f"/projects/{project}/prs/7")
         loaded(row(page, "shot 0").get_by_role("img"))
-        expect(row(page, "shot 29")).to_have_count(0)  # rows load as one scrolls
+        expect(row(page, "shot 29")).to_have_count(0)  # rows load while scrolling
         page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
         row(page, "shot 29").scroll_into_view_if_needed()
         loaded(row(page, "shot 29").get_by_role("img"))
@@ -442,7 +442,7 @@ class TestLightbox:
         page.goto(f"/projects/{project}/prs/7?shot=long&viewport=640x400")
         big = page.locator("dialog.lightbox .stage img:not(.stand-in)")
         loaded(big)
-        expect(page.locator(".picture")).to_have_css("width", "640px")
+        expect(page.locator(".image-box")).to_have_css("width", "640px")
         page.keyboard.press("ArrowDown")
         expect(page.locator(".stage")).not_to_have_js_property("scrollTop", 0)
         page.keyboard.press("k")

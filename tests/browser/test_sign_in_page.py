@@ -157,7 +157,7 @@ def test_cancel_at_the_login_provider_returns_to_the_sign_in_page(page, way):
     [(OIDC, "bob"), (OIDC, "eve"), (GITHUB, "mona")],
     ids=["oidc", "oidc, unverified e-mail", "github"],
 )
-def test_a_user_on_no_allow_list_cannot_sign_in(page, way, login):
+def test_a_user_outside_every_allow_list_cannot_sign_in(page, way, login):
     sign_in(page, way, login)
     expect_problem(page, "not_allowed", "not allowed")
     assert SESSION not in {cookie["name"] for cookie in page.context.cookies()}

@@ -13,7 +13,7 @@ from support.drawn_pages import drawn_page, sha
 from support.service import Service
 from support.signed_in_people import Person
 
-pytestmark = pytest.mark.slow  # a service and a browser of its own
+pytestmark = pytest.mark.slow  # its own service and browser
 
 
 class Shop(NamedTuple):

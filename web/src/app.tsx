@@ -1,23 +1,23 @@
 import type { ComponentChild } from "preact";
+import { BaselinesPage } from "./baselines/baselines-page";
 import { connection, useLive } from "./lib/live";
 import { MeContext } from "./lib/me";
 import { match, useLocation } from "./lib/router";
 import { useSignal } from "./lib/signal";
 import type { Me } from "./lib/types";
-import { BaselinesPage } from "./pages/baselines";
-import { NotFoundPage } from "./pages/not-found";
-import { OrganizationPage } from "./pages/organization";
-import { ProjectsPage } from "./pages/projects";
-import { PullPage } from "./pages/pull";
-import { PullsPage } from "./pages/pulls";
-import { SettingsPage } from "./pages/settings";
-import { SetupPage } from "./pages/setup";
-import { SignInPage } from "./pages/sign-in";
-import { StagedPage } from "./pages/staged";
-import { TokensPage } from "./pages/tokens";
-import { UsagePage } from "./pages/usage";
+import { OrganizationPage } from "./organization/organization-page";
+import { ProjectsPage } from "./projects/projects-page";
+import { PullPage } from "./pull/pull-page";
+import { PullsPage } from "./pulls/pulls-page";
+import { SettingsPage } from "./settings/settings-page";
+import { SetupPage } from "./setup/setup-page";
 import { Header } from "./shell/header";
+import { NotFoundPage } from "./shell/not-found-page";
+import { SignInPage } from "./sign-in/sign-in-page";
+import { StagedPage } from "./staged/staged-page";
+import { TokensPage } from "./tokens/tokens-page";
 import { ConfirmHost, FailedPage, Loading, Toasts } from "./ui";
+import { UsagePage } from "./usage/usage-page";
 
 /** The gallery uses the whole width of a large screen. */
 const PULL = "/projects/:id/prs/:n";

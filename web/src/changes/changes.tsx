@@ -1,88 +1,101 @@
 /** The tab that shows what the pull request changed. */
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { type Opened, openedAt, type PullAddresses, pageHref } from "../gallery/addresses";
 import { NoMatch } from "../gallery/all-shots";
-import { placeKey, samePlace } from "../gallery/arrange";
-import { asParameters, choices, find, isEverything, type Wanted } from "../gallery/finding";
 import { GallerySkeleton } from "../gallery/gallery";
-import { useClosing } from "../gallery/opened";
+import {
+  filterOptions,
+  filterParameters,
+  filterShots,
+  isUnfiltered,
+  type ShotFilter,
+} from "../gallery/shot-filter";
+import { isSameShot, shotId } from "../gallery/shot-key";
 import { Toolbar } from "../gallery/toolbar";
-import { useWanting } from "../gallery/wanting";
-import { capitalized, formatCount, formatNumber, shortSha } from "../lib/format";
+import { useShotFilter } from "../gallery/use-shot-filter";
+import { capitalize, formatCount, formatNumber, shortSha } from "../lib/format";
 import type { Live } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
 import type { Comparison, LatestComparison, PullRequest } from "../lib/types";
-import { Empty, Failed, Mono, RunThis } from "../ui";
-import { Sheet } from "./sheet";
-import { arrivedLast, countsOf, type Decided, decided, isChange, ofVerdict } from "./verdicts";
-import { PairViewer } from "./viewer";
-import { arePairs, doneWords, stateWords } from "./words";
+import { useCloseViewer } from "../lightbox/use-close-viewer";
+import { type OpenShot, openShotFrom, type PullUrls, pageHref } from "../pull/urls";
+import { Command, Empty, Failed, Mono } from "../ui";
+import { arePairs, describeDone, describeState } from "./descriptions";
+import { PairSheet } from "./pair-sheet";
+import { PairViewer } from "./pair-viewer";
+import {
+  countVerdicts,
+  filterByVerdict,
+  isChange,
+  keepOrder,
+  type ShotWithVerdict,
+  shotsWithVerdict,
+} from "./verdicts";
 
 interface ChangesProps {
-  at: PullAddresses;
+  urls: PullUrls;
   pull: PullRequest | undefined;
-  compared: Live<LatestComparison>;
+  latest: Live<LatestComparison>;
   onHelp: () => void;
 }
 
-export function Changes({ at, pull, compared, onHelp }: ChangesProps) {
-  const { data, error, refresh } = compared;
+export function Changes({ urls, pull, latest, onHelp }: ChangesProps) {
+  const { data, error, refresh } = latest;
   if (!data) return error ? <Failed error={error} retry={refresh} /> : <GallerySkeleton />;
-  if (!data.comparison) return <NotCompared />;
-  return <Compared comparison={data.comparison} {...{ at, pull, onHelp }} />;
+  if (!data.comparison) return <NotComparedYet />;
+  return <ComparisonView comparison={data.comparison} {...{ urls, pull, onHelp }} />;
 }
 
-function NotCompared() {
+function NotComparedYet() {
   return (
     <Empty title="Not compared yet">
       <p>
-        No client has compared this pull request with its base. <code>prshots upload</code> does it, or run:
+        This pull request hasn’t been compared with its base. <code>prshots upload</code> compares it, or run:
       </p>
-      <RunThis command="prshots compare" />
+      <Command command="prshots compare" />
     </Empty>
   );
 }
 
-interface ComparedProps extends Omit<ChangesProps, "compared"> {
+interface ComparisonViewProps extends Omit<ChangesProps, "latest"> {
   comparison: Comparison;
 }
 
-function Compared({ at, pull, comparison, onHelp }: ComparedProps) {
+function ComparisonView({ urls, pull, comparison, onHelp }: ComparisonViewProps) {
   const { query } = useLocation();
-  const wanting = useWanting(at, "changes");
-  const { wanted } = wanting;
+  const filterInput = useShotFilter(urls, "changes");
+  const { filter } = filterInput;
   const { shots, branch } = comparison;
-  const all = useMemo(() => decided(shots), [shots]);
-  const inVerdict = useMemo(() => ofVerdict(all, wanted.verdict), [all, wanted.verdict]);
-  const found = useStill(
-    find(inVerdict, wanted, (shot) => shot),
-    `${comparison.commit_sha} ${new URLSearchParams(asParameters(wanted))}`,
+  const all = useMemo(() => shotsWithVerdict(shots), [shots]);
+  const inVerdict = useMemo(() => filterByVerdict(all, filter.verdict), [all, filter.verdict]);
+  const found = useStableOrder(
+    filterShots(inVerdict, filter, (shot) => shot),
+    `${comparison.commit_sha} ${new URLSearchParams(filterParameters(filter))}`,
   );
-  const opened = openedAt(query, []);
-  const close = useClosing(at, "changes", wanted, opened);
+  const openShot = openShotFrom(query);
+  const close = useCloseViewer(urls, "changes", filter, openShot);
   return (
     <>
       <div class="base">
-        <Base comparison={comparison} />
-        {all.length > 0 && <Verdicts {...{ at, wanted, shots }} />}
-        <State comparison={comparison} pull={pull} />
+        <ComparedWith comparison={comparison} />
+        {all.length > 0 && <VerdictFilter {...{ urls, filter, shots }} />}
+        <ComparisonStatus comparison={comparison} pull={pull} />
       </div>
       {all.length > 0 && (
         <>
           <Toolbar
-            {...{ at, wanting, ...choices(all) }}
+            {...{ urls, filterInput, ...filterOptions(all) }}
             tab="changes"
             found={found.length}
             total={inVerdict.length}
           />
-          <Sheet shots={found} {...{ branch, at, wanted }} />
-          {found.length === 0 && <Nothing {...{ at, wanted, comparison }} />}
+          <PairSheet shots={found} {...{ branch, urls, filter }} />
+          {found.length === 0 && <NoChanges {...{ urls, filter, comparison }} />}
         </>
       )}
-      {opened && (
+      {openShot && (
         <PairViewer
-          {...{ opened, branch, at, wanted, onHelp }}
-          order={orderOf(opened, found, all)}
+          {...{ openShot, branch, urls, filter, onHelp }}
+          order={orderOf(openShot, found, all)}
           onClose={close}
         />
       )}
@@ -90,24 +103,24 @@ function Compared({ at, pull, comparison, onHelp }: ComparedProps) {
   );
 }
 
-/** Nothing on the page moves when a verdict arrives. Another commit or filter starts anew. */
-function useStill(shots: Decided[], view: string): Decided[] {
-  const last = useRef({ view, places: [] as string[] });
-  const still = arrivedLast(shots, last.current.view === view ? last.current.places : []);
+/** Keeps shots in place when a verdict arrives. Another commit or filter resets the order. */
+function useStableOrder(shots: ShotWithVerdict[], view: string): ShotWithVerdict[] {
+  const last = useRef({ view, ids: [] as string[] });
+  const still = keepOrder(shots, last.current.view === view ? last.current.ids : []);
   useEffect(() => {
-    last.current = { view, places: still.map(placeKey) };
+    last.current = { view, ids: still.map(shotId) };
   });
   return still;
 }
 
-/** What the page shows, or everything if the open shot is not in it. */
-function orderOf({ place }: Opened, found: Decided[], all: Decided[]): Decided[] {
-  const has = (shots: Decided[]) => shots.some((shot) => samePlace(shot, place));
-  return has(found) || !has(all) ? found : all;
+/** The shots on the page, or all shots if the filter hides the open one. */
+function orderOf({ shotKey }: OpenShot, found: ShotWithVerdict[], all: ShotWithVerdict[]): ShotWithVerdict[] {
+  const includes = (shots: ShotWithVerdict[]) => shots.some((shot) => isSameShot(shot, shotKey));
+  return includes(found) || !includes(all) ? found : all;
 }
 
-/** What was compared with what, and where each is in a pair. */
-function Base({ comparison }: { comparison: Comparison }) {
+/** Says which commits were compared, and on which side each is. */
+function ComparedWith({ comparison }: { comparison: Comparison }) {
   const { commit_sha, branch, base_commit } = comparison;
   if (arePairs(comparison))
     return <p class="base-line">Before on the left, after on the right, uploaded together</p>;
@@ -120,11 +133,11 @@ function Base({ comparison }: { comparison: Comparison }) {
   );
 }
 
-/** What is missing, if anything is. */
-function State({ comparison, pull }: { comparison: Comparison; pull: PullRequest | undefined }) {
+/** Says what is missing from the comparison, if anything. */
+function ComparisonStatus({ comparison, pull }: { comparison: Comparison; pull: PullRequest | undefined }) {
   const ran = useRef(false);
   ran.current ||= comparison.state === "running";
-  const words = stateWords(comparison) ?? (ran.current ? doneWords(comparison) : null);
+  const words = describeState(comparison) ?? (ran.current ? describeDone(comparison) : null);
   const isNewer = pull && pull.images > 0 && pull.last_commit !== comparison.commit_sha;
   return (
     <>
@@ -133,7 +146,7 @@ function State({ comparison, pull }: { comparison: Comparison; pull: PullRequest
           <p>
             <strong>{words.title}</strong> {words.text}
           </p>
-          {words.command && <RunThis command={words.command} />}
+          {words.command && <Command command={words.command} />}
         </div>
       )}
       {isNewer && (
@@ -148,18 +161,18 @@ function State({ comparison, pull }: { comparison: Comparison; pull: PullRequest
 
 const Sha = ({ sha }: { sha: string }) => <Mono title={sha}>{shortSha(sha)}</Mono>;
 
-interface VerdictsProps {
-  at: PullAddresses;
-  wanted: Wanted;
+interface VerdictFilterProps {
+  urls: PullUrls;
+  filter: ShotFilter;
   shots: Comparison["shots"];
 }
 
-/** The filter by verdict. Without one, everything but unchanged shots is shown. */
-function Verdicts({ at, wanted, shots }: VerdictsProps) {
-  const counts = countsOf(shots);
+/** Filters by verdict. Without a filter, everything but unchanged shots is shown. */
+function VerdictFilter({ urls, filter, shots }: VerdictFilterProps) {
+  const counts = countVerdicts(shots);
   const options = [
     { id: "", label: "All changes", count: shots.filter(isChange).length },
-    ...counts.map(([id, count]) => ({ id, label: capitalized(id), count })),
+    ...counts.map(([id, count]) => ({ id, label: capitalize(id), count })),
   ];
   return (
     <nav class="verdicts" aria-label="Verdict">
@@ -167,9 +180,9 @@ function Verdicts({ at, wanted, shots }: VerdictsProps) {
         <Link
           key={id}
           class="verdict-filter"
-          href={pageHref(at, { tab: "changes", wanted: { ...wanted, verdict: id } })}
+          href={pageHref(urls, { tab: "changes", filter: { ...filter, verdict: id } })}
           replace
-          {...(id === wanted.verdict ? { "aria-current": "true" as const } : {})}
+          {...(id === filter.verdict ? { "aria-current": "true" as const } : {})}
         >
           {label} <span class="count">{formatNumber(count)}</span>
         </Link>
@@ -178,16 +191,25 @@ function Verdicts({ at, wanted, shots }: VerdictsProps) {
   );
 }
 
-function Nothing({ at, wanted, comparison }: { at: PullAddresses; wanted: Wanted; comparison: Comparison }) {
-  if (!isEverything(wanted)) return <NoMatch at={at} wanted={wanted} tab="changes" />;
+function NoChanges({
+  urls,
+  filter,
+  comparison,
+}: {
+  urls: PullUrls;
+  filter: ShotFilter;
+  comparison: Comparison;
+}) {
+  if (!isUnfiltered(filter)) return <NoMatch urls={urls} filter={filter} tab="changes" />;
   if (comparison.state !== "compared") return null;
   const same = formatCount(comparison.shots.length, "shot");
   return (
     <Empty title="No changes">
       <p>
-        {same} compared with {arePairs(comparison) ? "their own before" : comparison.branch}: nothing changed.
+        {same} compared with {arePairs(comparison) ? "their own before images" : comparison.branch}: nothing
+        changed.
       </p>
-      <Link class="button plain" href={pageHref(at, { tab: "all" })}>
+      <Link class="button plain" href={pageHref(urls, { tab: "all" })}>
         Show all screenshots
       </Link>
     </Empty>

@@ -1,10 +1,10 @@
-import { capitalized } from "../lib/format";
+import { capitalize } from "../lib/format";
 import type { Verdict } from "../lib/types";
 
 export function VerdictChip({ verdict }: { verdict: Verdict }) {
   return (
     <span class="verdict" data-verdict={verdict}>
-      {capitalized(verdict)}
+      {capitalize(verdict)}
     </span>
   );
 }

@@ -1,7 +1,14 @@
 import { expect, test } from "vitest";
-import { shot } from "../gallery/sample";
-import { comparedShot, comparison } from "./sample";
-import { arrivedLast, countsOf, decided, isChange, ofVerdict, verdictsOf } from "./verdicts";
+import { shot } from "../gallery/sample-shots";
+import { comparedShot, comparison } from "./sample-comparisons";
+import {
+  countVerdicts,
+  createVerdictLookup,
+  filterByVerdict,
+  isChange,
+  keepOrder,
+  shotsWithVerdict,
+} from "./verdicts";
 
 const shots = [
   comparedShot({ name: "a", verdict: "changed" }),
@@ -10,34 +17,34 @@ const shots = [
   comparedShot({ name: "d", verdict: "unchanged" }),
   comparedShot({ name: "e", verdict: null }),
 ];
-const names = (verdict: string) => ofVerdict(decided(shots), verdict).map(({ name }) => name);
+const names = (verdict: string) => filterByVerdict(shotsWithVerdict(shots), verdict).map(({ name }) => name);
 
-test("without a filter, everything that somebody has to look at is shown", () => {
+test("without a filter, every shot that a reviewer has to look at is shown", () => {
   expect(names("")).toEqual(["a", "b"]);
   expect(names("unchanged")).toEqual(["c", "d"]);
   expect(names("nonsense")).toEqual([]);
   expect(shots.map(isChange)).toEqual([true, true, false, false, false]);
 });
 
-test("only verdicts that there are are counted, in the order of the page", () => {
-  expect(countsOf([...shots].reverse())).toEqual([
+test("only verdicts that occur are counted, in the order of the page", () => {
+  expect(countVerdicts([...shots].reverse())).toEqual([
     ["changed", 1],
     ["failed", 1],
     ["unchanged", 2],
   ]);
 });
 
-test("a newer image than the compared one has no verdict yet", () => {
-  const verdictOf = verdictsOf(comparison({ shots }));
+test("an image newer than the compared one has no verdict yet", () => {
+  const verdictOf = createVerdictLookup(comparison({ shots }));
   expect(verdictOf(shot("a", "1280x800", { commit_sha: "after" }))).toBe("changed");
   expect(verdictOf(shot("a", "1280x800", { commit_sha: "newer" }))).toBeNull();
   expect(verdictOf(shot("a", "375x812", { commit_sha: "after" }))).toBeNull();
-  expect(verdictsOf(null)(shot("a", "1280x800"))).toBeNull();
+  expect(createVerdictLookup(null)(shot("a", "1280x800"))).toBeNull();
 });
 
-test("what arrives while one looks comes last, and what is gone leaves no hole", () => {
-  const all = decided(shots);
+test("new shots go to the end, and removed shots leave no gap", () => {
+  const all = shotsWithVerdict(shots);
   const places = ["1280x800  d", "1280x800  gone", "1280x800  b"];
-  expect(arrivedLast(all, places).map(({ name }) => name)).toEqual(["d", "b", "a", "c"]);
-  expect(arrivedLast(all, [])).toEqual(all);
+  expect(keepOrder(all, places).map(({ name }) => name)).toEqual(["d", "b", "a", "c"]);
+  expect(keepOrder(all, [])).toEqual(all);
 });

@@ -1,49 +1,49 @@
-/** What a comparison found. */
-import { placeKey } from "../gallery/arrange";
+/** The verdicts of a comparison. */
+import { shotId } from "../gallery/shot-key";
 import type { ComparedShot, Comparison, Shot, Verdict } from "../lib/types";
 
 /** In the order of the page. */
-export const VERDICTS: readonly Verdict[] = ["changed", "moved", "new", "removed", "failed", "unchanged"];
+const VERDICTS: readonly Verdict[] = ["changed", "moved", "new", "removed", "failed", "unchanged"];
 
-export type Decided = ComparedShot & { verdict: Verdict };
+export type ShotWithVerdict = ComparedShot & { verdict: Verdict };
 
-const isDecided = (shot: ComparedShot): shot is Decided => shot.verdict !== null;
+const hasVerdict = (shot: ComparedShot): shot is ShotWithVerdict => shot.verdict !== null;
 
-export const decided = (shots: ComparedShot[]): Decided[] => shots.filter(isDecided);
+export const shotsWithVerdict = (shots: ComparedShot[]): ShotWithVerdict[] => shots.filter(hasVerdict);
 
-/** Whether a person has to look at it. */
+/** Whether a reviewer has to look at it. */
 export const isChange = ({ verdict }: Pick<ComparedShot, "verdict">): boolean =>
   verdict !== null && verdict !== "unchanged";
 
 /** Empty: every change. */
-export const ofVerdict = (shots: Decided[], verdict: string): Decided[] =>
+export const filterByVerdict = (shots: ShotWithVerdict[], verdict: string): ShotWithVerdict[] =>
   shots.filter((shot) => (verdict === "" ? isChange(shot) : shot.verdict === verdict));
 
-/** The verdicts that there are, and of how many shots. */
-export function countsOf(shots: ComparedShot[]): [Verdict, number][] {
+/** Each verdict that occurs, and how many shots have it. */
+export function countVerdicts(shots: ComparedShot[]): [Verdict, number][] {
   const counts = new Map<Verdict, number>();
-  for (const { verdict } of decided(shots)) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
+  for (const { verdict } of shotsWithVerdict(shots)) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
   return VERDICTS.flatMap((verdict) => {
     const count = counts.get(verdict);
     return count ? [[verdict, count] as [Verdict, number]] : [];
   });
 }
 
-/** The verdict about a shot's newest image. A newer image than the compared one has none yet. */
-export function verdictsOf(comparison: Comparison | null): (shot: Shot) => Verdict | null {
-  const compared = new Map(comparison?.shots.map((shot) => [placeKey(shot), shot]));
+/** Looks up the verdict on a shot's newest image. An image newer than the compared one has no verdict yet. */
+export function createVerdictLookup(comparison: Comparison | null): (shot: Shot) => Verdict | null {
+  const compared = new Map(comparison?.shots.map((shot) => [shotId(shot), shot]));
   return ({ newest }) => {
-    const shot = compared.get(placeKey(newest));
+    const shot = compared.get(shotId(newest));
     return shot?.after?.commit_sha === newest.commit_sha ? shot.verdict : null;
   };
 }
 
-/** The shots in the order of the places that are on the page already, and those that arrived since at the end. */
-export function arrivedLast(shots: Decided[], places: string[]): Decided[] {
-  const left = new Map(shots.map((shot) => [placeKey(shot), shot]));
-  const kept = places.flatMap((place) => {
-    const shot = left.get(place);
-    left.delete(place);
+/** Keeps the order of the shots that are already on the page, and puts new ones at the end. */
+export function keepOrder(shots: ShotWithVerdict[], ids: string[]): ShotWithVerdict[] {
+  const left = new Map(shots.map((shot) => [shotId(shot), shot]));
+  const kept = ids.flatMap((id) => {
+    const shot = left.get(id);
+    left.delete(id);
     return shot ? [shot] : [];
   });
   return [...kept, ...left.values()];

@@ -4,50 +4,51 @@ import { type Pages, useEveryPage, usePages } from "../lib/live";
 import { refreshShown } from "../lib/poller";
 import { Link, useLocation } from "../lib/router";
 import type { Project, PullRequest, Shot, Verdict } from "../lib/types";
+import { Lightbox } from "../lightbox/lightbox";
+import { useCloseViewer } from "../lightbox/use-close-viewer";
+import { NoImagesReason, useNewSince } from "../pull/pull-state";
+import { type OpenShot, openShotFrom, type PullUrls, pageHref } from "../pull/urls";
 import { Empty, Failed, MoreButton } from "../ui";
-import { type Opened, openedAt, type PullAddresses, pageHref } from "./addresses";
-import { arrange, type Folder, inOrder, placeKey, samePlace } from "./arrange";
-import { choices, EVERYTHING, find, isEverything, type Wanted } from "./finding";
+import { arrange, type Folder, listShots } from "./arrange";
 import { Gallery, GallerySkeleton } from "./gallery";
-import { Lightbox } from "./lightbox";
-import { useClosing } from "./opened";
-import { useSeenUntil, WhyNone } from "./state";
+import { filterOptions, filterShots, isUnfiltered, NO_FILTER, type ShotFilter } from "./shot-filter";
+import { isSameShot, shotId } from "./shot-key";
 import { Toolbar } from "./toolbar";
-import { useWanting, type Wanting } from "./wanting";
+import { type ShotFilterInput, useShotFilter } from "./use-shot-filter";
 
-/** The most shots that load by themselves: they are filtered and ordered here. */
+/** How many shots load automatically. The browser filters and sorts them. */
 const MOST_SHOTS = 6_000;
-/** So many are waited for: a later page can belong before an earlier one in natural order. */
+/** Wait for this many before showing any: in natural order, shots of a later page can come first. */
 const WAITED_FOR = 1_500;
 
 interface AllShotsProps {
-  at: PullAddresses;
+  urls: PullUrls;
   projectId: string;
   project: Project | undefined;
   pull: PullRequest | undefined;
-  /** The verdict about the newest image of a shot, if there is one. */
+  /** The verdict on the newest image of a shot, if there is one. */
   verdictOf: (shot: Shot) => Verdict | null;
-  /** The verdicts that there are. */
+  /** The verdicts that occur. */
   verdicts: Verdict[];
   onHelp: () => void;
 }
 
-export function AllShots({ at, projectId, project, pull, verdictOf, verdicts, onHelp }: AllShotsProps) {
+export function AllShots({ urls, projectId, project, pull, verdictOf, verdicts, onHelp }: AllShotsProps) {
   const { query } = useLocation();
-  const shots = usePages(at.shots, "shots", shotKey);
+  const shots = usePages(urls.shots, "shots", idOfShot);
   useEveryPage(shots, MOST_SHOTS);
-  const wanting = useWanting(at, "all");
-  const { wanted } = wanting;
-  const folders = useFound(shots.items, wanted, verdictOf);
-  const opened = openedAt(query, shots.items);
-  const order = useOrder(opened, folders, shots.items);
-  const close = useClosing(at, "all", wanted, opened);
+  const filterInput = useShotFilter(urls, "all");
+  const { filter } = filterInput;
+  const folders = useFolders(shots.items, filter, verdictOf);
+  const openShot = openShotFrom(query);
+  const order = useOrder(openShot, folders, shots.items);
+  const close = useCloseViewer(urls, "all", filter, openShot);
   return (
     <>
-      <Screenshots {...{ at, pull, shots, wanting, folders, verdicts }} />
-      {opened && pull && (
+      <Screenshots {...{ urls, pull, shots, filterInput, folders, verdicts }} />
+      {openShot && pull && (
         <Lightbox
-          {...{ opened, order, shots, project, projectId, pull, at, wanted, onHelp }}
+          {...{ openShot, order, shots, project, projectId, pull, urls, filter, onHelp }}
           onClose={close}
           onChanged={refreshShown}
         />
@@ -56,35 +57,35 @@ export function AllShots({ at, projectId, project, pull, verdictOf, verdicts, on
   );
 }
 
-const shotKey = ({ newest }: Shot): string => placeKey(newest);
+const idOfShot = ({ newest }: Shot): string => shotId(newest);
 
-function useFound(shots: Shot[], wanted: Wanted, verdictOf: AllShotsProps["verdictOf"]): Folder[] {
-  const { q, viewport, theme, verdict } = wanted;
+function useFolders(shots: Shot[], filter: ShotFilter, verdictOf: AllShotsProps["verdictOf"]): Folder[] {
+  const { q, viewport, theme, verdict } = filter;
   return useMemo(() => {
-    const found = find(shots, { q, viewport, theme, verdict }, ({ newest }) => newest);
+    const found = filterShots(shots, { q, viewport, theme, verdict }, ({ newest }) => newest);
     return arrange(verdict === "" ? found : found.filter((shot) => verdictOf(shot) === verdict));
   }, [shots, q, viewport, theme, verdict, verdictOf]);
 }
 
-interface ScreenshotsProps extends Pick<AllShotsProps, "at" | "pull" | "verdicts"> {
+interface ScreenshotsProps extends Pick<AllShotsProps, "urls" | "pull" | "verdicts"> {
   shots: Pages<Shot>;
-  wanting: Wanting;
+  filterInput: ShotFilterInput;
   folders: Folder[];
 }
 
-function Screenshots({ at, pull, shots, wanting, folders, verdicts }: ScreenshotsProps) {
-  const newSince = useSeenUntil(pull?.last_upload_at);
-  const options = useMemo(() => choices(shots.items.map(({ newest }) => newest)), [shots.items]);
+function Screenshots({ urls, pull, shots, filterInput, folders, verdicts }: ScreenshotsProps) {
+  const newSince = useNewSince(pull?.last_upload_at);
+  const options = useMemo(() => filterOptions(shots.items.map(({ newest }) => newest)), [shots.items]);
   const isEnough = shots.more === null || shots.items.length >= WAITED_FOR || shots.error !== undefined;
   const isReady = useEver(shots.loaded && isEnough);
   if (shots.items.length === 0 || !isReady) return <NoShots pull={pull} shots={shots} />;
-  const { wanted } = wanting;
-  const found = inOrder(folders).length;
+  const { filter } = filterInput;
+  const found = listShots(folders).length;
   return (
     <>
-      <Toolbar {...{ at, wanting, verdicts, found, ...options }} tab="all" total={shots.items.length} />
-      <Gallery {...{ folders, at, wanted, newSince }} lastCommit={pull?.last_commit ?? ""} />
-      {found === 0 && !isEverything(wanted) && <NoMatch at={at} wanted={wanted} tab="all" />}
+      <Toolbar {...{ urls, filterInput, verdicts, found, ...options }} tab="all" total={shots.items.length} />
+      <Gallery {...{ folders, urls, filter, newSince }} lastCommit={pull?.last_commit ?? ""} />
+      {found === 0 && !isUnfiltered(filter) && <NoMatch urls={urls} filter={filter} tab="all" />}
       {(shots.items.length >= MOST_SHOTS || shots.error) && (
         <MoreButton more={shots.more} noun="screenshots" />
       )}
@@ -92,19 +93,27 @@ function Screenshots({ at, pull, shots, wanting, folders, verdicts }: Screenshot
   );
 }
 
-/** The filter finds nothing. */
-export function NoMatch({ at, wanted, tab }: { at: PullAddresses; wanted: Wanted; tab: "all" | "changes" }) {
+/** Shown if no shot matches the filter. */
+export function NoMatch({
+  urls,
+  filter,
+  tab,
+}: {
+  urls: PullUrls;
+  filter: ShotFilter;
+  tab: "all" | "changes";
+}) {
   return (
-    <Empty title="No screenshots match">
-      <p>{wanted.q ? <>No name contains “{wanted.q}”.</> : "None is like that."}</p>
-      <Link class="button plain" href={pageHref(at, { tab, wanted: EVERYTHING })} replace>
+    <Empty title="No results">
+      <p>{filter.q ? <>No name contains “{filter.q}”.</> : "No screenshots match these filters."}</p>
+      <Link class="button plain" href={pageHref(urls, { tab, filter: NO_FILTER })} replace>
         Clear filter
       </Link>
     </Empty>
   );
 }
 
-/** Whether it was ever true: a gallery that is shown stays, also while uploads add a page. */
+/** Whether it was ever true: once shown, the gallery stays, even while uploads add a page. */
 function useEver(isTrue: boolean): boolean {
   const was = useRef(false);
   was.current ||= isTrue;
@@ -117,15 +126,15 @@ function NoShots({ pull, shots }: Pick<ScreenshotsProps, "pull" | "shots">) {
   return (
     <Empty title="No screenshots">
       <p>
-        <WhyNone pull={pull} />. The next upload to #{pull.pr_number} appears here automatically.
+        <NoImagesReason pull={pull} />. The next upload to #{pull.pr_number} appears here automatically.
       </p>
     </Empty>
   );
 }
 
-/** The order of the gallery as it is filtered, or all of it for a shot that the filter leaves out. */
-function useOrder(opened: Opened | null, folders: Folder[], shots: Shot[]): Shot[] {
-  const filtered = useMemo(() => inOrder(folders), [folders]);
-  const isLeftOut = opened !== null && !filtered.some(({ newest }) => samePlace(newest, opened.place));
-  return useMemo(() => (isLeftOut ? inOrder(arrange(shots)) : filtered), [isLeftOut, filtered, shots]);
+/** The filtered shots in order, or all shots if the filter hides the open one. */
+function useOrder(openShot: OpenShot | null, folders: Folder[], shots: Shot[]): Shot[] {
+  const filtered = useMemo(() => listShots(folders), [folders]);
+  const isLeftOut = openShot !== null && !filtered.some(({ newest }) => isSameShot(newest, openShot.shotKey));
+  return useMemo(() => (isLeftOut ? listShots(arrange(shots)) : filtered), [isLeftOut, filtered, shots]);
 }

@@ -1,6 +1,7 @@
 /** Arranges a pull request's shots: folders of rows, one row per name, one cell per viewport and theme. */
-import { naturally } from "../lib/natural";
+import { sortNaturally } from "../lib/natural-order";
 import type { Image, Shot } from "../lib/types";
+import { boxAspect, isSameShot } from "./shot-key";
 
 export interface Row {
   name: string;
@@ -16,69 +17,31 @@ export interface Folder {
   rows: Row[];
 }
 
-export interface Size {
-  width: number;
-  height: number;
-}
-
-/** What makes a shot: each commit has an image of it. */
-export interface Place {
-  name: string;
-  viewport: string;
-  /** Empty, light or dark. */
-  theme: string;
-}
-
-/** Only the place of an image. */
-export const placeOf = ({ name, viewport, theme }: Place): Place => ({ name, viewport, theme });
-
-/** A viewport and a theme contain no space, so no two places share a key. */
-export const placeKey = ({ viewport, theme, name }: Place): string => `${viewport} ${theme} ${name}`;
-
-export const samePlace = (one: Place, other: Place): boolean => placeKey(one) === placeKey(other);
-
-export function viewportSize(viewport: string): Size {
-  const [width = 0, height = 0] = viewport.split("x").map(Number);
-  return width > 0 && height > 0 ? { width, height } : { width: 1280, height: 800 };
-}
-
-export const viewportLabel = (viewport: string): string => viewport.replace("x", " × ");
-
-/** "1280 × 800, dark" */
-export const placeLabel = ({ viewport, theme }: Pick<Place, "viewport" | "theme">): string =>
-  theme ? `${viewportLabel(viewport)}, ${theme}` : viewportLabel(viewport);
-
 const FEW_ROWS = 12;
-
-const NARROWEST = 0.46; // a phone held upright
-const WIDEST = 2.4;
-
-/** The aspect ratio of the box for images of a viewport, independent of their real size. */
-export function boxAspect(viewport: string): number {
-  const { width, height } = viewportSize(viewport);
-  return Math.min(WIDEST, Math.max(NARROWEST, width / height));
-}
 
 /** Names without a folder first, then each folder; everything in natural order. A few rows need no folders. */
 export function arrange(shots: Shot[]): Folder[] {
-  const byName = grouped(shots, ({ newest }) => newest.name);
-  const rows = naturally(byName.keys(), (name) => name).map((name) => ({
+  const byName = groupBy(shots, ({ newest }) => newest.name);
+  const rows = sortNaturally(byName.keys(), (name) => name).map((name) => ({
     name,
     label: name.slice(folderOf(name).length).replace(/^\//, ""),
-    cells: naturally(byName.get(name) ?? [], ({ newest }) => `${newest.viewport} ${newest.theme}`),
+    cells: sortNaturally(byName.get(name) ?? [], ({ newest }) => `${newest.viewport} ${newest.theme}`),
   }));
-  const byFolder = grouped(rows, ({ name }) => folderOf(name));
+  const byFolder = groupBy(rows, ({ name }) => folderOf(name));
   if (byFolder.size === 1 || (rows.length > 0 && rows.length <= FEW_ROWS)) return [{ path: "", rows }];
-  return naturally(byFolder.keys(), (path) => path).map((path) => ({ path, rows: byFolder.get(path) ?? [] }));
+  return sortNaturally(byFolder.keys(), (path) => path).map((path) => ({
+    path,
+    rows: byFolder.get(path) ?? [],
+  }));
 }
 
-/** "a/b" of "a/b/c". A slash at the start or the end makes no folder. */
+/** "a/b" of "a/b/c". A leading or trailing slash doesn't count. */
 function folderOf(name: string): string {
   const slash = name.replace(/\/+$/, "").lastIndexOf("/");
   return slash > 0 ? name.slice(0, slash) : "";
 }
 
-function grouped<T>(items: T[], keyOf: (item: T) => string): Map<string, T[]> {
+function groupBy<T>(items: T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {
     const key = keyOf(item);
@@ -89,14 +52,14 @@ function grouped<T>(items: T[], keyOf: (item: T) => string): Map<string, T[]> {
   return groups;
 }
 
-/** The order of the lightbox. */
-export const inOrder = (folders: Folder[]): Shot[] =>
+/** All shots, in the order of the lightbox. */
+export const listShots = (folders: Folder[]): Shot[] =>
   folders.flatMap(({ rows }) => rows.flatMap((row) => row.cells));
 
 export const rowCount = (folders: Folder[]): number =>
   folders.reduce((sum, { rows }) => sum + rows.length, 0);
 
-/** The first so many rows, in their folders. */
+/** The first `most` rows, in their folders. */
 export function firstRows(folders: Folder[], most: number): Folder[] {
   const first: Folder[] = [];
   let room = most;
@@ -108,7 +71,7 @@ export function firstRows(folders: Folder[], most: number): Folder[] {
   return first;
 }
 
-/** How wide the widest row is, in heights: the sum of its boxes' aspect ratios. */
+/** The widest row's width in units of its height: the sum of its boxes' aspect ratios. */
 export const widestRow = (folders: Folder[]): number =>
   Math.max(0, ...folders.flatMap(({ rows }) => rows.map(({ cells }) => widthOf(cells))));
 
@@ -116,9 +79,9 @@ const widthOf = (cells: Shot[]): number =>
   cells.reduce((sum, { newest }) => sum + boxAspect(newest.viewport), 0);
 
 /** The image to show after deleting this one; null if it is the last. */
-export function afterDeleting(image: Image, commits: Image[], order: Shot[]): Image | null {
+export function chooseAfterDelete(image: Image, commits: Image[], order: Shot[]): Image | null {
   const age = commits.findIndex(({ id }) => id === image.id);
   if (age > 0) return commits[age + 1] ?? commits[age - 1] ?? null;
-  const at = order.findIndex(({ newest }) => samePlace(newest, image));
+  const at = order.findIndex(({ newest }) => isSameShot(newest, image));
   return order[at + 1]?.newest ?? order[at - 1]?.newest ?? commits[1] ?? null;
 }

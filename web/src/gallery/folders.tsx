@@ -1,4 +1,4 @@
-/** The jump list: every folder of the gallery, beside it, or above it on a narrow screen. */
+/** The list of folders beside the gallery, or above it on a narrow screen. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatNumber } from "../lib/format";
 import type { Folder } from "./arrange";
@@ -16,7 +16,7 @@ export function Folders({ folders, onJump }: FoldersProps) {
   useEffect(() => {
     if (target) goTo(target.path);
   }, [target]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever another folder is the current one
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the current folder changes
   useEffect(() => showCurrent(list.current), [current]);
   const jump = (path: string) => {
     onJump(path);
@@ -55,7 +55,7 @@ function goTo(path: string): void {
 /** The folder at the top of the screen, or the first one below it. */
 function useCurrentFolder(folders: Folder[]): string | undefined {
   const [current, setCurrent] = useState<string>();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other folders are at other places
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other folders have other positions
   useEffect(() => {
     const look = () => {
       const all = sections();
@@ -77,7 +77,7 @@ function useCurrentFolder(folders: Folder[]): string | undefined {
   return current;
 }
 
-/** Scroll the list, not the page, so that its current folder can be seen. */
+/** Scroll the list, not the page, so that the current folder is visible. */
 function showCurrent(list: HTMLElement | null): void {
   const item = list?.querySelector<HTMLElement>("[aria-current]");
   if (!list || !item) return;

@@ -5,30 +5,22 @@ import { formatCount, shortSha } from "../lib/format";
 import { usePages } from "../lib/live";
 import { Link } from "../lib/router";
 import type { Image, Shot } from "../lib/types";
+import { lightboxHref, type PullUrls, shotImagesPath } from "../pull/urls";
+import { Thumbnail } from "../thumbnails/thumbnail";
 import { Failed, Mono, MoreButton, Time } from "../ui";
-import { commitsPath, lightboxHref, type PullAddresses } from "./addresses";
-import {
-  boxAspect,
-  type Folder,
-  firstRows,
-  placeKey,
-  placeLabel,
-  type Row,
-  rowCount,
-  widestRow,
-} from "./arrange";
-import type { Wanted } from "./finding";
+import { type Folder, firstRows, type Row, rowCount, widestRow } from "./arrange";
 import { Folders } from "./folders";
-import { useGrowing } from "./growing";
-import { historyOf } from "./history";
-import { Thumbnail } from "./thumbnail";
+import { buildHistory } from "./history";
+import type { ShotFilter } from "./shot-filter";
+import { boxAspect, shotId, variantLabel } from "./shot-key";
 import { Unchanged } from "./unchanged";
+import { useIncrementalRows } from "./use-incremental-rows";
 
 interface GalleryProps {
   folders: Folder[];
-  at: PullAddresses;
-  wanted: Wanted;
-  /** The newest commit. Images of it need not say so. */
+  urls: PullUrls;
+  filter: ShotFilter;
+  /** The newest commit. Its images show no commit. */
   lastCommit: string;
   /** Images uploaded after this time arrived while the page was open. */
   newSince: number;
@@ -37,7 +29,7 @@ interface GalleryProps {
 type RowProps = Omit<GalleryProps, "folders">;
 
 export function Gallery({ folders, ...rest }: GalleryProps) {
-  const { rows, end, showAfter } = useGrowing(rowCount(folders), rest.wanted);
+  const { rows, end, showAfter } = useIncrementalRows(rowCount(folders), rest.filter);
   const jump = (path: string) =>
     showAfter(
       rowCount(
@@ -85,9 +77,9 @@ function GalleryRow({ row, several, ...rest }: { row: Row; several: boolean } & 
   const id = useId();
   // Not the name: "a b" and "a-b" would collide.
   const olderId = (image: Image) => `${id}-${image.viewport}-${image.theme}`;
-  const toggle = (place: string) => {
+  const toggle = (shot: string) => {
     const next = new Set(unfolded);
-    if (!next.delete(place)) next.add(place);
+    if (!next.delete(shot)) next.add(shot);
     setUnfolded(next);
   };
   const Name = several ? "h3" : "h2";
@@ -99,19 +91,19 @@ function GalleryRow({ row, several, ...rest }: { row: Row; several: boolean } & 
       <ul class="gallery-cells">
         {row.cells.map((shot) => (
           <Cell
-            key={placeKey(shot.newest)}
+            key={shotId(shot.newest)}
             shot={shot}
             olderId={olderId(shot.newest)}
-            unfolded={unfolded.has(placeKey(shot.newest))}
-            toggle={() => toggle(placeKey(shot.newest))}
+            unfolded={unfolded.has(shotId(shot.newest))}
+            toggle={() => toggle(shotId(shot.newest))}
             {...rest}
           />
         ))}
       </ul>
       {row.cells
-        .filter(({ newest, commits }) => commits > 1 && unfolded.has(placeKey(newest)))
+        .filter(({ newest, commits }) => commits > 1 && unfolded.has(shotId(newest)))
         .map(({ newest }) => (
-          <OlderCommits key={placeKey(newest)} id={olderId(newest)} newest={newest} {...rest} />
+          <OlderCommits key={shotId(newest)} id={olderId(newest)} newest={newest} {...rest} />
         ))}
     </section>
   );
@@ -125,18 +117,18 @@ interface CellProps extends RowProps {
   toggle: () => void;
 }
 
-function Cell({ shot, at, wanted, lastCommit, newSince, olderId, unfolded, toggle }: CellProps) {
+function Cell({ shot, urls, filter, lastCommit, newSince, olderId, unfolded, toggle }: CellProps) {
   const { newest, commits } = shot;
   const isNew = newest.uploaded_at > newSince;
   return (
     <CellBox image={newest} isStacked={commits > 1}>
-      <PictureLink image={newest} href={lightboxHref(at, newest, wanted)} isCell>
-        <span class="cell-place">
-          {placeLabel(newest)}
+      <ImageLink image={newest} href={lightboxHref(urls, newest, filter)} isCell>
+        <span class="cell-variant">
+          {variantLabel(newest)}
           {isNew && <span class="cell-new">new</span>}
         </span>
         {newest.commit_sha !== lastCommit && <Commit image={newest} />}
-      </PictureLink>
+      </ImageLink>
       <Unchanged since={shot.unchanged_since} />
       {commits > 1 && (
         <button
@@ -149,7 +141,7 @@ function Cell({ shot, at, wanted, lastCommit, newSince, olderId, unfolded, toggl
           {formatCount(commits, "commit")}
           <span class="hidden">
             {" "}
-            of {newest.name}, {placeLabel(newest)}
+            of {newest.name}, {variantLabel(newest)}
           </span>
         </button>
       )}
@@ -157,7 +149,7 @@ function Cell({ shot, at, wanted, lastCommit, newSince, olderId, unfolded, toggl
   );
 }
 
-/** As wide as the viewport's shape asks for. */
+/** A cell whose width follows from the viewport's aspect ratio. */
 function CellBox({
   image: { viewport },
   isStacked = false,
@@ -174,22 +166,22 @@ function CellBox({
   );
 }
 
-interface PictureLinkProps {
+interface ImageLinkProps {
   image: Image;
   href: string;
-  /** Whether it is the newest image of its shot: the keys go from one to the next. */
+  /** Whether it is the newest image of its shot: keyboard shortcuts step through these. */
   isCell?: boolean;
   children: ComponentChildren;
 }
 
-/** `data-shot` lets the lightbox give the focus back. */
-function PictureLink({ image, href, isCell = false, children }: PictureLinkProps) {
+/** `data-image` and `data-shot` let the lightbox return the focus. */
+function ImageLink({ image, href, isCell = false, children }: ImageLinkProps) {
   return (
     <Link
-      class="picture-link"
+      class="image-link"
       href={href}
-      data-shot={image.id}
-      data-place={placeKey(image)}
+      data-image={image.id}
+      data-shot={shotId(image)}
       {...(isCell ? { "data-cell": "" } : {})}
     >
       <Thumbnail image={image} aspect={boxAspect(image.viewport)} />
@@ -206,27 +198,27 @@ function Commit({ image }: { image: Image }) {
   );
 }
 
-/** The older images of a shot, each picture once. */
-function OlderCommits({ id, newest, at, wanted }: { id: string; newest: Image } & RowProps) {
+/** The older images of a shot. Equal bytes appear once. */
+function OlderCommits({ id, newest, urls, filter }: { id: string; newest: Image } & RowProps) {
   const { items, more, error, loading, loaded, refresh } = usePages(
-    commitsPath(at, newest),
+    shotImagesPath(urls, newest),
     "images",
     imageId,
   );
-  const [now, ...older] = historyOf(items);
+  const [now, ...older] = buildHistory(items);
   return (
-    <section class="older" id={id} aria-label={`Older commits at ${placeLabel(newest)}`}>
+    <section class="older" id={id} aria-label={`Older commits at ${variantLabel(newest)}`}>
       <p class="older-title">
-        Older commits, {placeLabel(newest)} <Unchanged since={now?.unchangedSince ?? null} />
+        Older commits, {variantLabel(newest)} <Unchanged since={now?.unchangedSince ?? null} />
       </p>
       {error && !loaded && <Failed error={error} retry={refresh} />}
       <ul class="gallery-cells" aria-busy={loading}>
         {loading && <SkeletonCell viewport={newest.viewport} />}
         {older.map(({ image, unchangedSince }) => (
           <CellBox key={image.id} image={image}>
-            <PictureLink image={image} href={lightboxHref(at, image, wanted)}>
+            <ImageLink image={image} href={lightboxHref(urls, image, filter)}>
               <Commit image={image} />
-            </PictureLink>
+            </ImageLink>
             <Unchanged since={unchangedSince} />
           </CellBox>
         ))}

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { entryWith, historyOf } from "./history";
-import { image } from "./sample";
+import { buildHistory, findEntry } from "./history";
+import { image } from "./sample-shots";
 
 const of = (commit: string, sha256?: string) => ({
   ...image({ commit_sha: commit }),
   ...(sha256 ? { sha256 } : {}),
 });
 const summary = (...images: ReturnType<typeof of>[]) =>
-  historyOf(images).map(({ image, unchangedSince, images }) => [
+  buildHistory(images).map(({ image, unchangedSince, images }) => [
     image.commit_sha,
     unchangedSince,
     images.length,
@@ -35,9 +35,9 @@ test("without hashes, nothing is called unchanged", () => {
   ]);
 });
 
-test("an image is found in its entry, also if it is not the newest there", () => {
+test("an image is found in its entry, even if it is not the newest there", () => {
   const images = [of("c", "1"), of("b", "1"), of("a", "0")];
-  const history = historyOf(images);
-  expect(images.map(({ id }) => entryWith(history, id))).toEqual([0, 0, 1]);
-  expect(entryWith(history, "x")).toBe(-1);
+  const history = buildHistory(images);
+  expect(images.map(({ id }) => findEntry(history, id))).toEqual([0, 0, 1]);
+  expect(findEntry(history, "x")).toBe(-1);
 });

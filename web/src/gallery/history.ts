@@ -1,19 +1,19 @@
-/** The images of a shot as its history: each commit once, and equal bytes once. */
+/** A shot's history: one entry per commit, and one for consecutive commits with equal bytes. */
 import type { Image } from "../lib/types";
 
-export interface Entry {
+export interface HistoryEntry {
   /** The newest image of the entry. */
   image: Image;
-  /** The first commit that had these bytes, if it is another than the image's. */
+  /** The first commit that had these bytes, if it differs from the image's. */
   unchangedSince: string | null;
   /** All images of the entry, newest first. */
   images: Image[];
 }
 
-/** From images, newest first. A second run of a commit replaces the first. */
-export function historyOf(images: Image[]): Entry[] {
-  const entries: Entry[] = [];
-  const commits = new Map<string, Entry>();
+/** Takes images newest first. A second run of a commit replaces the first. */
+export function buildHistory(images: Image[]): HistoryEntry[] {
+  const entries: HistoryEntry[] = [];
+  const commits = new Map<string, HistoryEntry>();
   for (const image of images) {
     const rerun = commits.get(image.commit_sha);
     if (rerun) {
@@ -34,6 +34,6 @@ export function historyOf(images: Image[]): Entry[] {
   return entries;
 }
 
-/** The index of the entry that has this image; -1 if none has. */
-export const entryWith = (entries: Entry[], id: string): number =>
+/** The index of the entry that contains this image, or -1. */
+export const findEntry = (entries: HistoryEntry[], id: string): number =>
   entries.findIndex(({ images }) => images.some((image) => image.id === id));

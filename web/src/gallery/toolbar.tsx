@@ -1,29 +1,29 @@
 /** The filter above the gallery. */
-import { capitalized, formatNumber } from "../lib/format";
+import { capitalize, formatNumber } from "../lib/format";
 import { navigate } from "../lib/router";
+import { type PullUrls, pageHref, type Tab } from "../pull/urls";
 import { SearchField } from "../ui";
-import { type PullAddresses, pageHref, type Tab } from "./addresses";
-import { viewportLabel } from "./arrange";
-import { isEverything, type Wanted } from "./finding";
-import type { Wanting } from "./wanting";
+import { isUnfiltered, type ShotFilter } from "./shot-filter";
+import { viewportLabel } from "./shot-key";
+import type { ShotFilterInput } from "./use-shot-filter";
 
 interface ToolbarProps {
-  at: PullAddresses;
+  urls: PullUrls;
   tab: Tab;
-  wanting: Wanting;
+  filterInput: ShotFilterInput;
   viewports: string[];
   themes: string[];
-  /** Not given where something else filters by verdict. */
+  /** Omitted on tabs with a separate verdict filter. */
   verdicts?: string[];
   found: number;
   total: number;
 }
 
 export function Toolbar(props: ToolbarProps) {
-  const { at, tab, wanting, viewports, themes, verdicts, found, total } = props;
-  const { wanted, text, setText } = wanting;
-  const choose = (change: Partial<Wanted>) =>
-    navigate(pageHref(at, { tab, wanted: { ...wanted, ...change } }), { replace: true });
+  const { urls, tab, filterInput, viewports, themes, verdicts, found, total } = props;
+  const { filter, text, setText } = filterInput;
+  const choose = (change: Partial<ShotFilter>) =>
+    navigate(pageHref(urls, { tab, filter: { ...filter, ...change } }), { replace: true });
   return (
     <search class="toolbar gallery-toolbar">
       <SearchField
@@ -33,55 +33,55 @@ export function Toolbar(props: ToolbarProps) {
         onText={setText}
         shortcut="/"
       />
-      <Choose
+      <FilterSelect
         label="Viewport"
         all="All viewports"
         options={viewports}
         labelOf={viewportLabel}
-        current={wanted.viewport}
+        current={filter.viewport}
         onChoose={(viewport) => choose({ viewport })}
         isUseful={viewports.length > 1}
       />
-      <Choose
+      <FilterSelect
         label="Theme"
         all="All themes"
         options={themes}
-        labelOf={capitalized}
-        current={wanted.theme}
+        labelOf={capitalize}
+        current={filter.theme}
         onChoose={(theme) => choose({ theme })}
         isUseful={themes.length > 0}
       />
       {verdicts && (
-        <Choose
+        <FilterSelect
           label="Verdict"
           all="All verdicts"
           options={verdicts}
-          labelOf={capitalized}
-          current={wanted.verdict}
+          labelOf={capitalize}
+          current={filter.verdict}
           onChoose={(verdict) => choose({ verdict })}
           isUseful={verdicts.length > 0}
         />
       )}
       <p class="toolbar-count" role="status">
-        {isEverything(wanted) ? "" : `${formatNumber(found)} of ${formatNumber(total)}`}
+        {isUnfiltered(filter) ? "" : `${formatNumber(found)} of ${formatNumber(total)}`}
       </p>
     </search>
   );
 }
 
-interface ChooseProps {
+interface FilterSelectProps {
   label: string;
-  /** The option that filters nothing. */
+  /** The label of the option that removes the filter. */
   all: string;
   options: string[];
   labelOf: (option: string) => string;
   current: string;
   onChoose: (option: string) => void;
-  /** Whether there is something to choose. What the URL chose is shown anyway. */
+  /** Whether there is anything to choose. A value in the URL is shown anyway. */
   isUseful: boolean;
 }
 
-function Choose({ label, all, options, labelOf, current, onChoose, isUseful }: ChooseProps) {
+function FilterSelect({ label, all, options, labelOf, current, onChoose, isUseful }: FilterSelectProps) {
   if (!isUseful && current === "") return null;
   const listed = current === "" || options.includes(current) ? options : [...options, current];
   return (

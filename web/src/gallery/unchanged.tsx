@@ -1,7 +1,7 @@
 import { shortSha } from "../lib/format";
 import { Mono } from "../ui";
 
-/** Says that the bytes are the same since an earlier commit. */
+/** Says since which commit the bytes are unchanged. */
 export function Unchanged({ since }: { since: string | null }) {
   if (since === null) return null;
   return (

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { sentence, signInPath } from "./api";
+import { signInPath, toSentence } from "./api";
 import { pause } from "./poller";
 
 it("turns API messages into sentences", () => {
-  expect(sentence("not found")).toBe("Not found.");
-  expect(sentence("Try again.")).toBe("Try again.");
+  expect(toSentence("not found")).toBe("Not found.");
+  expect(toSentence("Try again.")).toBe("Try again.");
 });
 
 it("remembers the page to return to after sign-in", () => {

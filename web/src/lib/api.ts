@@ -17,7 +17,7 @@ export class ApiError extends Error {
 }
 
 /** The result of a conditional GET. Undefined data means that nothing changed since the ETag. */
-export interface Fetched<T> {
+interface Fetched<T> {
   data: T | undefined;
   etag: string | null;
 }
@@ -41,7 +41,7 @@ export async function auth<T>(method: "GET" | "POST", path: string, body?: unkno
   return read<T>(await call(method, `/auth${path}`, body));
 }
 
-/** The sign-in page, with the way back to `here`. */
+/** The path of the sign-in page, which returns to `here`. */
 export function signInPath(here: string): string {
   return here === "/" ? "/sign-in" : `/sign-in?return_to=${encodeURIComponent(here)}`;
 }
@@ -63,10 +63,11 @@ async function call(
   try {
     response = await fetch(address, request);
   } catch {
-    throw new ApiError(0, noAnswer());
+    throw new ApiError(0, noResponseMessage());
   }
   if (response.status === 401 && address.startsWith(API)) askToSignIn();
-  if (!response.ok && response.status !== 304) throw new ApiError(response.status, await reason(response));
+  if (!response.ok && response.status !== 304)
+    throw new ApiError(response.status, await errorMessage(response));
   return response;
 }
 
@@ -78,22 +79,22 @@ async function read<T>(response: Response): Promise<T> {
   }
 }
 
-function noAnswer(): string {
+function noResponseMessage(): string {
   return navigator.onLine ? "The service is not responding. Try again." : "You’re offline.";
 }
 
-async function reason(response: Response): Promise<string> {
+async function errorMessage(response: Response): Promise<string> {
   const body = await response.json().catch(() => null);
-  const said: unknown = body?.error;
+  const error: unknown = body?.error;
   if (response.status === 401) return "Your session has expired. Sign in again.";
   if (response.status === 502 || response.status === 504) return "The service is not responding. Try again.";
-  return typeof said === "string" && said !== ""
-    ? sentence(said)
+  return typeof error === "string" && error !== ""
+    ? toSentence(error)
     : `The service replied with status ${response.status}.`;
 }
 
-/** The API's messages begin small and end without a full stop; shown alone they are sentences. */
-export function sentence(message: string): string {
+/** Turns an API message, which is lower case and has no period, into a sentence. */
+export function toSentence(message: string): string {
   const text = message.charAt(0).toUpperCase() + message.slice(1);
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }

@@ -58,4 +58,4 @@ export function shortSha(sha: string): string {
   return sha.slice(0, 7);
 }
 
-export const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+export const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useReducer } from "preact/hooks";
 import { type ApiError, getIfChanged } from "./api";
-import { type FetchPage, flatten, type Page, renew, turn } from "./pages";
+import { type FetchPage, flatten, nextPageToCheck, type Page, renewPages } from "./page-chain";
 import { Poller } from "./poller";
 import type {
   BaselineList,
@@ -45,14 +45,14 @@ type Item<K extends keyof Lists> = Lists[K][number];
 
 /**
  * The reply of `path`, kept up to date. With null, nothing is fetched. `pace` says how long to wait until the next
- * poll, for a reply that costs the service more than others.
+ * poll, for a reply that is expensive for the service.
  */
 export function useLive<T>(path: string | null, pace?: (data: T | undefined) => number): Live<T> {
-  const one = path === null ? null : remembered(`one ${path}`, () => new One<T>(path, pace));
-  useWatched(one);
+  const live = path === null ? null : rememberPoller(`one ${path}`, () => new LiveValue<T>(path, pace));
+  usePoller(live);
   return useMemo(
-    () => ({ ...state(one), data: one?.data, refresh: async () => one?.refresh() }),
-    [one, one?.data, one?.error, one?.loading],
+    () => ({ ...pollState(live), data: live?.data, refresh: async () => live?.refresh() }),
+    [live, live?.data, live?.error, live?.loading],
   );
 }
 
@@ -65,11 +65,11 @@ export function usePages<K extends keyof Lists>(
   key: K,
   idOf: (item: Item<K>) => string | number,
 ): Pages<Item<K>> {
-  const list = remembered(`list ${path}`, () => new List<Item<K>>(path, key));
-  useWatched(list);
+  const list = rememberPoller(`list ${path}`, () => new LiveList<Item<K>>(path, key));
+  usePoller(list);
   return useMemo(
     () => ({
-      ...state(list),
+      ...pollState(list),
       items: flatten(list.pages, idOf),
       loaded: list.pages.length > 0,
       more: list.hasMore ? () => list.more() : null,
@@ -93,7 +93,7 @@ export function forgetAll(): void {
   memory.clear();
 }
 
-class One<T> extends Poller {
+class LiveValue<T> extends Poller {
   data: T | undefined;
   readonly #path: string;
   readonly #pace: ((data: T | undefined) => number) | undefined;
@@ -123,7 +123,7 @@ class One<T> extends Poller {
   }
 }
 
-class List<T> extends Poller {
+class LiveList<T> extends Poller {
   pages: Page<T>[] = [];
   readonly #path: string;
   readonly #key: string;
@@ -153,9 +153,9 @@ class List<T> extends Poller {
 
   protected override async update(everything: boolean): Promise<boolean> {
     const before = this.pages;
-    let pages = await renew(before, this.#fetch, { everything });
-    const other = everything ? null : turn(pages.length, this.#polls++);
-    if (other !== null) pages = await renew(pages, this.#fetch, { from: other });
+    let pages = await renewPages(before, this.#fetch, { everything });
+    const other = everything ? null : nextPageToCheck(pages.length, this.#polls++);
+    if (other !== null) pages = await renewPages(pages, this.#fetch, { from: other });
     const changed = pages.length !== before.length || pages.some((page, index) => page !== before[index]);
     if (changed) this.pages = pages;
     return changed;
@@ -181,7 +181,7 @@ class List<T> extends Poller {
 const memory = new Map<string, Poller>();
 const REMEMBERED = 40;
 
-function remembered<P extends Poller>(key: string, make: () => P): P {
+function rememberPoller<P extends Poller>(key: string, make: () => P): P {
   const poller = (memory.get(key) as P | undefined) ?? make();
   memory.delete(key); // move it to the end: the first in the map is the least recently used
   memory.set(key, poller);
@@ -192,7 +192,7 @@ function remembered<P extends Poller>(key: string, make: () => P): P {
   return poller;
 }
 
-function useWatched(poller: Poller | null): void {
+function usePoller(poller: Poller | null): void {
   const [, redraw] = useReducer((count: number, _: undefined) => count + 1, 0);
   useEffect(() => {
     const stop = poller?.subscribe(() => redraw(undefined));
@@ -201,6 +201,6 @@ function useWatched(poller: Poller | null): void {
   }, [poller]);
 }
 
-function state(poller: Poller | null): { error: ApiError | undefined; loading: boolean } {
+function pollState(poller: Poller | null): { error: ApiError | undefined; loading: boolean } {
   return { error: poller?.error, loading: poller === null || poller.loading };
 }

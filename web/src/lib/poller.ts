@@ -6,7 +6,7 @@
 import { ApiError } from "./api";
 import { Signal } from "./signal";
 
-export type Connection = "online" | "offline" | "api-down";
+type Connection = "online" | "offline" | "api-down";
 
 /** For the banner: the result of the last call of any poller. */
 export const connection = new Signal<Connection>("online");
@@ -31,7 +31,7 @@ export abstract class Poller {
   /** Drop the data: it was deleted, or the user lost access. */
   protected abstract forget(): void;
 
-  /** How long to wait until the next poll, if none fails. */
+  /** How long to wait until the next poll, unless polling fails. */
   protected get every(): number {
     return EVERY_MS;
   }
@@ -123,7 +123,7 @@ function asApiError(failure: unknown): ApiError {
   return new ApiError(0, failure instanceof Error ? failure.message : String(failure));
 }
 
-/** Fetch everything on screen again, after a change of the user's. */
+/** Fetch everything on screen again, after the user changed something. */
 export const refreshShown = (): void => {
   for (const poller of shown) void poller.refresh();
 };

@@ -2,10 +2,10 @@
 
 import type { AnchorHTMLAttributes, TargetedMouseEvent } from "preact";
 import { useMemo } from "preact/hooks";
-import { enterEntry, leaveScroll, restoreScroll } from "./scroll";
+import { enterEntry, restoreScroll, saveScroll } from "./scroll-position";
 import { Signal, useSignal } from "./signal";
 
-export interface Location {
+interface Location {
   path: string;
   query: URLSearchParams;
 }
@@ -22,7 +22,7 @@ export function useLocation(): Location {
 
 export function navigate(href: string, options: { replace?: boolean } = {}): void {
   const { path: before } = parse(address.value);
-  leaveScroll();
+  saveScroll();
   const state = { key: options.replace ? window.history.state?.key : newKey() };
   if (options.replace) window.history.replaceState(state, "", href);
   else window.history.pushState(state, "", href);
@@ -39,10 +39,10 @@ export function startRouter(): void {
   if (!window.history.state?.key) window.history.replaceState({ key: newKey() }, "");
   enterEntry();
   restoreScroll();
-  window.addEventListener("pagehide", leaveScroll);
+  window.addEventListener("pagehide", saveScroll);
   window.addEventListener("popstate", () => {
     const { path: before } = parse(address.value);
-    leaveScroll();
+    saveScroll();
     enterEntry();
     address.value = currentAddress();
     if (parse(address.value).path === before) return;

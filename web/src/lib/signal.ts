@@ -1,4 +1,4 @@
-/** A value that components can watch: for the little state that belongs to no component. */
+/** A value that components can watch: for state that doesn't belong to a component. */
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -31,7 +31,7 @@ export class Signal<T> {
 export function useSignal<T>(signal: Signal<T>): T {
   const [value, setValue] = useState(signal.value);
   useEffect(() => {
-    setValue(() => signal.value); // it may have changed between the drawing and this effect
+    setValue(() => signal.value); // it may have changed between the render and this effect
     return signal.watch((next) => setValue(() => next));
   }, [signal]);
   return value;

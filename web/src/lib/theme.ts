@@ -1,4 +1,4 @@
-/** Light or dark: what the user chose in this browser, or what the system asks for. */
+/** The light or dark theme: the user's choice in this browser, or the system's setting. */
 import { Signal } from "./signal";
 
 export const THEMES = ["system", "light", "dark"] as const;
@@ -8,11 +8,13 @@ const KEY = "theme";
 
 export const theme = new Signal<Theme>("system");
 
-/** Show the page as the user chose. Call it before the first render. */
+/** Apply the user's choice. Call it before the first render. */
 export function startTheme(): void {
-  show(THEMES.find((known) => known === stored()) ?? "system");
-  // Another tab: both show the same.
-  window.addEventListener("storage", () => show(THEMES.find((known) => known === stored()) ?? "system"));
+  applyTheme(THEMES.find((known) => known === loadTheme()) ?? "system");
+  // Changed in another tab.
+  window.addEventListener("storage", () =>
+    applyTheme(THEMES.find((known) => known === loadTheme()) ?? "system"),
+  );
 }
 
 export function chooseTheme(chosen: Theme): void {
@@ -21,15 +23,15 @@ export function chooseTheme(chosen: Theme): void {
   } catch {
     // Storage full or forbidden: the choice lasts as long as the page.
   }
-  show(chosen);
+  applyTheme(chosen);
 }
 
-function show(chosen: Theme): void {
+function applyTheme(chosen: Theme): void {
   document.documentElement.dataset.theme = chosen;
   theme.value = chosen;
 }
 
-function stored(): string | null {
+function loadTheme(): string | null {
   try {
     return localStorage.getItem(KEY);
   } catch {

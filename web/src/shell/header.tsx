@@ -4,7 +4,7 @@ import { Link, navigate } from "../lib/router";
 import { useSignal } from "../lib/signal";
 import { chooseTheme, THEMES, theme } from "../lib/theme";
 import type { Me, User } from "../lib/types";
-import { DownIcon, Mark, toast, useAct } from "../ui";
+import { DownIcon, Mark, toast, useAction } from "../ui";
 
 export function Header({ me }: { me: Me | undefined }) {
   return (
@@ -32,9 +32,9 @@ export function Header({ me }: { me: Me | undefined }) {
 
 function AccountMenu({ me }: { me: Me }) {
   const menu = useRef<HTMLDivElement>(null);
-  const act = useAct();
+  const action = useAction();
   const signOut = (path: string, message: string) =>
-    act.run(async () => {
+    action.run(async () => {
       await auth("POST", path);
       navigate("/sign-in");
       toast(message);
@@ -102,7 +102,7 @@ function ThemeSwitch() {
   );
 }
 
-/** The user's picture, or the first letter of their login. */
+/** The user's avatar, or the first letter of their login. */
 export function Avatar({ user }: { user: Pick<User, "avatar_url" | "login"> }) {
   if (user.avatar_url) {
     return <img class="avatar" src={user.avatar_url} alt="" width="24" height="24" loading="lazy" />;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
-import { useAct } from "./act";
+import { useAction } from "./use-action";
 
-export interface ButtonProps {
+interface ButtonProps {
   kind?: "primary" | "plain" | "danger";
   type?: "button" | "submit";
   /** In progress: the button keeps its size and ignores clicks. */
@@ -42,11 +42,11 @@ export function Button({
 
 /** At the end of a list that has more pages. */
 export function MoreButton({ more, noun = "more" }: { more: (() => Promise<void>) | null; noun?: string }) {
-  const act = useAct();
+  const action = useAction();
   if (more === null) return null;
   return (
     <p class="more">
-      <Button busy={act.busy} onClick={() => act.run(more)}>
+      <Button busy={action.busy} onClick={() => action.run(more)}>
         {noun === "more" ? "Show more" : `Show more ${noun}`}
       </Button>
     </p>

@@ -12,7 +12,7 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** Open while it is rendered. It traps the focus and gives it back when it closes. */
+/** Open while it is rendered. It traps the focus and returns it when it closes. */
 export function Dialog({ title, onClose, actions, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -42,7 +42,7 @@ export function Dialog({ title, onClose, actions, children }: DialogProps) {
   );
 }
 
-export interface ConfirmProps {
+interface ConfirmProps {
   title: string;
   /** What will happen, and whether it can be undone. */
   children: ComponentChildren;
@@ -98,22 +98,22 @@ export function Confirm({ title, children, action, typed, busy = false, onConfir
 
 type Question = Pick<ConfirmProps, "title" | "action"> & { body: ComponentChildren };
 
-const asked = new Signal<(Question & { answer: (yes: boolean) => void }) | null>(null);
+const pendingQuestion = new Signal<(Question & { answer: (yes: boolean) => void }) | null>(null);
 
 /** Ask before deleting something: `if (await confirmDialog({ … })) …` */
 export function confirmDialog(question: Question): Promise<boolean> {
   return new Promise((resolve) => {
     const answer = (yes: boolean) => {
-      asked.value = null;
+      pendingQuestion.value = null;
       resolve(yes);
     };
-    asked.value = { ...question, answer };
+    pendingQuestion.value = { ...question, answer };
   });
 }
 
 /** Renders the question of confirmDialog. Used once, in the app's shell. */
 export function ConfirmHost() {
-  const question = useSignal(asked);
+  const question = useSignal(pendingQuestion);
   if (question === null) return null;
   return (
     <Confirm

@@ -9,7 +9,7 @@ interface FieldProps {
   children: (attributes: FieldAttributes) => ComponentChild;
 }
 
-export interface FieldAttributes {
+interface FieldAttributes {
   id: string;
   "aria-describedby"?: string;
   "aria-invalid"?: true;

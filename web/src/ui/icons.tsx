@@ -1,4 +1,4 @@
-/** Line icons on a 16 px grid, drawn in the colour of the text around them. */
+/** Line icons on a 16 px grid, drawn in the color of the text around them. */
 
 import type { ComponentChildren } from "preact";
 

@@ -4,7 +4,7 @@ import { useId, useRef } from "preact/hooks";
 interface MenuProps {
   /** The button's content. */
   button: ComponentChildren;
-  /** What the button says, where its content is an icon. */
+  /** The button's accessible name, because its content may be an icon. */
   label: string;
   /** The items: `li` elements with a button or a link. A click on one closes the menu. */
   children: ComponentChildren;
@@ -33,7 +33,7 @@ export function Menu({ button, label, children }: MenuProps) {
       >
         {button}
       </button>
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the buttons in it take the keys */}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the buttons in it handle the keys */}
       <ul
         ref={menu}
         id={id}

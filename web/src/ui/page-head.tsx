@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Link, takeFocus } from "../lib/router";
 import type { Project } from "../lib/types";
 
-export interface Crumb {
+interface Crumb {
   href: string;
   label: string;
 }
@@ -20,9 +20,9 @@ interface PageHeadProps {
 
 /** The page's h1. It takes the focus after a navigation and sets the window title. */
 export function PageHead({ title, part, crumbs = [], actions, children }: PageHeadProps) {
-  const heading = useRef<HTMLHeadingElement>(null);
+  const pullHeading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    if (takeFocus()) heading.current?.focus({ preventScroll: true });
+    if (takeFocus()) pullHeading.current?.focus({ preventScroll: true });
   });
   useEffect(() => {
     document.title = [part, title, "prshots"].filter(Boolean).join(" · ");
@@ -39,7 +39,7 @@ export function PageHead({ title, part, crumbs = [], actions, children }: PageHe
         </nav>
       )}
       <div class="page-title">
-        <h1 ref={heading} tabIndex={-1}>
+        <h1 ref={pullHeading} tabIndex={-1}>
           {title}
           {part && <span class="hidden">: {part}</span>}
         </h1>
@@ -50,9 +50,9 @@ export function PageHead({ title, part, crumbs = [], actions, children }: PageHe
   );
 }
 
-export type ProjectTab = "pulls" | "staged" | "baselines" | "usage" | "tokens" | "settings" | "setup";
+type ProjectTab = "pulls" | "staged" | "baselines" | "usage" | "tokens" | "settings" | "setup";
 
-/** Few projects have staged screenshots, so "Staged" is only a tab of its own page. */
+/** Few projects have staged screenshots, so the "Staged" tab is shown only on its own page. */
 const TABS: readonly { id: ProjectTab; path: string; label: string }[] = [
   { id: "pulls", path: "", label: "Pull requests" },
   { id: "staged", path: "/staged", label: "Staged" },
@@ -63,9 +63,9 @@ const TABS: readonly { id: ProjectTab; path: string; label: string }[] = [
   { id: "setup", path: "/setup", label: "Setup" },
 ];
 
-export function ProjectTabs({ project, current }: { project: Pick<Project, "id">; current: ProjectTab }) {
+function ProjectTabs({ project, current }: { project: Pick<Project, "id">; current: ProjectTab }) {
   const tabs = useRef<HTMLElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever another tab is the current one
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the current tab changes
   useEffect(() => {
     const link = tabs.current?.querySelector<HTMLElement>("[aria-current]");
     if (tabs.current && link) tabs.current.scrollLeft = link.offsetLeft - tabs.current.clientWidth / 2;

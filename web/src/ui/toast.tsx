@@ -2,19 +2,19 @@ import { useEffect, useRef } from "preact/hooks";
 import { Signal, useSignal } from "../lib/signal";
 import { CheckIcon, CloseIcon } from "./icons";
 
-type Kind = "done" | "failed";
+type ToastKind = "done" | "failed";
 
 interface Toast {
   id: number;
   message: string;
-  kind: Kind;
+  kind: ToastKind;
 }
 
 const toasts = new Signal<readonly Toast[]>([]);
 let lastId = 0;
 
 /** Show a message. It stays long enough to be read, longer for a failure. */
-export function toast(message: string, kind: Kind = "done"): void {
+export function toast(message: string, kind: ToastKind = "done"): void {
   const id = ++lastId;
   const others = toasts.value.filter((shown) => shown.message !== message);
   toasts.value = [...others, { id, message, kind }].slice(-3);

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { key } from "../lightbox/sample-keys";
+import { pairKeyAction } from "./pair-keys";
+
+const still = { x: false, y: false };
+const action = (name: string, more = {}) => pairKeyAction(key(name, more), still);
+
+test("digits choose the mode, b the boxes, n and p the change", () => {
+  expect(["1", "2", "3", "4"].map((name) => action(name))).toEqual(
+    ["side", "slider", "overlay", "diff"].map((mode) => ({ do: "mode", mode })),
+  );
+  expect(action("B")).toEqual({ do: "boxes" });
+  for (const name of ["n", "j", "ArrowRight"]) expect(action(name)).toEqual({ do: "go", step: "next" });
+  for (const name of ["p", "k", "ArrowLeft"]) expect(action(name)).toEqual({ do: "go", step: "previous" });
+});
+
+test("keys of the lightbox or the browser do nothing", () => {
+  expect(["i", "ArrowUp", "5", "0", " "].map((name) => action(name))).toEqual(Array(5).fill(null));
+  expect(action("1", { ctrlKey: true })).toBeNull();
+  expect(action("b", { metaKey: true })).toBeNull();
+  expect(pairKeyAction(key("ArrowDown"), { x: false, y: true })).toEqual({ do: "pan", x: 0, y: 1 });
+});

@@ -1,0 +1,173 @@
+/** The images of a pair: side by side, or one over the other. */
+import type { ComponentChildren, CSSProperties } from "preact";
+import { shortSha } from "../lib/format";
+import { refreshShown } from "../lib/poller";
+import type { Step } from "../lightbox/keys";
+import { drawnStyle, StageFrame, StageImage } from "../lightbox/stage";
+import type { Zoom } from "../lightbox/use-zoom";
+import type { Mode } from "../pull/urls";
+import { useThumbnailErrors } from "../thumbnails/thumbnail";
+import { Mono } from "../ui";
+import { relativeRegion, relativeSize } from "./pair-layout";
+import type { PairImages } from "./use-pair-images";
+import type { ShotWithVerdict } from "./verdicts";
+
+type PairSide = "before" | "after" | "diff";
+
+interface PairPanesProps {
+  shot: ShotWithVerdict | undefined;
+  /** null: there is only one image. */
+  mode: Mode | null;
+  images: PairImages;
+  zoom: Zoom;
+  branch: string;
+  withBoxes: boolean;
+  /** The slider's position, or the opacity of the after image, in percent. */
+  mix: number;
+  setMix: (mix: number) => void;
+  /** Receives the frame of the second image. */
+  setOther: (element: HTMLElement | null) => void;
+  go: (step: Step) => void;
+}
+
+export function PairPanes(props: PairPanesProps) {
+  const { shot, mode, images, zoom, branch, withBoxes, mix, setMix, setOther, go } = props;
+  if (!shot) {
+    return (
+      <StageFrame label="No image" zoom={zoom} setFrame={zoom.setStage} go={go}>
+        <NotInComparison />
+      </StageFrame>
+    );
+  }
+  const isSide = mode === "side";
+  const only: PairSide = images.after ? "after" : "before";
+  const lead: PairSide = mode === "diff" ? "diff" : isSide ? "before" : only;
+  const isMixed = mode === "slider" || mode === "overlay";
+  const boxes = withBoxes && <Boxes shot={shot} whole={images.size} />;
+  const layer = (which: PairSide) => <Layer which={which} images={images} />;
+  const caption = (which: PairSide) => <Caption {...{ which, shot, branch }} />;
+  const style = { "--mix": `${mix}%`, "--opacity": mix / 100 } as CSSProperties;
+  return (
+    <div class="panes" data-mode={mode ?? "one"} style={style}>
+      <div class="pane">
+        <StageFrame
+          label={isMixed ? "Before and after" : LABELS[lead]}
+          zoom={zoom}
+          setFrame={zoom.setStage}
+          go={go}
+        >
+          <div ref={zoom.imageBox} class="image-box" style={drawnStyle(zoom)}>
+            {isMixed ? (
+              <>
+                <div class="under">{layer("before")}</div>
+                <div class="over">{layer("after")}</div>
+                {mode === "slider" && <Handle setMix={setMix} />}
+              </>
+            ) : (
+              layer(lead)
+            )}
+            {/* In the before image, a change is at the same position only if no rows moved. */}
+            {(lead !== "before" || isMixed || shot.shift === 0) && boxes}
+          </div>
+        </StageFrame>
+        {caption(isMixed ? "before" : lead)}
+        {isMixed && caption("after")}
+      </div>
+      {isSide && (
+        <div class="pane">
+          <StageFrame label={LABELS.after} zoom={zoom} setFrame={setOther} go={go}>
+            <div class="image-box" style={drawnStyle(zoom)}>
+              {layer("after")}
+              {boxes}
+            </div>
+          </StageFrame>
+          {caption("after")}
+        </div>
+      )}
+    </div>
+  );
+}
+
+const LABELS: Record<PairSide, string> = { before: "Before", after: "After", diff: "Marked difference" };
+
+function Layer({ which, images }: { which: PairSide; images: PairImages }) {
+  const thumbnailErrorOf = useThumbnailErrors();
+  const image = images[which];
+  const natural = images.sizes[which];
+  if (!image) return null;
+  return (
+    <div class="layer" style={relativeSize(natural.size, images.size)}>
+      <StageImage
+        key={image.id}
+        image={image}
+        alt={`${image.name}: ${LABELS[which].toLowerCase()}`}
+        thumbnailError={thumbnailErrorOf(image)}
+        natural={natural}
+        onFailed={refreshShown}
+      />
+    </div>
+  );
+}
+
+function Boxes({ shot, whole }: { shot: ShotWithVerdict; whole: PairImages["size"] }) {
+  return (
+    <div class="regions" aria-hidden="true">
+      {shot.regions.map((region) => (
+        <span key={region.join()} style={relativeRegion(region, whole)} />
+      ))}
+    </div>
+  );
+}
+
+function Caption({
+  which,
+  shot,
+  branch,
+}: {
+  which: PairSide;
+  shot: ShotWithVerdict;
+  branch: string;
+}): ComponentChildren {
+  const commit = which === "before" ? shot.base_commit : shot.after?.commit_sha;
+  return (
+    <p class={`pane-caption ${which}`}>
+      <strong>{LABELS[which]}</strong>
+      {which === "before" && <span>{shot.is_pair ? "uploaded with the after image" : branch}</span>}
+      {commit && which !== "diff" && <Mono title={commit}>{shortSha(commit)}</Mono>}
+    </p>
+  );
+}
+
+/** The line between before and after. Keyboard users have the slider above. */
+function Handle({ setMix }: { setMix: (mix: number) => void }) {
+  const move = (event: PointerEvent) => {
+    const handle = event.currentTarget as HTMLElement;
+    const whole = handle.parentElement?.getBoundingClientRect();
+    if (!whole || !handle.hasPointerCapture(event.pointerId)) return;
+    setMix(Math.min(100, Math.max(0, ((event.clientX - whole.left) / whole.width) * 100)));
+  };
+  return (
+    <div
+      class="slider-handle"
+      aria-hidden="true"
+      onPointerDown={(event) => {
+        event.stopPropagation(); // don't pan the image
+        event.preventDefault();
+        event.currentTarget.setPointerCapture(event.pointerId);
+      }}
+      onPointerMove={move}
+      onTouchStart={(event) => event.stopPropagation()}
+    >
+      <span />
+    </div>
+  );
+}
+
+function NotInComparison() {
+  return (
+    <div class="lightbox-gone" role="alert">
+      <p class="state-title">This shot is not in the comparison</p>
+      <p>It was deleted, or the newest commit doesn’t include it.</p>
+    </div>
+  );
+}

@@ -1,0 +1,34 @@
+/** Sample comparisons for tests. */
+import { image } from "../gallery/sample-shots";
+import type { ComparedShot, Comparison } from "../lib/types";
+
+export function comparedShot(some: Partial<ComparedShot> = {}): ComparedShot {
+  const { name = "Cart", viewport = "1280x800", theme = "" } = some;
+  return {
+    name,
+    viewport,
+    theme,
+    verdict: "changed",
+    pixels: 0,
+    regions: [],
+    shift: 0,
+    after: image({ name, viewport, theme, commit_sha: "after" }),
+    before: image({ name, viewport, theme, commit_sha: "before" }),
+    is_pair: false,
+    diff_url: null,
+    base_commit: "before",
+    ancestor: true,
+    reason: "",
+    ...some,
+  };
+}
+
+export const comparison = (some: Partial<Comparison> = {}): Comparison => ({
+  commit_sha: "after",
+  branch: "main",
+  base_commit: "before",
+  state: "compared",
+  missing: 0,
+  shots: [],
+  ...some,
+});

@@ -1,0 +1,131 @@
+/** The head of the pull request page: facts, a link to the forge, and actions. */
+import { send } from "../lib/api";
+import { formatBytes, formatCount, formatNumber, shortSha } from "../lib/format";
+import type { Expired, Project, PullRequest } from "../lib/types";
+import {
+  CopyButton,
+  confirmDialog,
+  DownloadIcon,
+  ExternalIcon,
+  Menu,
+  Mono,
+  MoreIcon,
+  PageHead,
+  Time,
+  toast,
+  useAction,
+} from "../ui";
+import { forgeLinkLabel, pullHeading } from "./pull-labels";
+import { PullState } from "./pull-state";
+import type { PullUrls } from "./urls";
+
+interface PullHeadProps {
+  projectId: string;
+  prNumber: number;
+  project: Project | undefined;
+  pull: PullRequest | undefined;
+  urls: PullUrls;
+  onChanged: () => void;
+  onHelp: () => void;
+}
+
+export function PullHead({ project, projectId, prNumber, pull, urls, onChanged, onHelp }: PullHeadProps) {
+  const crumbs = [
+    { href: "/", label: "Projects" },
+    { href: `/projects/${projectId}`, label: project?.name ?? "…" },
+  ];
+  return (
+    <PageHead
+      title={pullHeading(prNumber, pull?.title ?? "")}
+      part={project?.name ?? ""}
+      crumbs={crumbs}
+      actions={pull && <Actions {...{ pull, urls, onChanged, onHelp }} />}
+    >
+      <p class="pull-facts">{pull ? <Facts pull={pull} /> : "\u00a0"}</p>
+    </PageHead>
+  );
+}
+
+function Facts({ pull }: { pull: PullRequest }) {
+  const { source_branch, author } = pull;
+  return (
+    <>
+      <PullState pull={pull} />
+      {author && <span>{author}</span>}
+      {source_branch && <Mono>{source_branch}</Mono>}
+      <span>{formatCount(pull.images, "screenshot")}</span>
+      <span>{formatBytes(pull.bytes)}</span>
+      <span class="with-copy">
+        <Mono title={pull.last_commit}>{shortSha(pull.last_commit)}</Mono>
+        <CopyButton quiet text={pull.last_commit} label="Copy commit" />
+      </span>
+      <span>
+        Uploaded <Time at={pull.last_upload_at} />
+      </span>
+    </>
+  );
+}
+
+type ActionsProps = Pick<PullHeadProps, "urls" | "onChanged" | "onHelp"> & { pull: PullRequest };
+
+function Actions({ pull, urls, onChanged, onHelp }: ActionsProps) {
+  const { url } = pull;
+  const hasImages = pull.images > 0;
+  const action = useAction();
+  const expire = async () => {
+    if (await confirmExpire(pull)) await action.run(() => expireAll(urls).finally(onChanged));
+  };
+  return (
+    <>
+      {url && (
+        <a class="button plain" href={url} target="_blank" rel="noopener noreferrer">
+          <ExternalIcon /> {forgeLinkLabel(url)}
+        </a>
+      )}
+      {hasImages && (
+        <a class="button plain" href={urls.zip} download>
+          <DownloadIcon /> Download all
+        </a>
+      )}
+      <Menu button={<MoreIcon />} label="More actions">
+        <li>
+          <button type="button" onClick={onHelp}>
+            Keyboard shortcuts
+          </button>
+        </li>
+        {hasImages && (
+          <li>
+            <button type="button" class="danger" onClick={expire}>
+              Delete screenshots…
+            </button>
+          </li>
+        )}
+      </Menu>
+    </>
+  );
+}
+
+function confirmExpire(pull: PullRequest): Promise<boolean> {
+  const all = formatCount(pull.images, "screenshot");
+  return confirmDialog({
+    title: `Delete ${all} of #${pull.pr_number}?`,
+    action: `Delete ${all}`,
+    body: (
+      <p>
+        {pull.images === 1 ? "Its link stops" : "Their links stop"} working, here and in the pull request. You
+        can’t undo this.
+      </p>
+    ),
+  });
+}
+
+async function expireAll(urls: PullUrls): Promise<void> {
+  const { expired, failed } = await send<Expired>("POST", urls.expire);
+  const deleted = `Deleted ${formatCount(expired, "screenshot")}.`;
+  if (failed === 0) toast(deleted);
+  else
+    toast(
+      `${deleted} ${formatNumber(failed)} could not be deleted. The service retries within the hour.`,
+      "failed",
+    );
+}

@@ -1,0 +1,127 @@
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { Changes } from "../changes/changes";
+import { describeTab } from "../changes/descriptions";
+import { countVerdicts, createVerdictLookup, isChange } from "../changes/verdicts";
+import { AllShots } from "../gallery/all-shots";
+import { GallerySkeleton } from "../gallery/gallery";
+import type { ApiError } from "../lib/api";
+import { formatCount } from "../lib/format";
+import { type Live, useLive } from "../lib/live";
+import { EVERY_MS, refreshShown } from "../lib/poller";
+import { Link, useLocation } from "../lib/router";
+import type { Comparison, LatestComparison, Project, PullRequest } from "../lib/types";
+import { Thumbnails, useThumbnailQueue } from "../thumbnails/thumbnail";
+import { Empty, Failed } from "../ui";
+import { CommentView } from "./comment";
+import { PullHead } from "./pull-head";
+import { Announcement } from "./pull-state";
+import { ShortcutsDialog, useShortcuts } from "./shortcuts";
+import { type PullUrls, pageHref, pullUrls, TABS, type Tab, tabFrom } from "./urls";
+
+interface PullPageProps {
+  projectId: string;
+  prNumber: number;
+}
+
+export function PullPage({ projectId, prNumber }: PullPageProps) {
+  const urls = pullUrls(projectId, prNumber);
+  const project = useLive<Project>(`/projects/${projectId}`).data;
+  const { data: pull, error, refresh } = useLive<PullRequest>(urls.pull);
+  const latest = useComparison(urls, pull);
+  const comparison = latest.data?.comparison ?? null;
+  const tab = useTab(latest);
+  const queue = useThumbnailQueue(projectId);
+  const { help, setHelp } = useShortcuts();
+  const onHelp = () => setHelp(true);
+  const verdictOf = useMemo(() => createVerdictLookup(comparison), [comparison]);
+  const verdicts = countVerdicts(comparison?.shots ?? []).map(([verdict]) => verdict);
+  return (
+    <Thumbnails.Provider value={queue}>
+      <PullHead {...{ project, projectId, prNumber, pull, urls, onHelp }} onChanged={refreshShown} />
+      {!pull && error ? (
+        <NoPull {...{ error, refresh, prNumber }} isKnown={project !== undefined} />
+      ) : (
+        <>
+          <Tabs urls={urls} current={tab} comparison={comparison} />
+          <Announcement words={pull ? `${formatCount(pull.images, "screenshot")} in #${prNumber}` : ""} />
+          {tab === null && <GallerySkeleton />}
+          {tab === "changes" && <Changes {...{ urls, pull, latest, onHelp }} />}
+          {tab === "all" && <AllShots {...{ urls, projectId, project, pull, verdictOf, verdicts, onHelp }} />}
+          {tab === "comment" && <CommentView path={urls.comment} />}
+        </>
+      )}
+      {help && <ShortcutsDialog onClose={() => setHelp(false)} />}
+    </Thumbnails.Provider>
+  );
+}
+
+/** A reply with hundreds of pairs is large: poll a finished comparison less often, and after each upload. */
+const pace = (data: LatestComparison | undefined): number =>
+  data?.comparison && data.comparison.state !== "running" ? 5 * EVERY_MS : EVERY_MS;
+
+function useComparison(urls: PullUrls, pull: PullRequest | undefined): Live<LatestComparison> {
+  const latest = useLive<LatestComparison>(urls.comparison, pace);
+  const uploaded = pull?.last_upload_at;
+  const seen = useRef(uploaded);
+  useEffect(() => {
+    if (seen.current !== undefined && seen.current !== uploaded) void latest.refresh();
+    seen.current = uploaded;
+  }, [uploaded, latest]);
+  return latest;
+}
+
+/**
+ * The tab that the URL names. Otherwise Changes if there are any, or else All. Chosen once, so that the tab
+ * doesn't switch when a verdict arrives. null: not known yet.
+ */
+function useTab({ data, loading }: Live<LatestComparison>): Tab | null {
+  const { query } = useLocation();
+  const first = useRef<Tab | null>(null);
+  if (!loading) first.current ??= data?.comparison?.shots.some(isChange) ? "changes" : "all";
+  return tabFrom(query) ?? first.current;
+}
+
+function NoPull({
+  error,
+  refresh,
+  prNumber,
+  isKnown,
+}: {
+  error: ApiError;
+  refresh: () => unknown;
+  prNumber: number;
+  isKnown: boolean;
+}) {
+  if (error.status !== 404 || !isKnown) return <Failed error={error} retry={refresh} />;
+  return (
+    <Empty title="No screenshots yet">
+      <p>Nothing has been uploaded for #{prNumber}. The first screenshot appears here automatically.</p>
+    </Empty>
+  );
+}
+
+const TAB_LABELS: Record<Tab, string> = { changes: "Changes", all: "All", comment: "Comment" };
+
+interface TabsProps {
+  urls: PullUrls;
+  current: Tab | null;
+  comparison: Comparison | null;
+}
+
+function Tabs({ urls, current, comparison }: TabsProps) {
+  const words = describeTab(comparison);
+  return (
+    <nav class="tabs" aria-label="Pull request">
+      {TABS.map((tab) => (
+        <Link
+          key={tab}
+          href={pageHref(urls, { tab })}
+          {...(tab === current ? { "aria-current": "page" as const } : {})}
+        >
+          {TAB_LABELS[tab]}
+          {tab === "changes" && words && <span class="tab-count"> {words}</span>}
+        </Link>
+      ))}
+    </nav>
+  );
+}

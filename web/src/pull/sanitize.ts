@@ -1,0 +1,42 @@
+/**
+ * Sanitizes a comment's HTML. The HTML comes from our service, but the names in it come from
+ * uploads. So only these elements are rebuilt, with these attributes, and nothing else reaches the page.
+ */
+
+const TEXT_ELEMENTS = new Set(["h3", "p", "br", "code", "details", "summary", "ul", "li"]);
+
+interface SafeElement {
+  tag: string;
+  attributes: Record<string, string>;
+}
+
+/** The element to show instead; null to show only its children. */
+export function sanitizeElement(
+  tag: string,
+  attribute: (name: string) => string | null,
+  imgUrl: string,
+): SafeElement | null {
+  if (TEXT_ELEMENTS.has(tag)) return { tag, attributes: {} };
+  if (tag === "img") {
+    const src = attribute("src") ?? "";
+    return src.startsWith(`${imgUrl}/`) ? { tag, attributes: { src, alt: attribute("alt") ?? "" } } : null;
+  }
+  if (tag === "a") {
+    const href = attribute("href") ?? "";
+    return /^https?:\/\//i.test(href) ? { tag, attributes: { href } } : null;
+  }
+  return null;
+}
+
+/** Elements whose text is dropped as well. */
+export const HIDDEN_ELEMENTS = new Set([
+  "script",
+  "style",
+  "template",
+  "noscript",
+  "iframe",
+  "object",
+  "svg",
+  "math",
+  "title",
+]);

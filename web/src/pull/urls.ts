@@ -1,0 +1,106 @@
+/** URLs of a pull request in the dashboard and its API. */
+
+import { filterParameters, isUnfiltered, type ShotFilter, shotFilterFrom } from "../gallery/shot-filter";
+import { type ShotKey, shotKeyOf } from "../gallery/shot-key";
+import { API } from "../lib/api";
+import type { Image } from "../lib/types";
+
+export interface PullUrls {
+  /** The page. */
+  page: string;
+  pull: string;
+  shots: string;
+  comparison: string;
+  comment: string;
+  expire: string;
+  /** For a link, so it includes the API's prefix. */
+  zip: string;
+}
+
+export function pullUrls(projectId: string, prNumber: number): PullUrls {
+  const pull = `/projects/${projectId}/pulls/${prNumber}`;
+  return {
+    page: `/projects/${projectId}/prs/${prNumber}`,
+    pull,
+    shots: `${pull}/shots`,
+    comparison: `${pull}/comparison`,
+    comment: `${pull}/comment`,
+    expire: `${pull}/expire`,
+    zip: `${API}${pull}/zip`,
+  };
+}
+
+/** Lists all images of a shot. */
+export const shotImagesPath = (urls: PullUrls, { name, viewport, theme }: ShotKey): string =>
+  `${urls.pull}/images?${new URLSearchParams({ name, viewport, theme })}`;
+
+export const imagePath = (projectId: string, { id }: Pick<Image, "id">): string =>
+  `/projects/${projectId}/images/${id}`;
+
+export const TABS = ["changes", "all", "comment"] as const;
+export type Tab = (typeof TABS)[number];
+
+/** The tab that the URL names, or that shows the URL's shot or filter; null if the page decides. */
+export function tabFrom(query: URLSearchParams): Tab | null {
+  const named = TABS.find((tab) => tab === query.get("tab"));
+  if (named) return named;
+  return query.has("shot") || !isUnfiltered(shotFilterFrom(query)) ? "all" : null;
+}
+
+/** How the pair viewer shows the before and after images. */
+export const MODES = ["side", "slider", "overlay", "diff"] as const;
+export type Mode = (typeof MODES)[number];
+
+export const modeFrom = (query: URLSearchParams): Mode =>
+  MODES.find((mode) => mode === query.get("mode")) ?? "side";
+
+/** The shot that a viewer shows. */
+export interface OpenShot {
+  shotKey: ShotKey;
+  /** null: the newest image of the shot. */
+  id: string | null;
+}
+
+interface PageState {
+  tab?: Tab;
+  filter?: ShotFilter;
+  openShot?: OpenShot;
+  mode?: Mode;
+}
+
+/** The page's URL. It contains the whole state of the page. */
+export function pageHref(urls: PullUrls, { tab, filter, openShot, mode }: PageState): string {
+  const query = new URLSearchParams();
+  if (tab) query.set("tab", tab);
+  for (const [name, value] of filter ? filterParameters(filter) : []) query.set(name, value);
+  if (openShot) {
+    const { name, viewport, theme } = openShot.shotKey;
+    query.set("shot", name);
+    query.set("viewport", viewport);
+    if (theme !== "") query.set("theme", theme);
+    if (openShot.id !== null) query.set("image", openShot.id);
+  }
+  if (mode) query.set("mode", mode);
+  return query.size > 0 ? `${urls.page}?${query}` : urls.page;
+}
+
+export const lightboxHref = (urls: PullUrls, image: Image, filter: ShotFilter): string =>
+  pageHref(urls, { filter, openShot: { shotKey: shotKeyOf(image), id: image.id } });
+
+export const pairHref = (urls: PullUrls, shotKey: ShotKey, mode: Mode, filter?: ShotFilter): string =>
+  pageHref(urls, { tab: "changes", openShot: { shotKey, id: null }, mode, ...(filter ? { filter } : {}) });
+
+/** A link that always shows the newest image of a shot, even after later pushes, or one older image. */
+export const imagePermalink = (urls: PullUrls, image: Image, isNewest: boolean): string =>
+  window.location.origin +
+  pageHref(urls, { openShot: { shotKey: shotKeyOf(image), id: isNewest ? null : image.id } });
+
+export const pairPermalink = (urls: PullUrls, shotKey: ShotKey, mode: Mode): string =>
+  window.location.origin + pairHref(urls, shotKey, mode);
+
+/** The shot that the URL opens. */
+export function openShotFrom(query: URLSearchParams): OpenShot | null {
+  const [name, viewport] = [query.get("shot"), query.get("viewport")];
+  if (!name || !viewport) return null;
+  return { id: query.get("image"), shotKey: { name, viewport, theme: query.get("theme") ?? "" } };
+}

@@ -1,0 +1,29 @@
+import { useLive } from "../lib/live";
+import type { Project } from "../lib/types";
+import { FailedPage, Loading, ProjectHead } from "../ui";
+import { ComparisonSettings } from "./comparison-settings";
+import { DeleteProject } from "./delete-project";
+import { NameSettings, RepositorySettings } from "./name-settings";
+import { RetentionSettings } from "./retention-settings";
+import { UploadSettings } from "./upload-settings";
+
+export function SettingsPage({ projectId }: { projectId: string }) {
+  const { data: project, error, refresh } = useLive<Project>(`/projects/${projectId}`);
+  if (error && !project) return <FailedPage error={error} retry={refresh} />;
+  return (
+    <>
+      <ProjectHead projectId={projectId} project={project} current="settings" />
+      {!project && <Loading rows={6} />}
+      {project && (
+        <>
+          <NameSettings project={project} onSaved={refresh} />
+          <RepositorySettings project={project} onSaved={refresh} />
+          <RetentionSettings project={project} onSaved={refresh} />
+          <ComparisonSettings project={project} onSaved={refresh} />
+          <UploadSettings project={project} onSaved={refresh} />
+          {project.role === "owner" && <DeleteProject project={project} />}
+        </>
+      )}
+    </>
+  );
+}
