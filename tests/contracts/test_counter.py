@@ -84,7 +84,7 @@ class OnValkey:
                     client.lset(key, index, str(int(counted_at) - round(seconds * 1_000_000)))
 
 
-@pytest.fixture(params=["memory", "shared memory", "valkey"])
+@pytest.fixture(params=["memory", "shared memory", pytest.param("valkey", marks=pytest.mark.slow)])
 async def counting(request: pytest.FixtureRequest) -> AsyncIterator[InMemory | OnValkey]:
     """Create a counter with a limit. Add new adapters here."""
     if request.param == "memory":

@@ -40,6 +40,8 @@ from prshots.server.domain.models import (
 from support.engine_servers import PostgreSQL
 from support.stores_and_records import NOW, a_project, an_image, empty_database
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def database(postgresql: PostgreSQL) -> AsyncIterator[Database]:

@@ -30,7 +30,7 @@ class Origin:
     reader: FileReader | RemoteReader
 
 
-@pytest.fixture(params=["disk", "s3"])
+@pytest.fixture(params=["disk", pytest.param("s3", marks=pytest.mark.slow)])
 def origin(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Origin]:

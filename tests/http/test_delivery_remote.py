@@ -21,6 +21,8 @@ from prshots.server.observability import metrics
 from support.delivery_sockets import EXP, RING, DeliveryInThread, get
 from support.engine_servers import SeaweedFS, running_seaweedfs
 
+pytestmark = pytest.mark.slow
+
 MB = 1_000_000
 PATIENT = Limits(silence_seconds=3600, total_seconds=3600)
 IMPATIENT = Limits(silence_seconds=3600, total_seconds=0.5)

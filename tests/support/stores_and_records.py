@@ -47,7 +47,11 @@ NOW = 1_800_000_000
 DAY = 86_400
 
 
-ENGINES = ("sqlite", "postgresql", pytest.param("postgresql_15", marks=pytest.mark.slow))
+ENGINES = (
+    "sqlite",
+    pytest.param("postgresql", marks=pytest.mark.slow),
+    pytest.param("postgresql_15", marks=pytest.mark.nightly),
+)
 """Fixture parameters for `opener`: each contract must hold on every engine."""
 
 PARTITIONED = pytest.param("partitioned", marks=pytest.mark.slow)
