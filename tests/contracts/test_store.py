@@ -16,6 +16,7 @@ from prshots.server.adapters.objects.cloud_client import Limits
 from prshots.server.adapters.objects.disk import DiskReader, DiskStore
 from prshots.server.domain.ports import FileReader, ObjectStore, RemoteReader
 from support.engine_servers import SeaweedFS
+from support.port_watch import PortWatch
 
 LATER, EARLIER = 3600, -3600
 PATIENT = Limits(silence_seconds=3600, total_seconds=3600)
@@ -43,6 +44,9 @@ def origin(
         for name, value in server.credentials.items():
             monkeypatch.setenv(name, value)
         opened = Origin(CloudStore(url, PATIENT), CloudReader(url, PATIENT))
+    watch = PortWatch()
+    watch.over(opened.store, ObjectStore)
+    watch.over(opened.reader, FileReader if request.param == "disk" else RemoteReader)
     yield opened
     opened.store.close()
 
