@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, settings
 
 from support.leftover_processes import adopt_orphans, end_leftovers
 from support.service import UNTRUSTED_ISSUER, Service
-from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from support.ci_issuer import CiIssuer
@@ -129,8 +128,6 @@ def shared_service(
     own = [f"http://127.0.0.1:{place.getsockname()[1]}" for place in (ci_issuer_place, silent_place)]
     issuers = ["https://token.actions.githubusercontent.com", "https://gitlab.com", *own, UNTRUSTED_ISSUER]
     made = Service(tmp_path_factory.mktemp("shared"), {"TRUSTED_ISSUERS": ",".join(issuers)}).start()
-    # The first sweep writes this file. Tests that list files must not see it appear.
-    wait_until((made.images_dir / ".installation").exists, lambda: f"the first sweep:\n{made.log}")
     yield made
     assert made.stop() == 0
 
