@@ -16,15 +16,15 @@ NPM := $(WITH_NODE) npm --prefix web
 NPM_CLIENT := $(WITH_NODE) npm --prefix $(NODE_CLIENT)
 NEW_ENOUGH := const [major, minor] = process.versions.node.split("."); process.exit(Number(major * 100 + +minor < 2019))
 
-# A file at a time to each worker, in the order of the folders: the long files come first. Three workers for two
-# cores, because a test often waits for a process to start.
-PYTEST := $(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+# In the order of the folders: the long tests come first. `tests/conftest.py` says which tests share a worker. Three
+# workers for two cores, because a test often waits for a process to start.
+PYTEST := $(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder
 # Let Python cache compiled files, even where the machine turns this off: otherwise each process that a test starts
 # compiles everything again.
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help run install test test-slow programs programs-slow lint format bench drill screenshots clean
+.PHONY: help run install test test-slow test-nightly programs programs-slow lint format bench drill screenshots clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,15 +34,20 @@ run: .venv/server  ## install and start the service; prints a link to the dashbo
 
 install: .venv/server  ## install the service into .venv without starting it
 
-test: programs .venv/dev $(NODE_PACKAGES)  ## install what the tests need, and run all but the slow ones
+test: programs .venv/dev $(NODE_PACKAGES)  ## install what the tests need, and run those that take 2 minutes together
 	$(NPM) test
 	$(NPM_CLIENT) test
 	@$(WITH_NODE) bash tests/install-tools
-	$(PYTEST) -m "not slow" $(TESTS)
+	$(PYTEST) -m "not slow and not nightly" $(TESTS)
 
-test-slow: programs-slow .venv/dev $(NODE_PACKAGES)  ## run the slow tests, and every property with more examples
+test-slow: programs-slow .venv/dev $(NODE_PACKAGES)  ## run the tests of the other engines, browsers, deploy files and crashes
 	@$(WITH_NODE) bash tests/install-tools slow
-	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile thorough $(TESTS)
+	$(PYTEST) -m "slow and not nightly" $(TESTS)
+
+test-nightly: programs-slow .venv/dev $(NODE_PACKAGES)  ## run long series, every property with more examples, and newest dependencies
+	@$(WITH_NODE) bash tests/install-tools slow
+	$(PYTEST) -m "nightly or hypothesis" --hypothesis-profile nightly $(TESTS)
+	$(MAKE) drill DRILL='all --share 0.25'
 
 # First, because it may end with what to install.
 programs:

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, settings
 
 from support.leftover_processes import adopt_orphans, end_leftovers
 from support.service import UNTRUSTED_ISSUER, Service
-from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from support.ci_issuer import CiIssuer
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 # No deadline: a property test must not fail because the machine is busy.
 WHATEVER_IT_TAKES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("fast", max_examples=30, **WHATEVER_IT_TAKES)
-settings.register_profile("thorough", max_examples=100, **WHATEVER_IT_TAKES)
+settings.register_profile("nightly", max_examples=500, **WHATEVER_IT_TAKES)
 settings.load_profile("fast")
 
 # Each new httpx client loads the CA certificates, which takes 50 ms, and the tests create thousands of clients.
@@ -37,6 +36,8 @@ ssl.create_default_context = lambda **given: (_read_once if list(given) == ["caf
 # test could capture its lines.
 _configure = structlog.configure
 structlog.configure = lambda **given: _configure(**given | {"cache_logger_on_first_use": False})
+
+ENGINE_FIXTURES = {"postgresql", "postgresql_15", "seaweedfs", "valkey"}
 
 SHARED_ENGINES: "pytest.StashKey[SharedEngines]" = pytest.StashKey()
 ENGINES_ADDRESS = pytest.StashKey[str]()
@@ -67,6 +68,22 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if engines := config.stash.get(SHARED_ENGINES, None):
         engines.stop()
         end_leftovers()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of the engines that only `make test-slow` starts, and group tests that belong in one worker."""
+    for item in items:
+        if ENGINE_FIXTURES & set(item.fixturenames):
+            item.add_marker(pytest.mark.slow)
+        if item.nodeid.startswith("tests/unit/") or _shares_a_fixture_with_its_file(item):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+def _shares_a_fixture_with_its_file(item: pytest.Item) -> bool:
+    """Tell whether two workers would both have to make an expensive fixture. Those of this file are cheap."""
+    used = [found[-1] for found in item._fixtureinfo.name2fixturedefs.values()]
+    return any(fixture.scope == "module" and fixture.baseid != "tests" for fixture in used)
 
 
 @pytest.fixture
@@ -111,8 +128,6 @@ def shared_service(
     own = [f"http://127.0.0.1:{place.getsockname()[1]}" for place in (ci_issuer_place, silent_place)]
     issuers = ["https://token.actions.githubusercontent.com", "https://gitlab.com", *own, UNTRUSTED_ISSUER]
     made = Service(tmp_path_factory.mktemp("shared"), {"TRUSTED_ISSUERS": ",".join(issuers)}).start()
-    # The first sweep writes this file. Tests that list files must not see it appear.
-    wait_until((made.images_dir / ".installation").exists, lambda: f"the first sweep:\n{made.log}")
     yield made
     assert made.stop() == 0
 

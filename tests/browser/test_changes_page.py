@@ -13,6 +13,8 @@ from support.drawn_pages import drawn_page, sha
 from support.service import Service, upload
 from support.signed_in_people import Person
 
+pytestmark = pytest.mark.slow
+
 PLAIN, RED = drawn_page(), drawn_page(button="red")
 VIEWPORT = "320x240"
 
@@ -144,7 +146,6 @@ def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop:
     loaded(viewer(page).get_by_role("img", name="step-2: marked difference"))
 
 
-@pytest.mark.slow
 def test_both_images_zoom_and_scroll_together(page: Page, shop: Shop) -> None:
     page.goto(shop.page(query=f"?tab=changes&shot=banner&viewport={VIEWPORT}&mode=side"))
     for image in viewer(page).locator(".image-box img:not(.stand-in)").all():
@@ -176,7 +177,6 @@ def test_baselines_are_listed_and_a_commit_shows_its_images(page: Page, shop: Sh
     loaded(page.get_by_role("region", name="banner").get_by_role("img"))
 
 
-@pytest.mark.slow
 class TestStates:
     def test_verdicts_arrive_without_moving_the_page(self, page: Page, shop: Shop) -> None:
         shop.push(8, "push", banner=RED)
@@ -287,7 +287,6 @@ class TestStates:
             expect(save).to_be_disabled()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_passes_axe_and_fits_a_phone(
     new_context: Callable[..., BrowserContext], shop: Shop, scheme: str

@@ -95,6 +95,7 @@ class TestOnboarding:
         context.close()
 
 
+@pytest.mark.slow
 class TestProjects:
     def test_cards_show_image_and_pull_request_counts(
         self, page: Page, ann: Person, ci: httpx.Client, project: str
@@ -116,6 +117,7 @@ class TestProjects:
         expect(page.get_by_label("New project")).to_have_value("taken")
 
 
+@pytest.mark.slow
 class TestPullRequests:
     def test_can_be_filtered_and_the_url_keeps_the_search(
         self, page: Page, ci: httpx.Client, project: str
@@ -139,7 +141,6 @@ class TestPullRequests:
         page.get_by_role("searchbox").fill("zebra")
         expect(page.get_by_text("No results")).to_be_visible()
 
-    @pytest.mark.slow
     def test_new_uploads_appear_without_a_reload(self, page: Page, ci: httpx.Client, project: str) -> None:
         shot(ci, pr_number=21)
         page.goto(f"/projects/{project}")
@@ -152,6 +153,7 @@ class TestPullRequests:
         assert page.evaluate("window.sameDocument")
 
 
+@pytest.mark.slow
 class TestGallery:
     def test_is_sorted_by_name_and_viewport_with_older_commits_collapsed(
         self, page: Page, ci: httpx.Client, project: str
@@ -195,7 +197,6 @@ class TestGallery:
         buttons.first.click()
         expect(buttons.first).not_to_have_attribute("aria-controls", re.compile("."))
 
-    @pytest.mark.slow
     def test_rows_load_while_scrolling_with_small_thumbnails_and_no_layout_shift(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
@@ -251,7 +252,6 @@ class TestGallery:
         expect(comment.get_by_role("img")).to_have_attribute("alt", NASTY)
         expect(comment.get_by_role("link")).to_have_count(0)
 
-    @pytest.mark.slow
     def test_new_and_deleted_shots_update_without_a_reload(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
@@ -344,7 +344,6 @@ class TestGallery:
         page.keyboard.press("?")
         expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Filter by name")
 
-    @pytest.mark.slow
     def test_all_screenshots_are_downloaded_as_a_zip(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
@@ -356,7 +355,6 @@ class TestGallery:
         with zipfile.ZipFile(downloading.value.path()) as archive:
             assert archive.read("checkout/cart@320x200.png") == picture()
 
-    @pytest.mark.slow
     def test_the_theme_is_chosen_and_remembered(self, page: Page, project: str) -> None:
         page.emulate_media(color_scheme="light")
         page.goto(f"/projects/{project}")
@@ -375,6 +373,7 @@ class TestGallery:
         assert page.evaluate(background) == light
 
 
+@pytest.mark.slow
 class TestLightbox:
     @pytest.fixture
     def three(self, page: Page, ci: httpx.Client, project: str) -> dict[str, dict[str, str]]:
@@ -483,6 +482,7 @@ class TestLightbox:
         assert httpx.get(three["b"]["view_url"]).status_code == 410
 
 
+@pytest.mark.slow
 class TestTokensAndSettings:
     def test_a_token_is_listed_and_revoked(self, page: Page, ann: Person, project: str) -> None:
         secret = ann.token(project)
@@ -536,6 +536,7 @@ class TestTokensAndSettings:
         expect(page.get_by_role("link", name="#31")).to_be_visible()
 
 
+@pytest.mark.slow
 class TestOrganization:
     def test_members_are_added_and_removed(self, page: Page, service: Service, ann: Person) -> None:
         sign_in(service, "bob").close()
@@ -593,10 +594,10 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 class TestEveryPage:
     """Open each page once in light and once in dark mode, and run all checks there."""
 
-    @pytest.mark.slow
     def test_in_light_mode_passes_axe_and_has_a_title_and_one_heading(
         self, new_context: Callable[..., BrowserContext], addresses: dict[str, str]
     ) -> None:
@@ -611,7 +612,6 @@ class TestEveryPage:
         assert all(title.endswith("prshots") for title in titles)
         assert len(set(titles)) > len(titles) / 2
 
-    @pytest.mark.slow
     def test_in_dark_mode_passes_axe_and_fits_a_phone(
         self, new_context: Callable[..., BrowserContext], addresses: dict[str, str]
     ) -> None:
@@ -642,8 +642,8 @@ def test_the_compressed_scripts_stay_within_the_size_limit() -> None:
     assert sum(map(len, scripts)) <= MAX_SCRIPT_BYTES
 
 
+@pytest.mark.slow
 class TestWhenTheApiIsDown:
-    @pytest.mark.slow
     def test_the_page_shows_a_notice_keeps_its_content_and_recovers(
         self, running_browser: Browser, tmp_path: Path
     ) -> None:
@@ -690,6 +690,7 @@ class TestWhenTheApiIsDown:
             log.close()
 
 
+@pytest.mark.slow
 def test_an_ended_session_redirects_to_sign_in_with_a_return_address(page: Page, service: Service) -> None:
     with sign_in(service) as person:
         project = person.project()

@@ -22,6 +22,8 @@ from support.chromium import chromium
 from support.service import Service
 from support.signed_in_people import Person, sign_in
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 GITHUB = "https://token.actions.githubusercontent.com"
 NPX = f"npx --yes prshots@{__version__} "

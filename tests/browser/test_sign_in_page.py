@@ -16,6 +16,8 @@ from support.http_server import QuietHandler, serving
 from support.login_servers import CLIENT_ID, GITHUB_SECRET, OIDC_SECRET, login_server, sign_in_at_github
 from support.service import Service
 
+pytestmark = pytest.mark.slow
+
 SESSION = "prshots_session"
 
 

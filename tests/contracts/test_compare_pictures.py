@@ -192,7 +192,7 @@ async def test_the_longest_side_can_be_marked(compare: ComparePictures) -> None:
     assert Image.open(io.BytesIO(result.marked)).size == (8, 65_500)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_the_largest_images_fit_into_the_memory(compare: ComparePictures) -> None:
     light, dark = (Image.new("RGBA", (5000, 8000), color) for color in ("#fffe", "#1234"))
     small = [picture.crop((0, 0, 4000, 5000)) for picture in (light, dark)]

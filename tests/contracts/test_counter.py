@@ -17,6 +17,7 @@ from prshots.server.adapters.counters.upload_log import create_memory
 from prshots.server.domain.images.models import Hit
 from prshots.server.domain.images.ports import RateCounter
 from support.engine_servers import Valkey
+from support.port_watch import PortWatch
 
 PATIENT_SECONDS = 3600.0
 """Timeouts are tested in test_redis_counter.py. Here a slow machine must not look like an outage."""
@@ -27,7 +28,7 @@ class InMemory:
     now: float = 1000.0
 
     def __call__(self, limit: int) -> MemoryCounter:
-        return MemoryCounter(limit, lambda: self.now)
+        return PortWatch().over(MemoryCounter(limit, lambda: self.now), RateCounter)
 
     def let_pass(self, seconds: float) -> None:
         self.now += seconds
@@ -75,7 +76,7 @@ class OnValkey:
             self.server.url, limit, patience=[PATIENT_SECONDS], server_seconds=PATIENT_SECONDS
         )
         self.made.append(counter)
-        return counter
+        return PortWatch().over(counter, RateCounter)
 
     def let_pass(self, seconds: float) -> None:
         with self.server.client() as client:
@@ -84,7 +85,7 @@ class OnValkey:
                     client.lset(key, index, str(int(counted_at) - round(seconds * 1_000_000)))
 
 
-@pytest.fixture(params=["memory", "shared memory", "valkey"])
+@pytest.fixture(params=["memory", "shared memory", pytest.param("valkey", marks=pytest.mark.slow)])
 async def counting(request: pytest.FixtureRequest) -> AsyncIterator[InMemory | OnValkey]:
     """Create a counter with a limit. Add new adapters here."""
     if request.param == "memory":

@@ -8,6 +8,7 @@ import pytest
 from prshots.server.adapters.keys import FixedKeys, KeyFile
 from prshots.server.links.ports import KeySource
 from prshots.server.links.signing import KeyRing, Verdict, check
+from support.port_watch import PortWatch
 
 KEYS = f"new:{'ab' * 32},old:{'cd' * 32}"
 IMAGE_ID = "0a" * 16
@@ -22,7 +23,7 @@ def keys(request: pytest.FixtureRequest, tmp_path: Path) -> KeySource:
         "file": lambda: KeyFile(path),
         "setting": lambda: FixedKeys(KeyRing.parse(KEYS)),
     }
-    return adapters[request.param]()
+    return PortWatch().over(adapters[request.param](), KeySource)
 
 
 def test_the_first_key_signs_and_every_key_verifies(keys: KeySource) -> None:

@@ -44,6 +44,8 @@ from support.stores_and_records import (
 )
 from support.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 NEVER = 3600.0
 PATIENT = Timeouts(connect=int(NEVER), lock=NEVER, statement=NEVER, call=NEVER)
 """Each test shortens one of these limits, and only where nothing else can end the wait."""

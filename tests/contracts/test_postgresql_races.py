@@ -32,6 +32,8 @@ from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, R
 from support.engine_servers import PostgreSQL
 from support.stores_and_records import NOW, SqlRecords, a_project, an_image, empty_database
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def database(postgresql: PostgreSQL) -> AsyncIterator[Database]:

@@ -35,6 +35,8 @@ from support.stores_and_records import SqlRecords, a_pair, a_project, a_token, a
 if TYPE_CHECKING:
     from support.engine_servers import PostgreSQL
 
+pytestmark = pytest.mark.slow
+
 IMAGES = int(os.environ.get("QUERY_PLAN_IMAGES", "200000"))
 PROJECTS = 100
 FILL = Path(__file__).parents[2] / "bench" / "measurements" / "growth.sql"

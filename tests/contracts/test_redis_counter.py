@@ -29,6 +29,8 @@ from support.free_ports import free_port
 from support.stores_and_records import a_project
 from support.waiting import HANGS_AFTER_SECONDS, eventually
 
+pytestmark = pytest.mark.slow
+
 PASSWORD = "swordfish-71"
 NEVER = 3600.0
 """A limit in seconds that no test reaches."""

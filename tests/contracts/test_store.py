@@ -17,6 +17,7 @@ from prshots.server.adapters.objects.disk import DiskReader, DiskStore
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.links.ports import FileReader, RemoteReader
 from support.engine_servers import SeaweedFS
+from support.port_watch import PortWatch
 
 LATER, EARLIER = 3600, -3600
 PATIENT = Limits(silence_seconds=3600, total_seconds=3600)
@@ -31,7 +32,7 @@ class Origin:
     reader: FileReader | RemoteReader
 
 
-@pytest.fixture(params=["disk", "s3"])
+@pytest.fixture(params=["disk", pytest.param("s3", marks=pytest.mark.slow)])
 def origin(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Origin]:
@@ -44,6 +45,9 @@ def origin(
         for name, value in server.credentials.items():
             monkeypatch.setenv(name, value)
         opened = Origin(CloudStore(url, PATIENT), CloudReader(url, PATIENT))
+    watch = PortWatch()
+    watch.over(opened.store, ObjectStore)
+    watch.over(opened.reader, FileReader if request.param == "disk" else RemoteReader)
     yield opened
     opened.store.close()
 

@@ -17,6 +17,8 @@ from prshots.server.config.values import MAX_ISSUER
 from prshots.server.domain.projects.claims import MAX_CLAIMS, MAX_NAME, MAX_VALUE
 from prshots.server.domain.projects.models import Project, Trust, UploadToken
 from prshots.server.domain.projects.names import ProjectReference
+from prshots.server.domain.projects.ports import TrustRecords
+from support.port_watch import PortWatch
 from support.stores_and_records import ENGINES, NOW, SqlRecords, a_project, a_token, an_image, opener
 
 ISSUER, ANCHOR = "https://ci.example", "repository=octo/app"
@@ -43,7 +45,12 @@ class Stores(NamedTuple):
 @pytest.fixture(params=ENGINES)
 async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
     database = opener(request, tmp_path)()
-    yield Stores(database, SqlRecords(database), SqlTrusts(database), SqlOverview(database))
+    yield Stores(
+        database,
+        SqlRecords(database),
+        PortWatch().over(SqlTrusts(database), TrustRecords),
+        SqlOverview(database),
+    )
     await database.close()
 
 

@@ -16,6 +16,8 @@ from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.adapters.sql.upkeep.wrong_totals import PULLS_AT_ONCE
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.upkeep.models import WrongTotal
+from prshots.server.domain.upkeep.ports import Upkeep
+from support.port_watch import PortWatch
 from support.stores_and_records import DAY, ENGINES, NOW, PARTITIONED, SqlRecords, a_project, an_image, opener
 
 
@@ -50,7 +52,7 @@ async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     databases = [opened() for _ in range(3)]
     replicas, project = [SqlRecords(database) for database in databases], a_project()
     await replicas[0].add_project(project)
-    yield Stores(request.param, replicas, SqlUpkeep(databases[0]), project)
+    yield Stores(request.param, replicas, PortWatch().over(SqlUpkeep(databases[0]), Upkeep), project)
     for database in databases:
         await database.close()
 

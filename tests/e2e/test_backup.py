@@ -279,6 +279,7 @@ class TestBackup:
         back_up(settings_of(service), tmp_path / "b.tar")
         assert not unfinished.exists()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("how", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 143), (signal.SIGINT, 130)]
     )

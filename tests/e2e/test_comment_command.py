@@ -206,6 +206,7 @@ def test_images_that_a_public_forge_cannot_fetch_are_warned_about(
     assert "set PRSHOTS_IMG_URL on the service" in done.stderr
 
 
+@pytest.mark.slow
 def test_concurrent_jobs_end_with_one_comment(workflow: Workflow) -> None:
     workflow.upload()
     urls = {workflow.ended(job)[0] for job in [workflow.start("comment", "--post") for _ in range(2)]}
@@ -214,6 +215,7 @@ def test_concurrent_jobs_end_with_one_comment(workflow: Workflow) -> None:
     assert f"{workflow.github.comments(workflow.pr_number)[0]['html_url']}\n" in urls
 
 
+@pytest.mark.slow
 def test_without_write_access_the_error_says_what_to_do_also_for_a_fork(workflow: Workflow) -> None:
     workflow.upload()
     workflow.settings["GITHUB_TOKEN"] = workflow.github.fork_token
@@ -309,6 +311,7 @@ class TestExpire:
         assert "There is no comment to update" in workflow.here("expire", "--post").stderr
         assert workflow.bodies() == before
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("when", ["GET /repos", "PATCH /repos"])
     def test_run_again_after_a_forge_failure_updates_the_comment(self, workflow: Workflow, when: str) -> None:
         view_url = workflow.upload()

@@ -90,7 +90,8 @@ def drawn_page(width: int, height: int, *, is_changed: bool) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "megabytes"), [(1280, 8000, TALL_PAGE_MB), (5000, 8000, LARGEST_MB)]
+    ("width", "height", "megabytes"),
+    [(1280, 8000, TALL_PAGE_MB), pytest.param(5000, 8000, LARGEST_MB, marks=pytest.mark.nightly)],
 )
 def test_the_process_that_compares_stays_within_its_memory(
     service: Service, client: httpx.Client, width: int, height: int, megabytes: float

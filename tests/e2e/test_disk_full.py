@@ -18,6 +18,8 @@ from support.service_processes import (
 )
 from support.stores_and_records import filled_up, small_disk
 
+pytestmark = pytest.mark.slow
+
 IMAGE_BYTES = 700_000
 MOST_UPLOADS = 100
 
@@ -98,7 +100,6 @@ def assert_goes_on(service: Service, client: httpx.Client, accepted: dict[str, b
     assert_all_is_whole(service, accepted)
 
 
-@pytest.mark.slow
 def test_a_full_data_folder_refuses_uploads_until_images_are_deleted(
     on_small_disk: tuple[Service, httpx.Client],
 ) -> None:
@@ -132,7 +133,6 @@ def test_expire_works_on_a_full_disk(on_small_disk: tuple[Service, httpx.Client]
     assert_all_is_whole(service, {})
 
 
-@pytest.mark.slow
 def test_a_full_images_folder_refuses_uploads_until_images_are_deleted(service: Service) -> None:
     service.data_dir.mkdir()
     with small_disk(service.images_dir, "6m"), running_service(service) as client:
@@ -142,7 +142,6 @@ def test_a_full_images_folder_refuses_uploads_until_images_are_deleted(service: 
         assert_goes_on(service, client, accepted)
 
 
-@pytest.mark.slow
 def test_a_full_database_disk_refuses_uploads_and_stores_no_file(service: Service) -> None:
     """The file can be stored but its record cannot, so the file is deleted again."""
     disk = service.folder / "disk"

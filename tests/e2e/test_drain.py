@@ -15,6 +15,8 @@ from support.service import Service, png, upload
 from support.service_processes import SlowUpload, fetch, is_ready, key_of, kill_supervisor, records, serve
 from support.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_draining_component_is_not_ready_but_still_answers(service: Service) -> None:
     service.settings |= {"DRAIN_SECONDS": "300"}  # longer than the test, which ends with a kill
@@ -78,7 +80,6 @@ def _refuses(port: int) -> bool:
     return False
 
 
-@pytest.mark.slow
 def test_shutdown_waits_for_a_slow_upload_up_to_the_grace_period(service: Service) -> None:
     service.settings |= {"GRACE_SECONDS": "120"}
     service.start()
@@ -159,7 +160,6 @@ class Balancer:
             self.failed.append(reply.text)
 
 
-@pytest.mark.slow
 def test_a_rolling_restart_under_load_loses_no_request(service: Service, tmp_path: Path) -> None:
     service.settings |= {
         "DRAIN_SECONDS": str(DRAIN_SECONDS),

@@ -26,6 +26,8 @@ from support.service_processes import (
 )
 from support.stores_and_records import read_only
 
+pytestmark = pytest.mark.slow
+
 EXPIRE_FAILED = (503, {"error": "expire failed, retry later"})
 
 

@@ -16,6 +16,8 @@ from support.forges.gitea_look_alike import gitea_look_alike
 from support.forges.gitlab_look_alike import gitlab_look_alike
 from support.service import Service, upload
 
+pytestmark = pytest.mark.slow
+
 KINDS = {"gitlab": gitlab_look_alike, "gitea": gitea_look_alike, "bitbucket": bitbucket_look_alike}
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -17,7 +17,7 @@ def seed() -> int:
     return seed
 
 
-KILLS = 140
+KILLS = 40
 
 
 @pytest.mark.slow

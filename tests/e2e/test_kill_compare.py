@@ -8,7 +8,7 @@ import pytest
 from drills.compare import CompareDrill
 from drills.sites import running_site
 
-ROUNDS = {"embedded": 15, "shared": 10}
+ROUNDS = {"embedded": 4, "shared": 3}
 
 
 @pytest.mark.slow

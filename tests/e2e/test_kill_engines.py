@@ -8,7 +8,7 @@ import pytest
 from drills.kill import KillDrill
 from drills.sites import running_site
 
-KILLS = 60
+KILLS = 20
 
 
 @pytest.mark.slow

@@ -11,6 +11,8 @@ import pytest
 from support.service import SHA, Service, png, upload
 from support.service_processes import fetch, wait_for_first_sweep, wait_until
 
+pytestmark = pytest.mark.slow
+
 FAULT = """
 import logging, warnings
 
@@ -149,7 +151,6 @@ def test_a_request_can_be_followed_from_the_web_component_through_the_api(servic
     assert "/a%0Aline%1B%5B31m" in {entry["path"] for entry in entries}
 
 
-@pytest.mark.slow
 def test_requests_are_not_logged_by_default(shared_service: Service) -> None:
     for path in ("first", "second"):  # the second reply means that the first request is done
         assert (

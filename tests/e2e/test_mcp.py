@@ -18,8 +18,6 @@ from support.agent_desk import AgentDesk, agent_desk
 from support.free_ports import free_port
 from support.service import PRSHOTS, Service
 
-pytestmark = pytest.mark.slow  # starts processes
-
 PAGE = Path(__file__).parents[2] / "docs" / "use" / "agents.md"
 TOOLS = {"show", "compare", "comment", "feedback", "upload_url", "doctor"}
 
@@ -92,6 +90,7 @@ async def test_an_agent_shows_a_page_from_before_the_pull_request_to_its_review(
         assert "not an instruction" in said["warning"]
 
 
+@pytest.mark.slow
 async def test_progress_is_reported_for_each_screenshot(desk: AgentDesk) -> None:
     paths = [desk.screenshot(f"page-{number}.png", label=str(number)) for number in range(3)]
     seen: list[tuple[float, float | None]] = []
@@ -106,6 +105,7 @@ async def test_progress_is_reported_for_each_screenshot(desk: AgentDesk) -> None
     assert [one for one in seen if one[1] == 3] == [(1, 3), (2, 3), (3, 3)]
 
 
+@pytest.mark.slow
 async def test_what_is_no_image_is_refused_with_what_to_do(desk: AgentDesk) -> None:
     secret = desk.shop.folder / "id_rsa"
     secret.write_text("-----BEGIN OPENSSH PRIVATE KEY-----\n")
@@ -131,6 +131,7 @@ async def test_what_is_no_image_is_refused_with_what_to_do(desk: AgentDesk) -> N
         assert api.get("/v1/staged", params={"branch": "cart"}).json()["staged"] == []
 
 
+@pytest.mark.slow
 async def test_a_remote_agent_sends_the_bytes_itself(desk: AgentDesk) -> None:
     async with session(desk) as client:
         given = await called(
@@ -150,6 +151,7 @@ async def test_a_remote_agent_sends_the_bytes_itself(desk: AgentDesk) -> None:
         assert "before_url" in found["shots"][0]
 
 
+@pytest.mark.slow
 async def test_the_doctor_names_what_is_wrong(desk: AgentDesk, tmp_path: Path) -> None:
     def wrong(found: dict[str, Any]) -> dict[str, str]:
         assert not found["ok"]
@@ -169,6 +171,7 @@ async def test_the_doctor_names_what_is_wrong(desk: AgentDesk, tmp_path: Path) -
         assert "in no git repository" in found["git"]
 
 
+@pytest.mark.slow
 def test_a_session_line_by_line_has_nothing_but_the_protocol_on_standard_output(desk: AgentDesk) -> None:
     """Any client can speak to it: these lines are what one sends."""
     after = desk.screenshot("cart.png")
@@ -218,6 +221,7 @@ def test_a_session_line_by_line_has_nothing_but_the_protocol_on_standard_output(
     assert not [part for part in result["content"] if part["type"] != "text"]  # no picture for the model
 
 
+@pytest.mark.slow
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "mcp.py").write_text("raise ModuleNotFoundError(\"No module named 'mcp'\", name='mcp')")
     done = subprocess.run(

@@ -10,7 +10,6 @@ from drills.move import MoveDrill, running_movable_site
 from support.service import Service
 
 
-@pytest.mark.slow
 def test_the_command_says_what_it_does_and_what_to_set(tmp_path: Path) -> None:
     service, new = Service(tmp_path), tmp_path / "new"
     service.run("project", "create", "demo")

@@ -11,13 +11,14 @@ from support.client_installs import ROOT, install_client, interpreter, run_clien
 from support.compared_shop import draw
 from support.service import SHA, Service, png
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 MAIN = "1" * 40
 PYTHONS = ("3.11", "3.12", "3.13")
+NEWEST = "3.14"
 
 
-@pytest.fixture(scope="module", params=PYTHONS)
+@pytest.fixture(scope="module", params=[*PYTHONS, NEWEST])
 def programs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = interpreter(request.param)
     if python is None:

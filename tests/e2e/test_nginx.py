@@ -22,6 +22,8 @@ from support.nginx_front import NGINX, NGINX_VERSIONS, HangsUp, Nginx, last_log,
 from support.service import MAX_BYTES, PNG, PRSHOTS, Service, png, upload
 from support.service_processes import key_of, records, wait_until
 
+pytestmark = pytest.mark.slow
+
 DAY = 86_400
 NOT_ABOUT_THE_IMAGE = {"date", "server", "connection", "keep-alive"}
 
@@ -300,7 +302,6 @@ CACHED = {
 }
 
 
-@pytest.mark.slow
 def test_nginx_sends_images_from_a_bucket(front: Nginx, seaweedfs: SeaweedFS, tmp_path: Path) -> None:
     """Without a cache a delete applies immediately, with a cache when the entry expires."""
     bucket = seaweedfs.new_bucket()

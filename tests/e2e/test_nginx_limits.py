@@ -15,6 +15,8 @@ from support.free_ports import free_port
 from support.nginx_front import NGINX, NGINX_VERSIONS, HangsUp, Nginx, last_log, raw, running_nginx, started
 from support.service import MAX_BYTES, upload
 
+pytestmark = pytest.mark.slow
+
 ANOTHER_ADDRESS = "127.0.0.2"
 
 
@@ -176,7 +178,6 @@ def test_every_request_is_tried_although_all_replicas_just_failed(tmp_path: Path
             part.close()
 
 
-@pytest.mark.slow
 def test_a_half_sent_head_is_closed(tmp_path: Path, program: Path) -> None:
     """Nginx ends it after client_header_timeout, here a second."""
     short = {"client_header_timeout 10s;": "client_header_timeout 1s;"}
@@ -193,7 +194,6 @@ def many_files() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("many_files")
 def test_two_thousand_idle_and_half_sent_requests_do_not_stop_the_others(
     tmp_path: Path, program: Path

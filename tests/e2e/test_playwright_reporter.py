@@ -19,6 +19,8 @@ from support.playwright_suites import Suite, build_reporter
 from support.service import SHA, Service
 from support.unreliable_proxy import UnreliableProxy, refuse
 
+pytestmark = pytest.mark.slow
+
 SHOP = """
 import { expect, test } from "@playwright/test";
 
@@ -133,7 +135,6 @@ def suite(tmp_path: Path, shared_service: Service, github: GitHubLookAlike) -> S
     return Suite(tmp_path, shared_service, github)
 
 
-@pytest.mark.slow
 def test_screenshots_are_uploaded_during_the_run_into_one_comment(
     suite: Suite, shared_service: Service, github: GitHubLookAlike
 ) -> None:
@@ -181,7 +182,6 @@ def test_screenshots_are_uploaded_during_the_run_into_one_comment(
     ]
 
 
-@pytest.mark.slow
 def test_a_run_passes_when_the_forge_is_down(
     suite: Suite, shared_service: Service, github: GitHubLookAlike
 ) -> None:
@@ -248,7 +248,6 @@ def test_other_forges_get_one_comment_that_is_updated(
     )
 
 
-@pytest.mark.slow
 def test_a_job_without_a_secret_uploads_with_its_id_token(
     suite: Suite, shared_service: Service, ci_issuer: CiIssuer
 ) -> None:
@@ -308,7 +307,6 @@ class Jobs:
         return [line.removeprefix("prshots: ") for line in said]
 
 
-@pytest.mark.slow
 def test_baselines_of_main_are_what_a_pull_request_is_compared_with(
     suite: Suite, github: GitHubLookAlike
 ) -> None:

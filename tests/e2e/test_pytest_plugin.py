@@ -204,6 +204,7 @@ def test_fails_when_the_page_has_gone(page):
 ONE_SHOT = PICTURES + "def test_home(shot): shot(png(), 'home'); shot(png(), 'home'); shot(png(), '../up: 1')"
 
 
+@pytest.mark.slow
 def test_the_comment_is_updated_and_a_forge_outage_fails_only_strict_runs(
     here: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, job: Job, github: GitHubLookAlike
 ) -> None:
@@ -360,6 +361,7 @@ def test_an_unreachable_service_or_a_wrong_token_fails_no_test(
     )
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_the_run_while_an_upload_hangs(tmp_path: Path, job: Job) -> None:
     (tmp_path / "test_hangs.py").write_text(
         PICTURES + "def test_home(shot):\n    shot(png())\n    raise KeyboardInterrupt\n"

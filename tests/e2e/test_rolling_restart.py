@@ -92,7 +92,12 @@ def replicas(service: Service, tmp_path: Path) -> Iterator[list[Service]]:
 @pytest.mark.timeout(60 + 30 * RESTARTS)
 @pytest.mark.parametrize(
     ("drain_seconds", "through_web"),
-    [("0", False), ("2", False), ("0", True), ("2", True)],
+    [
+        ("2", False),
+        pytest.param("0", False, marks=pytest.mark.nightly),
+        pytest.param("0", True, marks=pytest.mark.nightly),
+        pytest.param("2", True, marks=pytest.mark.nightly),
+    ],
 )
 def test_a_rolling_restart_behind_nginx_loses_no_request(
     replicas: list[Service], tmp_path: Path, drain_seconds: str, through_web: bool

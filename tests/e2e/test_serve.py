@@ -129,6 +129,7 @@ def test_with_a_config_file_the_printed_commands_name_it(service: Service) -> No
     assert_it_stops_cleanly(service, signal.SIGINT)
 
 
+@pytest.mark.slow
 def test_the_api_can_run_alone(service: Service) -> None:
     serve(service, "api")
     wait_until(lambda: service.base_url in service.log, "the table of addresses")
@@ -139,6 +140,7 @@ def test_the_api_can_run_alone(service: Service) -> None:
         health(service.img_url)
 
 
+@pytest.mark.slow
 def test_delivery_can_run_alone(service: Service) -> None:
     serve(service, "delivery", "delivery")  # a duplicate has no effect
     wait_until(lambda: service.img_url in service.log, "the table of addresses")
@@ -150,6 +152,7 @@ def test_delivery_can_run_alone(service: Service) -> None:
         health(service.base_url)
 
 
+@pytest.mark.slow
 def test_delivery_waits_for_the_keys_that_the_api_creates(service: Service) -> None:
     """A key that delivery made itself would verify nothing."""
     serve(service, "delivery")
@@ -165,6 +168,7 @@ def test_delivery_waits_for_the_keys_that_the_api_creates(service: Service) -> N
     assert "Traceback" not in service.log
 
 
+@pytest.mark.slow
 def test_the_web_component_can_run_alone(service: Service) -> None:
     serve(service, "web")
     wait_until(lambda: service.web_url in service.log, "the greeting")
@@ -224,6 +228,7 @@ def test_a_read_only_data_folder_is_reported_in_one_line(service: Service) -> No
         assert_one_line(service.run_as_process("serve"), str(service.data_dir))
 
 
+@pytest.mark.slow
 def test_a_broken_database_is_reported_in_one_line(service: Service) -> None:
     service.data_dir.mkdir()
     (service.data_dir / "prshots.db").write_bytes(b"not a database " * 1000)
@@ -233,6 +238,7 @@ def test_a_broken_database_is_reported_in_one_line(service: Service) -> None:
 # Stopping
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, len(WORKERS)])
 def test_ctrl_c_during_startup_prints_no_traceback(service: Service, workers: int) -> None:
     """During startup, some workers have not reached our code yet."""
@@ -295,6 +301,7 @@ def test_clients_that_never_finish_do_not_block_the_shutdown(service: Service) -
 # When processes die
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_restarted(service: Service) -> None:
     service.start()
     with service.client(service.new_token()) as client:

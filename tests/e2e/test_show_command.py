@@ -15,8 +15,6 @@ from support.chromium import WIDE, chromium
 from support.free_ports import free_port
 from support.service import Service
 
-pytestmark = pytest.mark.slow  # starts processes
-
 
 @pytest.fixture
 def desk(tmp_path: Path, shared_service: Service) -> Iterator[AgentDesk]:
@@ -93,6 +91,7 @@ def test_from_nothing_to_a_pull_request_with_before_and_after(desk: AgentDesk) -
     assert again["shots"][0]["view_url"].replace("&", "&amp;") in posted.body
 
 
+@pytest.mark.slow
 def test_markdown_is_what_is_printed_and_messages_go_elsewhere(desk: AgentDesk) -> None:
     after = desk.screenshot("cart@390x844.dark.png")
     out, said = desk.prshots("show", after)
@@ -105,6 +104,7 @@ def test_markdown_is_what_is_printed_and_messages_go_elsewhere(desk: AgentDesk) 
     assert (shot["viewport"], shot["theme"]) == ("390x844", "dark")
 
 
+@pytest.mark.slow
 def test_folders_are_paired_by_name(desk: AgentDesk) -> None:
     for folder in ("before", "after"):
         for name in ("cart", "done"):
@@ -119,6 +119,7 @@ def test_folders_are_paired_by_name(desk: AgentDesk) -> None:
     assert "no screenshot after it" in failed["error"]
 
 
+@pytest.mark.slow
 def test_without_a_forge_token_it_is_staged_and_comment_moves_it_later(desk: AgentDesk) -> None:
     number = desk.open_pull_request()
     after = desk.screenshot("cart.png")
@@ -134,6 +135,7 @@ def test_without_a_forge_token_it_is_staged_and_comment_moves_it_later(desk: Age
     assert staged["shots"][0]["view_url"].replace("&", "&amp;") in out
 
 
+@pytest.mark.slow
 def test_a_forks_branch_of_the_same_name_gets_nothing(desk: AgentDesk) -> None:
     after = desk.screenshot("cart.png")
     shown(desk, after)
@@ -145,6 +147,7 @@ def test_a_forks_branch_of_the_same_name_gets_nothing(desk: AgentDesk) -> None:
     assert "/i/" not in images_of(desk, number)
 
 
+@pytest.mark.slow
 def test_our_own_fork_shows_on_its_pull_request_but_nothing_staged_moves(desk: AgentDesk) -> None:
     after = desk.screenshot("cart.png")
     desk.shop.git("remote", "rename", "origin", "upstream")
@@ -156,6 +159,7 @@ def test_our_own_fork_shows_on_its_pull_request_but_nothing_staged_moves(desk: A
     assert "1 staged screenshot not moved" in found["notes"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -178,6 +182,7 @@ def test_what_is_no_image_is_one_line_and_sends_nothing(
         assert client.get("/v1/staged", params={"branch": "cart"}).json()["staged"] == []
 
 
+@pytest.mark.slow
 def test_a_huge_image_and_a_huge_before_name_the_limit(desk: AgentDesk) -> None:
     small, huge = desk.screenshot("cart.png"), desk.shop.folder / "huge.png"
     huge.write_bytes(Path(small).read_bytes() + bytes(6 * 1024 * 1024))
@@ -187,6 +192,7 @@ def test_a_huge_image_and_a_huge_before_name_the_limit(desk: AgentDesk) -> None:
     assert "its before is" in said
 
 
+@pytest.mark.slow
 def test_wrong_arguments_exit_with_2(desk: AgentDesk) -> None:
     after = desk.screenshot("cart.png")
     for args, words in (
@@ -198,6 +204,7 @@ def test_wrong_arguments_exit_with_2(desk: AgentDesk) -> None:
         assert words in desk.prshots("show", *args, code=2)[1]
 
 
+@pytest.mark.slow
 def test_without_a_branch_or_a_service_it_says_what_to_do(desk: AgentDesk) -> None:
     after = desk.screenshot("cart.png")
     desk.shop.git("checkout", "--quiet", "main")
@@ -212,6 +219,7 @@ def test_without_a_branch_or_a_service_it_says_what_to_do(desk: AgentDesk) -> No
     assert "refused the token" in desk.prshots("show", after, code=1, PRSHOTS_TOKEN=wrong)[1]
 
 
+@pytest.mark.slow
 def test_a_desks_upload_links_the_gallery_to_the_pull_request(desk: AgentDesk) -> None:
     number = secrets.randbelow(10**6) + 10**6  # the database is shared
     desk.shop.git("remote", "set-url", "origin", "git@github.com:acme/shop.git")

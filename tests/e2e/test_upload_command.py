@@ -191,6 +191,7 @@ class TestAsAProcess:
         assert len(images_on(env, 21)) == 4
         assert env["PRSHOTS_TOKEN"] not in done.stdout + done.stderr + deleted.stderr
 
+    @pytest.mark.slow
     def test_failed_uploads_are_retried(
         self, client_name: str, env: dict[str, str], folder: Path, front: UnreliableProxy
     ) -> None:
@@ -214,6 +215,7 @@ class TestAsAProcess:
         ]
         assert env["PRSHOTS_TOKEN"] not in done.stdout + done.stderr
 
+    @pytest.mark.slow
     def test_a_terminal_shows_a_progress_bar(
         self, env: dict[str, str], folder: Path, front: UnreliableProxy
     ) -> None:
@@ -246,6 +248,7 @@ class TestAsAProcess:
         assert "\x1b" not in table
         assert table.count("uploaded") == 3
 
+    @pytest.mark.slow
     def test_ctrl_c_stops_immediately(
         self, client_name: str, env: dict[str, str], folder: Path, front: UnreliableProxy
     ) -> None:
@@ -282,6 +285,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield service
 
 
+@pytest.mark.slow
 class TestLimits:
     """The service's limit applies, not the default of 5 MB."""
 

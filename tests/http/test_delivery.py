@@ -112,7 +112,7 @@ def s3_client(seaweedfs: SeaweedFS, bucket_url: str, monkeypatch: pytest.MonkeyP
     client.runner.close()
 
 
-@pytest.fixture(params=["disk", "s3"])
+@pytest.fixture(params=["disk", pytest.param("s3", marks=pytest.mark.slow)])
 def client(request: pytest.FixtureRequest) -> Client:
     made: Client = request.getfixturevalue(f"{request.param}_client")
     return made

@@ -21,6 +21,8 @@ from prshots.server.observability import metrics
 from support.delivery_sockets import EXP, RING, DeliveryInThread, get
 from support.engine_servers import SeaweedFS, running_seaweedfs
 
+pytestmark = pytest.mark.slow
+
 MB = 1_000_000
 PATIENT = Limits(silence_seconds=3600, total_seconds=3600)
 IMPATIENT = Limits(silence_seconds=3600, total_seconds=0.5)
@@ -81,13 +83,11 @@ class Place:
         return kept == copies.bytes and not (self.reader.open_streams or self.served.server._relays)
 
 
-@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
-def place(
-    request: pytest.FixtureRequest, seaweedfs: SeaweedFS, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Place]:
+@pytest.fixture
+def place(seaweedfs: SeaweedFS, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     for name, value in seaweedfs.credentials.items():
         monkeypatch.setenv(name, value)
-    with contextlib.closing(Place(seaweedfs, request.param)) as made:
+    with contextlib.closing(Place(seaweedfs, uvloop.new_event_loop)) as made:
         yield made
 
 

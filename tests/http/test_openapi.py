@@ -40,9 +40,14 @@ def document(roomy_service: Service) -> dict[str, Any]:
         pytest.param("examples,coverage", "", "1", id="each constraint's limits", marks=pytest.mark.slow),
         # No hooks in the coverage phase: with our images, it would leave the form's other fields empty.
         pytest.param(
-            *("fuzzing,stateful", "support.openapi_hooks", "40"),
+            *("fuzzing,stateful", "support.openapi_hooks", "8"),
             id="random data, and what follows an upload",
             marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("fuzzing,stateful", "support.openapi_hooks", "40"),
+            id="more random data",
+            marks=pytest.mark.nightly,
         ),
     ],
 )

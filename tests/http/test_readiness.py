@@ -199,6 +199,7 @@ def test_every_component_reports_that_it_is_ready(shared_service: Service) -> No
         assert (refused.status_code, refused.json()) == (405, {"error": "method not allowed"})
 
 
+@pytest.mark.slow
 def test_a_missing_store_makes_delivery_not_ready_and_the_api_degraded(service: Service) -> None:
     service.start()
     token = service.new_token()
@@ -222,6 +223,7 @@ def test_a_missing_store_makes_delivery_not_ready_and_the_api_degraded(service: 
         assert becomes(address, 200, store="ok").json()["status"] == "ok"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("listens", [True, False])
 def test_without_a_working_api_web_is_ready_but_degraded(tmp_path, listens: bool) -> None:
     from support.web_component import FILES, running_web, scripted_api

@@ -1,6 +1,5 @@
 """Every dashboard route as a visitor, a stranger, a member and an owner, and from another site."""
 
-import contextlib
 import json
 import secrets
 from collections.abc import Iterator
@@ -66,20 +65,8 @@ class World(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def quiet_world(shared_service: Service) -> Iterator[World]:
-    """Share one world between the tests that change nothing in it."""
-    with _people(shared_service) as people:
-        yield _made(shared_service, *people)
-
-
-@pytest.fixture
-def world(shared_service: Service) -> Iterator[World]:
-    with _people(shared_service) as people:
-        yield _made(shared_service, *people)
-
-
-@contextlib.contextmanager
-def _people(shared_service: Service) -> Iterator[tuple[Person, Person, Person]]:
+def people(shared_service: Service) -> Iterator[tuple[Person, Person, Person]]:
+    """Sign in an owner, a member and a stranger. No route ends their sessions."""
     with (
         sign_in(shared_service) as owner,
         sign_in(shared_service) as member,
@@ -88,9 +75,25 @@ def _people(shared_service: Service) -> Iterator[tuple[Person, Person, Person]]:
         yield owner, member, stranger
 
 
+@pytest.fixture(scope="module")
+def quiet_world(shared_service: Service, people: tuple[Person, Person, Person]) -> World:
+    """Share one world between the tests that change nothing in it."""
+    return _made(shared_service, *people)
+
+
+@pytest.fixture
+def world(
+    request: pytest.FixtureRequest, shared_service: Service, people: tuple[Person, Person, Person]
+) -> World:
+    """Make a world of its own for each test that may change it."""
+    if "method" in request.fixturenames and request.getfixturevalue("method") == "GET":
+        found: World = request.getfixturevalue("quiet_world")
+        return found
+    return _made(shared_service, *people)
+
+
 def _made(service: Service, owner: Person, member: Person, stranger: Person) -> World:
-    made = owner.ask("POST", "/organizations", name=f"team-{owner.user_id}").json()
-    owner.organization_id = made["id"]
+    made = owner.ask("POST", "/organizations", name=f"team-{secrets.token_hex(4)}").json()
     project = owner.ask("POST", "/projects", name="theirs", organization_id=made["id"]).json()["id"]
     login = member.get_json("/me")["user"]["login"]
     owner.ask("POST", f"/organizations/{made['id']}/members", login=login, role="member")

@@ -155,6 +155,7 @@ def test_every_reply_from_web_has_the_security_headers(
     assert not [name for name in headers if name.startswith("access-control-")]
 
 
+@pytest.mark.slow
 def test_a_browser_runs_the_built_script_but_no_inline_script(web: WebComponent) -> None:
     with chromium() as browser:
         page, complaints, asked = browser.new_page(), [], []

@@ -170,10 +170,9 @@ class Service:
         )
 
     def stored_files(self) -> set[str]:
-        """Return the keys of all files in the images folder, including temporary ones."""
-        return {
-            str(path.relative_to(self.images_dir)) for path in self.images_dir.rglob("*") if path.is_file()
-        }
+        """Return the keys of all files in the images folder, including temporary ones, but not the store's marker."""
+        files = (path for path in self.images_dir.rglob("*") if path.is_file())
+        return {str(path.relative_to(self.images_dir)) for path in files} - {".installation"}
 
 
 def upload(client: httpx.Client, image: bytes | None = None, **fields: object) -> httpx.Response:

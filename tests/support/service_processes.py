@@ -141,7 +141,7 @@ def change_database(service: Service, statement: str, *values: object) -> None:
 
 def image_files(service: Service) -> set[str]:
     """Return all files in the images folder, including half-written ones, except the store's marker."""
-    return {key for key in service.stored_files() if key != ".installation"}
+    return service.stored_files()
 
 
 def recorded_files(service: Service) -> set[str]:

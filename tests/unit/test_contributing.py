@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -19,11 +17,13 @@ def paths_in(text: str) -> list[str]:
     return re.findall(r"`([\w.*-]+(?:/[\w.*-]*)+|[\w-]+\.(?:md|toml|txt|yml))`", text)
 
 
-@pytest.mark.parametrize("name", sorted(set(paths_in(PAGE))))
-def test_each_path_exists(name: str) -> None:
+def test_each_path_exists() -> None:
     """Paths in the layout and in the table of changes may be relative to src/prshots."""
     places = [ROOT, ROOT / "src" / "prshots"]
-    assert any(any(place.glob(name.rstrip("/"))) for place in places), name
+    named = set(paths_in(PAGE))
+    assert len(named) > 100
+    missing = {name for name in named if not any(any(place.glob(name.rstrip("/"))) for place in places)}
+    assert missing == set()
 
 
 def test_every_row_of_the_table_of_changes_names_a_file() -> None:

@@ -44,14 +44,14 @@ def resolve(page: Path, path: str) -> Path:
     return (page.parent / path).resolve() if path else page
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_resolve(page: Path) -> None:
+def test_links_resolve() -> None:
     broken = []
-    for target in links(page):
-        path, _, anchor = target.partition("#")
-        file = resolve(page, path)
-        if not file.exists() or (anchor and (file.suffix != ".md" or anchor not in anchors(file))):
-            broken.append(target)
+    for page in PAGES:
+        for target in links(page):
+            path, _, anchor = target.partition("#")
+            file = resolve(page, path)
+            if not file.exists() or (anchor and (file.suffix != ".md" or anchor not in anchors(file))):
+                broken.append(f"{page.relative_to(ROOT)}: {target}")
     assert broken == []
 
 

@@ -44,16 +44,13 @@ def rows(page: str) -> dict[str, str]:
     return {first.replace("\\|", "|"): rest for first, rest in lines}
 
 
-@pytest.mark.parametrize("name", [f"PRSHOTS_{name.upper()}" for name in SETTINGS])
-def test_every_setting_is_documented(name: str) -> None:
-    default, what_it_does = rows("run/settings.md")[name].split("|", 1)
-    assert default.strip()
-    assert what_it_does.strip()
-
-
-def test_no_removed_setting_is_documented() -> None:
-    documented = {name for name in rows("run/settings.md") if name.startswith("PRSHOTS_")}
-    assert documented == {f"PRSHOTS_{name.upper()}" for name in SETTINGS}
+def test_exactly_the_settings_are_documented() -> None:
+    documented = {name: row for name, row in rows("run/settings.md").items() if name.startswith("PRSHOTS_")}
+    assert set(documented) == {f"PRSHOTS_{name.upper()}" for name in SETTINGS}
+    for name, row in documented.items():
+        default, what_it_does = row.split("|", 1)
+        assert default.strip(), name
+        assert what_it_does.strip(), name
 
 
 @pytest.mark.parametrize(("path", "command"), COMMANDS.items(), ids=COMMANDS)
@@ -132,13 +129,12 @@ QUOTED = [
 ]
 
 
-@pytest.mark.parametrize(("page", "message"), QUOTED, ids=[message for _, message in QUOTED])
-def test_messages_quoted_in_the_docs_exist_in_the_source(page: str, message: str) -> None:
+def test_messages_quoted_in_the_docs_exist_in_the_source() -> None:
     """Every message that a page explains is one that the program writes."""
     source = "".join(file.read_text() for file in sorted(SOURCE.rglob("*.py")))
     joined = re.sub(r'"\s*f?"', "", source)  # a long message is written as several adjacent strings
-    missing = [part for part in message.split("…") if part.strip() not in joined]
-    assert missing == [], page
+    parts = [(page, part) for page, message in QUOTED for part in message.split("…")]
+    assert [(page, part) for page, part in parts if part.strip() not in joined] == []
 
 
 def test_documented_python_names_are_public_and_importable() -> None:

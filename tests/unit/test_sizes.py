@@ -18,7 +18,7 @@ def test_sizes(case: dict[str, Any]) -> None:
     assert readable_size(case["bytes"]) == case["words"]
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_docs_use_the_same_units(path: Path) -> None:
+def test_docs_use_the_same_units() -> None:
     """1 KB is 1024 bytes here. kB is 1,000 elsewhere, and KiB says the same in other words."""
-    assert re.findall(r"\d+ ?(?:kB|[KMGT]iB)\b", path.read_text(encoding="utf-8")) == []
+    other = re.compile(r"\d+ ?(?:kB|[KMGT]iB)\b")
+    assert [page for page in PAGES if other.search(page.read_text(encoding="utf-8"))] == []

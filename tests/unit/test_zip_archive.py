@@ -35,7 +35,7 @@ def test_an_archive_has_every_file_as_it_was() -> None:
     assert (first.compress_type, first.date_time) == (zipfile.ZIP_STORED, (2027, 1, 15, 8, 0, 0))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_files_after_four_gibibytes_and_more_than_65535_of_them_are_found(tmp_path: Path) -> None:
     writer = ZipWriter(begins_at=5 * GIBIBYTE)
     with (tmp_path / "large.zip").open("wb") as file:
