@@ -30,7 +30,7 @@ from prshots.server.move.opening import opened_source
 from prshots.server.move.plan import Plan, settings_to_use
 from prshots.server.move.report import MoveReport, Progress
 from support.engine_servers import PostgreSQL, SeaweedFS
-from support.stores_and_records import a_pair, a_project, a_token, an_image, put_migrated_sqlite
+from support.stores_and_records import SqlRecords, a_pair, a_project, a_token, an_image, put_migrated_sqlite
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ class _Shop:
             settings.data_dir.mkdir(parents=True, exist_ok=True)
             put_migrated_sqlite(settings.data_dir)
         self.store = wiring.open_store(settings)
-        self.records = wiring.open_records(settings)
+        self.records = SqlRecords(wiring.open_records(settings)._database)
 
     async def fill(self, count: int) -> list[Image]:
         await self.store.owner(await SqlUpkeep(self.records._database).installation_id())

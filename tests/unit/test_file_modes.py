@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from prshots.server import wiring
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.backup.restoring import restore
 from prshots.server.backup.writing import back_up
 from prshots.server.config.settings import Settings
-from support.stores_and_records import a_project, an_image, open_records
+from support.stores_and_records import SqlRecords, a_project, an_image
 
 
 @pytest.fixture(params=[0o000, 0o022], ids=["umask-000", "umask-022"], autouse=True)
@@ -37,7 +38,8 @@ def _plain(path: Path) -> str:
 async def used(folder: Path) -> dict[str, int]:
     """Use a data folder as the service does, and return its modes while it is open."""
     KeyFile(folder / "signing-keys").create_if_missing()
-    records, store, project = open_records(folder), DiskStore(folder / "images"), a_project()
+    records = SqlRecords(wiring.open_records(Settings(data_dir=folder))._database)  # not a copied file
+    store, project = DiskStore(folder / "images"), a_project()
     await records.add_project(project)
     image = an_image(project, size=1)
     await store.put(image.key, [b"x"])
