@@ -842,7 +842,20 @@ var CIS = [
   [isSet("JENKINS_URL"), jenkins]
 ];
 
-// src/forges/calling.ts
+// src/forges/forge.ts
+function mergeAt(commitSha, branch2) {
+  const [sha, name] = [fullCommit(commitSha), branch(branch2)];
+  return sha && name ? { commitSha: sha, branch: name } : void 0;
+}
+var NO_PROXY = {
+  proxiedImages: async () => [],
+  purge: async () => false
+};
+function markerLine(marker, prNumber2) {
+  return marker === "link" ? `[//]: # (svc:pr-${prNumber2})` : `<!-- svc:pr-${prNumber2} -->`;
+}
+
+// src/forges/forge_api.ts
 var MAX_PAGES = 1e3;
 var MAX_REDIRECTS = 20;
 var ForgeApi = class {
@@ -980,19 +993,6 @@ function parsed(text2) {
   } catch {
     return void 0;
   }
-}
-
-// src/forges/forge.ts
-function mergeAt(commitSha, branch2) {
-  const [sha, name] = [fullCommit(commitSha), branch(branch2)];
-  return sha && name ? { commitSha: sha, branch: name } : void 0;
-}
-var NO_PROXY = {
-  proxiedImages: async () => [],
-  purge: async () => false
-};
-function markerLine(marker, prNumber2) {
-  return marker === "link" ? `[//]: # (svc:pr-${prNumber2})` : `<!-- svc:pr-${prNumber2} -->`;
 }
 
 // src/forges/bitbucket.ts
@@ -1417,10 +1417,10 @@ async function asked(job, sender, missing, advice3, question) {
   }
 }
 
-// src/sending.ts
+// src/sender.ts
 import { setTimeout as pause2 } from "node:timers/promises";
 
-// src/pacing.ts
+// src/pace.ts
 var WINDOW_SECONDS = 60;
 var WHOSE = { uploads: "PRSHOTS_UPLOADS_PER_MINUTE", project: "the project's own limit" };
 var ITEM = /(?:^|,)\s*"(uploads|project)"((?:\s*;\s*[a-z]+=(?:[0-9]+|"[^"]*"|:[^:]*:))*)\s*(?=,|$)/g;
@@ -1478,7 +1478,7 @@ var Pace = class {
   }
 };
 
-// src/sending.ts
+// src/sender.ts
 var TRIES = 5;
 var FIRST_PAUSE_SECONDS = 0.5;
 var LONGEST_PAUSE_SECONDS = 60;
@@ -1690,7 +1690,7 @@ function hasCredentials(environ) {
   return CREDENTIALS.some((name) => environ[name]);
 }
 
-// src/comparing.ts
+// src/compare.ts
 import { setTimeout as pause3 } from "node:timers/promises";
 
 // src/ci/base_commits.ts
@@ -1787,7 +1787,7 @@ function objectIn(text2) {
   }
 }
 
-// src/comparing.ts
+// src/compare.ts
 var WAIT_SECONDS = 600;
 var POLL_SECONDS = 1;
 var TELL_SECONDS = 10;
@@ -2281,7 +2281,7 @@ function blobOf({ image, contentType }) {
   return new Blob([new Uint8Array(image)], { type: contentType });
 }
 
-// src/commands/connecting.ts
+// src/commands/service_options.ts
 function senderOf({ stopped, say }) {
   return new Sender(stopped, TRIES, say);
 }
@@ -2344,7 +2344,7 @@ function checked(name, given, read2, takes) {
   return found;
 }
 
-// src/commands/targets.ts
+// src/commands/target.ts
 async function targetOf(job, asked2, sender) {
   const { pr, commit: commit2, branch: branch2, baseline = false } = asked2;
   if (!baseline && (pr !== void 0 || !await buildsBaselines(job, branch2))) {
@@ -2590,7 +2590,7 @@ function viewIn(given) {
   return view;
 }
 
-// src/composing.ts
+// src/post_comment.ts
 var IMAGES = [
   /^!\[.*\]\((https?:\/\/[^\s)]+)\)$/m,
   /\[!\[[^\]\n]*\]\((https?:\/\/[^\s)]+)\)\]\(/,
@@ -2757,7 +2757,7 @@ async function post(forge, composer) {
 // src/templates.ts
 import { open } from "node:fs/promises";
 
-// src/searching.ts
+// src/file_search.ts
 import { isUtf8 } from "node:buffer";
 import { lstatSync, readdirSync, statSync as statSync2 } from "node:fs";
 import path2 from "node:path";
@@ -2788,7 +2788,7 @@ function byCodePoint(one, other) {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
-// src/searching.ts
+// src/file_search.ts
 var MAGIC = /[*?[]/;
 function* searched(paths, isWanted, onProblem) {
   for (const given of paths) {
@@ -3064,7 +3064,7 @@ var Queue = class {
   }
 };
 
-// src/closing.ts
+// src/expire.ts
 var CONCURRENT_PURGES = 8;
 var PURGE_SECONDS2 = 60;
 async function close(service, prNumber2, forge, job, merge) {
@@ -3214,7 +3214,7 @@ function staged(count) {
   return counted(count, "staged screenshot");
 }
 
-// src/commands/outputs.ts
+// src/commands/output.ts
 import { randomBytes as randomBytes2 } from "node:crypto";
 
 // src/sizes.ts
@@ -3230,7 +3230,7 @@ function readableSize(bytes) {
   return `${tenths < 100 ? tenths / 10 : Math.round(value)} ${UNITS[unit]}`;
 }
 
-// src/commands/outputs.ts
+// src/commands/output.ts
 var MAX_ROWS = 20;
 function uploadText(result, format) {
   switch (format) {
@@ -3367,40 +3367,6 @@ function verdictOf({ verdict, isPair, ancestor }) {
   if (isPair) return `${verdict} (own before)`;
   return ancestor ? verdict : `${verdict} (since the newest baseline)`;
 }
-
-// src/file_uploads.ts
-import { createHash as createHash2 } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { pipeline } from "node:stream/promises";
-
-// src/patience.ts
-var FAILURES_IN_A_ROW = 3;
-var HOPELESS = [
-  UnauthorizedError,
-  UnreachableError,
-  RateLimitedError,
-  ServiceTooOldError,
-  WrongAddressError
-];
-var Patience = class {
-  /** Why it is over; empty while it is not. */
-  reason = "";
-  #failures = 0;
-  get isOver() {
-    return this.reason !== "";
-  }
-  succeeded() {
-    this.#failures = 0;
-  }
-  /** Count an error. Return whether every other upload would fail for the same reason. */
-  failed(error) {
-    if (error instanceof CallError) this.#failures += 1;
-    const isHopeless = HOPELESS.some((kind) => error instanceof kind);
-    if (isHopeless || this.#failures >= FAILURES_IN_A_ROW) this.reason ||= messageOf(error);
-    return isHopeless;
-  }
-};
 
 // src/shots.ts
 import { open as open2, stat } from "node:fs/promises";
@@ -3636,6 +3602,40 @@ async function beginningOf(file) {
   }
 }
 
+// src/upload.ts
+import { createHash as createHash2 } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+
+// src/patience.ts
+var FAILURES_IN_A_ROW = 3;
+var HOPELESS = [
+  UnauthorizedError,
+  UnreachableError,
+  RateLimitedError,
+  ServiceTooOldError,
+  WrongAddressError
+];
+var Patience = class {
+  /** Why it is over; empty while it is not. */
+  reason = "";
+  #failures = 0;
+  get isOver() {
+    return this.reason !== "";
+  }
+  succeeded() {
+    this.#failures = 0;
+  }
+  /** Count an error. Return whether every other upload would fail for the same reason. */
+  failed(error) {
+    if (error instanceof CallError) this.#failures += 1;
+    const isHopeless = HOPELESS.some((kind) => error instanceof kind);
+    if (isHopeless || this.#failures >= FAILURES_IN_A_ROW) this.reason ||= messageOf(error);
+    return isHopeless;
+  }
+};
+
 // src/png.ts
 import { promisify } from "node:util";
 import { constants, deflate, inflate } from "node:zlib";
@@ -3794,7 +3794,7 @@ function crc32(bytes) {
   return (crc ^ 4294967295) >>> 0;
 }
 
-// src/shrinking.ts
+// src/shrink.ts
 var MAX_PIXELS = 1e8;
 var MAX_FILE_BYTES = 200 * 1024 * 1024;
 var SHADES = [8, 5, 4];
@@ -3842,7 +3842,7 @@ function halved({ width, height, channels, pixels }) {
   return { width: half, height: rows, channels, pixels: reduced };
 }
 
-// src/file_uploads.ts
+// src/upload.ts
 var NOT_TRIED = "not tried: an earlier error stopped the upload";
 var DEFAULT_CONCURRENCY = 8;
 var MAX_IMAGE_BYTES = 5 * 1024 * 1024;

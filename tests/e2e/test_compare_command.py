@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from prshots.cli import compare as compare_module
-from prshots.client import comparing
+from prshots.client import compare
 from prshots.client.service import Client
 from support.clients import CLIENTS, ONLY_PYTHON, Run, runner_of
 from support.compared_shop import draw
@@ -189,8 +189,8 @@ class TestCompare:
 class TestWaiting:
     @pytest.fixture(autouse=True)
     def fast(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(comparing, "POLL_SECONDS", 0.01)
-        monkeypatch.setattr(comparing, "TELL_SECONDS", 0.0)
+        monkeypatch.setattr(compare, "POLL_SECONDS", 0.01)
+        monkeypatch.setattr(compare, "TELL_SECONDS", 0.0)
 
     def test_asks_again_until_the_result_is_final(self, run: Run, front: UnreliableProxy) -> None:
         front.will(refuse(202, body=running()), when="POST /v1/compare")
@@ -220,7 +220,7 @@ class TestWaiting:
     def test_gives_up_after_a_while(
         self, run: Run, front: UnreliableProxy, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(comparing, "WAIT_SECONDS", -1.0)
+        monkeypatch.setattr(compare, "WAIT_SECONDS", -1.0)
         front.will(refuse(202, body=running()), when="POST /v1/compare")
         done = run("compare", "--pr", "7")
         assert done.returncode == 1

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from prshots.client import Client, sending
+from prshots.client import Client, sender
 from support.chromium import CHROMIUM, QUIET
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 from support.git_repositories import Repository
@@ -53,7 +53,7 @@ def here(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, job: Job) -
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(ONLY_OURS))
-    monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(sender, "FIRST_PAUSE_SECONDS", 0.01)
     return pytester
 
 

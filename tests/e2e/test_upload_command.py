@@ -21,7 +21,7 @@ from PIL import Image
 
 from prshots.cli.upload import upload
 from prshots.client import DEFAULT_CONCURRENCY, Client, upload_all
-from prshots.client import sending as sending_module
+from prshots.client import sender as sending_module
 from support.clients import CLIENTS, ONLY_PYTHON, command_of, runner_of
 from support.http_server import QuietHandler, serving
 from support.raw_requests import running_service

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from prshots.client import keyless, sending
+from prshots.client import keyless, sender
 from prshots.client.keyless import ExchangedToken, token_source
 from prshots.client.service import Client
 from prshots.client.tokens import FixedToken
@@ -93,7 +93,7 @@ def front(ground: Ground) -> Iterator[UnreliableProxy]:
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(sender, "FIRST_PAUSE_SECONDS", 0.001)
 
 
 def in_actions(front: UnreliableProxy) -> dict[str, str]:
@@ -267,7 +267,7 @@ class TestFailedExchange:
         assert ground.asked == []
 
     def test_an_unreachable_service_raises_an_unreachable_error(self, front: UnreliableProxy) -> None:
-        front.will(CUT, when="POST /v1/oidc/token", times=sending.TRIES)
+        front.will(CUT, when="POST /v1/oidc/token", times=sender.TRIES)
         with pytest.raises(UnreachableError, match="lost the connection to") as caught:
             token_source(front.url, "", "", in_actions(front)).token()
         assert JWT not in str(caught.value)

@@ -17,9 +17,9 @@ import httpx
 import pytest
 
 from prshots.client import Client, ShotFile, UploadOutcome, upload_all
-from prshots.client import sending as sending_module
-from prshots.client.sending import LIMITS, TRIES, Sender, limit_of, retry_after
-from prshots.client.uploading import NOT_TRIED
+from prshots.client import sender as sending_module
+from prshots.client.sender import LIMITS, TRIES, Sender, limit_of, retry_after
+from prshots.client.upload import NOT_TRIED
 from prshots.contract.errors import (
     CallError,
     ExpireFailedError,

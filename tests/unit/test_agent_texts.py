@@ -14,7 +14,7 @@ import prshots
 from prshots.cli import app
 from prshots.client.ci import Job
 from prshots.client.heads import Head
-from prshots.client.showing import Shown, ShownShot
+from prshots.client.show import Shown, ShownShot
 from prshots.contract.replies import Staged
 from prshots.server.http.llms import llms_route
 

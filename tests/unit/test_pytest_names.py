@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from prshots.pytest_plugin.naming import ShotNames, check_template
-from prshots.pytest_plugin.taking import viewport_of
+from prshots.pytest_plugin.camera import viewport_of
+from prshots.pytest_plugin.shot_names import ShotNames, check_template
 
 
 def item_of(nodeid: str, parameters: str = "", *, browser: str = "", browsers: object = None) -> pytest.Item:

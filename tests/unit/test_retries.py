@@ -18,10 +18,10 @@ from typing import Any
 import httpx
 import pytest
 
-from prshots.client import sending
-from prshots.client.sending import Sender, limit_of, retry_after, unanswered
+from prshots.client import sender
+from prshots.client.sender import Sender, limit_of, retry_after, unanswered
 from prshots.client.shots import ShotFile
-from prshots.client.uploading import upload_all
+from prshots.client.upload import upload_all
 from prshots.contract.errors import (
     CallError,
     InvalidInputError,
@@ -60,7 +60,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock(vectors("retries")["now"])
-    monkeypatch.setattr(sending, "time", SimpleNamespace(time=lambda: made.now, monotonic=lambda: made.now))
+    monkeypatch.setattr(sender, "time", SimpleNamespace(time=lambda: made.now, monotonic=lambda: made.now))
     monkeypatch.setattr(Sender, "_sleep", lambda _self, seconds: made.sleep(seconds))
     return made
 

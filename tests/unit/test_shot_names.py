@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from prshots.client.shots import find_shots
-from prshots.pytest_plugin.naming import ShotNames, shortened
-from prshots.pytest_plugin.taking import Camera
+from prshots.pytest_plugin.camera import Camera
+from prshots.pytest_plugin.shot_names import ShotNames, shortened
 from support.vectors import cases
 
 

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from prshots.client.shots import Found, ShotFile, find_shots
-from prshots.client.shrinking import MAX_PIXELS, shrunk
+from prshots.client.shrink import MAX_PIXELS, shrunk
 from prshots.contract.errors import InvalidInputError
 from support.nasty_pictures import jpeg_of_kind, jpeg_with_scans, jpeg_with_segments, png_with_chunks
 from support.service import MAX_BYTES

@@ -15,7 +15,7 @@ from prshots.client.forges import Forge
 from prshots.client.forges.bitbucket import Bitbucket
 from prshots.client.forges.github import GitHub
 from prshots.client.forges.gitlab import GitLab
-from prshots.client.posting import Composer
+from prshots.client.post_comment import Composer
 from prshots.client.service import Client
 from prshots.client.templates import Template
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View

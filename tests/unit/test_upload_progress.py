@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from prshots.cli.upload_progress import TELL_SECONDS, Lines
+from prshots.cli.progress import TELL_SECONDS, Lines
 from prshots.client.shots import ShotFile
-from prshots.client.uploading import NOT_TRIED, UploadOutcome
+from prshots.client.upload import NOT_TRIED, UploadOutcome
 from prshots.contract.replies import Uploaded
 
 DONE = Uploaded("id", "url", "markdown")

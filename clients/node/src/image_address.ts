@@ -1,6 +1,6 @@
 /** Recognize the address that only delivers images, given as the address of the service. */
 import { ImageAddressError } from "./errors.js";
-import type { Reply } from "./sending.js";
+import type { Reply } from "./sender.js";
 
 /** The ports that a service uses unless it is told otherwise. */
 const [API_PORT, IMAGE_PORT] = ["8081", "8082"];

@@ -2,7 +2,7 @@
 import type { Environ } from "./ci/job.js";
 import * as validate from "./ci/validate.js";
 import { CallError, InvalidInputError, UnauthorizedError } from "./errors.js";
-import { jsonOf, type Sender } from "./sending.js";
+import { jsonOf, type Sender } from "./sender.js";
 
 export interface TokenSource {
   token(): Promise<string>;

@@ -4,7 +4,7 @@ import type { Job } from "./ci/job.js";
 import { InvalidInputError, messageOf } from "./errors.js";
 import { forgeOf } from "./forges/index.js";
 import type { AnswersLookups } from "./forges/pull_requests.js";
-import type { Sender } from "./sending.js";
+import type { Sender } from "./sender.js";
 
 /**
  * Return the job's pull request; nothing if it runs for none. Throws InvalidInputError if the forge does not tell.

@@ -1,8 +1,9 @@
 /** The comment on its way from the service to the pull request. */
-import type { Composer } from "./composing.js";
+
 import { ForgeRefusedError } from "./errors.js";
 import type { Forge } from "./forges/forge.js";
 import { refused } from "./forges/forks.js";
+import type { Composer } from "./post_comment.js";
 import { keepCurrent, type Posted } from "./sticky_comment.js";
 
 /** Bring the pull request's comment up to date. No comment is created only to say that there are no screenshots. */

@@ -28,7 +28,7 @@ import {
   type State,
   type Uploaded,
 } from "./replies.js";
-import { jsonOf, type Reply, type Sender } from "./sending.js";
+import { jsonOf, type Reply, type Sender } from "./sender.js";
 import type { Title } from "./shot_names.js";
 
 const HEADERS = { "User-Agent": "prshots-node" };

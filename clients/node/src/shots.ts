@@ -2,9 +2,9 @@
 import { open, stat } from "node:fs/promises";
 import path from "node:path";
 import { InvalidInputError } from "./errors.js";
+import { type FoundFile, partsOf, reasonOf, searched } from "./file_search.js";
 import { type ContentType, contentTypeOf, isCutOff, LABELS, pixelSize } from "./formats.js";
 import { byNumbers } from "./natural_order.js";
-import { type FoundFile, partsOf, reasonOf, searched } from "./searching.js";
 import { MAX_NAME_CHARACTERS, suffixesOf, THEMES, VIEWPORT } from "./shot_names.js";
 import { quoted } from "./wording.js";
 

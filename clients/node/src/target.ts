@@ -3,7 +3,7 @@ import { buildsBaselines, checkedOut, fullCommit } from "./ci/checkout.js";
 import type { Job } from "./ci/job.js";
 import { InvalidInputError } from "./errors.js";
 import { commitOf, pullRequestOf } from "./lookup.js";
-import type { Sender } from "./sending.js";
+import type { Sender } from "./sender.js";
 
 export interface Target {
   commitSha: string;

@@ -1,8 +1,8 @@
 /** A text around the screenshots in the comment, with places to fill in. */
 import { open } from "node:fs/promises";
 import { InvalidInputError } from "./errors.js";
+import { reasonOf } from "./file_search.js";
 import type { CommentText } from "./replies.js";
-import { reasonOf } from "./searching.js";
 import { MAX_COMMENT_BYTES } from "./service.js";
 import { grouped } from "./wording.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tokenSource } from "../dist/keyless.js";
-import { Sender } from "../dist/sending.js";
+import { Sender } from "../dist/sender.js";
 import { served } from "./support/servers.js";
 
 const sender = new Sender(new AbortController().signal);

@@ -1,10 +1,10 @@
 // When the reporter retries, how long it waits, and when it gives up. The servers are real, the clock is fake.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { Uploads } from "../dist/background_uploads.js";
 import * as errors from "../dist/errors.js";
-import { rateLimitOf } from "../dist/pacing.js";
-import { limitOf, retryAfter, Sender, unanswered } from "../dist/sending.js";
-import { Uploads } from "../dist/uploading.js";
+import { rateLimitOf } from "../dist/pace.js";
+import { limitOf, retryAfter, Sender, unanswered } from "../dist/sender.js";
 import { selfSigned, served, started } from "./support/servers.js";
 import { testCases, vectors } from "./support/vectors.js";
 

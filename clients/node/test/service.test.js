@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Uploads } from "../dist/background_uploads.js";
 import { CallError, InvalidInputError, ServiceTooOldError } from "../dist/errors.js";
-import { Sender } from "../dist/sending.js";
+import { Sender } from "../dist/sender.js";
 import { Service } from "../dist/service.js";
-import { Uploads } from "../dist/uploading.js";
 import { PICTURES } from "./support/pictures.js";
 import { served } from "./support/servers.js";
 

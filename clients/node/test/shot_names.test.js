@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Uploads } from "../dist/background_uploads.js";
 import { fitted, UniqueNames, withoutSuffixes } from "../dist/shot_names.js";
-import { Uploads } from "../dist/uploading.js";
 import { PICTURES } from "./support/pictures.js";
 import { testCases } from "./support/vectors.js";
 

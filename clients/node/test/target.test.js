@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { NO_JOB } from "../dist/ci/job.js";
-import { Sender } from "../dist/sending.js";
+import { Sender } from "../dist/sender.js";
 import { nameOf, targetOf } from "../dist/target.js";
 import { inCamelCase, testCases } from "./support/vectors.js";
 

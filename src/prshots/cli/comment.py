@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots.cli.common import QuietOption, say, say_failure
+from prshots.cli.output import say_dashboard
 from prshots.cli.service_options import (
     ForgeOption,
     ForgeTokenOption,
@@ -24,7 +25,6 @@ from prshots.cli.service_options import (
     pull_request,
     say_wait,
 )
-from prshots.cli.upload_output import say_dashboard
 from prshots.contract.comments import View
 from prshots.contract.errors import CallError, InvalidInputError
 
@@ -71,12 +71,12 @@ def comment(
     With --post, the pull request gets one comment. Later runs update it. The comment's address is printed.
     """
     from prshots.client.ci.checkout import builds_baselines
-    from prshots.client.comparing import view_and_page
+    from prshots.client.compare import view_and_page
     from prshots.client.forges import forge_of
     from prshots.client.lookup import with_head
-    from prshots.client.posting import Composer
-    from prshots.client.posting import post as bring_up_to_date
-    from prshots.client.staging import moved
+    from prshots.client.move_staged import moved
+    from prshots.client.post_comment import Composer
+    from prshots.client.post_comment import post as bring_up_to_date
     from prshots.client.templates import Template
 
     del quiet

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots.cli.common import MAX_ROWS, QuietOption, counted, print_json, print_table, say, say_failure
+from prshots.cli.output import github_outputs, printable, say_dashboard
 from prshots.cli.service_options import (
     BranchOption,
     CommitOption,
@@ -16,8 +17,7 @@ from prshots.cli.service_options import (
     connected,
     current_job,
 )
-from prshots.cli.upload_output import github_outputs, printable, say_dashboard
-from prshots.cli.upload_target import target_of
+from prshots.cli.target import target_of
 from prshots.contract.errors import CallError, InvalidInputError
 from prshots.contract.replies import ComparisonState, Verdict
 
@@ -90,7 +90,7 @@ def compare(
 
     Exit codes: 0 compared, 1 failure, 2 invalid arguments, 4 a shot has a verdict of --fail-on.
     """
-    from prshots.client.comparing import compare_with_base, summary
+    from prshots.client.compare import compare_with_base, summary
 
     job = current_job()
     target = target_of(job, pr=pr, commit=commit, branch=branch)

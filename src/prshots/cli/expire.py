@@ -27,7 +27,7 @@ from prshots.contract.limits import Policy
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
-    from prshots.client.closing import Closed
+    from prshots.client.expire import Closed
     from prshots.client.replies import ExpiredReply
 
 
@@ -68,7 +68,7 @@ def expire(
     The project's policy decides whether they are deleted. With --post, the comment then says that they were
     deleted, and GitHub's image proxy drops its copies.
     """
-    from prshots.client.closing import close
+    from prshots.client.expire import close
     from prshots.client.forges import forge_of
 
     del quiet

@@ -12,7 +12,7 @@ from prshots.contract.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
-    from prshots.client.sending import OnWait
+    from prshots.client.sender import OnWait
     from prshots.client.service import Client
 
 
@@ -133,7 +133,7 @@ def current_job() -> "Job":
     job = detected(os.environ)
     if job.ci:
         return job
-    from prshots.client.ci.desk import at_desk
+    from prshots.client.ci.local_checkout import at_desk
 
     return at_desk(os.environ).job
 

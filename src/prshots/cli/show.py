@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots.cli.common import QuietOption, print_json, say, say_failure
+from prshots.cli.output import SOME_FAILED, printable, say_dashboard
 from prshots.cli.service_options import (
     ForgeOption,
     ForgeTokenOption,
@@ -21,12 +22,11 @@ from prshots.cli.service_options import (
     say_wait,
 )
 from prshots.cli.upload import NameOption, ThemeOption, ViewportOption
-from prshots.cli.upload_output import SOME_FAILED, printable, say_dashboard
 from prshots.contract.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from prshots.client.pairing import Pairs
-    from prshots.client.showing import Shown
+    from prshots.client.pairs import Pairs
+    from prshots.client.show import Shown
 
 
 def show(
@@ -76,7 +76,7 @@ def show(
     """
     del quiet
     from prshots.client.heads import current_head
-    from prshots.client.showing import show as show_pairs
+    from prshots.client.show import show as show_pairs
 
     pairs = _pairs([*(paths or []), *(after or [])], before or [], name, viewport, theme)
     for problem in pairs.problems:
@@ -96,7 +96,7 @@ def show(
 
 
 def _pairs(paths: list[str], befores: list[str], name: str, viewport: str, theme: str) -> "Pairs":
-    from prshots.client.pairing import find_pairs
+    from prshots.client.pairs import find_pairs
 
     try:
         return find_pairs(paths, befores, name=name, viewport=viewport, theme=theme)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots.cli.common import MAX_ROWS, QuietOption, say, say_failure
+from prshots.cli.output import OutputFormat, UploadReport, printable, say_dashboard
+from prshots.cli.progress import Bar, Lines
 from prshots.cli.service_options import (
     BranchOption,
     CommitOption,
@@ -19,9 +21,7 @@ from prshots.cli.service_options import (
     connected,
     current_job,
 )
-from prshots.cli.upload_output import OutputFormat, UploadReport, printable, say_dashboard
-from prshots.cli.upload_progress import Bar, Lines
-from prshots.cli.upload_target import Target, target_of
+from prshots.cli.target import Target, target_of
 from prshots.client import DEFAULT_CONCURRENCY
 from prshots.contract.errors import InvalidInputError, PrshotsError, ServiceTooOldError
 from prshots.contract.limits import MAX_IMAGE_BYTES
@@ -131,7 +131,7 @@ def upload(
     Exit codes: 0 all uploaded, 1 none uploaded, 2 invalid arguments, 3 some uploaded.
     """
     if shrink:
-        from prshots.client.shrinking import require_pillow
+        from prshots.client.shrink import require_pillow
 
         require_pillow()
     found = _found(paths, base=base, name=name, viewport=viewport, theme=theme, allow_empty=allow_empty)
@@ -171,7 +171,7 @@ def _uploaded(
     client: "Client", target: Target, found: "Found", progress: Lines, *, jobs: int, shrink: bool
 ) -> UploadReport:
     from prshots.client.baselines import upload_baselines
-    from prshots.client.uploading import upload_all
+    from prshots.client.upload import upload_all
 
     with progress:
         if target.pr_number is not None:
@@ -201,7 +201,7 @@ def _compared(
     client: "Client", report: UploadReport, job: "Job", branch: str, *, compare: bool, is_complete: bool
 ) -> UploadReport:
     """Return the report with the comparison. The screenshots are uploaded: a failure is only a warning."""
-    from prshots.client.comparing import compare_with_base, describe, summary
+    from prshots.client.compare import compare_with_base, describe, summary
 
     number, sha = report.target.pr_number or 0, report.target.commit_sha
     comparison: ComparisonReply | None = None
@@ -243,7 +243,7 @@ def _found(
 
 def _dry_run(found: "Found", target: Target, *, shrink: bool) -> UploadReport:
     """Report what would be sent."""
-    from prshots.client.uploading import UploadOutcome
+    from prshots.client.upload import UploadOutcome
 
     outcomes = [UploadOutcome(shot, note=_dry_note(shot, shrink=shrink)) for shot in found.shots]
     where = f"{target.words}, commit {target.commit_sha[:7] or '?'}"

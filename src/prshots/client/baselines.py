@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from prshots.client import DEFAULT_CONCURRENCY
 from prshots.client.service import Client, Image
 from prshots.client.shots import ShotFile
-from prshots.client.uploading import UploadOutcome, ignore_outcome, send_all
+from prshots.client.upload import UploadOutcome, ignore_outcome, send_all
 from prshots.contract.limits import MAX_IMAGE_BYTES, MAX_KNOWN_SHOTS
 from prshots.contract.replies import ServiceLimits, Uploaded
 

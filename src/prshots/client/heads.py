@@ -5,11 +5,11 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from prshots.client.ci import Job, detected
-from prshots.client.ci.desk import Desk, at_desk
 from prshots.client.ci.forge_addresses import place_of_remote
+from prshots.client.ci.local_checkout import Desk, at_desk
 from prshots.client.forges import Forge, PullRequest, forge_of
 from prshots.client.lookup import with_pull_request
-from prshots.client.sending import OnWait, ignore_wait
+from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import InvalidInputError, PrshotsError
 
 

@@ -11,7 +11,7 @@ import httpx
 from prshots import __version__
 from prshots.client.ci import detected, validate
 from prshots.client.image_address import refuse_image_address
-from prshots.client.sending import OnWait, Sender, ignore_wait
+from prshots.client.sender import OnWait, Sender, ignore_wait
 from prshots.client.tokens import FixedToken, TokenSource
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from prshots.client.ci import Job, Lookup
 from prshots.client.forges import forge_of
-from prshots.client.sending import OnWait, ignore_wait
+from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from prshots.client.ci import validate
 from prshots.client.fixed_length import FixedLengthFile
 from prshots.client.image_address import refuse_image_address
 from prshots.client.replies import ComparisonReply, ExpiredReply, comparison_from
-from prshots.client.sending import OnWait, Sender, ignore_wait
+from prshots.client.sender import OnWait, Sender, ignore_wait
 from prshots.client.tokens import FixedToken, TokenSource
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.errors import (
@@ -69,7 +69,7 @@ Image: TypeAlias = bytes | Callable[[], BinaryIO]
 class Client:
     """Calls a prshots service with an upload token. Thread-safe. Close it, or use `with`.
 
-    Failed requests are retried, and rate limits are waited for (see `sending.py`). Every method may raise
+    Failed requests are retried, and rate limits are waited for (see `sender.py`). Every method may raise
     UnauthorizedError, RateLimitedError, UnreachableError and CallError.
     """
 

@@ -17,8 +17,8 @@ from pydantic import Field
 
 from prshots import __version__
 from prshots.contract.errors import PrshotsError
-from prshots.mcp_server.desk_tools import MAX_SHOTS, DeskTools
-from prshots.mcp_server.findings import findings
+from prshots.mcp_server.checkout_tools import MAX_SHOTS, DeskTools
+from prshots.mcp_server.setup_checks import findings
 
 T = TypeVar("T")
 

@@ -14,12 +14,12 @@ import pytest
 
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError, ServiceTooOldError
 from prshots.contract.variables import client_warnings
-from prshots.pytest_plugin.naming import ShotNames
+from prshots.pytest_plugin.camera import Taken, theme_of, viewport_of, way_to_take
 from prshots.pytest_plugin.report import RunReport
-from prshots.pytest_plugin.taking import Taken, theme_of, viewport_of, way_to_take
+from prshots.pytest_plugin.shot_names import ShotNames
 
 if TYPE_CHECKING:
-    from prshots.pytest_plugin.uploads import BackgroundUploads
+    from prshots.pytest_plugin.background_uploads import BackgroundUploads
 
 _BROWSERS = ("page", "driver", "selenium", "browser")
 """The fixtures to take a screenshot of when a test fails, in this order."""
@@ -225,7 +225,7 @@ def _background_uploads(mode: str, *, is_baseline: bool) -> "BackgroundUploads |
     """Return the uploads; None if they are off, or not configured. Raises InvalidInputError."""
     if mode == "off" or (mode == "auto" and not os.environ.get("PRSHOTS_URL", "").strip()):
         return None
-    from prshots.pytest_plugin.uploads import BackgroundUploads
+    from prshots.pytest_plugin.background_uploads import BackgroundUploads
 
     return BackgroundUploads.from_environment(
         os.environ, only_if_known=mode == "auto", is_baseline=is_baseline

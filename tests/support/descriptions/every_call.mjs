@@ -1,7 +1,7 @@
 // Every call that the reporter makes to a forge: node every_call.mjs KIND API REPOSITORY TOKEN PR
 import { detected } from "../../../clients/node/dist/ci/detection.js";
 import { forgeOf } from "../../../clients/node/dist/forges/index.js";
-import { Sender } from "../../../clients/node/dist/sending.js";
+import { Sender } from "../../../clients/node/dist/sender.js";
 
 const [forge, forgeApi, repository, forgeToken, number] = process.argv.slice(2);
 const prNumber = Number(number);

@@ -9,7 +9,7 @@ import { detected } from "../ci/detection.js";
 import type { Environ, Job } from "../ci/job.js";
 import { InvalidInputError } from "../errors.js";
 import { pullRequestOf } from "../lookup.js";
-import { Sender } from "../sending.js";
+import { Sender } from "../sender.js";
 import { FORKS, hasCredentials, withoutSecrets } from "./forks.js";
 import type { Runner } from "./runner.js";
 import { settingsOf } from "./settings.js";

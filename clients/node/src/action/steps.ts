@@ -4,7 +4,7 @@ import { comment } from "../commands/comment.js";
 import { ComparisonFailedError, compare } from "../commands/compare.js";
 import { expire } from "../commands/expire.js";
 import { moveStaged } from "../commands/move_staged.js";
-import { compareText, uploadText } from "../commands/outputs.js";
+import { compareText, uploadText } from "../commands/output.js";
 import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
 import { InvalidInputError, messageOf, PrshotsError } from "../errors.js";

@@ -1,9 +1,9 @@
 /** The commands and their options: what `--help` shows, and what parseArgs takes. */
 import { FORGES } from "../ci/job.js";
 import { GATES } from "../commands/compare.js";
-import { COMPARE_FORMATS, UPLOAD_FORMATS } from "../commands/outputs.js";
-import { DEFAULT_CONCURRENCY } from "../file_uploads.js";
+import { COMPARE_FORMATS, UPLOAD_FORMATS } from "../commands/output.js";
 import { VIEWS } from "../service.js";
+import { DEFAULT_CONCURRENCY } from "../upload.js";
 
 export interface Option {
   /** Without the dashes. */

@@ -2,17 +2,17 @@
 import { buildsBaselines } from "../ci/checkout.js";
 import { detected } from "../ci/detection.js";
 import type { Job } from "../ci/job.js";
-import { viewAndPage } from "../comparing.js";
-import { Composer } from "../composing.js";
+import { viewAndPage } from "../compare.js";
 import { PrshotsError } from "../errors.js";
 import { forgeOf } from "../forges/index.js";
 import { commitOf } from "../lookup.js";
+import { Composer } from "../post_comment.js";
 import { post } from "../posting.js";
-import type { Sender } from "../sending.js";
+import type { Sender } from "../sender.js";
 import type { Posted } from "../sticky_comment.js";
 import { Template } from "../templates.js";
-import { branchIn, connected, jobAtForge, prIn, senderOf } from "./connecting.js";
-import { pullRequest } from "./targets.js";
+import { branchIn, connected, jobAtForge, prIn, senderOf } from "./service_options.js";
+import { pullRequest } from "./target.js";
 import type { CommentOptions, CommentResult, Context } from "./types.js";
 
 const DONE: Record<Posted["outcome"], string> = {

@@ -1,11 +1,11 @@
 /** Compare a pull request's screenshots with its base. */
 import { detected } from "../ci/detection.js";
-import { compareWithBase, summary } from "../comparing.js";
+import { compareWithBase, summary } from "../compare.js";
 import { CallError, InvalidInputError } from "../errors.js";
 import { type ComparedShot, type Comparison, VERDICTS } from "../replies.js";
 import { counted, printable, quoted } from "../wording.js";
-import { branchIn, commitIn, connected, prIn, senderOf } from "./connecting.js";
-import { targetOf, wordsFor } from "./targets.js";
+import { branchIn, commitIn, connected, prIn, senderOf } from "./service_options.js";
+import { targetOf, wordsFor } from "./target.js";
 import type { CompareOptions, CompareResult, Context } from "./types.js";
 
 /** The verdicts that --fail-on takes. */

@@ -3,13 +3,13 @@ import { defaultBranch } from "../ci/checkout.js";
 import { detected } from "../ci/detection.js";
 import type { Job } from "../ci/job.js";
 import * as validate from "../ci/validate.js";
-import { type Closed, close } from "../closing.js";
+import { type Closed, close } from "../expire.js";
 import { forgeOf } from "../forges/index.js";
 import type { Expired } from "../replies.js";
 import type { Posted } from "../sticky_comment.js";
 import { counted, grouped } from "../wording.js";
-import { branchIn, checked, connected, jobAtForge, prIn, senderOf } from "./connecting.js";
-import { pullRequest } from "./targets.js";
+import { branchIn, checked, connected, jobAtForge, prIn, senderOf } from "./service_options.js";
+import { pullRequest } from "./target.js";
 import type { Context, ExpireOptions, ExpireResult } from "./types.js";
 
 const PR_CLOSE = "pr_close";

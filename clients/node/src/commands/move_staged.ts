@@ -3,7 +3,7 @@ import { detected } from "../ci/detection.js";
 import { placeOfRemote } from "../ci/forge_addresses.js";
 import { messageOf, PrshotsError, ServiceTooOldError } from "../errors.js";
 import { counted } from "../wording.js";
-import { connected, prIn } from "./connecting.js";
+import { connected, prIn } from "./service_options.js";
 import type { Context, ServiceOptions } from "./types.js";
 
 /**

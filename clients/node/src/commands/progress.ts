@@ -1,5 +1,5 @@
 /** What the user sees while files are uploaded: a line per failure, and how far the upload is if it takes long. */
-import { NOT_TRIED, type UploadOutcome } from "../file_uploads.js";
+import { NOT_TRIED, type UploadOutcome } from "../upload.js";
 import { grouped, printable } from "../wording.js";
 import type { Context } from "./types.js";
 

@@ -5,12 +5,12 @@
  * PrshotsError. An option that is missing or empty comes from the environment (PRSHOTS_URL, …), then from the CI.
  */
 import type { Environ, ForgeKind } from "../ci/job.js";
-import type { UploadOutcome } from "../file_uploads.js";
 import type { Comparison } from "../replies.js";
 import type { View } from "../service.js";
 import type { Problem } from "../shots.js";
 import type { Posted } from "../sticky_comment.js";
 import type { Target } from "../target.js";
+import type { UploadOutcome } from "../upload.js";
 
 export interface Context {
   environ: Environ;

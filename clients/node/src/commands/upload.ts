@@ -1,18 +1,18 @@
 /** Upload screenshots to a pull request and compare them, or upload them as baselines. */
 import { detected } from "../ci/detection.js";
 import type { Job } from "../ci/job.js";
-import { compareWithBase, describe, summary } from "../comparing.js";
+import { compareWithBase, describe, summary } from "../compare.js";
 import { InvalidInputError, messageOf, PrshotsError, ServiceTooOldError } from "../errors.js";
-import { MAX_IMAGE_BYTES, NOT_TRIED, outcomeOf, type UploadOutcome, uploadAll } from "../file_uploads.js";
 import type { Service } from "../service.js";
 import { type Found, findShots, type ShotFile } from "../shots.js";
 import { readableSize } from "../sizes.js";
 import type { Target } from "../target.js";
+import { MAX_IMAGE_BYTES, NOT_TRIED, outcomeOf, type UploadOutcome, uploadAll } from "../upload.js";
 import { grouped, printable } from "../wording.js";
-import { branchIn, commitIn, connected, prIn, senderOf } from "./connecting.js";
-import { MAX_ROWS } from "./outputs.js";
+import { MAX_ROWS } from "./output.js";
 import { Progress } from "./progress.js";
-import { targetOf, wordsFor } from "./targets.js";
+import { branchIn, commitIn, connected, prIn, senderOf } from "./service_options.js";
+import { targetOf, wordsFor } from "./target.js";
 import type { Context, UploadOptions, UploadResult } from "./types.js";
 
 const WARNING = "warning: ";

@@ -1,7 +1,7 @@
 /** Bitbucket Cloud. It shows HTML as text, so the service writes the comment without any. */
 import { ForgeRefusedError, NotFoundError } from "../errors.js";
-import { ForgeApi, type Json, type Paging, textAt } from "./calling.js";
 import { type Access, type Comment, type Forge, NO_PROXY } from "./forge.js";
+import { ForgeApi, type Json, type Paging, textAt } from "./forge_api.js";
 
 const NEEDS =
   "Bitbucket takes a repository, project or workspace access token with the scope pullrequest:write, or as EMAIL:TOKEN " +

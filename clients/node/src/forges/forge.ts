@@ -1,6 +1,6 @@
 /** What a forge can do, whichever it is. */
 import * as validate from "../ci/validate.js";
-import type { Sender } from "../sending.js";
+import type { Sender } from "../sender.js";
 
 export interface Comment {
   id: string;

@@ -1,6 +1,7 @@
 /** Gitea and Forgejo: the comment belongs to the issue behind the pull request. */
-import { ForgeApi, textAt } from "./calling.js";
+
 import { type Access, type Comment, type Forge, type Merge, NO_PROXY } from "./forge.js";
+import { ForgeApi, textAt } from "./forge_api.js";
 import { type AnswersLookups, headOf, mergeOf, openWithHead } from "./pull_requests.js";
 
 const NEEDS =

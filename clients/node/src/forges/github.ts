@@ -1,8 +1,8 @@
 /** GitHub, .com and Enterprise: the comment belongs to the issue behind the pull request. */
 import { ForgeError, NotFoundError } from "../errors.js";
-import type { Reply } from "../sending.js";
-import { ForgeApi, parsed, said, textAt } from "./calling.js";
+import type { Reply } from "../sender.js";
 import type { Access, Comment, Forge, Merge } from "./forge.js";
+import { ForgeApi, parsed, said, textAt } from "./forge_api.js";
 import { type AnswersLookups, headOf, mergeOf, openWithHead } from "./pull_requests.js";
 
 const NEEDS =

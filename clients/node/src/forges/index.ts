@@ -1,7 +1,7 @@
 /** Which forge a job's pull request is on. */
 import { FORGES, type ForgeKind, type Job } from "../ci/job.js";
 import { InvalidInputError } from "../errors.js";
-import type { Sender } from "../sending.js";
+import type { Sender } from "../sender.js";
 import { Bitbucket } from "./bitbucket.js";
 import type { Access, Forge } from "./forge.js";
 import { advice } from "./forks.js";

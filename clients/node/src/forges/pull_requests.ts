@@ -1,7 +1,7 @@
 /** The pull requests of GitHub and Gitea, whose APIs have the same paths. */
 import * as validate from "../ci/validate.js";
-import { type ForgeApi, type Json, textAt } from "./calling.js";
 import { type Merge, mergeAt } from "./forge.js";
+import { type ForgeApi, type Json, textAt } from "./forge_api.js";
 
 /** A forge that runs jobs whose event does not name the pull request, or its head. */
 export interface AnswersLookups {

@@ -7,18 +7,18 @@ import type {
   TestCase,
   TestResult,
 } from "@playwright/test/reporter";
-import { compareWithBase, describe, summary } from "../comparing.js";
-import { Composer } from "../composing.js";
+import { screenshots, Uploads } from "../background_uploads.js";
+import { compareWithBase, describe, summary } from "../compare.js";
 import { messageOf, ServiceTooOldError } from "../errors.js";
 import { forgeOf } from "../forges/index.js";
 import { tokenSource } from "../keyless.js";
+import { Composer } from "../post_comment.js";
 import { post } from "../posting.js";
 import { redacted, secretsOf } from "../redaction.js";
-import { type Say, Sender } from "../sending.js";
+import { type Say, Sender } from "../sender.js";
 import { Service } from "../service.js";
 import { type Title, UniqueNames } from "../shot_names.js";
 import { nameOf, type Target, targetOf } from "../target.js";
-import { screenshots, Uploads } from "../uploading.js";
 import { misspelledVariables } from "../variables.js";
 import { screenshotsIn } from "./attachments.js";
 import { Projects } from "./projects.js";

@@ -4,7 +4,7 @@ import { type Environ, FORGES, type ForgeKind, type Job, settled } from "../ci/j
 import { withForge } from "../ci/overrides.js";
 import * as validate from "../ci/validate.js";
 import { InvalidInputError } from "../errors.js";
-import { TRIES } from "../sending.js";
+import { TRIES } from "../sender.js";
 import { VIEWS, type View } from "../service.js";
 import { type Naming, namingOf } from "./titles.js";
 

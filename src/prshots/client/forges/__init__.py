@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from prshots.client.ci import ForgeKind, Job
-from prshots.client.sending import OnWait, ignore_wait
+from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.comments import Marker
 from prshots.contract.errors import InvalidInputError
 

@@ -10,9 +10,9 @@ import httpx
 
 from prshots.client.ci import validate
 from prshots.client.forges import Comment, PullRequest
-from prshots.client.forges.calling import MAX_PAGES, ForgeApi
+from prshots.client.forges.forge_api import MAX_PAGES, ForgeApi
 from prshots.client.forges.plain import PlainForge, heads_at, place_at, text_at
-from prshots.client.sending import OnWait, ignore_wait
+from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 

@@ -5,9 +5,9 @@ from typing import Any
 from urllib.parse import quote
 
 from prshots.client.forges import Comment
-from prshots.client.forges.calling import ForgeApi
+from prshots.client.forges.forge_api import ForgeApi
 from prshots.client.forges.plain import IssueForge, place_at, text_at
-from prshots.client.sending import OnWait, ignore_wait
+from prshots.client.sender import OnWait, ignore_wait
 
 _NEEDS = (
     "Gitea and Forgejo need the token of Actions if it may write, or an access token with the scopes "

@@ -9,9 +9,9 @@ from urllib.parse import quote
 import httpx
 
 from prshots.client.forges import Comment
-from prshots.client.forges.calling import ForgeApi, said
+from prshots.client.forges.forge_api import ForgeApi, said
 from prshots.client.forges.plain import IssueForge, place_at, text_at
-from prshots.client.sending import OnWait, ignore_wait
+from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import ForgeError, NotFoundError
 from prshots.contract.redaction import redact
 

@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from prshots.client.ci import validate
 from prshots.client.forges import Comment, Merge, PullRequest
-from prshots.client.forges.calling import ForgeApi
+from prshots.client.forges.forge_api import ForgeApi
 from prshots.client.forges.plain import PlainForge, heads_at, merge_at, text_at
-from prshots.client.sending import OnWait, ignore_wait
+from prshots.client.sender import OnWait, ignore_wait
 
 _NEEDS = (
     "GitLab needs a project, group or personal access token with the scope api and at least the role "

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from prshots.client.ci import validate
 from prshots.client.forges import Comment, Merge, PullRequest
-from prshots.client.forges.calling import ForgeApi
+from prshots.client.forges.forge_api import ForgeApi
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, NotFoundError
 

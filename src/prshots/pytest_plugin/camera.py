@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prshots.contract.limits import THEMES, VIEWPORT
-from prshots.pytest_plugin.naming import ShotNames
+from prshots.pytest_plugin.shot_names import ShotNames
 
 
 class Taken(NamedTuple):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from prshots.client.ci import Job
 from prshots.client.forges import Comment, Forge, Merge
 from prshots.client.forges.forks import refused
-from prshots.client.posting import Composer
+from prshots.client.post_comment import Composer
 from prshots.client.replies import ExpiredReply
 from prshots.client.service import Client
 from prshots.client.sticky_comment import OurComments, Posted, PostOutcome, keep_current

@@ -12,7 +12,7 @@ from prshots.client.ci.checkout import builds_baselines, commit_of, full_commit
 from prshots.client.lookup import with_head, with_pull_request
 from prshots.client.service import Client
 from prshots.client.shots import ShotFile
-from prshots.client.uploading import NOT_TRIED, UploadOutcome, upload_all
+from prshots.client.upload import NOT_TRIED, UploadOutcome, upload_all
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.redaction import redact
 from prshots.pytest_plugin.report import RunReport, screenshots
@@ -101,7 +101,7 @@ class BackgroundUploads:
 
     def conclude(self, report: RunReport, *, compares: bool, is_complete: bool) -> None:
         """Compare what was uploaded, and add the result to the report. Raises PrshotsError."""
-        from prshots.client.comparing import compare_with_base, describe, summary
+        from prshots.client.compare import compare_with_base, describe, summary
 
         job = detected(self._environ)
         is_complete = is_complete and not job.is_parallel
@@ -124,9 +124,9 @@ class BackgroundUploads:
 
     def post(self, pr_number: int) -> str:
         """Update the pull request's comment, and return what was done. Raises PrshotsError."""
-        from prshots.client.comparing import view_and_page
+        from prshots.client.compare import view_and_page
         from prshots.client.forges import forge_of
-        from prshots.client.posting import Composer, post
+        from prshots.client.post_comment import Composer, post
 
         job = _job_with_forge(self._environ)
         with closing(forge_of(job)) as forge:

@@ -7,13 +7,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from prshots.cli.common import MAX_ROWS, print_json, print_table, say
-from prshots.cli.upload_target import Target
+from prshots.cli.target import Target
 from prshots.contract.sizes import readable_size
 
 if TYPE_CHECKING:
     from prshots.client.replies import ComparisonReply
     from prshots.client.shots import Problem
-    from prshots.client.uploading import UploadOutcome
+    from prshots.client.upload import UploadOutcome
 
 
 SOME_FAILED = 3
@@ -53,7 +53,7 @@ class UploadReport:
     def say_summary(self) -> None:
         if any(outcome.is_too_large for outcome in self.outcomes):
             say("To recompress images that are too large, use --shrink.")
-        from prshots.client.uploading import NOT_TRIED
+        from prshots.client.upload import NOT_TRIED
 
         total = len(self.outcomes) + len(self.problems)
         known = sum(outcome.is_known for outcome in self.outcomes)

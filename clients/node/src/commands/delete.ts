@@ -10,7 +10,7 @@ import {
   WrongAddressError,
 } from "../errors.js";
 import { counted, grouped } from "../wording.js";
-import { connected } from "./connecting.js";
+import { connected } from "./service_options.js";
 import type { Context, ServiceOptions } from "./types.js";
 
 /** Errors that every other image would hit as well. */

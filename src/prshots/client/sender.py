@@ -2,7 +2,7 @@
 
 The service and the forges are called in the same way. After a dropped connection or a 5xx, the request is
 sent again, with a pause that doubles each time. After a rate limit, all requests of this sender wait. Uploads
-also wait if the service says that none are left (`pacing.py`).
+also wait if the service says that none are left (`pace.py`).
 """
 
 import email.utils
@@ -19,7 +19,7 @@ from contextlib import suppress
 
 import httpx
 
-from prshots.client.pacing import Pace, limit_words
+from prshots.client.pace import Pace, limit_words
 from prshots.contract.errors import CallError, RateLimitedError, UnreachableError
 from prshots.contract.rate_limits import RateLimit
 from prshots.contract.redaction import redact

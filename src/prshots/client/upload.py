@@ -191,7 +191,7 @@ class _Uploads:
         return UploadOutcome(shot, uploaded, note=shot.note)
 
     def _uploaded_shrunk(self, shot: ShotFile, max_bytes: int) -> UploadOutcome:
-        from prshots.client.shrinking import shrunk
+        from prshots.client.shrink import shrunk
 
         with self._shrinking:  # one at a time: a decoded image takes a lot of memory
             content, content_type, label = shrunk(shot.path, max_bytes)

@@ -4,13 +4,13 @@ import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { InvalidInputError, messageOf, PayloadTooLargeError, PrshotsError } from "./errors.js";
+import { reasonOf } from "./file_search.js";
 import { Patience } from "./patience.js";
 import { Queue } from "./queue.js";
 import type { HashedShot, Uploaded } from "./replies.js";
-import { reasonOf } from "./searching.js";
 import type { Service, Shot } from "./service.js";
 import { keyOf, type ShotFile } from "./shots.js";
-import { shrunk } from "./shrinking.js";
+import { shrunk } from "./shrink.js";
 import { readableSize } from "./sizes.js";
 import type { Target } from "./target.js";
 

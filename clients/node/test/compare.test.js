@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Uploads } from "../dist/background_uploads.js";
 import { NO_JOB } from "../dist/ci/job.js";
-import { compareWithBase, describe, summary } from "../dist/comparing.js";
+import { compareWithBase, describe, summary } from "../dist/compare.js";
 import { CallError, ServiceTooOldError } from "../dist/errors.js";
-import { Sender } from "../dist/sending.js";
+import { Sender } from "../dist/sender.js";
 import { Service } from "../dist/service.js";
-import { Uploads } from "../dist/uploading.js";
 import { PICTURES } from "./support/pictures.js";
 import { served } from "./support/servers.js";
 import { inCamelCase, testCases } from "./support/vectors.js";

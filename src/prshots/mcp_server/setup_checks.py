@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from prshots.client.ci import detected
 from prshots.client.ci.checkout import checked_out
-from prshots.client.ci.desk import at_desk
+from prshots.client.ci.local_checkout import at_desk
 from prshots.client.heads import Head
 from prshots.client.service import Client
 from prshots.contract.errors import PrshotsError

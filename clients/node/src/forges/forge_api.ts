@@ -1,6 +1,6 @@
 /** JSON over HTTP with a forge: one way to call it, to page through lists, and to report errors. */
 import { ForgeError, ForgeRefusedError, NotFoundError } from "../errors.js";
-import type { Reply, Sender } from "../sending.js";
+import type { Reply, Sender } from "../sender.js";
 import type { Comment } from "./forge.js";
 
 const MAX_PAGES = 1000;

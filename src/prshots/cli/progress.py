@@ -6,10 +6,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from prshots.cli.common import say, say_failure
-from prshots.cli.upload_output import printable
+from prshots.cli.output import printable
 
 if TYPE_CHECKING:
-    from prshots.client.uploading import UploadOutcome
+    from prshots.client.upload import UploadOutcome
 
 TELL_SECONDS = 10.0
 """How often a log is told how far the upload is."""
@@ -54,7 +54,7 @@ class Lines:
 
     def _tell_failure(self, outcome: "UploadOutcome") -> None:
         """Print the failure once. One that stops all uploads names no file; files not tried get no line."""
-        from prshots.client.uploading import NOT_TRIED
+        from prshots.client.upload import NOT_TRIED
 
         words = printable(outcome.error if outcome.is_fatal else f"{outcome.shot.path}: {outcome.error}")
         if outcome.error != NOT_TRIED and words not in self._failures:

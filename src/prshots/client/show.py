@@ -11,14 +11,14 @@ from typing import Any
 
 from prshots.client import DEFAULT_CONCURRENCY
 from prshots.client.ci.checkout import commit_of
-from prshots.client.comparing import compare_with_base, describe, summary
+from prshots.client.compare import compare_with_base, describe, summary
 from prshots.client.heads import Head
-from prshots.client.pairing import Pairs
+from prshots.client.move_staged import moved
+from prshots.client.pairs import Pairs
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client, Image
 from prshots.client.shots import Problem, ShotFile
-from prshots.client.staging import moved
-from prshots.client.uploading import UploadOutcome, ignore_outcome, send_all
+from prshots.client.upload import UploadOutcome, ignore_outcome, send_all
 from prshots.contract.errors import InvalidInputError, PayloadTooLargeError, PrshotsError, ServiceTooOldError
 from prshots.contract.replies import ServiceLimits, Staged, StagedShot, Uploaded
 from prshots.contract.sizes import readable_size

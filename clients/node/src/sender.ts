@@ -3,11 +3,11 @@
  *
  * A lost connection or a temporary error is retried after a pause that doubles. A rate limit says how long to wait,
  * and everything that goes through the same sender waits. Uploads also wait if the service says that none are left
- * (`pacing.ts`).
+ * (`pace.ts`).
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { CallError, PrshotsError, RateLimitedError, UnreachableError } from "./errors.js";
-import { limitWords, Pace, rateLimitOf } from "./pacing.js";
+import { limitWords, Pace, rateLimitOf } from "./pace.js";
 
 /** How often to send a request that gets no response or a temporary error. */
 export const TRIES = 5;

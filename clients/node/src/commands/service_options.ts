@@ -5,7 +5,7 @@ import { withForge } from "../ci/overrides.js";
 import * as validate from "../ci/validate.js";
 import { InvalidInputError } from "../errors.js";
 import { tokenSource } from "../keyless.js";
-import { Sender, TRIES } from "../sending.js";
+import { Sender, TRIES } from "../sender.js";
 import { Service } from "../service.js";
 import { quoted } from "../wording.js";
 import type { Context, ForgeOptions, ServiceOptions } from "./types.js";

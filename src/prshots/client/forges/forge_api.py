@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from prshots.client.sending import OnWait, Sender, ignore_wait
+from prshots.client.sender import OnWait, Sender, ignore_wait
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.contract.redaction import redact
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { InvalidInputError } from "../dist/errors.js";
 import { pixelSize } from "../dist/formats.js";
 import { decoded, encoded } from "../dist/png.js";
-import { shrunk } from "../dist/shrinking.js";
+import { shrunk } from "../dist/shrink.js";
 import { PICTURES } from "./support/pictures.js";
 
 const MANY = 1e8;

@@ -1,9 +1,9 @@
 /** Close a pull request: expire its screenshots and rewrite its comment, so that no broken image remains. */
 import type { Job } from "./ci/job.js";
-import { Composer } from "./composing.js";
 import { ForgeError, ForgeRefusedError, messageOf, NotFoundError, PrshotsError } from "./errors.js";
 import type { Forge, Merge } from "./forges/forge.js";
 import { refused } from "./forges/forks.js";
+import { Composer } from "./post_comment.js";
 import { Queue } from "./queue.js";
 import type { Expired } from "./replies.js";
 import type { Service } from "./service.js";

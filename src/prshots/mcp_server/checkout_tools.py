@@ -8,18 +8,18 @@ from typing import Any
 from prshots.client.ci import Job, with_forge
 from prshots.client.ci.checkout import commit_of
 from prshots.client.ci.job import ForgeKind
-from prshots.client.comparing import compare_with_base, summary, view_and_page
+from prshots.client.compare import compare_with_base, summary, view_and_page
 from prshots.client.forges import forge_of
 from prshots.client.heads import Head, current_head
 from prshots.client.keyless import token_source
-from prshots.client.pairing import find_pairs
-from prshots.client.posting import Composer, post
+from prshots.client.move_staged import moved
+from prshots.client.pairs import find_pairs
+from prshots.client.post_comment import Composer, post
 from prshots.client.service import Client
 from prshots.client.shots import Problem
-from prshots.client.showing import show
-from prshots.client.staging import moved
+from prshots.client.show import show
 from prshots.client.sticky_comment import OurComments
-from prshots.client.uploading import UploadOutcome
+from prshots.client.upload import UploadOutcome
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import THEMES
 from prshots.contract.replies import Verdict

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import * as errors from "../dist/errors.js";
-import { NOT_TRIED, uploadAll } from "../dist/file_uploads.js";
 import { findShots } from "../dist/shots.js";
+import { NOT_TRIED, uploadAll } from "../dist/upload.js";
 import { PICTURES } from "./support/pictures.js";
 import { testCases } from "./support/vectors.js";
 

@@ -1,8 +1,8 @@
 /** What standard output and $GITHUB_OUTPUT get: a table for people, and formats for scripts. */
 import { randomBytes } from "node:crypto";
-import type { UploadOutcome } from "../file_uploads.js";
 import type { ComparedShot, Comparison } from "../replies.js";
 import { readableSize } from "../sizes.js";
+import type { UploadOutcome } from "../upload.js";
 import { grouped, printable } from "../wording.js";
 import type { CompareResult, UploadResult } from "./types.js";
 
