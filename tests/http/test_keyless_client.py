@@ -108,7 +108,7 @@ class TestGivenToken:
     def test_is_used_without_any_request(self, front: UnreliableProxy) -> None:
         source = token_source(front.url, f" {TOKEN}\r\n", "", in_actions(front))
         assert source.token() == TOKEN
-        assert source.renewed(TOKEN) is None
+        assert source.renew(TOKEN) is None
         assert TOKEN not in repr(source)
         assert front.seen == []
 
@@ -176,7 +176,7 @@ class TestExchange:
             tokens = set(threads.map(lambda _: source.token(), range(16)))
         assert len(tokens) == len(ground.asked) == 1
         with ThreadPoolExecutor(8) as threads:
-            renewed = set(threads.map(source.renewed, [*tokens] * 16))
+            renewed = set(threads.map(source.renew, [*tokens] * 16))
         assert renewed == {source.token()} != tokens
         assert [asked["id_token"] for asked in ground.asked] == [
             f"{JWT}-1",

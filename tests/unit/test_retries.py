@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from prshots.client import sender
-from prshots.client.sender import Sender, limit_of, retry_after, unanswered
+from prshots.client.sender import Sender, limit_of, no_reply_message, retry_after
 from prshots.client.shots import ShotFile
 from prshots.client.upload import upload_all
 from prshots.contract.errors import (
@@ -146,7 +146,7 @@ FAULTS: dict[str, tuple[httpx.RequestError, Exception]] = {
 @pytest.mark.parametrize("case", cases("retries", "unanswered"))
 def test_a_request_without_a_reply_is_explained_in_plain_words(case: dict[str, Any]) -> None:
     error, error.__cause__ = FAULTS[case["fault"]]
-    assert unanswered(httpx.Request("POST", "http://localhost:8081/v1/upload"), error) == case["words"]
+    assert no_reply_message(httpx.Request("POST", "http://localhost:8081/v1/upload"), error) == case["words"]
 
 
 @pytest.mark.parametrize("case", cases("retries", "paced"))

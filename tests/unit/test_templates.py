@@ -138,11 +138,11 @@ class TestTemplates:
         text = written(["cart"], marker)
         first, _, entries = text.markdown.partition("### 1 screenshot")
         assert first.rstrip() == marker.line(7)
-        assert template.filled(text, JOB_VALUES) == (
+        assert template.fill(text, JOB_VALUES) == (
             f"{first}## 1 for #7 at abc1234\n\n"
             f"### 1 screenshot{entries.rstrip()}\n\n[Run](https://ci.example/1)\n"
         )
-        parts = Template.of("{{entries}}\n{{heading}}", "t").filled(text, JOB_VALUES)
+        parts = Template.of("{{entries}}\n{{heading}}", "t").fill(text, JOB_VALUES)
         assert parts == f"{first}{entries.strip()}\n### 1 screenshot"
 
     def test_the_template_surrounds_the_screenshots(self) -> None:
@@ -153,7 +153,7 @@ class TestTemplates:
 
     def test_a_shot_name_that_looks_like_a_placeholder_is_not_filled(self) -> None:
         text = written(["{{count}} {{run_url}}"])
-        filled = Template.of("{{screenshots}}", "t").filled(text, JOB_VALUES)
+        filled = Template.of("{{screenshots}}", "t").fill(text, JOB_VALUES)
         assert filled == text.markdown.rstrip()
         assert "{{run_url}}" in filled
 

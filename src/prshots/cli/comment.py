@@ -19,7 +19,7 @@ from prshots.cli.service_options import (
     TokenOption,
     UrlOption,
     branch_setting,
-    connected,
+    connect,
     current_job,
     job_with,
     pull_request,
@@ -74,7 +74,7 @@ def comment(
     from prshots.client.compare import view_and_page
     from prshots.client.forges import forge_of
     from prshots.client.lookup import with_head
-    from prshots.client.move_staged import moved
+    from prshots.client.move_staged import move_staged
     from prshots.client.post_comment import Composer
     from prshots.client.post_comment import post as bring_up_to_date
     from prshots.client.templates import Template
@@ -93,8 +93,8 @@ def comment(
             InvalidInputError, CallError
         ):  # a template without the commit is better than no comment
             job = with_head(job, pr_number, say_wait)
-    with connected(url, token, project) as service:
-        if words := moved(service, head)[1]:
+    with connect(url, token, project) as service:
+        if words := move_staged(service, head)[1]:
             say(f"Note: {words}.")
         usual, dashboard_url = view_and_page(service, pr_number, job)
         composer = Composer(service, pr_number, job, around, view or usual, dashboard_url)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from prshots.contract.errors import InvalidInputError, SettingsError
-from prshots.contract.variables import ignored, unknown_variables
+from prshots.contract.variables import unknown_variable_message, unknown_variables
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
@@ -56,7 +56,7 @@ def settings_from(config: Path | None, part: str = "command") -> "Settings":
     from prshots.server.config.settings import ignored_variables, load_settings
     from prshots.server.observability.logs import configure_logs
 
-    with settings_as_arguments():
+    with settings_errors_as_input_errors():
         settings = load_settings(config)
     configure_logs(settings.log_format, part)
     for name in ignored_variables():
@@ -65,7 +65,7 @@ def settings_from(config: Path | None, part: str = "command") -> "Settings":
 
 
 @contextmanager
-def settings_as_arguments() -> Iterator[None]:
+def settings_errors_as_input_errors() -> Iterator[None]:
     """Turn SettingsError into InvalidInputError: to the caller, settings are arguments."""
     try:
         yield
@@ -73,7 +73,7 @@ def settings_as_arguments() -> Iterator[None]:
         raise InvalidInputError(str(error)) from error
 
 
-def counted(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
@@ -84,7 +84,7 @@ def warn_about_unknown_variables() -> None:
     from prshots.server.config.settings import SETTINGS  # only now: it takes time to load
 
     for name, nearest in unknown_variables(os.environ, SETTINGS).items():
-        say(f"Warning: {ignored(name, nearest)}")
+        say(f"Warning: {unknown_variable_message(name, nearest)}")
 
 
 def with_accounts(config: Path | None, work: Callable[["Projects"], Awaitable[T]]) -> T:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import MAX_ROWS, QuietOption, counted, print_json, print_table, say, say_failure
+from prshots.cli.common import MAX_ROWS, QuietOption, pluralize, print_json, print_table, say, say_failure
 from prshots.cli.output import github_outputs, printable, say_dashboard
 from prshots.cli.service_options import (
     BranchOption,
@@ -14,7 +14,7 @@ from prshots.cli.service_options import (
     PrOption,
     TokenOption,
     UrlOption,
-    connected,
+    connect,
     current_job,
 )
 from prshots.cli.target import target_of
@@ -38,7 +38,7 @@ class CompareFormat(StrEnum):
     GITHUB_OUTPUT = "github-output"
 
 
-def verdicts_in(given: str) -> list[str]:
+def parse_verdicts(given: str) -> list[str]:
     """Return the verdicts that --fail-on names. Raises InvalidInputError."""
     names = [name.strip() for name in given.split(",")] if given.strip() else []
     if unknown := [name for name in names if name not in GATES]:
@@ -47,9 +47,9 @@ def verdicts_in(given: str) -> list[str]:
     return names
 
 
-def _checked_verdicts(given: str) -> str:
+def _check_verdicts(given: str) -> str:
     try:
-        return ",".join(verdicts_in(given))
+        return ",".join(parse_verdicts(given))
     except InvalidInputError as error:
         raise typer.BadParameter(str(error)) from error
 
@@ -70,7 +70,7 @@ def compare(
         typer.Option(
             "--fail-on",
             metavar="VERDICTS",
-            callback=_checked_verdicts,
+            callback=_check_verdicts,
             help=f"Exit with {GATED} if a shot has one of these (comma-separated): {', '.join(GATES)}.",
         ),
     ] = "",
@@ -94,7 +94,7 @@ def compare(
 
     job = current_job()
     target = target_of(job, pr=pr, commit=commit, branch=branch)
-    with connected(url, token, project) as service:
+    with connect(url, token, project) as service:
         if target.pr_number is None:
             words = f"{target.words} at {target.commit_sha[:7]}"
             if not complete:
@@ -119,14 +119,14 @@ def compare(
     if found.state is ComparisonState.FAILED:
         raise CallError(summary(found))
     say(summary(found))
-    gated = _gated(found.shots, fail_on)
+    gated = _find_gated(found.shots, fail_on)
     if gated:
-        say_failure(f"{counted(len(gated), 'shot')} with a verdict of --fail-on {fail_on}.")
+        say_failure(f"{pluralize(len(gated), 'shot')} with a verdict of --fail-on {fail_on}.")
     say_dashboard(found.dashboard_url)
     raise typer.Exit(GATED if gated else 0)
 
 
-def _gated(shots: "Sequence[ComparedShot]", fail_on: str) -> "list[ComparedShot]":
+def _find_gated(shots: "Sequence[ComparedShot]", fail_on: str) -> "list[ComparedShot]":
     """Return the shots that fail the command. A base that may be of other work is no reason to."""
     return [shot for shot in shots if shot.verdict in fail_on.split(",") and shot.ancestor]
 

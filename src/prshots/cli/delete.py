@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from prshots.cli.common import QuietOption, counted, say, say_failure
-from prshots.cli.service_options import ProjectOption, TokenOption, UrlOption, connected
+from prshots.cli.common import QuietOption, pluralize, say, say_failure
+from prshots.cli.service_options import ProjectOption, TokenOption, UrlOption, connect
 from prshots.contract.errors import (
     CallError,
     ExpireFailedError,
@@ -36,7 +36,7 @@ def delete(
     del quiet
     distinct = dict.fromkeys(ids)
     deleted = 0
-    with connected(url, token, project) as client:
+    with connect(url, token, project) as client:
         for image_id in distinct:
             try:
                 client.delete(image_id)
@@ -52,5 +52,5 @@ def delete(
                 deleted += 1
                 continue
             say_failure(f"{image_id}: {problem}")
-    say(f"Deleted {deleted:,} of {counted(len(distinct), 'screenshot')}.")
+    say(f"Deleted {deleted:,} of {pluralize(len(distinct), 'screenshot')}.")
     raise typer.Exit(0 if deleted == len(distinct) else 1)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prshots.cli.common import QuietOption, counted, print_json, say
+from prshots.cli.common import QuietOption, pluralize, print_json, say
 from prshots.cli.service_options import (
     BranchOption,
     ForgeOption,
@@ -16,7 +16,7 @@ from prshots.cli.service_options import (
     RepositoryOption,
     TokenOption,
     UrlOption,
-    connected,
+    connect,
     current_job,
     job_with,
     pull_request,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from prshots.client.replies import ExpiredReply
 
 
-def _checked_full_commit(given: str) -> str:
+def _check_full_commit(given: str) -> str:
     if given.strip() and not validate.full_commit(given):
         raise typer.BadParameter(f"got {given[:60]!r}: use all 40 hexadecimal characters of the commit")
     return validate.full_commit(given)
@@ -48,7 +48,7 @@ def expire(
         typer.Option(
             "--merged-as",
             metavar="SHA",
-            callback=_checked_full_commit,
+            callback=_check_full_commit,
             help="The commit that the pull request was merged as. Default: from the event of the job.",
         ),
     ] = "",
@@ -74,26 +74,26 @@ def expire(
     del quiet
     job = current_job()
     pr_number = pull_request(pr, job)
-    merged = _merge(job, pr_number, merged_as, branch)
+    merged = _find_merge(job, pr_number, merged_as, branch)
     if post:
         job = job_with(job, forge, forge_url, repository, forge_token)
-        with closing(forge_of(job, say_wait)) as place, connected(url, token, project) as service:
+        with closing(forge_of(job, say_wait)) as place, connect(url, token, project) as service:
             closed = close(service, pr_number, place, job, **merged)
         told, said = (
-            _told(closed.expired) | _told_of_comment(closed),
-            [_done(closed.expired), *_of_comment(closed)],
+            _expired_json(closed.expired) | _comment_json(closed),
+            [_expired_message(closed.expired), *_comment_messages(closed)],
         )
     else:
-        with connected(url, token, project) as service:
+        with connect(url, token, project) as service:
             expired = service.expire(pr_number, **merged)
-        told, said = _told(expired), [_done(expired)]
+        told, said = _expired_json(expired), [_expired_message(expired)]
     if as_json:
         print_json(told)
     for words in said:
         say(words)
 
 
-def _merge(job: "Job", pr_number: int, merged_as: str, branch: str) -> dict[str, str]:
+def _find_merge(job: "Job", pr_number: int, merged_as: str, branch: str) -> dict[str, str]:
     """Return as which commit of which branch the pull request was merged, if that is known."""
     from prshots.client.ci.checkout import default_branch
 
@@ -105,7 +105,7 @@ def _merge(job: "Job", pr_number: int, merged_as: str, branch: str) -> dict[str,
     return {"merged_as": merged_as, "branch": branch}
 
 
-def _told(expired: "ExpiredReply") -> dict[str, Any]:
+def _expired_json(expired: "ExpiredReply") -> dict[str, Any]:
     return {
         "pr_number": expired.pr_number,
         "policy": expired.policy,
@@ -115,7 +115,7 @@ def _told(expired: "ExpiredReply") -> dict[str, Any]:
     }
 
 
-def _told_of_comment(closed: "Closed") -> dict[str, Any]:
+def _comment_json(closed: "Closed") -> dict[str, Any]:
     return {
         "left": closed.left,
         "comment": closed.posted.outcome,
@@ -125,25 +125,25 @@ def _told_of_comment(closed: "Closed") -> dict[str, Any]:
     }
 
 
-def _done(expired: "ExpiredReply") -> str:
+def _expired_message(expired: "ExpiredReply") -> str:
     if expired.baselines:
-        kept = counted(expired.baselines, "screenshot")
-        return f"Kept {kept} of the merged pull request as baselines. {_closed(expired)}"
-    return _closed(expired)
+        kept = pluralize(expired.baselines, "screenshot")
+        return f"Kept {kept} of the merged pull request as baselines. {_policy_message(expired)}"
+    return _policy_message(expired)
 
 
-def _closed(expired: "ExpiredReply") -> str:
+def _policy_message(expired: "ExpiredReply") -> str:
     if expired.policy == Policy.PR_CLOSE:
-        return f"Deleted {counted(expired.expired, 'screenshot')} of pull request {expired.pr_number}."
+        return f"Deleted {pluralize(expired.expired, 'screenshot')} of pull request {expired.pr_number}."
     return (
-        f"Marked {counted(expired.marked, 'screenshot')} of pull request {expired.pr_number} as closed. "
+        f"Marked {pluralize(expired.marked, 'screenshot')} of pull request {expired.pr_number} as closed. "
         f"The project's policy, {expired.policy}, keeps them for now."
     )
 
 
-def _of_comment(closed: "Closed") -> list[str]:
+def _comment_messages(closed: "Closed") -> list[str]:
     if closed.left:
-        return [f"Did not change the comment: it still shows {counted(closed.left, 'screenshot')}."]
+        return [f"Did not change the comment: it still shows {pluralize(closed.left, 'screenshot')}."]
     words = [_COMMENTED[closed.posted.outcome]]
     if closed.not_purged:
         words.append(

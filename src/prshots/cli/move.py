@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import ConfigOption, counted, say, settings_from
+from prshots.cli.common import ConfigOption, pluralize, say, settings_from
 from prshots.contract.errors import RecordsError, StoreError
 from prshots.contract.sizes import readable_size
 
@@ -70,7 +70,7 @@ def move(
         return
     plan = Plan.of(settings, to_database, to_store)
     if dry_run:
-        print(_described(asyncio.run(estimate(plan))))
+        print(_describe_estimate(asyncio.run(estimate(plan))))
         return
     began = time.monotonic()
     try:
@@ -90,7 +90,7 @@ def _progress() -> "Iterator[ShowProgress]":
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _Lines().show
+        yield _MoveLines().show
         return
     columns = (
         TextColumn("{task.description}"),
@@ -113,7 +113,7 @@ def _progress() -> "Iterator[ShowProgress]":
         yield show
 
 
-class _Lines:
+class _MoveLines:
     """Says each phase once, and every few seconds how far it is."""
 
     def __init__(self) -> None:
@@ -145,12 +145,12 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"  # noqa: PLR2004 - two hours
 
 
-def _described(found: "Estimate") -> str:
+def _describe_estimate(found: "Estimate") -> str:
     what = [
-        *([f"{counted(found.rows, 'row')} of records"] if found.rows else []),
-        *([f"{counted(found.images, 'image')} ({readable_size(found.bytes)})"] if found.images else []),
+        *([f"{pluralize(found.rows, 'row')} of records"] if found.rows else []),
+        *([f"{pluralize(found.images, 'image')} ({readable_size(found.bytes)})"] if found.images else []),
     ]
-    basis = f", from copying {counted(found.sampled, 'image')}" if found.sampled else ""
+    basis = f", from copying {pluralize(found.sampled, 'image')}" if found.sampled else ""
     return (
         f"To move: {' and '.join(what) or 'nothing'}.\n"
         f"It takes about {_duration(found.seconds)}. This is an estimate{basis}.\n"
@@ -165,21 +165,21 @@ def _summary(plan: "Plan", report: "MoveReport", seconds: float) -> str:
     else:
         moved = []
         if plan.moves_database:
-            moved.append(counted(sum(report.tables.values()), "row"))
+            moved.append(pluralize(sum(report.tables.values()), "row"))
         if plan.moves_store:
-            moved.append(counted(report.files, "file"))
+            moved.append(pluralize(report.files, "file"))
         lines.append(f"Moved {' and '.join(moved)}.")
-        copied = f"{counted(report.objects, 'file')} ({readable_size(report.bytes)})"
+        copied = f"{pluralize(report.objects, 'file')} ({readable_size(report.bytes)})"
         lines.append(
             f"This run took {_duration(seconds)}, copied {copied} and followed "
-            f"{counted(report.changes, 'change')}."
+            f"{pluralize(report.changes, 'change')}."
         )
         lines.append(f"Writes stopped for {report.stopped_seconds:.1f} s.")
-        lines += _broken(report)
-    return "\n".join([*lines, "", *_what_to_do(plan)])
+        lines += _describe_broken(report)
+    return "\n".join([*lines, "", *_next_steps(plan)])
 
 
-def _broken(report: "MoveReport") -> list[str]:
+def _describe_broken(report: "MoveReport") -> list[str]:
     from prshots.server.move.report import SHOWN
 
     kinds = {
@@ -187,13 +187,13 @@ def _broken(report: "MoveReport") -> list[str]:
         "damaged in the source, and copied as they are": report.damaged,
     }
     return [
-        f"{counted(len(keys), 'file')} {what}, such as {', '.join(list(keys)[:SHOWN])}."
+        f"{pluralize(len(keys), 'file')} {what}, such as {', '.join(list(keys)[:SHOWN])}."
         for what, keys in kinds.items()
         if keys
     ]
 
 
-def _what_to_do(plan: "Plan") -> list[str]:
+def _next_steps(plan: "Plan") -> list[str]:
     from prshots.server.move.plan import settings_to_use
 
     old = plan.source.database_place if plan.moves_database else plan.source.store_place

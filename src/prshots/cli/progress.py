@@ -15,7 +15,7 @@ TELL_SECONDS = 10.0
 """How often a log is told how far the upload is."""
 
 
-class Lines:
+class ProgressLines:
     """Prints a line per failure, and how far the upload is if it takes long."""
 
     def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -62,7 +62,7 @@ class Lines:
             self.fail(words)
 
 
-class Bar(Lines):
+class ProgressBar(ProgressLines):
     """Shows a progress bar. Errors and pauses are printed above it."""
 
     def __init__(self, total: int) -> None:

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from prshots.client.service import Client
 
 
-def _checked_pr(given: int | None) -> int | None:
+def _check_pr(given: int | None) -> int | None:
     if given is not None and not validate.pr_number(given):
         raise typer.BadParameter(f"got {given}: use the number of a pull request, such as 7")
     return given
 
 
-def _checked_commit(given: str) -> str:
+def _check_commit(given: str) -> str:
     if given.strip() and not validate.commit(given):
         raise typer.BadParameter(f"got {given[:60]!r}: use 7 to 40 hexadecimal characters")
     return validate.commit(given)
 
 
-def _checked_branch(given: str) -> str:
+def _check_branch(given: str) -> str:
     if given.strip() and not validate.branch(given):
         raise typer.BadParameter(f"got {given[:60]!r}: use the name of a branch, such as main")
     return validate.branch(given)
@@ -62,7 +62,7 @@ PrOption = Annotated[
         "--pr",
         envvar="PRSHOTS_PR",
         metavar="N",
-        callback=_checked_pr,
+        callback=_check_pr,
         help="The pull request's number. Default: the one that CI runs for.",
     ),
 ]
@@ -72,7 +72,7 @@ CommitOption = Annotated[
         "--commit",
         envvar="PRSHOTS_COMMIT",
         metavar="SHA",
-        callback=_checked_commit,
+        callback=_check_commit,
         help="The commit of the screenshots. Default: the pull request's head in CI, otherwise git's HEAD.",
     ),
 ]
@@ -82,7 +82,7 @@ BranchOption = Annotated[
         "--branch",
         envvar="PRSHOTS_BRANCH",
         metavar="NAME",
-        callback=_checked_branch,
+        callback=_check_branch,
         help="The branch that has the baselines. Default: the pull request's target, or the default branch.",
     ),
 ]
@@ -128,14 +128,14 @@ def branch_setting() -> str:
 
 def current_job() -> "Job":
     """Return the CI's job; at a desk, what git says about the repository."""
-    from prshots.client.ci import detected
+    from prshots.client.ci import detect_job
 
-    job = detected(os.environ)
+    job = detect_job(os.environ)
     if job.ci:
         return job
-    from prshots.client.ci.local_checkout import at_desk
+    from prshots.client.ci.local_checkout import find_local_checkout
 
-    return at_desk(os.environ).job
+    return find_local_checkout(os.environ).job
 
 
 def job_with(job: "Job", forge: ForgeKind | None, forge_url: str, repository: str, forge_token: str) -> "Job":
@@ -145,7 +145,7 @@ def job_with(job: "Job", forge: ForgeKind | None, forge_url: str, repository: st
     return with_forge(job, os.environ, kind=forge, api=forge_url, repository=repository, token=forge_token)
 
 
-def connected(url: str, token: str, project: str, on_wait: "OnWait | None" = None) -> "Client":
+def connect(url: str, token: str, project: str, on_wait: "OnWait | None" = None) -> "Client":
     """Return a client of the service. Raises InvalidInputError if the URL or the token is invalid."""
     from prshots.client.keyless import token_source
     from prshots.client.service import Client

@@ -17,7 +17,7 @@ from prshots.cli.service_options import (
     TokenOption,
     UrlOption,
     branch_setting,
-    connected,
+    connect,
     job_with,
     say_wait,
 )
@@ -83,7 +83,7 @@ def show(
         say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
     if pairs.problems and not pairs.shots:
         raise typer.Exit(1)
-    with connected(url, token, project) as service:
+    with connect(url, token, project) as service:
         head = current_head(
             os.environ,
             pr,
@@ -91,7 +91,7 @@ def show(
             say_wait,
         )
         shown = show_pairs(service, head, pairs, base_branch=branch_setting(), say=say)
-    _tell(shown, as_json=as_json)
+    _print_result(shown, as_json=as_json)
     raise typer.Exit(_exit_code(shown))
 
 
@@ -104,7 +104,7 @@ def _pairs(paths: list[str], befores: list[str], name: str, viewport: str, theme
         raise typer.BadParameter(str(error)) from error
 
 
-def _tell(shown: "Shown", *, as_json: bool) -> None:
+def _print_result(shown: "Shown", *, as_json: bool) -> None:
     for problem in shown.failed:
         say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
     for note in shown.notes:

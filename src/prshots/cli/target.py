@@ -49,9 +49,9 @@ def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline:
 
 
 def _full_commit(given: str, job: "Job") -> str:
-    from prshots.client.ci.checkout import checked_out, full_commit
+    from prshots.client.ci.checkout import full_commit, head_commit
 
-    sha = given or job.commit_sha or checked_out()
+    sha = given or job.commit_sha or head_commit()
     if found := full_commit(sha):
         return found
     why = f"git does not know {sha}" if sha else "neither CI nor git names one"

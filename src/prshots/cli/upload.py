@@ -10,7 +10,7 @@ import typer
 
 from prshots.cli.common import MAX_ROWS, QuietOption, say, say_failure
 from prshots.cli.output import OutputFormat, UploadReport, printable, say_dashboard
-from prshots.cli.progress import Bar, Lines
+from prshots.cli.progress import ProgressBar, ProgressLines
 from prshots.cli.service_options import (
     BranchOption,
     CommitOption,
@@ -18,7 +18,7 @@ from prshots.cli.service_options import (
     PrOption,
     TokenOption,
     UrlOption,
-    connected,
+    connect,
     current_job,
 )
 from prshots.cli.target import Target, target_of
@@ -134,7 +134,7 @@ def upload(
         from prshots.client.shrink import require_pillow
 
         require_pillow()
-    found = _found(paths, base=base, name=name, viewport=viewport, theme=theme, allow_empty=allow_empty)
+    found = _find_shots(paths, base=base, name=name, viewport=viewport, theme=theme, allow_empty=allow_empty)
     for problem in found.problems:
         say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
     for shot in found.shots:
@@ -146,9 +146,9 @@ def upload(
         report = _dry_run(found, target, shrink=shrink)
     elif found.shots:
         target = target_of(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
-        progress = (Bar if sys.stderr.isatty() and not quiet else Lines)(len(found.shots))
-        with connected(url, token, project, progress.say) as client:
-            report = _uploaded(client, target, found, progress, jobs=jobs, shrink=shrink)
+        progress = (ProgressBar if sys.stderr.isatty() and not quiet else ProgressLines)(len(found.shots))
+        with connect(url, token, project, progress.say) as client:
+            report = _upload(client, target, found, progress, jobs=jobs, shrink=shrink)
             report.say_summary()
             is_complete = report.exit_code == 0 and not (partial or job.is_parallel)
             if job.is_parallel and not partial:
@@ -156,7 +156,7 @@ def upload(
             if target.baseline_of and is_complete:
                 client.complete_baselines(target.baseline_of, target.commit_sha)
             elif target.pr_number is not None and report.count:
-                report = _compared(
+                report = _compare(
                     client, report, job, branch, compare=not no_compare, is_complete=is_complete
                 )
     else:
@@ -167,8 +167,8 @@ def upload(
     raise typer.Exit(report.exit_code)
 
 
-def _uploaded(
-    client: "Client", target: Target, found: "Found", progress: Lines, *, jobs: int, shrink: bool
+def _upload(
+    client: "Client", target: Target, found: "Found", progress: ProgressLines, *, jobs: int, shrink: bool
 ) -> UploadReport:
     from prshots.client.baselines import upload_baselines
     from prshots.client.upload import upload_all
@@ -197,7 +197,7 @@ def _uploaded(
     return UploadReport(target, outcomes, found.problems)
 
 
-def _compared(
+def _compare(
     client: "Client", report: UploadReport, job: "Job", branch: str, *, compare: bool, is_complete: bool
 ) -> UploadReport:
     """Return the report with the comparison. The screenshots are uploaded: a failure is only a warning."""
@@ -219,7 +219,7 @@ def _compared(
     return replace(report, comparison=comparison, dashboard_url=dashboard_url)
 
 
-def _found(
+def _find_shots(
     paths: Sequence[str], *, base: str, name: str, viewport: str, theme: str, allow_empty: bool
 ) -> "Found":
     """Find the screenshots. Exits with 1 if there are none."""

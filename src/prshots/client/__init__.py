@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from prshots.client.baselines import upload_baselines
-    from prshots.client.ci import ForgeKind, Job, detected
+    from prshots.client.ci import ForgeKind, Job, detect_job
     from prshots.client.compare import compare_with_base
     from prshots.client.forges import forge_of
     from prshots.client.post_comment import Composer, post
@@ -40,7 +40,7 @@ __all__ = [
     "Uploaded",
     "View",
     "compare_with_base",
-    "detected",
+    "detect_job",
     "find_shots",
     "forge_of",
     "post",
@@ -51,7 +51,7 @@ __all__ = [
 _MODULES = {
     "prshots.client.baselines": ("upload_baselines",),
     "prshots.client.compare": ("compare_with_base",),
-    "prshots.client.ci": ("ForgeKind", "Job", "detected"),
+    "prshots.client.ci": ("ForgeKind", "Job", "detect_job"),
     "prshots.client.forges": ("forge_of",),
     "prshots.client.post_comment": ("Composer", "post"),
     "prshots.client.service": ("Client",),

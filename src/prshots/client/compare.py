@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from prshots.client.ci import Job
-from prshots.client.ci.base_commits import Base, base_of
+from prshots.client.ci.base_commits import BaseCommits, base_of
 from prshots.client.ci.forge_addresses import pull_request_page
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client
@@ -19,8 +19,8 @@ TELL_SECONDS = 10.0
 Say = Callable[[str], None]
 
 
-def compared(
-    service: Client, pr_number: int, commit_sha: str, base: Base, *, complete: bool, say: Say
+def compare_and_wait(
+    service: Client, pr_number: int, commit_sha: str, base: BaseCommits, *, complete: bool, say: Say
 ) -> ComparisonReply:
     """Compare, and wait until the result is final.
 
@@ -53,11 +53,11 @@ def compare_with_base(
 ) -> ComparisonReply:
     """Compare with the base that git finds, on the given branch or the pull request's target.
 
-    If git cannot tell, the newest baselines are the base, and `say` gets the reason. Raises what `compared`
-    raises.
+    If git cannot find it, the newest baselines are the base, and `say` gets the reason. Raises what
+    `compare_and_wait` raises.
     """
     base = base_of(job, commit_sha, branch, say)
-    found = compared(service, pr_number, commit_sha, base, complete=complete, say=say)
+    found = compare_and_wait(service, pr_number, commit_sha, base, complete=complete, say=say)
     if base.unknown and found.state is not ComparisonState.NO_BASELINE:
         say(
             f"Note: git does not know the base of {commit_sha[:7]}: {base.unknown}. So the newest baselines "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from prshots.client.ci import Job
 from prshots.client.forges import Comment, Forge, Merge
-from prshots.client.forges.forks import refused
+from prshots.client.forges.forks import with_fork_advice
 from prshots.client.post_comment import Composer
 from prshots.client.replies import ExpiredReply
 from prshots.client.service import Client
@@ -53,13 +53,13 @@ def close(
     if left := service.comment(pr_number).count:
         return Closed(expired, left)
     if isinstance(proxied, PrshotsError):
-        raise _unfinished(proxied, job) from proxied
+        raise _unfinished_error(proxied, job) from proxied
     composer = Composer(service, pr_number, job)
     try:
         posted = keep_current(forge, pr_number, lambda: composer.text_for(forge), creating=False)
     except PrshotsError as error:
-        raise _unfinished(error, job) from error
-    purged = _purged(forge, proxied)
+        raise _unfinished_error(error, job) from error
+    purged = _purge(forge, proxied)
     return Closed(expired, left, posted, purged=purged, not_purged=len(proxied) - purged)
 
 
@@ -83,15 +83,15 @@ def _proxied_images(forge: Forge, comments: Sequence[Comment]) -> list[str]:
     return proxied
 
 
-def _purged(forge: Forge, addresses: Sequence[str]) -> int:
+def _purge(forge: Forge, addresses: Sequence[str]) -> int:
     """Return how many images the proxy dropped before the time was up."""
     until = time.monotonic() + PURGE_SECONDS
     with ThreadPoolExecutor(CONCURRENT_PURGES) as threads:
         return sum(threads.map(lambda url: time.monotonic() < until and forge.purge(url), addresses))
 
 
-def _unfinished(error: PrshotsError, job: Job) -> ForgeError:
-    reason = refused(error, job) if isinstance(error, ForgeRefusedError) else error
+def _unfinished_error(error: PrshotsError, job: Job) -> ForgeError:
+    reason = with_fork_advice(error, job) if isinstance(error, ForgeRefusedError) else error
     return ForgeError(
         f"the screenshots are deleted, but the comment could not be changed: {reason}. "
         "Run the same command again to finish"

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from prshots import __version__
-from prshots.client.ci import detected, validate
+from prshots.client.ci import detect_job, validate
 from prshots.client.image_address import refuse_image_address
 from prshots.client.sender import OnWait, Sender, ignore_wait
 from prshots.client.tokens import FixedToken, TokenSource
@@ -41,7 +41,7 @@ def token_source(
     url = url.rstrip("/")
     if id_tokens := _id_tokens(url, environ):
         return ExchangedToken(url, project.strip(), id_tokens, on_wait)
-    raise InvalidInputError(f"no upload token: {_what_to_do(url, environ)}")
+    raise InvalidInputError(f"no upload token: {_token_advice(url, environ)}")
 
 
 class ExchangedToken:
@@ -62,7 +62,7 @@ class ExchangedToken:
                 self._exchange()
             return self._secret
 
-    def renewed(self, refused: str) -> str | None:
+    def renew(self, refused: str) -> str | None:
         with self._lock:
             if self._secret == refused:  # otherwise another thread has renewed it
                 self._exchange()
@@ -81,14 +81,14 @@ class ExchangedToken:
             )
         finally:
             sender.close()
-        self._secret = self._granted(reply)
+        self._secret = self._read_token(reply)
         self._renew_at = asked_at + LIFETIME_SECONDS - MARGIN_SECONDS
 
-    def _granted(self, reply: httpx.Response) -> str:
+    def _read_token(self, reply: httpx.Response) -> str:
         refuse_image_address(self._url, reply)
         said = _json_object(reply)
         if reply.status_code == httpx.codes.UNAUTHORIZED:
-            raise UnauthorizedError(_refused(self._url, self._project))
+            raise UnauthorizedError(_refusal_message(self._url, self._project))
         if reply.status_code != httpx.codes.OK:
             words = redact(str(said.get("error", reply.reason_phrase)))[:300]
             raise CallError(f"{self._url} answered {reply.status_code} to the job's ID token: {words}")
@@ -97,7 +97,7 @@ class ExchangedToken:
             raise CallError(
                 f"{self._url} answered without a token: is this the address of a prshots service?"
             )
-        if self._project and self._project not in _names_of_project(said):
+        if self._project and self._project not in _project_names(said):
             given = f"{_text(said, 'organization')}/{_text(said, 'project')}"
             raise CallError(
                 f"{self._url} answered for the project {given}, not for {self._project}, so "
@@ -128,7 +128,7 @@ def _id_tokens(url: str, environ: Mapping[str, str]) -> IdTokens | None:
     return from_actions
 
 
-def _names_of_project(said: Mapping[str, Any]) -> set[str]:
+def _project_names(said: Mapping[str, Any]) -> set[str]:
     """Return how a job can name the project that a token is for. A name alone counts in `local` only."""
     project_id, organization, name = (_text(said, key) for key in ("project_id", "organization", "project"))
     if not (project_id and organization):  # an older service, which could mean another organization's project
@@ -141,7 +141,7 @@ def _text(said: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _refused(url: str, project: str) -> str:
+def _refusal_message(url: str, project: str) -> str:
     which = (
         f"Is {project!r} the right project?"
         if project
@@ -154,8 +154,8 @@ def _refused(url: str, project: str) -> str:
     )
 
 
-def _what_to_do(url: str, environ: Mapping[str, str]) -> str:
-    job = detected(environ)
+def _token_advice(url: str, environ: Mapping[str, str]) -> str:
+    job = detect_job(environ)
     setting = "set PRSHOTS_TOKEN from a CI secret"
     match job.ci:
         case "GitHub Actions":

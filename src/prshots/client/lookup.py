@@ -25,7 +25,7 @@ def with_pull_request(job: Job, on_wait: OnWait = ignore_wait) -> Job:
         return job
     missing = f"the event names no pull request for commit {job.commit_sha[:7]}"
     advice = "Set the pull request: --pr N, or `pr-number` in the action"
-    found = _asked(job, missing, advice, lambda forge: forge.open_pull_requests(job.commit_sha), on_wait)
+    found = _ask_forge(job, missing, advice, lambda forge: forge.open_pull_requests(job.commit_sha), on_wait)
     if len(found) == 1:
         return replace(job, pr_number=found.pop(), lookup=None)
     if found:
@@ -42,13 +42,15 @@ def with_head(job: Job, pr_number: int, on_wait: OnWait = ignore_wait) -> Job:
         return job
     missing = f"the event does not name the head of pull request {pr_number}"
     advice = "Set the commit: --commit SHA, or `commit` in the action"
-    sha = _asked(job, missing, advice, lambda forge: forge.head_of(pr_number), on_wait)
+    sha = _ask_forge(job, missing, advice, lambda forge: forge.head_of(pr_number), on_wait)
     if not sha:
         raise InvalidInputError(f"{missing}, and the forge does not tell it. {advice}")
     return replace(job, commit_sha=sha, lookup=None)
 
 
-def _asked(job: Job, missing: str, advice: str, question: Callable[["IssueForge"], T], on_wait: OnWait) -> T:
+def _ask_forge(
+    job: Job, missing: str, advice: str, question: Callable[["IssueForge"], T], on_wait: OnWait
+) -> T:
     """Return the forge's answer. Only GitHub and Gitea run jobs that have to ask."""
     try:
         with closing(cast("IssueForge", forge_of(job, on_wait))) as forge:

@@ -5,7 +5,7 @@ from prshots.client.service import Client
 from prshots.contract.errors import PrshotsError, ServiceTooOldError
 
 
-def moved(service: Client, head: Head) -> tuple[int, str]:
+def move_staged(service: Client, head: Head) -> tuple[int, str]:
     """Move the staged screenshots of the head's branch. Return how many moved, and what to tell the user.
 
     The words are empty if nothing was staged. A failure is only told: the screenshots stay staged.

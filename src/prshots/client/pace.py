@@ -32,7 +32,7 @@ class Pace:
     def end(self) -> None:
         self._on_their_way -= 1
 
-    def hear(self, limit: RateLimit | None, now: float) -> None:
+    def update(self, limit: RateLimit | None, now: float) -> None:
         """Take note of a reply's limit. None: the service does not count uploads now.
 
         Replies may come out of order. Until more uploads are left, the lowest number holds.
@@ -43,5 +43,5 @@ class Pace:
             self.limit, self._until = limit, now + limit.seconds
 
 
-def limit_words(limit: RateLimit) -> str:
+def limit_message(limit: RateLimit) -> str:
     return f"limit of {limit.quota:,} uploads per minute ({_WHOSE[limit.policy]})"

@@ -23,19 +23,19 @@ def find_pairs(
 
     Raises InvalidInputError if an argument is invalid, or if there is a before and nothing after it.
     """
-    after = find_shots(paths, name=name, viewport=viewport, theme=theme, at_desk=True)
+    after = find_shots(paths, name=name, viewport=viewport, theme=theme, short_names_outside=True)
     if not befores:
         return Pairs(after.shots, {}, after.problems)
     if not paths:
         raise InvalidInputError("--before needs the screenshot after it: name it as PATH or with --after")
-    before = find_shots(befores, viewport=viewport, theme=theme, at_desk=True)
+    before = find_shots(befores, viewport=viewport, theme=theme, short_names_outside=True)
     problems = [*after.problems, *before.problems]
     if len(after.shots) == len(before.shots) == 1:
         return Pairs(after.shots, {after.shots[0].key: before.shots[0]}, problems)
-    return _paired(after, before, problems)
+    return _pair(after, before, problems)
 
 
-def _paired(after: Found, before: Found, problems: list[Problem]) -> Pairs:
+def _pair(after: Found, before: Found, problems: list[Problem]) -> Pairs:
     """Pair by name, viewport and theme. A before without an after is a problem; a new shot is not."""
     known = {shot.key for shot in after.shots}
     problems += [

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from prshots.client.ci import Job
 from prshots.client.ci.forge_addresses import is_on_the_internet
 from prshots.client.forges import Forge
-from prshots.client.forges.forks import refused
+from prshots.client.forges.forks import with_fork_advice
 from prshots.client.service import Client
 from prshots.client.sticky_comment import Posted, keep_current
 from prshots.client.templates import Template
@@ -43,7 +43,7 @@ class Composer:
     def markdown(self) -> str:
         """Return the comment with its template, for no forge in particular."""
         comment = self.service.comment(self.pr_number, view=self.view)
-        return self.template.filled(comment, self._job_values()) if self.template else comment.markdown
+        return self.template.fill(comment, self._job_values()) if self.template else comment.markdown
 
     def text_for(self, forge: Forge) -> str:
         """Return the comment in the markdown of this forge, no longer than the forge allows."""
@@ -64,7 +64,7 @@ class Composer:
                 f"it may have at most {limit:,} bytes"
             )
         self.warning = unreachable_images(comment.markdown, self.job.forge_api, forge.label)
-        return template.filled(comment, self._job_values()) if template else comment.markdown
+        return template.fill(comment, self._job_values()) if template else comment.markdown
 
     def _job_values(self) -> dict[str, str]:
         return {
@@ -96,4 +96,4 @@ def post(forge: Forge, composer: Composer) -> Posted:
     try:
         return keep_current(forge, composer.pr_number, lambda: composer.text_for(forge), creating=creating)
     except ForgeRefusedError as error:
-        raise refused(error, composer.job) from error
+        raise with_fork_advice(error, composer.job) from error

@@ -19,7 +19,7 @@ from contextlib import suppress
 
 import httpx
 
-from prshots.client.pace import Pace, limit_words
+from prshots.client.pace import Pace, limit_message
 from prshots.contract.errors import CallError, RateLimitedError, UnreachableError
 from prshots.contract.rate_limits import RateLimit
 from prshots.contract.redaction import redact
@@ -82,11 +82,11 @@ class Sender:
         tried = limits = 0
         while True:
             self._wait_for_the_limit()
-            request, reply = self._paced(make_request) if is_upload else self._sent(make_request)
+            request, reply = self._send_paced(make_request) if is_upload else self._send_once(make_request)
             if isinstance(reply, httpx.Response):
                 if (asked := limit_of(reply)) is not None:
                     limits += 1
-                    self._limit(request, reply, asked, limits)
+                    self._note_limit(request, reply, asked, limits)
                     continue
                 if reply.status_code not in _TEMPORARY:
                     return reply
@@ -97,25 +97,25 @@ class Sender:
                 return reply
             else:
                 after = f" after {tried} tries" if tried > 1 else ""
-                raise UnreachableError(f"{unanswered(request, reply)}{after}") from reply
+                raise UnreachableError(f"{no_reply_message(request, reply)}{after}") from reply
 
-    def _sent(self, make_request: Callable[[], httpx.Request]) -> tuple[httpx.Request, _Reply]:
+    def _send_once(self, make_request: Callable[[], httpx.Request]) -> tuple[httpx.Request, _Reply]:
         request = make_request()
         return request, self._reply_to(request)
 
-    def _paced(self, make_request: Callable[[], httpx.Request]) -> tuple[httpx.Request, _Reply]:
+    def _send_paced(self, make_request: Callable[[], httpx.Request]) -> tuple[httpx.Request, _Reply]:
         """Send an upload as soon as the service has room for it."""
         self._wait_for_a_place()
         reply: _Reply | None = None
         try:
-            request, reply = self._sent(make_request)
+            request, reply = self._send_once(make_request)
         finally:
             with self._pace_changed:
                 self._pace.end()
                 if isinstance(reply, httpx.Response):
                     limit = RateLimit.of(reply.headers)
                     if limit or reply.is_success:
-                        self._pace.hear(limit, time.monotonic())
+                        self._pace.update(limit, time.monotonic())
                 self._pace_changed.notify_all()
         return request, reply
 
@@ -126,7 +126,7 @@ class Sender:
         except httpx.RequestError as error:
             if self._closed.is_set():
                 raise UnreachableError("stopped") from error
-            if permanent := _permanent(request, error):
+            if permanent := _permanent_error(request, error):
                 raise permanent from error
             return error
         except RuntimeError as error:  # httpx raises it if another thread has closed the client
@@ -134,9 +134,9 @@ class Sender:
                 raise UnreachableError("stopped") from error
             raise
 
-    def _limit(self, request: httpx.Request, reply: httpx.Response, asked: float, limits: int) -> None:
+    def _note_limit(self, request: httpx.Request, reply: httpx.Response, asked: float, limits: int) -> None:
         limit = RateLimit.of(reply.headers)
-        reason = limit_words(limit) if limit else f"{_place(request)} limits the rate"
+        reason = limit_message(limit) if limit else f"{_place(request)} limits the rate"
         if limits == LIMITS or asked > LONGEST_LIMIT_SECONDS:
             raise RateLimitedError(f"{reason} and asks to wait {asked:.0f} s")
         asked = max(asked, FIRST_PAUSE_SECONDS)
@@ -160,7 +160,7 @@ class Sender:
                 if seconds is None and not self._closed.is_set():
                     self._pace_changed.wait()
             if seconds and limit and seconds > _SAID_FROM_SECONDS:
-                self._tell(limit_words(limit), f"waiting {math.ceil(seconds)} s", seconds)
+                self._tell(limit_message(limit), f"waiting {math.ceil(seconds)} s", seconds)
             self._sleep(seconds or 0)
 
     def _pause(self, request: httpx.Request, reply: _Reply, tried: int, tries: int) -> None:
@@ -168,7 +168,7 @@ class Sender:
             reason = f"{_place(request)} answered {reply.status_code}"
             asked = min(retry_after(reply) or 0.0, LONGEST_PAUSE_SECONDS)
         else:
-            reason, asked = unanswered(request, reply), 0.0
+            reason, asked = no_reply_message(request, reply), 0.0
         seconds = max(_pause_before(tried), asked)
         self._tell(reason, f"retrying in {math.ceil(seconds)} s, {tried} of {tries}", seconds)
         self._sleep(seconds)
@@ -222,7 +222,7 @@ def _pause_before(tries: int) -> float:
     return float(FIRST_PAUSE_SECONDS * 2 ** (tries - 1) * random.uniform(1.0, 1.5))  # noqa: S311 - not a secret
 
 
-def _permanent(request: httpx.Request, error: httpx.RequestError) -> CallError | None:
+def _permanent_error(request: httpx.Request, error: httpx.RequestError) -> CallError | None:
     """Return an error for a problem that no retry solves; None if a retry may help."""
     if isinstance(error, httpx.LocalProtocolError):  # its message may show the token
         return CallError(f"cannot call {_address(request)}: a header has invalid characters")
@@ -239,11 +239,11 @@ def _permanent(request: httpx.Request, error: httpx.RequestError) -> CallError |
     return None
 
 
-def unanswered(request: httpx.Request, error: httpx.RequestError) -> str:
+def no_reply_message(request: httpx.Request, error: httpx.RequestError) -> str:
     """Return in plain words why a request got no reply."""
     match error:
         case httpx.ConnectError() | httpx.ConnectTimeout():
-            return f"cannot connect to {_place(request)} ({_reason(error)})"
+            return f"cannot connect to {_place(request)} ({_connection_error(error)})"
         case httpx.ProxyError():
             return f"the proxy cannot connect to {_place(request)} ({redact(str(error))})"
         case httpx.TimeoutException():
@@ -252,7 +252,7 @@ def unanswered(request: httpx.Request, error: httpx.RequestError) -> str:
             return f"lost the connection to {_place(request)}"
 
 
-def _reason(error: httpx.RequestError) -> str:
+def _connection_error(error: httpx.RequestError) -> str:
     """Return why there is no connection."""
     for cause in _causes(error):
         match cause:

@@ -70,7 +70,7 @@ def find_shots(
     name: str = "",
     viewport: str = "",
     theme: str = "",
-    at_desk: bool = False,
+    short_names_outside: bool = False,
 ) -> Found:
     """Find screenshots in files, folders and globs (including `**`), and sort them by name.
 
@@ -78,7 +78,8 @@ def find_shots(
     that was searched, otherwise as given, without leading `..`. `name` is for a single file.
     The viewport is the suffix after an `@`, as in `cart@1280x800.png`, otherwise the image's size in pixels.
     A theme may follow it: `cart@1280x800.dark.png`. `viewport` and `theme` override what the file says.
-    With `at_desk`, a file outside the working folder, such as a temporary one, has only its file name.
+    With `short_names_outside`, a file outside the working folder, such as a temporary one, is named after its
+    file name alone.
 
     Raises InvalidInputError if another argument is invalid. An invalid file becomes a problem instead.
     """
@@ -87,13 +88,15 @@ def find_shots(
     if theme and theme not in THEMES:
         raise InvalidInputError(f"invalid theme {theme!r}: use {' or '.join(THEMES)}")
     problems: list[Problem] = []
-    files = _without_repetitions(_all_files(paths, problems.append))
+    files = _drop_repetitions(_all_files(paths, problems.append))
     if name and len(files) > 1:
         raise InvalidInputError(f"--name is for one screenshot, but {len(files)} files were found")
     shots: dict[tuple[str, str, str], ShotFile] = {}
     for path, folder in files:
         try:
-            named = name or _name_of(path, base or folder or (_outside(path) if at_desk else ""))
+            named = name or _name_of(
+                path, base or folder or (_folder_if_outside(path) if short_names_outside else "")
+            )
             shot = shot_from(path, name=named, viewport=viewport, theme=theme, with_suffix=not name)
         except InvalidInputError as error:
             problems.append(Problem(str(path), str(error)))
@@ -116,7 +119,7 @@ def shot_from(
     if with_suffix and (found := _SUFFIXES.fullmatch(name)):
         name, viewport, theme = found[1].rstrip(" /"), viewport or found[2], theme or found[3] or ""
     _check_name(name)
-    image_format, size, pixels, warning = _inspected(path)
+    image_format, size, pixels, warning = _inspect(path)
     if not viewport and pixels is None:
         raise InvalidInputError("has no size in pixels: the file may be damaged")
     viewport = viewport or "{}x{}".format(*pixels or ())
@@ -141,25 +144,27 @@ def _all_files(
     for given in paths:
         path = Path(given)
         if os.path.isdir(given):  # noqa: PTH112 - Path("") would be the working folder
-            for found in _matching(path, _EVERYTHING, on_problem):
+            for found in _find_matches(path, _EVERYTHING, on_problem):
                 if found.suffix.lower() in EXTENSIONS:
                     yield found, str(path)
         elif os.path.lexists(given):  # before globs: a file name may look like a pattern, such as [id].png
             yield path, ""
         elif glob.has_magic(str(given)):
-            yield from ((found, "") for found in _globbed(path, on_problem))
+            yield from ((found, "") for found in _expand_glob(path, on_problem))
         else:
             on_problem(Problem(str(given), "no such file or folder", is_missing=True))
 
 
-def _globbed(pattern: Path, on_problem: Callable[[Problem], None]) -> Iterator[Path]:
+def _expand_glob(pattern: Path, on_problem: Callable[[Problem], None]) -> Iterator[Path]:
     plain = next(at for at, part in enumerate(pattern.parts) if glob.has_magic(part))
     folder = Path(*pattern.parts[:plain])
     if os.path.isdir(folder):  # noqa: PTH112 - does not raise for a path that is too long
-        yield from _matching(folder, pattern.parts[plain:], on_problem)
+        yield from _find_matches(folder, pattern.parts[plain:], on_problem)
 
 
-def _matching(folder: Path, pattern: Sequence[str], on_problem: Callable[[Problem], None]) -> Iterator[Path]:
+def _find_matches(
+    folder: Path, pattern: Sequence[str], on_problem: Callable[[Problem], None]
+) -> Iterator[Path]:
     """Yield the files that match. Hidden ones match only a pattern that starts with a dot.
 
     `**` searches every folder, but does not follow links to folders: they may form a cycle.
@@ -172,17 +177,17 @@ def _matching(folder: Path, pattern: Sequence[str], on_problem: Callable[[Proble
         on_problem(Problem(str(folder), f"cannot search the folder: {error.strerror}"))
         return
     if first == "**":
-        yield from _matching(folder, rest or ["*"], on_problem)
+        yield from _find_matches(folder, rest or ["*"], on_problem)
     for entry in entries:
         path = folder / entry.name
         if entry.name.startswith(".") and not first.startswith("."):
             continue
         if first == "**":
             if entry.is_dir(follow_symlinks=False):
-                yield from _matching(path, pattern, on_problem)
+                yield from _find_matches(path, pattern, on_problem)
         elif fnmatch.fnmatch(entry.name, first):
             if _is_folder(entry) and rest:
-                yield from _matching(path, rest, on_problem)
+                yield from _find_matches(path, rest, on_problem)
             elif not (_is_folder(entry) or rest):
                 yield path
 
@@ -194,12 +199,12 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
         return False
 
 
-def _without_repetitions(files: Iterator[tuple[Path, str]]) -> list[tuple[Path, str]]:
+def _drop_repetitions(files: Iterator[tuple[Path, str]]) -> list[tuple[Path, str]]:
     """Return each file once, as it was found first. Paths and patterns may overlap."""
     return list({os.path.abspath(path): (path, folder) for path, folder in reversed([*files])}.values())[::-1]  # noqa: PTH100 - does not resolve links
 
 
-def _outside(path: Path) -> str:
+def _folder_if_outside(path: Path) -> str:
     """Return the folder of a file that is outside the working folder; empty if it is inside."""
     return "" if path.resolve().is_relative_to(Path.cwd().resolve()) else str(path.parent)
 
@@ -226,7 +231,7 @@ def _check_name(name: str) -> None:
         raise InvalidInputError("has a name that is not UTF-8: rename it, or use --name")
 
 
-def _inspected(path: Path) -> tuple[ImageFormat, int, tuple[int, int] | None, str]:
+def _inspect(path: Path) -> tuple[ImageFormat, int, tuple[int, int] | None, str]:
     """Return the file's format, its size in bytes, its size in pixels if known, and a warning if damaged."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would block

@@ -13,7 +13,7 @@ from prshots.client import DEFAULT_CONCURRENCY
 from prshots.client.ci.checkout import commit_of
 from prshots.client.compare import compare_with_base, describe, summary
 from prshots.client.heads import Head
-from prshots.client.move_staged import moved
+from prshots.client.move_staged import move_staged
 from prshots.client.pairs import Pairs
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client, Image
@@ -151,22 +151,22 @@ def show(
     commit_sha = commit_of(head.job)
     if not commit_sha:
         raise InvalidInputError("no commit: git has none here yet. Commit first")
-    earlier = _staged(service, head)  # first: a wrong address or token ends it before anything is sent
-    count, words = moved(service, head)
-    outcomes = _sent(service, head, pairs, commit_sha, on_done)
-    shots = [_shown(outcome.shot, outcome.uploaded) for outcome in outcomes if outcome.uploaded]
+    earlier = _find_staged(service, head)  # first: a wrong address or token ends it before anything is sent
+    count, words = move_staged(service, head)
+    outcomes = _send(service, head, pairs, commit_sha, on_done)
+    shots = [_to_shown_shot(outcome.shot, outcome.uploaded) for outcome in outcomes if outcome.uploaded]
     if not pairs.shots:
         shots = [ShownShot(shot.name, shot.viewport, shot.theme, shot) for shot in earlier]
         commit_sha = earlier[-1].commit_sha if earlier else commit_sha
     failed = [Problem(str(outcome.shot.path), outcome.error) for outcome in outcomes if outcome.error]
-    notes = [words, _staged_because(head), _without_befores(pairs, shots)]
+    notes = [words, _staged_note(head), _lost_before_note(pairs, shots)]
     shown = Shown(head, commit_sha, shots, failed, pairs.problems, count, [*filter(None, notes)])
     if not shots:
         return shown
-    return _compared(service, shown, base_branch, say) if head.job.pr_number else _on_dashboard(shown)
+    return _compare(service, shown, base_branch, say) if head.job.pr_number else _with_dashboard_url(shown)
 
 
-def _staged(service: Client, head: Head) -> list[StagedShot]:
+def _find_staged(service: Client, head: Head) -> list[StagedShot]:
     """Return what an earlier run staged for this branch, the newest image of each shot."""
     if not head.branch:
         return []
@@ -177,7 +177,7 @@ def _staged(service: Client, head: Head) -> list[StagedShot]:
     return list({(shot.name, shot.viewport, shot.theme): shot for shot in found}.values())
 
 
-def _sent(
+def _send(
     service: Client, head: Head, pairs: Pairs, commit_sha: str, on_done: Callable[[UploadOutcome], None]
 ) -> list[UploadOutcome]:
     limits = service.limits() if pairs.shots else None
@@ -191,7 +191,7 @@ def _sent(
             "theme": shot.theme,
             "content_type": content_type,
         }
-        about |= _before(before, limits) if before else {}
+        about |= _before_arguments(before, limits) if before else {}
         if head.job.pr_number is not None:
             return service.upload(image, pr_number=head.job.pr_number, **about)
         return service.stage(image, branch=head.branch, repository=head.repository, **about)
@@ -199,7 +199,7 @@ def _sent(
     return send_all(send, pairs.shots, limits, concurrency=DEFAULT_CONCURRENCY, shrink=False, on_done=on_done)
 
 
-def _before(before: ShotFile, limits: ServiceLimits | None) -> dict[str, Any]:
+def _before_arguments(before: ShotFile, limits: ServiceLimits | None) -> dict[str, Any]:
     """Return the arguments for the image before. Raises PayloadTooLargeError."""
     if limits is not None and before.size >= limits.max_image_bytes:
         size, limit = readable_size(before.size), readable_size(limits.max_image_bytes)
@@ -207,11 +207,11 @@ def _before(before: ShotFile, limits: ServiceLimits | None) -> dict[str, Any]:
     return {"before": lambda: before.path.open("rb"), "before_content_type": before.content_type}
 
 
-def _shown(shot: ShotFile, reply: Uploaded) -> ShownShot:
+def _to_shown_shot(shot: ShotFile, reply: Uploaded) -> ShownShot:
     return ShownShot(shot.name, shot.viewport, shot.theme, reply, str(shot.path))
 
 
-def _compared(service: Client, shown: Shown, base_branch: str, say: Say) -> Shown:
+def _compare(service: Client, shown: Shown, base_branch: str, say: Say) -> Shown:
     """Describe the pull request and compare, so that pairs show everywhere. A failure is only a note."""
     job, number = shown.head.job, shown.head.job.pr_number or 0
     notes = [*shown.notes]
@@ -228,16 +228,16 @@ def _compared(service: Client, shown: Shown, base_branch: str, say: Say) -> Show
     return replace(shown, comparison=comparison, dashboard_url=dashboard_url, notes=notes)
 
 
-def _on_dashboard(shown: Shown) -> Shown:
+def _with_dashboard_url(shown: Shown) -> Shown:
     pages = [shot.reply.dashboard_url for shot in shown.shots if isinstance(shot.reply, Staged)]
     return replace(shown, dashboard_url=pages[0] if pages else "")
 
 
-def _staged_because(head: Head) -> str:
+def _staged_note(head: Head) -> str:
     return f"staged for {head.branch}, because {head.unknown}" if head.unknown else ""
 
 
-def _without_befores(pairs: Pairs, shots: Sequence[ShownShot]) -> str:
+def _lost_before_note(pairs: Pairs, shots: Sequence[ShownShot]) -> str:
     is_lost = any(
         (shot.name, shot.viewport, shot.theme) in pairs.befores and not shot.reply.before_url
         for shot in shots

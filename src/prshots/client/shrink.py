@@ -38,11 +38,11 @@ def require_pillow() -> None:
         raise InvalidInputError("--shrink needs Pillow: pip install 'prshots[shrink]'") from error
 
 
-def shrunk(path: Path, limit: int) -> Shrunk:
+def shrink(path: Path, limit: int) -> Shrunk:
     """Return the image in less than `limit` bytes. Raises InvalidInputError if it cannot be decoded."""
     require_pillow()
     with _pillow_errors_as_ours():
-        picture = _decoded(path)
+        picture = _decode(path)
         for attempt in _attempts(picture):
             if len(attempt.content) < limit:
                 return attempt
@@ -62,21 +62,21 @@ def _pillow_errors_as_ours() -> Iterator[None]:
             raise InvalidInputError(f"cannot be shrunk: {error}") from error
 
 
-def _decoded(path: Path) -> "Image.Image":
+def _decode(path: Path) -> "Image.Image":
     """Decode the image, rotated as its metadata says: the metadata is lost."""
     from PIL import ImageOps
 
     if path.stat().st_size > MAX_FILE_BYTES:
         raise InvalidInputError(f"is larger than {readable_size(MAX_FILE_BYTES)}: too large to shrink")
-    _check(path)
-    with _opened(path) as picture:
+    _check_structure(path)
+    with _open(path) as picture:
         if math.prod(picture.size) > MAX_PIXELS:
             raise InvalidInputError(TOO_MANY_PIXELS)
         turned = ImageOps.exif_transpose(picture)
         return turned.convert("RGBA" if turned.has_transparency_data else "RGB")
 
 
-def _check(path: Path) -> None:
+def _check_structure(path: Path) -> None:
     """Raise InvalidInputError for a file that would take a decoder minutes."""
     try:
         check_structure(path.read_bytes())
@@ -86,7 +86,7 @@ def _check(path: Path) -> None:
         raise InvalidInputError(f"is {error}: cannot be shrunk") from error
 
 
-def _opened(path: Path) -> "Image.Image":
+def _open(path: Path) -> "Image.Image":
     from PIL import Image
 
     try:

@@ -62,10 +62,10 @@ class Template:
             )
         return cls(text.replace("\r\n", "\n"))
 
-    def filled(self, comment: SizedComment, job_values: Mapping[str, str]) -> str:
+    def fill(self, comment: SizedComment, job_values: Mapping[str, str]) -> str:
         """Return the service's comment with the template around it. The marker stays first."""
         marker, heading, entries = comment.markdown.partition(comment.heading)
-        return marker + self._substituted(
+        return marker + self._substitute(
             {
                 "screenshots": (heading + entries).strip("\n"),
                 "heading": heading,
@@ -84,10 +84,10 @@ class Template:
             "count": " " * _MAX_COUNT_BYTES,
             **job_values,
         }
-        own = len(f"{marker}\n\n{self._substituted(widest)}".encode())
+        own = len(f"{marker}\n\n{self._substitute(widest)}".encode())
         copies = sum(place in _SCREENSHOT_PLACES for place in _PLACE.findall(self.text))
         return (limit - own) // copies
 
-    def _substituted(self, values: Mapping[str, str]) -> str:
+    def _substitute(self, values: Mapping[str, str]) -> str:
         # In one pass: a screenshot's name may look like a place, and stays a name.
         return _PLACE.sub(lambda place: values[place[1]], self.text)

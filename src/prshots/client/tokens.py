@@ -11,7 +11,7 @@ class TokenSource(Protocol):
     def token(self) -> str:
         """Return a token. Raises CallError, UnauthorizedError if there is none."""
 
-    def renewed(self, refused: str) -> str | None:
+    def renew(self, refused: str) -> str | None:
         """Return a new token in place of a refused one; None if there is no other.
 
         Raises CallError, UnauthorizedError.
@@ -37,6 +37,6 @@ class FixedToken:
     def token(self) -> str:
         return self.secret
 
-    def renewed(self, refused: str) -> str | None:
+    def renew(self, refused: str) -> str | None:
         del refused
         return None

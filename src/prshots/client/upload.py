@@ -142,7 +142,7 @@ class _Uploads:
         try:
             while (task := self._next()) is not None:
                 index, shot = task
-                self._done.put((index, self._outcome(shot)))
+                self._done.put((index, self._try_upload(shot)))
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             self._done.put(error)
 
@@ -159,11 +159,11 @@ class _Uploads:
         with self._lock:
             return next(self._left, None)
 
-    def _outcome(self, shot: ShotFile) -> UploadOutcome:
+    def _try_upload(self, shot: ShotFile) -> UploadOutcome:
         if self._stopped.is_set():
             return UploadOutcome(shot, error=NOT_TRIED, is_fatal=True)
         try:
-            outcome = self._uploaded(shot)
+            outcome = self._upload(shot)
         except (PrshotsError, OSError) as error:
             self._count_failure(error)
             return UploadOutcome(
@@ -181,19 +181,19 @@ class _Uploads:
         if isinstance(error, _FATAL) or self._failures >= _FAILURES_IN_A_ROW:
             self.stop()
 
-    def _uploaded(self, shot: ShotFile) -> UploadOutcome:
+    def _upload(self, shot: ShotFile) -> UploadOutcome:
         if self._shrink_from is not None and shot.size >= self._shrink_from:
-            return self._uploaded_shrunk(shot, self._shrink_from)
+            return self._upload_shrunk(shot, self._shrink_from)
         if self._max_bytes is not None and shot.size >= self._max_bytes:
             limit = readable_size(self._max_bytes)
             raise PayloadTooLargeError(f"is {readable_size(shot.size)}: the service takes less than {limit}")
         uploaded = self._send(shot, lambda: shot.path.open("rb"), shot.content_type)
         return UploadOutcome(shot, uploaded, note=shot.note)
 
-    def _uploaded_shrunk(self, shot: ShotFile, max_bytes: int) -> UploadOutcome:
-        from prshots.client.shrink import shrunk
+    def _upload_shrunk(self, shot: ShotFile, max_bytes: int) -> UploadOutcome:
+        from prshots.client.shrink import shrink
 
         with self._shrinking:  # one at a time: a decoded image takes a lot of memory
-            content, content_type, label = shrunk(shot.path, max_bytes)
+            content, content_type, label = shrink(shot.path, max_bytes)
         note = f"shrunk from {readable_size(shot.size)} to {readable_size(len(content))} as {label}"
         return UploadOutcome(shot, self._send(shot, content, content_type), note=note)

@@ -45,7 +45,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class PutUrls:
+class OneTimeUrls:
     """The reply to a request for a URL that takes an image once. `before_put_url` takes its before, first."""
 
     put_url: str

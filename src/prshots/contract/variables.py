@@ -52,7 +52,7 @@ def client_warnings(environ: Mapping[str, str]) -> list[str]:
     Other unknown variables get none: a test run is no place to learn about those of other tools.
     """
     return [
-        ignored(f"{PREFIX}{name}", nearest)
+        unknown_variable_message(f"{PREFIX}{name}", nearest)
         for name in _given(environ)
         if name not in CLIENT and (nearest := nearest_name(name, CLIENT, PREFIX))
     ]
@@ -62,7 +62,7 @@ def _given(environ: Mapping[str, str]) -> list[str]:
     return sorted(name.removeprefix(PREFIX) for name in environ if name.startswith(PREFIX) and environ[name])
 
 
-def ignored(name: str, nearest: str) -> str:
+def unknown_variable_message(name: str, nearest: str) -> str:
     return f"unknown variable {name} is ignored{f': did you mean {nearest}?' if nearest else '.'}"
 
 

@@ -12,7 +12,7 @@ from prshots.client.compare import compare_with_base, summary, view_and_page
 from prshots.client.forges import forge_of
 from prshots.client.heads import Head, current_head
 from prshots.client.keyless import token_source
-from prshots.client.move_staged import moved
+from prshots.client.move_staged import move_staged
 from prshots.client.pairs import find_pairs
 from prshots.client.post_comment import Composer, post
 from prshots.client.service import Client
@@ -40,7 +40,7 @@ Tell = Callable[[float, float | None, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class DeskTools:
+class CheckoutTools:
     """The tools, with the variables of the process. `tell` gets the progress of one call."""
 
     environ: Mapping[str, str]
@@ -63,14 +63,14 @@ class DeskTools:
                 "those of the page you changed"
             )
         if pairs.problems and not pairs.shots:
-            raise _refused(pairs.problems)
+            raise _problems_error(pairs.problems)
         total = len(pairs.shots)
         done = iter(range(1, total + 1))
 
         def on_done(outcome: UploadOutcome) -> None:
             self.tell(next(done), total, outcome.shot.name)
 
-        with self.connected() as service:
+        with self.connect() as service:
             head = self.head(pr)
             shown = show(
                 service,
@@ -81,14 +81,14 @@ class DeskTools:
                 on_done=on_done,
             )
         if not shown.shots and (shown.failed or shown.problems):
-            raise _refused((*shown.failed, *shown.problems))
+            raise _problems_error((*shown.failed, *shown.problems))
         return shown.json()
 
     def compare(self, pr: int | None) -> dict[str, Any]:
         head = self.head(pr)
         number = _number(head)
-        with self.connected() as service:
-            moved(service, head)
+        with self.connect() as service:
+            move_staged(service, head)
             found = compare_with_base(
                 service,
                 head.job,
@@ -114,8 +114,8 @@ class DeskTools:
     def comment(self, pr: int | None) -> dict[str, Any]:
         head = self.head(pr)
         number = _number(head)
-        with self.connected() as service, closing(forge_of(head.job, self._say)) as forge:
-            _, words = moved(service, head)
+        with self.connect() as service, closing(forge_of(head.job, self._say)) as forge:
+            _, words = move_staged(service, head)
             view, dashboard_url = view_and_page(service, number, head.job)
             composer = Composer(service, number, head.job, None, view, dashboard_url)
             posted = post(forge, composer)
@@ -163,7 +163,7 @@ class DeskTools:
         if theme not in {"", *THEMES}:
             raise InvalidInputError(f"theme: got {theme[:20]!r}, use {' or '.join(THEMES)}")
         head = self.head(pr)
-        with self.connected() as service:
+        with self.connect() as service:
             made = service.put_url(
                 name=name,
                 viewport=viewport,
@@ -203,7 +203,7 @@ class DeskTools:
             repository=self.environ.get("PRSHOTS_REPOSITORY", ""),
         )
 
-    def connected(self) -> Client:
+    def connect(self) -> Client:
         url = self.environ.get("PRSHOTS_URL", "")
         if not url.strip():
             raise InvalidInputError(
@@ -218,7 +218,7 @@ class DeskTools:
         self.tell(0, None, words)
 
 
-def _refused(problems: Sequence[Problem]) -> InvalidInputError:
+def _problems_error(problems: Sequence[Problem]) -> InvalidInputError:
     return InvalidInputError("; ".join(f"{problem.path}: {problem.words}" for problem in problems))
 
 

@@ -11,10 +11,10 @@ import pytest
 
 if TYPE_CHECKING:
     from prshots.pytest_plugin.camera import Camera
-    from prshots.pytest_plugin.run import Run
+    from prshots.pytest_plugin.run import PytestRun
     from prshots.pytest_plugin.shot_names import ShotNames
 
-_RUN: "pytest.StashKey[Run]" = pytest.StashKey()
+_RUN: "pytest.StashKey[PytestRun]" = pytest.StashKey()
 
 _SWITCHES = {
     "post": (False, "post the pull request's comment at the end"),
@@ -60,11 +60,11 @@ def _setting(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - a switc
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start the run. Raises UsageError if uploads are on and a setting is missing or invalid."""
-    from prshots.pytest_plugin.run import Run
+    from prshots.pytest_plugin.run import PytestRun
     from prshots.pytest_plugin.shot_names import check_template
 
     check_template(_setting(config, "prshots_name"))
-    config.stash[_RUN] = run = Run.begun(
+    config.stash[_RUN] = run = PytestRun.begin(
         mode=_setting(config, "prshots"),
         folder=_setting(config, "prshots_dir"),
         posts=_setting(config, "prshots_post"),

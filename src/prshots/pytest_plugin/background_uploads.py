@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Self
 
 from prshots.client.baselines import upload_baselines
-from prshots.client.ci import ForgeKind, Job, detected, validate, with_forge
+from prshots.client.ci import ForgeKind, Job, detect_job, validate, with_forge
 from prshots.client.ci.checkout import builds_baselines, commit_of, full_commit
 from prshots.client.lookup import with_head, with_pull_request
 from prshots.client.service import Client
@@ -55,7 +55,7 @@ class BackgroundUploads:
                 "PRSHOTS_URL is not an address: set it to one such as https://prshots.example.com"
             )
         given = environ.get("PRSHOTS_PR", "").strip()
-        job, branch = detected(environ), _branch(environ)
+        job, branch = detect_job(environ), _branch(environ)
         if is_baseline or (not given and builds_baselines(job, branch)):
             target = None, _baseline_branch(job, branch, given), _baseline_commit(environ, job)
             return cls(_client(url, environ), *target, environ)
@@ -80,7 +80,7 @@ class BackgroundUploads:
         self._started += 1
         self._queue.put(shot)
 
-    def finished(self, *, hurry: bool) -> tuple[int, int, list[str]]:
+    def finish(self, *, hurry: bool) -> tuple[int, int, list[str]]:
         """Wait for all uploads. Return how many succeeded, how many of them were known, and the problems."""
         if hurry:
             self._client.close()
@@ -103,7 +103,7 @@ class BackgroundUploads:
         """Compare what was uploaded, and add the result to the report. Raises PrshotsError."""
         from prshots.client.compare import compare_with_base, describe, summary
 
-        job = detected(self._environ)
+        job = detect_job(self._environ)
         is_complete = is_complete and not job.is_parallel
         if self.pr_number is None:
             if is_complete:
@@ -147,7 +147,7 @@ class BackgroundUploads:
     def _work(self) -> None:
         try:
             while batch := self._next_batch():
-                outcomes = self._uploaded(batch)
+                outcomes = self._upload(batch)
                 self._outcomes += outcomes
                 for shot in batch:
                     shot.path.unlink(missing_ok=True)
@@ -156,7 +156,7 @@ class BackgroundUploads:
         except Exception as error:  # noqa: BLE001 - reported at the end of the run
             self._crash = redact(f"{type(error).__name__}: {error}")
 
-    def _uploaded(self, batch: list[ShotFile]) -> list[UploadOutcome]:
+    def _upload(self, batch: list[ShotFile]) -> list[UploadOutcome]:
         sha = self._commit_sha
         if self.pr_number is not None:
             return upload_all(self._client, batch, pr_number=self.pr_number, commit_sha=sha)
@@ -224,7 +224,7 @@ def _job_with_forge(environ: Mapping[str, str]) -> Job:
     if kind and kind not in tuple(ForgeKind):
         raise InvalidInputError(f"PRSHOTS_FORGE must be one of {', '.join(ForgeKind)}; got {kind[:100]!r}")
     return with_forge(
-        detected(environ),
+        detect_job(environ),
         environ,
         kind=ForgeKind(kind) if kind else None,
         api=environ.get("PRSHOTS_FORGE_URL", ""),

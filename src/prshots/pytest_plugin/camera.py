@@ -13,7 +13,7 @@ from prshots.contract.limits import THEMES, VIEWPORT
 from prshots.pytest_plugin.shot_names import ShotNames
 
 
-class Taken(NamedTuple):
+class Screenshot(NamedTuple):
     """A screenshot. Without a viewport, its size in pixels counts."""
 
     image: bytes
@@ -22,7 +22,7 @@ class Taken(NamedTuple):
     theme: str
 
 
-Develop = Callable[[str, Callable[[], Taken]], None]
+Develop = Callable[[str, Callable[[], Screenshot]], None]
 """Called with a name for errors, and a function that takes the screenshot."""
 
 _TAKES = "bytes, a path, an image with .save(), or an object with .screenshot() or .get_screenshot_as_png()"
@@ -49,7 +49,7 @@ class Camera:
 
         Raises TypeError or ValueError for invalid arguments. Other errors are reported at the end of the run.
         """
-        take = way_to_take(image)
+        take = screenshot_function(image)
         if viewport is not None and not VIEWPORT.fullmatch(viewport):
             raise ValueError(f"invalid viewport {viewport!r}: use <width>x<height>, such as 1280x800")
         if theme is not None and theme not in THEMES:
@@ -58,18 +58,18 @@ class Camera:
             raise ValueError("the name is empty: pass a name, or None to use the test's")
         page = _page_of(image, self._fixtures.get("page"))
 
-        def taken() -> Taken:
+        def taken() -> Screenshot:
             data = take()
             screen = viewport or viewport_of(page), theme or theme_of(page)
-            return Taken(data, self._name(name, screen), *screen)
+            return Screenshot(data, self._name(name, screen), *screen)
 
         self._develop(name or self._names.unnamed, taken)
 
     def _name(self, given: str | None, screen: tuple[str, str]) -> str:
         if given is not None:
-            return self._names.labeled(given)
+            return self._names.with_label(given)
         self._unnamed[screen] += 1
-        return self._names.numbered(self._unnamed[screen])
+        return self._names.nth(self._unnamed[screen])
 
 
 def _page_of(image: object, page: object) -> object:
@@ -95,7 +95,7 @@ def theme_of(page: object) -> str:
     return ""
 
 
-def way_to_take(image: Any) -> Callable[[], Any]:  # noqa: ANN401 - many kinds
+def screenshot_function(image: Any) -> Callable[[], Any]:  # noqa: ANN401 - many kinds
     """Return a function that returns the image's bytes. Raises TypeError for an unsupported object."""
     if isinstance(image, (bytes, bytearray, memoryview)):
         return lambda: bytes(image)
@@ -107,7 +107,7 @@ def way_to_take(image: Any) -> Callable[[], Any]:  # noqa: ANN401 - many kinds
                 raise TypeError(f"{type(image).__name__} is asynchronous: use shot(await page.screenshot())")
             return lambda: _bytes_of(way())
     if callable(getattr(image, "save", None)):
-        return lambda: _saved(image)
+        return lambda: _save_png(image)
     if inspect.iscoroutine(image):
         image.close()  # otherwise Python warns that it was never awaited
         raise TypeError("the screenshot was not awaited: use shot(await page.screenshot())")
@@ -125,7 +125,7 @@ def _bytes_of(taken: Any) -> bytes:  # noqa: ANN401 - any return value
     raise ValueError(f"its .screenshot() returned {type(taken).__name__} instead of bytes")
 
 
-def _saved(picture: Any) -> bytes:  # noqa: ANN401 - Pillow's, or a similar one
+def _save_png(picture: Any) -> bytes:  # noqa: ANN401 - Pillow's, or a similar one
     file = io.BytesIO()
     picture.save(file, format="PNG")
     return file.getvalue()

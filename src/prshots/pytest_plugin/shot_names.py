@@ -35,14 +35,14 @@ class ShotNames:
         filled = _PLACEHOLDER.sub(lambda found: parts[found[1]], template)
         segments = [_in_one_line(segment) for segment in _EMPTY.sub("", filled).split("/")]
         unnamed = "/".join(filter(None, segments)) or parts["test"]
-        return cls(shortened(unnamed), "" if "{browser}" in template else later_browser)
+        return cls(shorten(unnamed), "" if "{browser}" in template else later_browser)
 
-    def numbered(self, number: int) -> str:
+    def nth(self, number: int) -> str:
         """Return the name of the second, third and so on screenshot without a name."""
-        return self.labeled(self.unnamed if number == 1 else f"{self.unnamed}-{number}")
+        return self.with_label(self.unnamed if number == 1 else f"{self.unnamed}-{number}")
 
-    def labeled(self, name: str) -> str:
-        return shortened(f"{name.strip()} ({self.label})" if self.label else name.strip())
+    def with_label(self, name: str) -> str:
+        return shorten(f"{name.strip()} ({self.label})" if self.label else name.strip())
 
 
 def check_template(template: str) -> None:
@@ -53,7 +53,7 @@ def check_template(template: str) -> None:
             raise pytest.UsageError(f"prshots_name takes a template with {takes}; got {found[0]!r}")
 
 
-def shortened(name: str) -> str:
+def shorten(name: str) -> str:
     """Return a name that the service accepts. Long names that start the same stay different."""
     name = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", name).encode(errors="replace").decode()
     if len(name) <= MAX_NAME_CHARACTERS:
@@ -76,7 +76,7 @@ def _parts_of(item: pytest.Item) -> tuple[dict[str, str], str]:
         "file": _TESTS_FOLDER.sub("", file.removesuffix(".py")),
         "class": "/".join(names[:-1]),
         "test": names[-1] if names else "",
-        "parameters": _in_one_folder(_unescaped(parameters)),
+        "parameters": _in_one_folder(_unescape(parameters)),
         "browser": browser,
     }
     return parts, later
@@ -93,7 +93,7 @@ def _without(parameters: str, browser: str) -> str:
     return re.sub(rf"\A{re.escape(browser)}(-|\Z)|-{re.escape(browser)}(?=-|\Z)", "", parameters, count=1)
 
 
-def _unescaped(parameters: str) -> str:
+def _unescape(parameters: str) -> str:
     r"""Return the text of an id, in which pytest writes a line break as `\n` and an umlaut as `\xfc`."""
     try:
         return parameters.encode("ascii").decode("unicode_escape") if "\\" in parameters else parameters

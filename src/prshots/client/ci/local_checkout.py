@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from prshots.client.ci import validate
 from prshots.client.ci.checkout import default_branch
-from prshots.client.ci.forge_addresses import Place, api_root, forge_token, place_of_remote
+from prshots.client.ci.forge_addresses import ForgeRepository, api_root, forge_token, repository_of_remote
 from prshots.client.ci.git import git, remote_name
 from prshots.client.ci.job import Job
 
@@ -17,7 +17,7 @@ UPSTREAM = "upstream"
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class LocalCheckout:
     """A working copy. `job` has what a CI would tell about the repository that gets the pull requests.
 
     `repository` is the one that has the branch, which is another one if it is a fork. `problem` is why no
@@ -34,14 +34,14 @@ class Desk:
         return self.job.source_branch
 
 
-def at_desk(environ: Mapping[str, str]) -> Desk:
+def find_local_checkout(environ: Mapping[str, str]) -> LocalCheckout:
     """Return what git says about the working folder. Never raises."""
     if problem := git("rev-parse", "--git-dir").error:
-        return Desk(
+        return LocalCheckout(
             Job(), problem=f"this folder is in no git repository ({problem}): change to your checkout"
         )
     branch = validate.branch(git("symbolic-ref", "--quiet", "HEAD").output)
-    base, head = _place_of(_base_remote()), _place_of(_head_remote(branch))
+    base, head = _repository_of(_base_remote()), _repository_of(_head_remote(branch))
     is_fork = bool(head.repository and base.repository) and _key(head) != _key(base)
     job = Job(
         forge=base.kind,
@@ -53,7 +53,7 @@ def at_desk(environ: Mapping[str, str]) -> Desk:
         repository_url=f"{base.url}/{base.repository}" if base.repository else "",
     )
     job = replace(job, default_branch=default_branch(job))
-    return Desk(job, head.repository or base.repository, is_fork, _problem(job, is_fork=is_fork))
+    return LocalCheckout(job, head.repository or base.repository, is_fork, _problem(job, is_fork=is_fork))
 
 
 def _problem(job: Job, *, is_fork: bool) -> str:
@@ -86,12 +86,12 @@ def _head_remote(branch: str) -> str:
     return remote_name() or _base_remote()
 
 
-def _place_of(remote: str) -> Place:
+def _repository_of(remote: str) -> ForgeRepository:
     """Return where a remote is, given by its name or its address."""
     if not remote or remote.startswith("-"):
-        return Place()
-    return place_of_remote(git("remote", "get-url", remote).output.strip() or remote)
+        return ForgeRepository()
+    return repository_of_remote(git("remote", "get-url", remote).output.strip() or remote)
 
 
-def _key(place: Place) -> tuple[str, str]:
+def _key(place: ForgeRepository) -> tuple[str, str]:
     return place.url.rpartition("://")[2].lower(), place.repository.lower()

@@ -42,7 +42,7 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
-class PullRequest:
+class ForgePullRequest:
     """A pull request. Its head is the branch `branch` of `repository`, which is another one if `from_fork`.
 
     Unknown values are empty: the repository of a fork is, if it was deleted or if the forge does not name it.
@@ -98,10 +98,10 @@ class Forge(Protocol):
     def delete(self, pr_number: int, comment_id: str) -> None:
         """Delete a comment. It is no error if it no longer exists."""
 
-    def pull_request(self, pr_number: int) -> PullRequest:
+    def pull_request(self, pr_number: int) -> ForgePullRequest:
         """Return a pull request, open or not. Raises NotFoundError if there is none."""
 
-    def open_from(self, branch: str, repository: str = "") -> list[PullRequest]:
+    def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         """Return the open pull requests whose head is this branch, of this repository or of the given fork.
 
         Another repository's branch of the same name is another branch.
@@ -129,11 +129,13 @@ def forge_of(job: Job, on_wait: OnWait = ignore_wait) -> Forge:
     if not job.forge_api.startswith(("http://", "https://")):
         raise InvalidInputError(f"no {name} address detected: use --forge-url, the base URL of its API")
     if not job.forge_token:
-        from prshots.client.forges.forks import advice
+        from prshots.client.forges.forks import fork_advice
 
         missing = f"no token to comment on {name}: use --forge-token, or set PRSHOTS_FORGE_TOKEN"
         raise InvalidInputError(
-            f"{missing}; {words}" if (words := advice(job)) else missing + _HOW_TO_PASS_IT.get(job.forge, "")
+            f"{missing}; {words}"
+            if (words := fork_advice(job))
+            else missing + _HOW_TO_PASS_IT.get(job.forge, "")
         )
     kind = getattr(import_module(f"{__name__}.{module}"), name)
     made = kind(api_url=job.forge_api, repository=job.repository, token=job.forge_token, on_wait=on_wait)

@@ -61,15 +61,15 @@ class ForgeApi:
             raise NotFoundError(f"{self.label} has nothing at {reply.url.path}, or the token may not read it")
         if reply.status_code == httpx.codes.UNAUTHORIZED:
             raise ForgeError(
-                f"{self.label} refused the token ({said(reply)}): it is wrong, expired or revoked"
+                f"{self.label} refused the token ({error_message(reply)}): it is wrong, expired or revoked"
                 f"{self._needs}"
             )
         if reply.status_code == httpx.codes.FORBIDDEN:
             raise ForgeRefusedError(
-                f"{self.label} does not allow it with this token: {said(reply)}{self._needs}"
+                f"{self.label} does not allow it with this token: {error_message(reply)}{self._needs}"
             )
         if not reply.is_success:
-            raise ForgeError(f"{self.label} answered {reply.status_code}: {said(reply)}")
+            raise ForgeError(f"{self.label} answered {reply.status_code}: {error_message(reply)}")
         try:
             return json.loads(reply.content) if reply.content else None
         except ValueError as error:
@@ -99,7 +99,7 @@ def _origin(url: httpx.URL) -> str:
     return f"{url.scheme}://{url.netloc.decode()}"
 
 
-def said(reply: httpx.Response) -> str:
+def error_message(reply: httpx.Response) -> str:
     """Return the forge's error message, shortened and without secrets."""
     try:
         value = json.loads(reply.content)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from prshots.client.forges import Comment
 from prshots.client.forges.forge_api import ForgeApi
-from prshots.client.forges.plain import IssueForge, place_at, text_at
+from prshots.client.forges.plain import IssueForge, line_of, text_at
 from prshots.client.sender import OnWait, ignore_wait
 
 _NEEDS = (
@@ -68,6 +68,6 @@ class Gitea(IssueForge):
                 body=text_at(entry, "body"),
                 author=text_at(entry, "user", "login"),
                 url=text_at(entry, "html_url"),
-                place=place_at(text_at(entry, "path"), text_at(entry, "position")),
+                place=line_of(text_at(entry, "path"), text_at(entry, "position")),
             )
         )
