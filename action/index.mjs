@@ -86,26 +86,26 @@ function misspelledVariables(environ) {
   });
 }
 function nearest(name) {
-  const swapped = KNOWN.find((known) => sorted(known) === sorted(name));
+  const swapped = KNOWN.find((known) => sortLetters(known) === sortLetters(name));
   if (swapped) return swapped;
   const [closest] = KNOWN.map((known) => ({ known, ratio: similarity(known, name) })).sort(
     (one, other) => other.ratio - one.ratio
   );
   return closest && closest.ratio >= SIMILAR ? closest.known : void 0;
 }
-function sorted(name) {
+function sortLetters(name) {
   return [...name].sort().join("");
 }
 function similarity(one, other) {
-  return 2 * matching(one, other) / (one.length + other.length);
+  return 2 * countMatching(one, other) / (one.length + other.length);
 }
-function matching(one, other) {
+function countMatching(one, other) {
   for (let length = Math.min(one.length, other.length); length > 0; length--)
     for (let start = 0; start + length <= one.length; start++) {
       const at = other.indexOf(one.slice(start, start + length));
       if (at < 0) continue;
-      const left = matching(one.slice(0, start), other.slice(0, at));
-      return length + left + matching(one.slice(start + length), other.slice(at + length));
+      const left = countMatching(one.slice(0, start), other.slice(0, at));
+      return length + left + countMatching(one.slice(start + length), other.slice(at + length));
     }
   return 0;
 }
@@ -249,7 +249,7 @@ function run(words2, seconds, onWait = () => {
       detached: process.platform !== "win32"
       // without a terminal, ssh does not ask anything either
     });
-    const [output, said2] = [textOf(child.stdout), textOf(child.stderr)];
+    const [output, said] = [textOf(child.stdout), textOf(child.stderr)];
     const end = (ran) => {
       clearTimeout(told);
       clearTimeout(late);
@@ -266,7 +266,7 @@ function run(words2, seconds, onWait = () => {
     );
     child.on(
       "close",
-      (code) => end(code === 0 ? { output: output(), error: "" } : { output: "", error: reasonIn(said2()) })
+      (code) => end(code === 0 ? { output: output(), error: "" } : { output: "", error: reasonIn(said()) })
     );
   });
 }
@@ -288,8 +288,8 @@ function kill(child) {
   } catch {
   }
 }
-function reasonIn(said2) {
-  const lines = said2.split("\n").filter((line) => line.trim());
+function reasonIn(said) {
+  const lines = said.split("\n").filter((line) => line.trim());
   const reason = lines.find((line) => FIRST_WORDS.test(line)) ?? lines[0] ?? "git failed";
   const shown = reason.replace(FIRST_WORDS, "").replace(/:\/\/[^\s/]*@/g, "://[hidden]@");
   return shown.trim().replace(/\.+$/, "").slice(0, MAX_REASON_CHARACTERS) || "git failed";
@@ -310,7 +310,7 @@ async function isShallow() {
 // src/ci/checkout.ts
 var USUAL_BRANCHES = ["main", "master"];
 var OF_ORIGIN = "refs/remotes/origin/";
-function checkedOut() {
+function headCommit() {
   return commitAt("HEAD");
 }
 async function fullCommit2(sha) {
@@ -342,26 +342,26 @@ var NAMES_THE_BASE = /* @__PURE__ */ new Set([
 ]);
 var OF_A_BRANCH = /* @__PURE__ */ new Set(["push", "schedule", "workflow_dispatch"]);
 function eventOf(environ) {
-  const said2 = read(first(environ, "GITHUB_EVENT_PATH"));
-  const defaultBranch2 = branch(part(said2, "repository")?.default_branch);
-  return { commitSha: "", ...saidIn(said2, environ), defaultBranch: defaultBranch2 };
+  const said = read(first(environ, "GITHUB_EVENT_PATH"));
+  const defaultBranch2 = branch(part(said, "repository")?.default_branch);
+  return { commitSha: "", ...saidIn(said, environ), defaultBranch: defaultBranch2 };
 }
-function saidIn(said2, environ) {
+function saidIn(said, environ) {
   const event = first(environ, "GITHUB_EVENT_NAME");
   const ref = first(environ, "GITHUB_REF");
   const built = NAMES_THE_BASE.has(event) ? "" : commit(environ.GITHUB_SHA);
-  const pull = part(said2, "pull_request");
-  if (pull) return ofPullRequest(pull, ref, built, isObject(said2) && said2.action === "closed");
-  const deployment = part(said2, "deployment");
-  if (deployment) return ofDeployment(said2, deployment, ref, built);
-  const run3 = part(said2, "workflow_run") ?? part(said2, "check_suite") ?? part(said2, "check_run");
-  if (run3) return ofRun(said2, run3);
-  const issue = part(said2, "issue");
+  const pull = part(said, "pull_request");
+  if (pull) return ofPullRequest(pull, ref, built, isObject(said) && said.action === "closed");
+  const deployment = part(said, "deployment");
+  if (deployment) return ofDeployment(said, deployment, ref, built);
+  const run3 = part(said, "workflow_run") ?? part(said, "check_suite") ?? part(said, "check_run");
+  if (run3) return ofRun(said, run3);
+  const issue = part(said, "issue");
   if (part(issue, "pull_request")) {
     const prNumber2 = prNumber(issue?.number);
     return { prNumber: prNumber2, lookup: prNumber2 === void 0 ? void 0 : "head" };
   }
-  const isPush = OF_A_BRANCH.has(event) || event === "workflow_call" && isObject(said2) && "after" in said2;
+  const isPush = OF_A_BRANCH.has(event) || event === "workflow_call" && isObject(said) && "after" in said;
   return {
     prNumber: numberIn(ref),
     commitSha: built,
@@ -384,9 +384,9 @@ function ofPullRequest(pull, ref, built, closed) {
     mergedAs: closed && pull.merged === true ? fullCommit(pull.merge_commit_sha) : ""
   };
 }
-function ofRun(said2, run3) {
+function ofRun(said, run3) {
   const commitSha = commit(run3.head_sha);
-  const prNumber2 = ownPullRequest(said2, run3, commitSha);
+  const prNumber2 = ownPullRequest(said, run3, commitSha);
   let lookup;
   if (prNumber2 === void 0 && commitSha) {
     const startedBy = run3.event ?? void 0;
@@ -394,7 +394,7 @@ function ofRun(said2, run3) {
     if (typeof startedBy === "string" && startedBy.startsWith("pull_request")) lookup = "pull_request";
     else if (startedBy === void 0 || isListed) lookup = "any_pull_request";
   }
-  const isOfFork = isFork(part(run3, "head_repository"), part(said2, "repository"));
+  const isOfFork = isFork(part(run3, "head_repository"), part(said, "repository"));
   return {
     prNumber: prNumber2,
     commitSha,
@@ -403,17 +403,17 @@ function ofRun(said2, run3) {
     branch: run3.event === "push" && !isOfFork ? branch(run3.head_branch) : ""
   };
 }
-function ofDeployment(said2, deployment, ref, built) {
+function ofDeployment(said, deployment, ref, built) {
   const commitSha = commit(deployment.sha, built);
   const named = typeof deployment.ref === "string" ? deployment.ref : "";
-  const run3 = part(said2, "workflow_run");
+  const run3 = part(said, "workflow_run");
   const isOfRun = run3 !== void 0 && commit(run3.head_sha) === commitSha;
-  const prNumber2 = numberIn(ref) ?? numberIn(named) ?? (isOfRun ? ownPullRequest(said2, run3, commitSha) : void 0);
+  const prNumber2 = numberIn(ref) ?? numberIn(named) ?? (isOfRun ? ownPullRequest(said, run3, commitSha) : void 0);
   const lookup = prNumber2 === void 0 && commitSha ? "any_pull_request" : void 0;
   return { prNumber: prNumber2, commitSha, lookup };
 }
-function ownPullRequest(said2, run3, sha) {
-  const own = part(said2, "repository")?.id ?? void 0;
+function ownPullRequest(said, run3, sha) {
+  const own = part(said, "repository")?.id ?? void 0;
   const listed = Array.isArray(run3.pull_requests) ? run3.pull_requests : [];
   const found = listed.filter(
     (pull) => own !== void 0 && part(part(pull, "base"), "repo")?.id === own && commit(part(pull, "head")?.sha) === sha
@@ -494,7 +494,7 @@ var REMOTES = [
   /^(?<scheme>https?|ssh|git):\/\/(?:[^/]*@)?(?<host>[\w.-]+)(?<port>:[0-9]+)?\/+(?<path>.+?)\/*$/,
   /^(?:[^/]*@)?(?<host>[\w.-]+):(?!\/\/)\/?(?<path>.+?)\/*$/
 ];
-function placeOfPullRequest(address2) {
+function repositoryOfPullRequest(address2) {
   const { scheme = "", host = "", path: path4 = "" } = PAGE.exec(address(address2))?.groups ?? {};
   const trimmed = path4.replace(/^\/+|\/+$/g, "");
   for (const [pattern, kind] of PULL_REQUESTS) {
@@ -520,7 +520,7 @@ var PAGES = {
 function pullRequestPage(kind, repositoryUrl, prNumber2) {
   return kind && repositoryUrl && prNumber2 !== void 0 ? `${repositoryUrl}/${PAGES[kind]}/${prNumber2}` : "";
 }
-function placeOfRemote(remote) {
+function repositoryOfRemote(remote) {
   if (remote.length > MAX_LENGTH) return NOWHERE;
   const found = REMOTES.map((pattern) => pattern.exec(remote.trim())).find(Boolean)?.groups;
   const { scheme = "", host = "", port = "", path: path4 = "" } = found ?? {};
@@ -612,32 +612,32 @@ var NO_JOB = {
   mergedAs: "",
   isParallel: false
 };
-function settled(job) {
+function normalizeJob(job) {
   if (job.prNumber !== void 0 || job.lookup) return { ...job, branch: "" };
   return { ...job, targetBranch: "", sourceBranch: "", title: "", author: "", baseSha: "", mergedAs: "" };
 }
 
 // src/ci/detection.ts
-function detected(environ) {
-  return settled(CIS.find(([runs]) => runs(environ))?.[1](environ) ?? NO_JOB);
+function detectJob(environ) {
+  return normalizeJob(CIS.find(([runs]) => runs(environ))?.[1](environ) ?? NO_JOB);
 }
-function jobAt(ci, environ, place, { api, ...said2 }) {
+function jobAt(ci, environ, place, { api, ...said }) {
   const { kind, url, repository: repository2, prNumber: prNumber2 } = place;
   const isNamed = url !== "" && repository2.includes("/");
   return {
     ...NO_JOB,
     repositoryUrl: isNamed ? `${url}/${repository2}` : "",
-    ...said2,
+    ...said,
     ci,
     prNumber: prNumber2,
-    closed: Boolean(said2.closed) && prNumber2 !== void 0,
-    fromFork: Boolean(said2.fromFork) && prNumber2 !== void 0,
+    closed: Boolean(said.closed) && prNumber2 !== void 0,
+    fromFork: Boolean(said.fromFork) && prNumber2 !== void 0,
     forge: kind,
     forgeUrl: url,
     forgeApi: root(api) || (url ? apiRoot(kind, url) : ""),
     repository: repository2,
     forgeToken: forgeToken(kind, environ),
-    runUrl: address(said2.runUrl)
+    runUrl: address(said.runUrl)
   };
 }
 function branchIn(environ, ...names) {
@@ -648,7 +648,7 @@ function isSeveral(count) {
 }
 function actions(environ) {
   const onGitea = runsOnGitea(environ);
-  const { prNumber: prNumber2, ...said2 } = eventOf(environ);
+  const { prNumber: prNumber2, ...said } = eventOf(environ);
   const place = {
     kind: onGitea ? "gitea" : "github",
     url: root(environ.GITHUB_SERVER_URL),
@@ -659,7 +659,7 @@ function actions(environ) {
   const run3 = first(environ, onGitea ? "GITHUB_RUN_NUMBER" : "GITHUB_RUN_ID");
   const runUrl = url && repository2 && run3 ? `${url}/${repository2}/actions/runs/${run3}` : "";
   const api = first(environ, "GITHUB_API_URL");
-  return jobAt(onGitea ? "Gitea Actions" : "GitHub Actions", environ, place, { api, runUrl, ...said2 });
+  return jobAt(onGitea ? "Gitea Actions" : "GitHub Actions", environ, place, { api, runUrl, ...said });
 }
 function gitlab(environ) {
   const own = repository(environ.CI_PROJECT_ID);
@@ -741,7 +741,7 @@ function buildkite(environ) {
     // "false" without one
     first(environ, "BUILDKITE_PIPELINE_PROVIDER")
   );
-  const head = placeOfRemote(first(environ, "BUILDKITE_PULL_REQUEST_REPO")).repository;
+  const head = repositoryOfRemote(first(environ, "BUILDKITE_PULL_REQUEST_REPO")).repository;
   const branch2 = branchIn(environ, "BUILDKITE_BRANCH");
   const ofPullRequest2 = !["", "false"].includes(first(environ, "BUILDKITE_PULL_REQUEST"));
   return jobAt("Buildkite", environ, place, {
@@ -796,7 +796,7 @@ function jenkins(environ) {
   const prNumber2 = prNumber(first(environ, "CHANGE_ID", "ghprbPullId"));
   const page = first(environ, "CHANGE_URL", "ghprbPullLink");
   const place = placeOf(page, first(environ, "GIT_URL", "GIT_URL_1"), prNumber2);
-  const head = placeOfRemote(first(environ, "ghprbAuthorRepoGitUrl")).repository;
+  const head = repositoryOfRemote(first(environ, "ghprbAuthorRepoGitUrl")).repository;
   const branch2 = branch(
     first(environ, "BRANCH_NAME") || first(environ, "GIT_BRANCH").replace(/^origin\//, "")
   );
@@ -814,8 +814,8 @@ function jenkins(environ) {
   });
 }
 function placeOf(page, remote, prNumber2, provider = "") {
-  const byPage = placeOfPullRequest(page);
-  const found = byPage.kind ? byPage : placeOfRemote(remote);
+  const byPage = repositoryOfPullRequest(page);
+  const found = byPage.kind ? byPage : repositoryOfRemote(remote);
   const kind = found.kind ?? PROVIDERS.get(provider.toLowerCase());
   return { ...found, kind, prNumber: prNumber2 ?? found.prNumber };
 }
@@ -873,12 +873,12 @@ var ForgeApi = class {
   needs;
   /** Return the response, whatever its status. A repository may have moved, so redirects are followed. */
   async reply(method, path4, content2 = {}) {
-    let [asked2, json, verb] = [this.#address(path4, content2.params), content2.json, method];
+    let [asked, json, verb] = [this.#address(path4, content2.params), content2.json, method];
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-      const reply = await this.#sent(verb, asked2, json, content2.headers);
+      const reply = await this.#sendOnce(verb, asked, json, content2.headers);
       const target = reply.status >= 300 && reply.status < 400 ? reply.headers.get("location") : null;
       if (target === null) return reply;
-      asked2 = this.#sameOrigin(new URL(target, asked2));
+      asked = this.#sameOrigin(new URL(target, asked));
       if (reply.status === 303 || reply.status === 302 || reply.status === 301 && verb === "POST")
         [verb, json] = ["GET", void 0];
     }
@@ -894,16 +894,16 @@ var ForgeApi = class {
       throw new NotFoundError(`${this.label} has nothing at ${pathname}, or the token has no access to it`);
     if (reply.status === 401)
       throw new ForgeError(
-        `${this.label} refused the token (${said(reply)}): it is wrong, expired or revoked. ${this.needs}`
+        `${this.label} refused the token (${errorMessage(reply)}): it is wrong, expired or revoked. ${this.needs}`
       );
     if (reply.status === 403)
       throw new ForgeRefusedError(
-        `${this.label} does not allow it with this token: ${said(reply)}. ${this.needs}`
+        `${this.label} does not allow it with this token: ${errorMessage(reply)}. ${this.needs}`
       );
     if (reply.status < 200 || reply.status >= 300)
-      throw new ForgeError(`${this.label} answered ${reply.status}: ${said(reply)}`);
+      throw new ForgeError(`${this.label} answered ${reply.status}: ${errorMessage(reply)}`);
     if (reply.text === "") return null;
-    const value = parsed(reply.text);
+    const value = parseJson(reply.text);
     if (value === void 0)
       throw new ForgeError(`${this.label} answered ${pathname} with something other than JSON`);
     return value;
@@ -914,9 +914,9 @@ var ForgeApi = class {
    */
   async entries(path4, params, { next, page: entriesOf2 } = LINKED) {
     const found = [];
-    let asked2 = params;
+    let asked = params;
     for (let pages = 0; pages < MAX_PAGES; pages++) {
-      const reply = await this.reply("GET", path4, { params: asked2 });
+      const reply = await this.reply("GET", path4, { params: asked });
       const value = this.value(reply);
       const page = entriesOf2(value);
       if (!Array.isArray(page) || !page.every((entry) => typeof entry === "object" && entry !== null))
@@ -924,7 +924,7 @@ var ForgeApi = class {
       found.push(...page);
       const following = next(reply, value);
       if (!following) return found;
-      asked2 = new URL(following, this.url).searchParams;
+      asked = new URL(following, this.url).searchParams;
     }
     throw new ForgeError(`${this.label} has more than ${MAX_PAGES} pages of comments`);
   }
@@ -943,7 +943,7 @@ var ForgeApi = class {
       );
     return comment2;
   }
-  #sent(method, url, json, more) {
+  #sendOnce(method, url, json, more) {
     const headers = {
       "User-Agent": "prshots",
       Accept: "application/json",
@@ -977,8 +977,8 @@ function textAt(value, ...keys) {
   for (const key of keys) found = found?.[key];
   return typeof found === "string" || typeof found === "number" ? String(found) : "";
 }
-function said(reply) {
-  const value = parsed(reply.text);
+function errorMessage(reply) {
+  const value = parseJson(reply.text);
   const words2 = textAt(value, "message") || textAt(value, "error_description") || textAt(value, "error", "message");
   return ((words2 || textAt(value, "error") || "no reason given") + scopes(value)).slice(0, 300);
 }
@@ -987,7 +987,7 @@ function scopes(value) {
   const required = error?.detail?.required;
   return Array.isArray(required) ? ` (it requires ${required.join(", ")})` : "";
 }
-function parsed(text2) {
+function parseJson(text2) {
   try {
     return JSON.parse(text2);
   } catch {
@@ -1078,11 +1078,11 @@ var FROM_A_FORK = {
   gitea: "Post the comment with a bot's token in PRSHOTS_FORGE_TOKEN, from a job that does not run the fork's code",
   bitbucket: "Start the pipeline manually in this repository: the fork's own pipeline gets none of its variables"
 };
-function refused(error, job) {
-  const words2 = advice(job);
+function withForkAdvice(error, job) {
+  const words2 = forkAdvice(job);
   return words2 ? new ForgeError(`${words2} (${error.message})`) : error;
 }
-function advice(job) {
+function forkAdvice(job) {
   if (!job.fromFork || !job.forge) return "";
   return `this pull request comes from a fork, so its job is read-only. ${FROM_A_FORK[job.forge]}`;
 }
@@ -1187,9 +1187,9 @@ var GitHub = class {
   /** Only GraphQL tells an app or a workflow its login. */
   async me() {
     const query = { query: "query { viewer { login } }" };
-    const viewer = parsed((await this.#api.reply("POST", this.#graphql, { json: query })).text);
+    const viewer = parseJson((await this.#api.reply("POST", this.#graphql, { json: query })).text);
     const login = textAt(viewer, "data", "viewer", "login");
-    return login || textAt(parsed((await this.#api.reply("GET", "/user")).text), "login");
+    return login || textAt(parseJson((await this.#api.reply("GET", "/user")).text), "login");
   }
   async comments(prNumber2) {
     const path4 = `${this.#issues}/${prNumber2}/comments`;
@@ -1198,10 +1198,10 @@ var GitHub = class {
   }
   async create(prNumber2, body) {
     const path4 = `${this.#issues}/${prNumber2}/comments`;
-    return this.#comment(await this.#inPullRequest(prNumber2, () => this.#sent("POST", path4, body)));
+    return this.#comment(await this.#inPullRequest(prNumber2, () => this.#sendOnce("POST", path4, body)));
   }
   async update(_prNumber, id, body) {
-    await this.#sent("PATCH", `${this.#issues}/comments/${id}`, body);
+    await this.#sendOnce("PATCH", `${this.#issues}/comments/${id}`, body);
   }
   delete(_prNumber, id) {
     return this.#api.remove(`${this.#issues}/comments/${id}`);
@@ -1231,12 +1231,12 @@ var GitHub = class {
       return false;
     }
   }
-  async #sent(method, path4, body) {
+  async #sendOnce(method, path4, body) {
     const reply = await this.#api.reply(method, path4, { json: { body } });
-    if (reply.status === 403 && said(reply).includes("locked"))
-      throw new ForgeError(`GitHub takes no comment: ${said(reply)} Unlock the conversation`);
+    if (reply.status === 403 && errorMessage(reply).includes("locked"))
+      throw new ForgeError(`GitHub takes no comment: ${errorMessage(reply)} Unlock the conversation`);
     if (reply.status === 422)
-      throw new ForgeError(`GitHub does not accept the comment: ${objections(reply) || said(reply)}`);
+      throw new ForgeError(`GitHub does not accept the comment: ${objections(reply) || errorMessage(reply)}`);
     return this.#api.value(reply);
   }
   async #inPullRequest(prNumber2, call) {
@@ -1259,7 +1259,7 @@ var GitHub = class {
   }
 };
 function objections(reply) {
-  const { errors } = parsed(reply.text) ?? {};
+  const { errors } = parseJson(reply.text) ?? {};
   const found = Array.isArray(errors) ? errors.map((error) => textAt(error, "message")) : [];
   return found.filter(Boolean).join("; ").slice(0, 300);
 }
@@ -1293,8 +1293,8 @@ var GitLab = class {
     return textAt(await this.#api.call("GET", "/user"), "username") || void 0;
   }
   async comments(prNumber2) {
-    const asked2 = { sort: "asc", order_by: "created_at", per_page: "100" };
-    const notes = await this.#api.entries(this.#notes(prNumber2), asked2);
+    const asked = { sort: "asc", order_by: "created_at", per_page: "100" };
+    const notes = await this.#api.entries(this.#notes(prNumber2), asked);
     const people = notes.filter((note) => !note.system);
     return people.length ? this.#comments(prNumber2, people) : [];
   }
@@ -1371,7 +1371,7 @@ function forgeOf(job, sender) {
   return open3({ api: job.forgeApi, repository: job.repository, token: job.forgeToken, sender });
 }
 function tokenAdvice(job) {
-  const forFork = advice(job);
+  const forFork = forkAdvice(job);
   if (forFork) return `. ${forFork}`;
   if (job.forge !== "github" && job.forge !== "gitea") return "";
   const { label } = KINDS[job.forge];
@@ -1382,38 +1382,44 @@ function tokenAdvice(job) {
 async function pullRequestOf(job, sender) {
   if (job.prNumber !== void 0 || !job.lookup) return job.prNumber;
   const missing = `the event names no pull request for commit ${job.commitSha.slice(0, 7)}`;
-  const advice3 = "Set the pull request: prNumber (PRSHOTS_PR), or `pr-number` in the action";
-  const found = await asked(job, sender, missing, advice3, (forge) => forge.openPullRequests(job.commitSha));
+  const advice2 = "Set the pull request: prNumber (PRSHOTS_PR), or `pr-number` in the action";
+  const found = await askForge(
+    job,
+    sender,
+    missing,
+    advice2,
+    (forge) => forge.openPullRequests(job.commitSha)
+  );
   if (found.length > 1)
     throw new InvalidInputError(
-      `${missing}, and it is the head of several: ${found.sort((a, b) => a - b).join(", ")}. ${advice3}`
+      `${missing}, and it is the head of several: ${found.sort((a, b) => a - b).join(", ")}. ${advice2}`
     );
   if (!found.length && job.lookup === "pull_request")
-    throw new InvalidInputError(`${missing}, and no open one has it as its head. ${advice3}`);
+    throw new InvalidInputError(`${missing}, and no open one has it as its head. ${advice2}`);
   return found[0];
 }
 async function commitOf(job, prNumber2, sender) {
   if (job.commitSha) return job.commitSha;
   if (job.lookup !== "head") return commitHere();
   const missing = `the event does not name the head of pull request ${prNumber2}`;
-  const advice3 = "Set the commit: commit (PRSHOTS_COMMIT), also in the action";
-  const sha = await asked(job, sender, missing, advice3, (forge) => forge.headOf(prNumber2));
-  if (!sha) throw new InvalidInputError(`${missing}, and the forge does not tell it. ${advice3}`);
+  const advice2 = "Set the commit: commit (PRSHOTS_COMMIT), also in the action";
+  const sha = await askForge(job, sender, missing, advice2, (forge) => forge.headOf(prNumber2));
+  if (!sha) throw new InvalidInputError(`${missing}, and the forge does not tell it. ${advice2}`);
   return sha;
 }
 async function commitHere() {
-  const commit2 = await checkedOut();
+  const commit2 = await headCommit();
   if (!commit2)
     throw new InvalidInputError(
       "no commit: the CI does not name one and this folder is in no git repository. Set commit (PRSHOTS_COMMIT)"
     );
   return commit2;
 }
-async function asked(job, sender, missing, advice3, question) {
+async function askForge(job, sender, missing, advice2, question) {
   try {
     return await question(forgeOf(job, sender));
   } catch (error) {
-    throw new InvalidInputError(`${missing}, and the forge cannot be asked: ${messageOf(error)}. ${advice3}`);
+    throw new InvalidInputError(`${missing}, and the forge cannot be asked: ${messageOf(error)}. ${advice2}`);
   }
 }
 
@@ -1441,7 +1447,7 @@ function items(field) {
     found.map(([, name, parameters = ""]) => [name, numbersIn(parameters)])
   );
 }
-function limitWords({ policy, quota }) {
+function limitMessage({ policy, quota }) {
   return `limit of ${quota.toLocaleString("en-US")} uploads per minute (${WHOSE[policy]})`;
 }
 var Pace = class {
@@ -1470,7 +1476,7 @@ var Pace = class {
    *
    * Responses may come out of order. Until more uploads are left, the lowest number holds.
    */
-  hear(limit, now) {
+  update(limit, now) {
     const holds = limit && this.limit && limit.remaining > this.limit.remaining && now < this.#until;
     if (holds) return;
     this.limit = limit;
@@ -1519,12 +1525,12 @@ var Sender = class {
     let limits = 0;
     for (; ; ) {
       await this.#waitForTheLimit();
-      const reply = await (isUpload ? this.#paced(url, request) : this.#sent(url, request()));
+      const reply = await (isUpload ? this.#sendPaced(url, request) : this.#sendOnce(url, request()));
       if (!(reply instanceof PrshotsError)) {
-        const asked2 = limitOf(reply, this.clock.now());
-        if (asked2 !== void 0) {
+        const asked = limitOf(reply, this.clock.now());
+        if (asked !== void 0) {
           limits += 1;
-          this.#limit(reply, asked2, limits);
+          this.#limit(reply, asked, limits);
           continue;
         }
         if (!isTemporary(reply.status)) return reply;
@@ -1536,20 +1542,20 @@ var Sender = class {
     }
   }
   /** Send an upload as soon as the service has room for it. */
-  async #paced(url, request) {
+  async #sendPaced(url, request) {
     await this.#waitForAPlace();
     try {
-      const reply = await this.#sent(url, request());
+      const reply = await this.#sendOnce(url, request());
       const limit = reply instanceof PrshotsError ? void 0 : rateLimitOf(reply.headers);
       const isCounted = !(reply instanceof PrshotsError) && reply.status < 300;
-      if (limit || isCounted) this.#pace.hear(limit, this.clock.now());
+      if (limit || isCounted) this.#pace.update(limit, this.clock.now());
       return reply;
     } finally {
       this.#pace.end();
     }
   }
   /** Return the response, or an error if another try may help. */
-  async #sent(url, request) {
+  async #sendOnce(url, request) {
     const signal = AbortSignal.any([this.stopped, AbortSignal.timeout(TIMEOUT_SECONDS * 1e3)]);
     try {
       const reply = await fetch(url, { ...request, redirect: "manual", signal });
@@ -1558,15 +1564,15 @@ var Sender = class {
       if (this.stopped.aborted) throw new UnreachableError("stopped");
       const permanent = permanentError(url, error);
       if (permanent) throw permanent;
-      return new UnreachableError(unanswered(url, error));
+      return new UnreachableError(noReplyMessage(url, error));
     }
   }
-  #limit(reply, asked2, limits) {
+  #limit(reply, asked, limits) {
     const limit = rateLimitOf(reply.headers);
-    const reason = limit ? limitWords(limit) : `${new URL(reply.url).host} limits the rate`;
-    if (limits === LIMITS || asked2 > LONGEST_LIMIT_SECONDS)
-      throw new RateLimitedError(`${reason} and asks to wait ${Math.round(asked2)} s`);
-    const seconds = Math.max(asked2, FIRST_PAUSE_SECONDS);
+    const reason = limit ? limitMessage(limit) : `${new URL(reply.url).host} limits the rate`;
+    if (limits === LIMITS || asked > LONGEST_LIMIT_SECONDS)
+      throw new RateLimitedError(`${reason} and asks to wait ${Math.round(asked)} s`);
+    const seconds = Math.max(asked, FIRST_PAUSE_SECONDS);
     this.#limitedUntil = Math.max(this.#limitedUntil, this.clock.now() + seconds);
     this.#tell(reason, `waiting ${Math.ceil(seconds)} s`, seconds);
   }
@@ -1583,7 +1589,7 @@ var Sender = class {
       if (seconds === void 0) await this.#pace.otherResponse();
       else {
         if (this.#pace.limit && seconds > SAID_FROM_SECONDS)
-          this.#tell(limitWords(this.#pace.limit), `waiting ${Math.ceil(seconds)} s`, seconds);
+          this.#tell(limitMessage(this.#pace.limit), `waiting ${Math.ceil(seconds)} s`, seconds);
         await this.#pause(seconds);
       }
     }
@@ -1592,8 +1598,8 @@ var Sender = class {
   #pauseAfter(url, reply, tried, tries) {
     const own = FIRST_PAUSE_SECONDS * 2 ** (tried - 1) * (1 + Math.random() / 2);
     const isError = reply instanceof PrshotsError;
-    const asked2 = isError ? 0 : retryAfter(reply, this.clock.now()) ?? 0;
-    const seconds = Math.max(own, Math.min(asked2, LONGEST_PAUSE_SECONDS));
+    const asked = isError ? 0 : retryAfter(reply, this.clock.now()) ?? 0;
+    const seconds = Math.max(own, Math.min(asked, LONGEST_PAUSE_SECONDS));
     const reason = isError ? reply.message : `${new URL(url).host} answered ${reply.status}`;
     this.#tell(reason, `retrying in ${Math.ceil(seconds)} s, ${tried} of ${tries}`, seconds);
     return this.#pause(seconds);
@@ -1618,8 +1624,8 @@ function isTemporary(status) {
 }
 function limitOf(reply, now) {
   if (reply.status !== 429 && reply.status !== 403) return void 0;
-  const asked2 = rateLimitOf(reply.headers)?.seconds ?? retryAfter(reply, now);
-  if (asked2 !== void 0) return asked2;
+  const asked = rateLimitOf(reply.headers)?.seconds ?? retryAfter(reply, now);
+  if (asked !== void 0) return asked;
   const header = (name) => reply.headers.get(`x-ratelimit-${name}`) ?? reply.headers.get(`ratelimit-${name}`) ?? "";
   const reset = header("reset");
   if (header("remaining") === "0" && /^\d+(\.\d+)?$/.test(reset)) return Math.max(Number(reset) - now, 0) + 1;
@@ -1663,7 +1669,7 @@ var NO_CONNECTION = {
   ENETUNREACH: "network unreachable",
   EHOSTUNREACH: "network unreachable"
 };
-function unanswered(url, error) {
+function noReplyMessage(url, error) {
   const { host } = new URL(url);
   const code = causeOf(error);
   if (code in NO_CONNECTION) return `cannot connect to ${host} (${NO_CONNECTION[code]})`;
@@ -1700,16 +1706,16 @@ var DEPTHS = [ENOUGH_COMMITS, 4 * ENOUGH_COMMITS, 20 * ENOUGH_COMMITS];
 async function baseOf(job, commitSha, branch2, say) {
   const target = branch2 || job.targetBranch || await defaultBranch(job);
   const head = await fullCommit2(commitSha);
-  const start = await mergedOnto(head) || (commitSha === job.commitSha ? job.baseSha : "");
+  const start = await mergeTarget(head) || (commitSha === job.commitSha ? job.baseSha : "");
   if (start && (!branch2 || branch2 === job.targetBranch))
     return { branch: target, commits: await historyFrom(start, target, say), unknown: "" };
   const unknown = (why) => ({ branch: target, commits: [], unknown: why });
   const { error } = await git("rev-parse", "--git-dir");
   if (error) return unknown(error);
   if (!head) return unknown(`the checkout does not have the commit ${commitSha}`);
-  return branchedOff(target, head, say);
+  return commitsSinceForkPoint(target, head, say);
 }
-async function mergedOnto(head) {
+async function mergeTarget(head) {
   const [headers = ""] = (await git("cat-file", "commit", "HEAD")).output.split("\n\n", 1);
   const parents = Array.from(headers.matchAll(/^parent ([0-9a-f]{40})$/gm), ([, sha = ""]) => sha);
   const [onto = "", merged] = parents;
@@ -1726,11 +1732,11 @@ async function historyFrom(start, target, say) {
   }
   return found.length ? found : [start];
 }
-async function branchedOff(target, head, say) {
+async function commitsSinceForkPoint(target, head, say) {
   let commits = [];
   let problem = "";
   for (const depth of await isShallow() ? DEPTHS : [0]) {
-    problem = await fetched(target, head, depth, say);
+    problem = await fetchBranches(target, head, depth, say);
     commits = await firstParents(await mergeBase(target, head));
     if (problem || commits.length >= ENOUGH_COMMITS || !await isShallow()) break;
   }
@@ -1738,7 +1744,7 @@ async function branchedOff(target, head, say) {
   const nothingShared = `the checkout shows no commit that ${target} and ${head.slice(0, 7)} share`;
   return { branch: target, commits, unknown: commits.length ? "" : problem || nothingShared };
 }
-async function fetched(target, head, depth, say) {
+async function fetchBranches(target, head, depth, say) {
   const { error } = await fetchFrom(await refspecOf(target), depth, say, historyOf(target));
   if (!error && (depth || !await commitAt(head)))
     await fetchFrom(head, depth, say, historyOf(head.slice(0, 7)));
@@ -1870,27 +1876,61 @@ function summary({ state, branch: branch2, baseCommit, counts, pairs }) {
   return `${words2} Some screenshots of the base are missing in this run: see prshots compare --complete.`;
 }
 
+// src/target.ts
+async function targetOf(job, asked, sender) {
+  const { pr, commit: commit2, branch: branch2, baseline = false } = asked;
+  if (!baseline && (pr !== void 0 || !await buildsBaselines(job, branch2))) {
+    const prNumber2 = await pullRequest(pr, job, sender);
+    return { commitSha: commit2 || await commitOf(job, prNumber2, sender), prNumber: prNumber2 };
+  }
+  if (pr !== void 0 || job.prNumber !== void 0 || job.lookup || job.fromFork)
+    throw new InvalidInputError(
+      "--baseline is for jobs of a branch, and this one runs for a pull request: a pull request never writes baselines"
+    );
+  const baselineOf = branch2 || job.branch;
+  if (!baselineOf) throw new InvalidInputError("no branch for the baselines: set branch (PRSHOTS_BRANCH)");
+  return { commitSha: await baselineCommit(commit2 || job.commitSha), baselineOf };
+}
+async function pullRequest(given, job, sender) {
+  const found = given ?? await pullRequestOf(job, sender);
+  if (found !== void 0) return found;
+  const why = job.ci ? `this ${job.ci} job does not run for one` : "no supported CI detected";
+  throw new InvalidInputError(`no pull request: ${why}. Set prNumber (PRSHOTS_PR)`);
+}
+async function baselineCommit(given) {
+  const sha = given || await headCommit();
+  const found = sha && await fullCommit2(sha);
+  if (found) return found;
+  const why = sha ? `git does not know ${sha}` : "neither CI nor git names one";
+  throw new InvalidInputError(
+    `no commit for the baselines: ${why}. Set commit (PRSHOTS_COMMIT) with all 40 characters`
+  );
+}
+function describeTarget({ prNumber: prNumber2, baselineOf }) {
+  return baselineOf ? `the baselines of ${baselineOf}` : `pull request ${prNumber2 ?? "?"}`;
+}
+
 // src/wording.ts
 var NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
 var SHORT_ESCAPES = { "	": "\\t", "\n": "\\n", "\r": "\\r" };
 function printable(text2) {
-  return text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escaped(character));
+  return text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character));
 }
-function escaped(character) {
+function escapeCharacter(character) {
   const code = character.codePointAt(0) ?? 0;
   const hex = (digits) => code.toString(16).padStart(digits, "0");
   if (code > 65535) return `\\U${hex(8)}`;
   return SHORT_ESCAPES[character] ?? (code > 255 ? `\\u${hex(4)}` : `\\x${hex(2)}`);
 }
-function quoted(given, length = 60) {
+function quote(given, length = 60) {
   const text2 = printable(Array.from(given).slice(0, length).join("").replaceAll("\\", "\\\\"));
   return text2.includes("'") && !text2.includes('"') ? `"${text2}"` : `'${text2.replaceAll("'", "\\'")}'`;
 }
-function grouped(count) {
+function formatNumber(count) {
   return count.toLocaleString("en-US");
 }
-function counted(count, noun) {
-  return `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
+function pluralize(count, noun) {
+  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 // src/ci/overrides.ts
@@ -1956,14 +1996,14 @@ function tokenSource(url, token2, project, environ, sender) {
       throw new InvalidInputError(
         `token (PRSHOTS_TOKEN) is not an upload token: those are msr_ and 64 hex digits, this one has ${given.length} characters`
       );
-    return { token: async () => given, renewed: async () => void 0 };
+    return { token: async () => given, renew: async () => void 0 };
   }
   const idToken = idTokenSource(url, environ, sender);
   if (!idToken)
     throw new InvalidInputError(
       `no upload token: set PRSHOTS_TOKEN, or give the job an ID token (GitHub: permissions: id-token: write; GitLab: id_tokens: {PRSHOTS_ID_TOKEN: {aud: ${url}}})`
     );
-  return new ExchangedToken(async () => exchanged(url, await idToken(), project, sender));
+  return new ExchangedToken(async () => exchangeToken(url, await idToken(), project, sender));
 }
 var ExchangedToken = class {
   constructor(exchange) {
@@ -1972,15 +2012,15 @@ var ExchangedToken = class {
   exchange;
   #current;
   token() {
-    this.#current ??= this.#exchanged();
+    this.#current ??= this.#exchange();
     return this.#current;
   }
-  async renewed(refused2) {
-    if (await this.#current === refused2) this.#current = this.#exchanged();
+  async renew(refused) {
+    if (await this.#current === refused) this.#current = this.#exchange();
     return this.token();
   }
   /** A failed exchange is not kept: the next upload tries again. */
-  #exchanged() {
+  #exchange() {
     return this.exchange().catch((error) => {
       this.#current = void 0;
       throw error;
@@ -1993,18 +2033,18 @@ function idTokenSource(url, environ, sender) {
   const address2 = address(environ.ACTIONS_ID_TOKEN_REQUEST_URL);
   const secret = token(environ.ACTIONS_ID_TOKEN_REQUEST_TOKEN ?? "");
   if (!address2 || !secret || !URL.canParse(address2)) return void 0;
-  const asked2 = new URL(address2);
-  asked2.searchParams.set("audience", url);
+  const asked = new URL(address2);
+  asked.searchParams.set("audience", url);
   return async () => {
     const headers = { Authorization: `bearer ${secret}`, Accept: "application/json" };
-    const reply = await sender.send(asked2.href, () => ({ headers }));
-    const { value } = jsonOf(reply, asked2.host) ?? {};
+    const reply = await sender.send(asked.href, () => ({ headers }));
+    const { value } = jsonOf(reply, asked.host) ?? {};
     if (reply.status !== 200 || typeof value !== "string" || !value)
-      throw new CallError(`${asked2.host} answered ${reply.status} and gave this job no ID token`);
+      throw new CallError(`${asked.host} answered ${reply.status} and gave this job no ID token`);
     return value;
   };
 }
-async function exchanged(url, idToken, project, sender) {
+async function exchangeToken(url, idToken, project, sender) {
   const body = JSON.stringify({ id_token: idToken, ...project && { project } });
   const headers = { "Content-Type": "application/json" };
   const reply = await sender.send(`${url}/v1/oidc/token`, () => ({ method: "POST", headers, body }));
@@ -2044,9 +2084,9 @@ var ANSWERS = {
 function refuseImageAddress(url, reply) {
   const isDelivery = ANSWERS[reply.status] === reply.text && reply.headers.get("x-content-type-options") === "nosniff" && !reply.headers.has("x-request-id");
   if (isDelivery)
-    throw new ImageAddressError(`${url} is the image address of a prshots service${advice2(url)}`);
+    throw new ImageAddressError(`${url} is the image address of a prshots service${advice(url)}`);
 }
-function advice2(url) {
+function advice(url) {
   if (new URL(url).port === IMAGE_PORT)
     return `; did you mean ${url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`)}?`;
   return ": set url (PRSHOTS_URL) to the address of its API or its dashboard";
@@ -2094,10 +2134,10 @@ var Service = class {
   async missingBaselines(branch2, commitSha, shots) {
     const found = [];
     for (let start = 0; start < shots.length; start += MAX_KNOWN_SHOTS) {
-      const asked2 = shots.slice(start, start + MAX_KNOWN_SHOTS);
-      const about = { branch: branch2, commit_sha: commitSha, shots: asked2 };
+      const asked = shots.slice(start, start + MAX_KNOWN_SHOTS);
+      const about = { branch: branch2, commit_sha: commitSha, shots: asked };
       const { missing } = await this.#tell("/v1/baseline/known", about);
-      if (!Array.isArray(missing)) throw this.#unlike("missing");
+      if (!Array.isArray(missing)) throw this.#unexpectedReply("missing");
       found.push(...missing);
     }
     return found;
@@ -2112,8 +2152,8 @@ var Service = class {
    */
   async compare(prNumber2, commitSha, base, complete) {
     const { branch: branch2, commits } = base;
-    const asked2 = { pr_number: prNumber2, commit_sha: commitSha, branch: branch2, commits, complete };
-    return this.#comparisonIn(await this.#tell("/v1/compare", asked2));
+    const asked = { pr_number: prNumber2, commit_sha: commitSha, branch: branch2, commits, complete };
+    return this.#comparisonIn(await this.#tell("/v1/compare", asked));
   }
   /** Return the latest comparison of a pull request; nothing without one, or if the service is too old. */
   async comparison(prNumber2) {
@@ -2131,11 +2171,12 @@ var Service = class {
   }
   /** Return the pull request's comment in at most this many bytes of markdown. */
   async comment(prNumber2, limit = MAX_COMMENT_BYTES, marker = "html", view = "all") {
-    const asked2 = new URLSearchParams({ pr_number: String(prNumber2), limit: String(limit), marker });
-    if (view !== "all") asked2.set("view", view);
-    const reply = await this.#call(`/v1/comment?${asked2}`, () => ({}));
+    const asked = new URLSearchParams({ pr_number: String(prNumber2), limit: String(limit), marker });
+    if (view !== "all") asked.set("view", view);
+    const reply = await this.#call(`/v1/comment?${asked}`, () => ({}));
     const { markdown, heading, count, listed, omitted } = reply;
-    if (typeof markdown !== "string" || typeof count !== "number") throw this.#unlike("markdown and count");
+    if (typeof markdown !== "string" || typeof count !== "number")
+      throw this.#unexpectedReply("markdown and count");
     return {
       markdown,
       heading: typeof heading === "string" ? heading : "",
@@ -2151,7 +2192,7 @@ var Service = class {
     const reply = await this.#tell("/v1/expire", { pr_number: prNumber2, ...merged });
     const { policy, marked, expired, baselines } = reply;
     if (typeof policy !== "string" || typeof marked !== "number" || typeof expired !== "number")
-      throw this.#unlike("policy, marked and expired");
+      throw this.#unexpectedReply("policy, marked and expired");
     return { prNumber: prNumber2, policy, marked, expired, baselines: Number(baselines ?? 0) };
   }
   /**
@@ -2159,9 +2200,9 @@ var Service = class {
    * it is not the project's own. Throws ServiceTooOldError.
    */
   async moveStaged(branch2, prNumber2, repository2, fromFork) {
-    const asked2 = { branch: branch2, pr_number: prNumber2, repository: repository2, from_fork: fromFork };
-    const { moved, kept, reason } = await this.#tell("/v1/staged/move", asked2);
-    if (typeof moved !== "number" || typeof kept !== "number") throw this.#unlike("moved and kept");
+    const asked = { branch: branch2, pr_number: prNumber2, repository: repository2, from_fork: fromFork };
+    const { moved, kept, reason } = await this.#tell("/v1/staged/move", asked);
+    if (typeof moved !== "number" || typeof kept !== "number") throw this.#unexpectedReply("moved and kept");
     return { moved, kept, reason: typeof reason === "string" ? reason : "" };
   }
   /** Delete one image now. Throws NotFoundError. */
@@ -2203,17 +2244,18 @@ var Service = class {
     });
     const { id, view_url: viewUrl, markdown } = reply;
     if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
-      throw this.#unlike("id, view_url and markdown");
+      throw this.#unexpectedReply("id, view_url and markdown");
     return { id, viewUrl, markdown };
   }
-  #tell(path4, asked2) {
+  #tell(path4, asked) {
     const headers = { "Content-Type": "application/json" };
-    return this.#call(path4, () => ({ method: "POST", body: JSON.stringify(asked2), headers }));
+    return this.#call(path4, () => ({ method: "POST", body: JSON.stringify(asked), headers }));
   }
   #comparisonIn(value) {
     const { state, branch: branch2, base_commit: baseCommit, commit_sha: commitSha, counts } = value;
     const isOne = typeof state === "string" && typeof branch2 === "string" && typeof commitSha === "string";
-    if (!isOne || typeof counts !== "object" || counts === null) throw this.#unlike("state and counts");
+    if (!isOne || typeof counts !== "object" || counts === null)
+      throw this.#unexpectedReply("state and counts");
     return {
       state,
       branch: branch2,
@@ -2226,17 +2268,17 @@ var Service = class {
       json: value
     };
   }
-  #unlike(missing) {
+  #unexpectedReply(missing) {
     return new CallError(
       `${this.url} answered without ${missing}: is it a prshots API, and not older than this client?`
     );
   }
   async #call(path4, request) {
     const token2 = await this.tokens.token();
-    let reply = await this.#sent(path4, request, token2);
+    let reply = await this.#sendOnce(path4, request, token2);
     if (reply.status === 401) {
-      const other = await this.tokens.renewed(token2);
-      if (other) reply = await this.#sent(path4, request, other);
+      const other = await this.tokens.renew(token2);
+      if (other) reply = await this.#sendOnce(path4, request, other);
     }
     refuseImageAddress(this.url, reply);
     if (NEW_ROUTES.test(path4) && [404, 405].includes(reply.status))
@@ -2245,7 +2287,7 @@ var Service = class {
       );
     return this.#value(reply, path4);
   }
-  #sent(path4, request, token2) {
+  #sendOnce(path4, request, token2) {
     const own = { ...HEADERS, Authorization: `Bearer ${token2}` };
     const signed = () => {
       const { headers, ...rest } = request();
@@ -2285,7 +2327,7 @@ function blobOf({ image, contentType }) {
 function senderOf({ stopped, say }) {
   return new Sender(stopped, TRIES, say);
 }
-function connected(options, context) {
+function connect(options, context) {
   const { environ } = context;
   const url = serviceAddress(options.url || (environ.PRSHOTS_URL ?? ""));
   const token2 = options.token || (environ.PRSHOTS_TOKEN ?? "");
@@ -2304,8 +2346,8 @@ function serviceAddress(given) {
   if (url.includes("@"))
     throw new InvalidInputError("url (PRSHOTS_URL) must not contain a user or a password");
   const meant = url.includes("://") ? "" : root(withScheme(url));
-  const advice3 = meant ? `did you mean ${meant}?` : "use an address such as https://prshots.example.com";
-  throw new InvalidInputError(`url (PRSHOTS_URL) is not an address: got ${quoted(url, 100)}; ${advice3}`);
+  const advice2 = meant ? `did you mean ${meant}?` : "use an address such as https://prshots.example.com";
+  throw new InvalidInputError(`url (PRSHOTS_URL) is not an address: got ${quote(url, 100)}; ${advice2}`);
 }
 function withScheme(address2) {
   const secure = `https://${address2}`;
@@ -2340,42 +2382,8 @@ function checked(name, given, read2, takes) {
   const value = typeof given === "string" ? given.trim() : given;
   if (value === void 0 || value === "") return void 0;
   const found = read2(value);
-  if (!found) throw new InvalidInputError(`${name} is invalid: got ${quoted(String(value))}; use ${takes}`);
+  if (!found) throw new InvalidInputError(`${name} is invalid: got ${quote(String(value))}; use ${takes}`);
   return found;
-}
-
-// src/commands/target.ts
-async function targetOf(job, asked2, sender) {
-  const { pr, commit: commit2, branch: branch2, baseline = false } = asked2;
-  if (!baseline && (pr !== void 0 || !await buildsBaselines(job, branch2))) {
-    const prNumber2 = await pullRequest(pr, job, sender);
-    return { commitSha: commit2 || await commitOf(job, prNumber2, sender), prNumber: prNumber2 };
-  }
-  if (pr !== void 0 || job.prNumber !== void 0 || job.lookup || job.fromFork)
-    throw new InvalidInputError(
-      "--baseline is for jobs of a branch, and this one runs for a pull request: a pull request never writes baselines"
-    );
-  const baselineOf = branch2 || job.branch;
-  if (!baselineOf) throw new InvalidInputError("no branch for the baselines: set branch (PRSHOTS_BRANCH)");
-  return { commitSha: await baselineCommit(commit2 || job.commitSha), baselineOf };
-}
-async function pullRequest(given, job, sender) {
-  const found = given ?? await pullRequestOf(job, sender);
-  if (found !== void 0) return found;
-  const why = job.ci ? `this ${job.ci} job does not run for one` : "no supported CI detected";
-  throw new InvalidInputError(`no pull request: ${why}. Set prNumber (PRSHOTS_PR)`);
-}
-async function baselineCommit(given) {
-  const sha = given || await checkedOut();
-  const found = sha && await fullCommit2(sha);
-  if (found) return found;
-  const why = sha ? `git does not know ${sha}` : "neither CI nor git names one";
-  throw new InvalidInputError(
-    `no commit for the baselines: ${why}. Set commit (PRSHOTS_COMMIT) with all 40 characters`
-  );
-}
-function wordsFor({ prNumber: prNumber2, baselineOf }) {
-  return baselineOf ? `the baselines of ${baselineOf}` : `pull request ${prNumber2 ?? "?"}`;
 }
 
 // src/commands/compare.ts
@@ -2391,24 +2399,24 @@ var ComparisonFailedError = class extends CallError {
 };
 async function compare(options, context) {
   const { environ, say, fail = say } = context;
-  const failOn = verdictsIn(options.failOn ?? "");
-  const job = detected(environ);
-  const asked2 = {
+  const failOn = parseVerdicts(options.failOn ?? "");
+  const job = detectJob(environ);
+  const asked = {
     pr: prIn(options, environ),
     commit: commitIn(options, environ),
     branch: branchIn2(options, environ)
   };
-  const target = await targetOf(job, asked2, senderOf(context));
-  const service = connected(options, context);
+  const target = await targetOf(job, asked, senderOf(context));
+  const service = connect(options, context);
   const { prNumber: prNumber2, commitSha, baselineOf = "" } = target;
   const complete = options.complete ?? false;
   if (prNumber2 === void 0) {
-    const words2 = `${wordsFor(target)} at ${commitSha.slice(0, 7)}`;
+    const words2 = `${describeTarget(target)} at ${commitSha.slice(0, 7)}`;
     if (complete) await service.completeBaselines(baselineOf, commitSha);
     say(complete ? `All of ${words2} are uploaded.` : `Nothing to compare: this job uploads ${words2}.`);
     return { dashboardUrl: "", gated: 0, exitCode: 0 };
   }
-  const compared2 = { prNumber: prNumber2, commitSha, branch: asked2.branch, complete };
+  const compared2 = { prNumber: prNumber2, commitSha, branch: asked.branch, complete };
   const comparison = await compareWithBase(service, job, compared2, say);
   for (const shot of comparison.shots) if (shot.verdict === "failed") fail(failureOf(shot));
   if (comparison.state === "failed") throw new ComparisonFailedError(comparison);
@@ -2416,15 +2424,15 @@ async function compare(options, context) {
   const gated = comparison.shots.filter(
     ({ verdict, ancestor }) => ancestor && failOn.includes(verdict)
   ).length;
-  if (gated) fail(`${counted(gated, "shot")} with a verdict of --fail-on ${failOn.join(",")}.`);
+  if (gated) fail(`${pluralize(gated, "shot")} with a verdict of --fail-on ${failOn.join(",")}.`);
   return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? GATED : 0 };
 }
-function verdictsIn(given) {
+function parseVerdicts(given) {
   const names = given.trim() ? given.split(",").map((name) => name.trim()) : [];
   const unknown = names.find((name) => !GATES.includes(name));
   if (unknown !== void 0)
     throw new InvalidInputError(
-      `--fail-on is invalid: got ${quoted(unknown)}; use one or more of ${GATES.join(", ")}, comma-separated`
+      `--fail-on is invalid: got ${quote(unknown)}; use one or more of ${GATES.join(", ")}, comma-separated`
     );
   return names;
 }
@@ -2444,7 +2452,7 @@ function secretsOf(options, environ) {
   const given = [options.token, options.forgeToken, ...ofJob.map((name) => environ[name])];
   return given.map((token2) => token2?.trim() ?? "").filter((token2) => token2.length >= SHORTEST_SECRET);
 }
-function redacted(text2, secrets) {
+function redact(text2, secrets) {
   return secrets.reduce((left, secret) => left.replaceAll(secret, "[hidden]"), text2).replace(/msr_\w+/g, "msr_[hidden]");
 }
 
@@ -2471,12 +2479,12 @@ var Runner = class {
   print;
   /** Print an annotation for the workflow's page. */
   annotate(level, words2) {
-    this.print(`::${level} title=prshots::${escaped2(this.#hidden(words2))}
+    this.print(`::${level} title=prshots::${escapeCommand(this.#redact(words2))}
 `);
   }
   /** Hide a secret in the job's log. */
   mask(secret) {
-    if (secret) this.print(`::add-mask::${escaped2(secret)}
+    if (secret) this.print(`::add-mask::${escapeCommand(secret)}
 `);
   }
   /**
@@ -2488,7 +2496,7 @@ var Runner = class {
     this.print(`::stop-commands::${resume}
 `);
     try {
-      return await work((words2) => this.print(`${this.#hidden(words2)}
+      return await work((words2) => this.print(`${this.#redact(words2)}
 `));
     } finally {
       this.print(`::${resume}::
@@ -2511,15 +2519,15 @@ var Runner = class {
   summarize(markdown) {
     this.#append("GITHUB_STEP_SUMMARY", markdown);
   }
-  #hidden(words2) {
-    return redacted(words2, secretsOf({}, this.environ));
+  #redact(words2) {
+    return redact(words2, secretsOf({}, this.environ));
   }
   #append(variable, text2) {
     const file = this.environ[variable];
     if (file) appendFileSync(file, text2);
   }
 };
-function escaped2(words2) {
+function escapeCommand(words2) {
   return words2.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }
 
@@ -2576,7 +2584,7 @@ function branchIn3(given) {
 }
 function gateIn(given) {
   try {
-    return verdictsIn(given).join(",");
+    return parseVerdicts(given).join(",");
   } catch (error) {
     throw new InvalidInputError(`${messageOf(error).replace("--fail-on", "The input `fail-on`")}.`);
   }
@@ -2590,84 +2598,11 @@ function viewIn(given) {
   return view;
 }
 
-// src/post_comment.ts
-var IMAGES = [
-  /^!\[.*\]\((https?:\/\/[^\s)]+)\)$/m,
-  /\[!\[[^\]\n]*\]\((https?:\/\/[^\s)]+)\)\]\(/,
-  /<a href="[^"]*"><img [^>]*src="(https?:\/\/[^"]+)"/
-];
-var Composer = class {
-  constructor(service, prNumber2, job, how = {}) {
-    this.service = service;
-    this.prNumber = prNumber2;
-    this.job = job;
-    this.how = how;
-  }
-  service;
-  prNumber;
-  job;
-  how;
-  /** What the last text leaves out, in sentences for the user. */
-  notes = [];
-  /** Why readers of the last text may see no images; empty if nothing is known against it. */
-  warning = "";
-  /** Return how many screenshots the pull request has. */
-  async count() {
-    return (await this.service.comment(this.prNumber)).count;
-  }
-  /** Return the comment with its template, for no forge in particular. */
-  async markdown() {
-    const { view, template } = this.how;
-    return this.#filled(await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", view), template);
-  }
-  /** Return the comment in the markdown of this forge, no longer than the forge allows. */
-  async textFor(forge) {
-    this.notes = [];
-    const { view = "all" } = this.how;
-    const [template, room] = this.#templateFor(forge);
-    const limit = Math.min(room, MAX_COMMENT_BYTES);
-    const comment2 = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
-    const withoutPicture = (view === "changes" ? 0 : comment2.listed) + comment2.omitted;
-    if (withoutPicture)
-      this.notes.push(
-        `${withoutPicture} of ${comment2.count} screenshots have no picture in the comment: it may have at most ${grouped(limit)} bytes`
-      );
-    this.warning = unreachableImages(comment2.markdown, this.job.forgeApi, forge.label);
-    return this.#filled(comment2, template);
-  }
-  /** Return the template and how many bytes it leaves. A template that is too long is left out. */
-  #templateFor(forge) {
-    const { template } = this.how;
-    if (!template) return [void 0, forge.maxCommentBytes];
-    const marker = markerLine(forge.markerStyle, this.prNumber);
-    const room = template.room(forge.maxCommentBytes, marker, this.#jobValues());
-    if (room >= MIN_COMMENT_BYTES) return [template, room];
-    this.notes.push(`the template is left out: it is too long for a comment on ${forge.label}`);
-    return [void 0, forge.maxCommentBytes];
-  }
-  #filled(comment2, template) {
-    return template ? template.filled(comment2, this.#jobValues()) : comment2.markdown;
-  }
-  #jobValues() {
-    return {
-      pr_number: String(this.prNumber),
-      commit: this.job.commitSha,
-      run_url: this.job.runUrl,
-      dashboard_url: this.how.dashboardUrl ?? ""
-    };
-  }
-};
-function unreachableImages(markdown, forgeApi, label) {
-  const address2 = IMAGES.map((image) => image.exec(markdown)?.[1]).find(Boolean);
-  if (address2 === void 0 || !isOnTheInternet(forgeApi) || isPublic(address2)) return "";
-  return `${label} cannot fetch the images from ${new URL(address2).origin}, which is not on the internet, so the comment shows none: set PRSHOTS_IMG_URL on the service to a public address`;
-}
-
 // src/sticky_comment.ts
 var ROUNDS = 10;
 async function keepCurrent(forge, prNumber2, render, creating = true) {
   const ours = new OurComments(forge, prNumber2);
-  let posted2 = { outcome: "unchanged", url: "" };
+  let posted = { outcome: "unchanged", url: "" };
   let written = "";
   for (let round = 0; round < ROUNDS; round++) {
     const text2 = await render();
@@ -2675,19 +2610,19 @@ async function keepCurrent(forge, prNumber2, render, creating = true) {
     if (!kept) {
       if (!creating) return { outcome: "none", url: "" };
       kept = await ours.create(text2);
-      posted2 = { outcome: "created", url: kept.url };
+      posted = { outcome: "created", url: kept.url };
     } else if (isSame(kept.body, text2) || written === JSON.stringify([kept.id, text2])) {
-      return { outcome: posted2.outcome, url: kept.url };
-    } else if (await ours.update(kept, text2) && posted2.outcome === "unchanged") {
-      posted2 = { outcome: "updated", url: kept.url };
+      return { outcome: posted.outcome, url: kept.url };
+    } else if (await ours.update(kept, text2) && posted.outcome === "unchanged") {
+      posted = { outcome: "updated", url: kept.url };
     }
     written = JSON.stringify([kept.id, text2]);
   }
-  if (posted2.outcome === "unchanged")
+  if (posted.outcome === "unchanged")
     throw new ForgeError(
       `${forge.label} lists our comment, but says that it does not exist when we change it`
     );
-  return posted2;
+  return posted;
 }
 var OurComments = class {
   constructor(forge, prNumber2) {
@@ -2744,13 +2679,84 @@ function isSame(body, text2) {
   return normal2(body) === normal2(text2);
 }
 
-// src/posting.ts
+// src/post_comment.ts
+var IMAGES = [
+  /^!\[.*\]\((https?:\/\/[^\s)]+)\)$/m,
+  /\[!\[[^\]\n]*\]\((https?:\/\/[^\s)]+)\)\]\(/,
+  /<a href="[^"]*"><img [^>]*src="(https?:\/\/[^"]+)"/
+];
+var Composer = class {
+  constructor(service, prNumber2, job, how = {}) {
+    this.service = service;
+    this.prNumber = prNumber2;
+    this.job = job;
+    this.how = how;
+  }
+  service;
+  prNumber;
+  job;
+  how;
+  /** What the last text leaves out, in sentences for the user. */
+  notes = [];
+  /** Why readers of the last text may see no images; empty if nothing is known against it. */
+  warning = "";
+  /** Return how many screenshots the pull request has. */
+  async count() {
+    return (await this.service.comment(this.prNumber)).count;
+  }
+  /** Return the comment with its template, for no forge in particular. */
+  async markdown() {
+    const { view, template } = this.how;
+    return this.#fill(await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", view), template);
+  }
+  /** Return the comment in the markdown of this forge, no longer than the forge allows. */
+  async textFor(forge) {
+    this.notes = [];
+    const { view = "all" } = this.how;
+    const [template, room] = this.#templateFor(forge);
+    const limit = Math.min(room, MAX_COMMENT_BYTES);
+    const comment2 = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
+    const withoutPicture = (view === "changes" ? 0 : comment2.listed) + comment2.omitted;
+    if (withoutPicture)
+      this.notes.push(
+        `${withoutPicture} of ${comment2.count} screenshots have no picture in the comment: it may have at most ${formatNumber(limit)} bytes`
+      );
+    this.warning = unreachableImages(comment2.markdown, this.job.forgeApi, forge.label);
+    return this.#fill(comment2, template);
+  }
+  /** Return the template and how many bytes it leaves. A template that is too long is left out. */
+  #templateFor(forge) {
+    const { template } = this.how;
+    if (!template) return [void 0, forge.maxCommentBytes];
+    const marker = markerLine(forge.markerStyle, this.prNumber);
+    const room = template.room(forge.maxCommentBytes, marker, this.#jobValues());
+    if (room >= MIN_COMMENT_BYTES) return [template, room];
+    this.notes.push(`the template is left out: it is too long for a comment on ${forge.label}`);
+    return [void 0, forge.maxCommentBytes];
+  }
+  #fill(comment2, template) {
+    return template ? template.fill(comment2, this.#jobValues()) : comment2.markdown;
+  }
+  #jobValues() {
+    return {
+      pr_number: String(this.prNumber),
+      commit: this.job.commitSha,
+      run_url: this.job.runUrl,
+      dashboard_url: this.how.dashboardUrl ?? ""
+    };
+  }
+};
+function unreachableImages(markdown, forgeApi, label) {
+  const address2 = IMAGES.map((image) => image.exec(markdown)?.[1]).find(Boolean);
+  if (address2 === void 0 || !isOnTheInternet(forgeApi) || isPublic(address2)) return "";
+  return `${label} cannot fetch the images from ${new URL(address2).origin}, which is not on the internet, so the comment shows none: set PRSHOTS_IMG_URL on the service to a public address`;
+}
 async function post(forge, composer) {
   const creating = await composer.count() > 0;
   try {
     return await keepCurrent(forge, composer.prNumber, () => composer.textFor(forge), creating);
   } catch (error) {
-    throw error instanceof ForgeRefusedError ? refused(error, composer.job) : error;
+    throw error instanceof ForgeRefusedError ? withForkAdvice(error, composer.job) : error;
   }
 }
 
@@ -2790,38 +2796,38 @@ function byCodePoint(one, other) {
 
 // src/file_search.ts
 var MAGIC = /[*?[]/;
-function* searched(paths, isWanted, onProblem) {
+function* findFiles(paths, isWanted, onProblem) {
   for (const given of paths) {
     const start = normal(given);
     if (isFolder(given)) {
-      for (const found of matching2(start, ["**", "*"], onProblem))
+      for (const found of findMatches(start, ["**", "*"], onProblem))
         if (isWanted(found.path)) yield { ...found, folder: start || "." };
     } else if (isThere(given)) {
       yield { path: start, folder: "", isUnreadable: false };
-    } else if (MAGIC.test(given)) yield* globbed(start, onProblem);
+    } else if (MAGIC.test(given)) yield* expandGlob(start, onProblem);
     else onProblem(given, "no such file or folder", true);
   }
 }
-function* globbed(pattern, onProblem) {
+function* expandGlob(pattern, onProblem) {
   const parts = partsOf(pattern);
   const plain = parts.findIndex((part2) => MAGIC.test(part2));
   const folder = rootOf(pattern) + parts.slice(0, plain).join(path2.sep);
-  if (isFolder(folder || ".")) yield* matching2(folder, parts.slice(plain), onProblem);
+  if (isFolder(folder || ".")) yield* findMatches(folder, parts.slice(plain), onProblem);
 }
-function* matching2(folder, pattern, onProblem) {
+function* findMatches(folder, pattern, onProblem) {
   const [first2 = "*", ...rest] = pattern;
   const entries = entriesOf(folder, onProblem);
   if (!entries) return;
-  if (first2 === "**") yield* matching2(folder, rest.length ? rest : ["*"], onProblem);
+  if (first2 === "**") yield* findMatches(folder, rest.length ? rest : ["*"], onProblem);
   const isMatch = first2 === "**" ? void 0 : matcher(first2);
   for (const entry of entries) {
-    const at = joined(folder, entry.name);
+    const at = join(folder, entry.name);
     if (entry.name.startsWith(".") && !first2.startsWith(".")) continue;
     if (!isMatch) {
-      if (entry.isDirectory) yield* matching2(at, pattern, onProblem);
+      if (entry.isDirectory) yield* findMatches(at, pattern, onProblem);
     } else if (isMatch.test(entry.name)) {
       const isOne = entry.isDirectory || entry.isLink && isFolder(at);
-      if (isOne && rest.length) yield* matching2(at, rest, onProblem);
+      if (isOne && rest.length) yield* findMatches(at, rest, onProblem);
       else if (!isOne && !rest.length) yield { path: at, folder: "", isUnreadable: !entry.isText };
     }
   }
@@ -2865,7 +2871,7 @@ function partsOf(given) {
 function rootOf(given) {
   return path2.parse(given).root;
 }
-function joined(folder, name) {
+function join(folder, name) {
   return !folder || folder === "." ? name : folder.endsWith(path2.sep) ? folder + name : folder + path2.sep + name;
 }
 function isFolder(given) {
@@ -2901,7 +2907,7 @@ var Template = class _Template {
     const content2 = await contentOf(path4);
     if (content2.length > MAX_COMMENT_BYTES)
       throw new InvalidInputError(
-        `the template ${path4} is longer than ${grouped(MAX_COMMENT_BYTES)} bytes, the most a comment may have`
+        `the template ${path4} is longer than ${formatNumber(MAX_COMMENT_BYTES)} bytes, the most a comment may have`
       );
     try {
       return _Template.of(new TextDecoder("utf-8", { fatal: true }).decode(content2), path4);
@@ -2926,7 +2932,7 @@ var Template = class _Template {
     return new _Template(text2.replaceAll("\r\n", "\n"));
   }
   /** Return the service's comment with the template around it. The marker stays first. */
-  filled(comment2, jobValues) {
+  fill(comment2, jobValues) {
     const { markdown, heading, count } = comment2;
     const at = Math.max(markdown.indexOf(heading), 0);
     const [marker, entries] = [markdown.slice(0, at), markdown.slice(at + heading.length)];
@@ -2937,7 +2943,7 @@ var Template = class _Template {
       count: String(count),
       ...jobValues
     };
-    return marker + this.#substituted(values);
+    return marker + this.#substitute(values);
   }
   /** Return how long the service's comment may be, in bytes, so that the filled template fits. */
   room(limit, marker, jobValues) {
@@ -2950,12 +2956,12 @@ var Template = class _Template {
     };
     const own = Buffer.byteLength(`${marker}
 
-${this.#substituted(widest)}`);
+${this.#substitute(widest)}`);
     const copies = placesIn(this.text).filter((place) => SCREENSHOT_PLACES.includes(place)).length;
     return Math.floor((limit - own) / copies);
   }
   /** Fill all places in one pass: a screenshot's name may look like a place, and stays a name. */
-  #substituted(values) {
+  #substitute(values) {
     return this.text.replace(PLACE, (_, place) => values[place] ?? "");
   }
 };
@@ -2991,7 +2997,7 @@ async function comment(options, context) {
   const { environ, say } = context;
   const template = options.template ? await Template.read(options.template) : void 0;
   const given = prIn(options, environ);
-  let job = detected(environ);
+  let job = detectJob(environ);
   if (given === void 0 && await buildsBaselines(job, branchIn2({}, environ))) {
     say(`Nothing to comment on: this job runs for ${job.branch}, not for a pull request.`);
     return { markdown: "", dashboardUrl: "" };
@@ -3000,7 +3006,7 @@ async function comment(options, context) {
   const prNumber2 = await pullRequest(given, job, sender);
   if (template) job = await withHead(job, prNumber2, sender);
   if (options.post) job = jobAtForge(job, options, environ);
-  const service = connected(options, context);
+  const service = connect(options, context);
   const { view: usual, dashboardUrl } = await viewAndPage(service, prNumber2, job);
   const composer = new Composer(service, prNumber2, job, {
     view: options.view ?? usual,
@@ -3008,9 +3014,9 @@ async function comment(options, context) {
     dashboardUrl
   });
   if (!options.post) return { markdown: await composer.markdown(), dashboardUrl };
-  return { markdown: "", posted: await posted(composer, job, sender, context), dashboardUrl };
+  return { markdown: "", posted: await postAndReport(composer, job, sender, context), dashboardUrl };
 }
-async function posted(composer, job, sender, context) {
+async function postAndReport(composer, job, sender, context) {
   const { say, fail = say } = context;
   const forge = forgeOf(job, sender);
   const done = await post(forge, composer);
@@ -3069,21 +3075,21 @@ var CONCURRENT_PURGES = 8;
 var PURGE_SECONDS2 = 60;
 async function close(service, prNumber2, forge, job, merge) {
   const proxied = await proxiedImages(forge, prNumber2);
-  const asked2 = merge.mergedAs ? void 0 : await mergeOf2(forge, prNumber2, job);
-  const mergedAs = merge.mergedAs || (asked2?.commitSha ?? "");
+  const asked = merge.mergedAs ? void 0 : await mergeOf2(forge, prNumber2, job);
+  const mergedAs = merge.mergedAs || (asked?.commitSha ?? "");
   const expired = await service.expire(prNumber2, {
     mergedAs,
-    branch: merge.branch || (asked2?.branch ?? "")
+    branch: merge.branch || (asked?.branch ?? "")
   });
   const { count: left } = await service.comment(prNumber2);
   if (left) return { expired, left, posted: { outcome: "none", url: "" }, purged: 0, notPurged: 0 };
-  if (proxied instanceof PrshotsError) throw unfinished(proxied, job);
+  if (proxied instanceof PrshotsError) throw unfinishedError(proxied, job);
   const composer = new Composer(service, prNumber2, job);
-  const posted2 = await keepCurrent(forge, prNumber2, () => composer.textFor(forge), false).catch((error) => {
-    throw error instanceof PrshotsError ? unfinished(error, job) : error;
+  const posted = await keepCurrent(forge, prNumber2, () => composer.textFor(forge), false).catch((error) => {
+    throw error instanceof PrshotsError ? unfinishedError(error, job) : error;
   });
   const purged = await purge(forge, proxied);
-  return { expired, left, posted: posted2, purged, notPurged: proxied.length - purged };
+  return { expired, left, posted, purged, notPurged: proxied.length - purged };
 }
 async function mergeOf2(forge, prNumber2, job) {
   if (job.closed && prNumber2 === job.prNumber) return void 0;
@@ -3120,8 +3126,8 @@ async function purge(forge, addresses) {
   await queue.idle();
   return purged;
 }
-function unfinished(error, job) {
-  const reason = error instanceof ForgeRefusedError ? refused(error, job) : error;
+function unfinishedError(error, job) {
+  const reason = error instanceof ForgeRefusedError ? withForkAdvice(error, job) : error;
   return new ForgeError(
     `the screenshots are deleted, but the comment could not be changed: ${messageOf(reason)}. Run the same command again to finish`
   );
@@ -3138,20 +3144,20 @@ var COMMENTED = {
 };
 async function expire(options, context) {
   const { environ, say } = context;
-  const found = detected(environ);
+  const found = detectJob(environ);
   const [given, branch2] = [prIn(options, environ), branchIn2(options, environ)];
   const sender = senderOf(context);
   const prNumber2 = await pullRequest(given, found, sender);
   const merge = await mergeOf3(found, prNumber2, options.mergedAs ?? "", branch2);
   if (!options.post) {
-    const expired = await connected(options, context).expire(prNumber2, merge);
-    say(wordsFor2(expired));
+    const expired = await connect(options, context).expire(prNumber2, merge);
+    say(wordsFor(expired));
     return { json: jsonOf2(expired) };
   }
   const job = jobAtForge(found, options, environ);
   const forge = forgeOf(job, sender);
-  const closed = await close(connected(options, context), prNumber2, forge, job, merge);
-  for (const words2 of [wordsFor2(closed.expired), ...commentWords(closed)]) say(words2);
+  const closed = await close(connect(options, context), prNumber2, forge, job, merge);
+  for (const words2 of [wordsFor(closed.expired), ...commentWords(closed)]) say(words2);
   return { json: { ...jsonOf2(closed.expired), ...commentJson(closed) }, posted: closed.posted };
 }
 async function mergeOf3(job, prNumber2, given, branch2) {
@@ -3165,28 +3171,28 @@ async function mergeOf3(job, prNumber2, given, branch2) {
 function jsonOf2({ prNumber: prNumber2, policy, marked, expired, baselines }) {
   return { pr_number: prNumber2, policy, marked, expired, ...baselines && { baselines } };
 }
-function commentJson({ left, posted: posted2, purged, notPurged }) {
+function commentJson({ left, posted, purged, notPurged }) {
   return {
     left,
-    comment: posted2.outcome,
-    comment_url: posted2.url,
+    comment: posted.outcome,
+    comment_url: posted.url,
     purged,
     not_purged: notPurged
   };
 }
-function wordsFor2(expired) {
+function wordsFor(expired) {
   const { prNumber: prNumber2, policy, marked } = expired;
-  const kept = expired.baselines ? `Kept ${counted(expired.baselines, "screenshot")} of the merged pull request as baselines. ` : "";
+  const kept = expired.baselines ? `Kept ${pluralize(expired.baselines, "screenshot")} of the merged pull request as baselines. ` : "";
   if (policy === PR_CLOSE)
-    return `${kept}Deleted ${counted(expired.expired, "screenshot")} of pull request ${prNumber2}.`;
-  return `${kept}Marked ${counted(marked, "screenshot")} of pull request ${prNumber2} as closed. The project's policy, ${policy}, keeps them for now.`;
+    return `${kept}Deleted ${pluralize(expired.expired, "screenshot")} of pull request ${prNumber2}.`;
+  return `${kept}Marked ${pluralize(marked, "screenshot")} of pull request ${prNumber2} as closed. The project's policy, ${policy}, keeps them for now.`;
 }
-function commentWords({ left, posted: posted2, notPurged }) {
-  if (left) return [`Did not change the comment: it still shows ${counted(left, "screenshot")}.`];
-  const words2 = [COMMENTED[posted2.outcome]];
+function commentWords({ left, posted, notPurged }) {
+  if (left) return [`Did not change the comment: it still shows ${pluralize(left, "screenshot")}.`];
+  const words2 = [COMMENTED[posted.outcome]];
   if (notPurged)
     words2.push(
-      `Warning: the image proxy kept ${grouped(notPurged)} of its copies. They expire on their own.`
+      `Warning: the image proxy kept ${formatNumber(notPurged)} of its copies. They expire on their own.`
     );
   return words2;
 }
@@ -3194,12 +3200,12 @@ function commentWords({ left, posted: posted2, notPurged }) {
 // src/commands/move_staged.ts
 async function moveStaged(options, context) {
   const { environ, say, fail = say } = context;
-  const { prNumber: prNumber2, sourceBranch, repository: repository2, repositoryUrl, fromFork } = detected(environ);
+  const { prNumber: prNumber2, sourceBranch, repository: repository2, repositoryUrl, fromFork } = detectJob(environ);
   const isJobsOwn = (prIn(options, environ) ?? prNumber2) === prNumber2;
   if (prNumber2 === void 0 || !isJobsOwn || !sourceBranch) return;
-  const service = connected(options, context);
+  const service = connect(options, context);
   try {
-    const own = repository2.includes("/") ? repository2 : placeOfRemote(repositoryUrl).repository;
+    const own = repository2.includes("/") ? repository2 : repositoryOfRemote(repositoryUrl).repository;
     const done = await service.moveStaged(sourceBranch, prNumber2, fromFork ? "" : own, fromFork);
     const words2 = done.moved ? [`${staged(done.moved)} moved to pull request ${prNumber2}`] : [];
     if (done.kept) words2.push(`${staged(done.kept)} not moved: ${done.reason}`);
@@ -3211,7 +3217,7 @@ async function moveStaged(options, context) {
   }
 }
 function staged(count) {
-  return counted(count, "staged screenshot");
+  return pluralize(count, "staged screenshot");
 }
 
 // src/commands/output.ts
@@ -3337,8 +3343,9 @@ function shotTable(shots) {
   );
 }
 function pixelsOf({ verdict, pixels, shift }) {
-  if (verdict === "changed") return grouped(pixels);
-  if (verdict === "moved") return `${grouped(Math.abs(shift))} rows ${shift < 0 ? "removed" : "inserted"}`;
+  if (verdict === "changed") return formatNumber(pixels);
+  if (verdict === "moved")
+    return `${formatNumber(Math.abs(shift))} rows ${shift < 0 ? "removed" : "inserted"}`;
   return "-";
 }
 function namesOf({ name, viewport, theme }) {
@@ -3353,14 +3360,14 @@ function tableOf(rows) {
   const widths = columns.map((_, index) => Math.max(...cells.map((row) => lengthOf(row[index]))));
   return linesOf(
     cells.map(
-      (row) => row.map((cell, index) => padded(cell, widths[index])).join("  ").trimEnd()
+      (row) => row.map((cell, index) => pad(cell, widths[index])).join("  ").trimEnd()
     )
   );
 }
 function lengthOf(text2 = "") {
   return Array.from(text2).length;
 }
-function padded(text2, width = 0) {
+function pad(text2, width = 0) {
   return text2 + " ".repeat(width - lengthOf(text2));
 }
 function verdictOf({ verdict, isPair, ancestor }) {
@@ -3496,13 +3503,13 @@ async function findShots(paths, naming = {}) {
   const { base = "", name = "", viewport = "", theme = "" } = naming;
   if (viewport && !VIEWPORT.test(viewport))
     throw new InvalidInputError(
-      `invalid viewport ${quoted(viewport)}: use <width>x<height>, such as 1280x800`
+      `invalid viewport ${quote(viewport)}: use <width>x<height>, such as 1280x800`
     );
   if (theme && !THEMES.includes(theme))
-    throw new InvalidInputError(`invalid theme ${quoted(theme)}: use ${THEMES.join(" or ")}`);
+    throw new InvalidInputError(`invalid theme ${quote(theme)}: use ${THEMES.join(" or ")}`);
   const problems = [];
   const onProblem = (at, words2, isMissing = false) => problems.push({ path: at, words: words2, isMissing });
-  const files = withoutRepetitions([...searched(paths, hasExtension, onProblem)]);
+  const files = withoutRepetitions([...findFiles(paths, hasExtension, onProblem)]);
   if (name && files.length > 1)
     throw new InvalidInputError(`--name is for one screenshot, but ${files.length} files were found`);
   const shots = /* @__PURE__ */ new Map();
@@ -3543,7 +3550,7 @@ async function shotFrom(file, given) {
   const title = given.name ? { name: given.name, viewport: "", theme: "" } : suffixesOf(nameOf(file.path, given.base));
   checkName(title.name);
   if (file.isUnreadable) throw new InvalidInputError("has a name that is not UTF-8: rename it");
-  const { contentType, size, pixels, warning } = await inspected(file.path);
+  const { contentType, size, pixels, warning } = await inspect(file.path);
   const viewport = given.viewport || title.viewport || pixels;
   if (!viewport) throw new InvalidInputError("has no size in pixels: the file may be damaged");
   if (!VIEWPORT.test(viewport))
@@ -3570,7 +3577,7 @@ function checkName(name) {
   if (name.includes("\0") || new RegExp("\\p{Surrogate}", "u").test(name))
     throw new InvalidInputError("has a name that is not UTF-8: rename it, or use --name");
 }
-async function inspected(file) {
+async function inspect(file) {
   const { size, data } = await beginningOf(file);
   if (!data.length) throw new InvalidInputError("is empty");
   const contentType = contentTypeOf(data);
@@ -3624,11 +3631,11 @@ var Patience = class {
   get isOver() {
     return this.reason !== "";
   }
-  succeeded() {
+  recordSuccess() {
     this.#failures = 0;
   }
   /** Count an error. Return whether every other upload would fail for the same reason. */
-  failed(error) {
+  recordFailure(error) {
     if (error instanceof CallError) this.#failures += 1;
     const isHopeless = HOPELESS.some((kind) => error instanceof kind);
     if (isHopeless || this.#failures >= FAILURES_IN_A_ROW) this.reason ||= messageOf(error);
@@ -3646,7 +3653,7 @@ var SAMPLES = { 0: 1, 2: 3, [PALETTE]: 1, 4: 2, 6: 4 };
 var COLOR_TYPES = { 1: 0, 2: 4, 3: 2, 4: 6 };
 var FILTERS = [0, 1, 2, 4];
 var LEVEL = 6;
-async function decoded(image, maxPixels) {
+async function decode(image, maxPixels) {
   const { header, palette, alpha, data } = chunksOf(image);
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
   const colorType = header.readUInt8(9);
@@ -3736,7 +3743,7 @@ function withoutPalette(indexes, palette, alpha) {
   });
   return { channels, pixels };
 }
-async function encoded({ width, height, channels, pixels }) {
+async function encode({ width, height, channels, pixels }) {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
@@ -3799,7 +3806,7 @@ var MAX_PIXELS = 1e8;
 var MAX_FILE_BYTES = 200 * 1024 * 1024;
 var SHADES = [8, 5, 4];
 var HOPELESS2 = 4;
-async function shrunk(image, limit) {
+async function shrink(image, limit) {
   const contentType = contentTypeOf(image);
   if (contentType !== "image/png")
     throw new InvalidInputError(
@@ -3807,15 +3814,15 @@ async function shrunk(image, limit) {
     );
   if (image.length > MAX_FILE_BYTES)
     throw new InvalidInputError(`is larger than ${MAX_FILE_BYTES / 1024 ** 2} MB: too large to shrink`);
-  let bitmap = await decoded(image, MAX_PIXELS);
+  let bitmap = await decode(image, MAX_PIXELS);
   for (; ; ) {
     for (const bits of SHADES) {
-      const attempt = await encoded(withShades(bitmap, bits));
+      const attempt = await encode(withShades(bitmap, bits));
       if (attempt.length < limit) return { image: attempt, contentType, label: LABELS[contentType] };
       if (attempt.length > HOPELESS2 * limit) break;
     }
     if (bitmap.width === 1 && bitmap.height === 1) throw new InvalidInputError("cannot be shrunk enough");
-    bitmap = halved(bitmap);
+    bitmap = halve(bitmap);
   }
 }
 function withShades(bitmap, bits) {
@@ -3827,7 +3834,7 @@ function withShades(bitmap, bits) {
   );
   return { ...bitmap, pixels: Buffer.from(bitmap.pixels.map((value) => shades[value] ?? 0)) };
 }
-function halved({ width, height, channels, pixels }) {
+function halve({ width, height, channels, pixels }) {
   const [half, rows] = [Math.ceil(width / 2), Math.ceil(height / 2)];
   const reduced = Buffer.alloc(half * rows * channels);
   for (let y = 0; y < rows; y++)
@@ -3902,18 +3909,18 @@ var FileUploads = class {
   async #outcome(shot) {
     if (this.#patience.isOver) return outcomeOf(shot, { error: NOT_TRIED, isFatal: true });
     try {
-      const outcome = await this.#uploaded(shot);
-      this.#patience.succeeded();
+      const outcome = await this.#uploadFile(shot);
+      this.#patience.recordSuccess();
       return outcome;
     } catch (error) {
-      this.#patience.failed(error);
+      this.#patience.recordFailure(error);
       const words2 = error instanceof PrshotsError ? error.message : `failed: ${messageOf(error)}`;
       const isTooLarge = error instanceof PayloadTooLargeError;
       return outcomeOf(shot, { error: words2, isFatal: this.#patience.isOver, isTooLarge });
     }
   }
-  async #uploaded(shot) {
-    if (shot.size >= this.#shrinkFrom) return this.#uploadedShrunk(shot, this.#shrinkFrom);
+  async #uploadFile(shot) {
+    if (shot.size >= this.#shrinkFrom) return this.#uploadShrunk(shot, this.#shrinkFrom);
     if (shot.size >= this.maxBytes)
       throw new PayloadTooLargeError(
         `is ${readableSize(shot.size)}: the service takes less than ${readableSize(this.maxBytes)}`
@@ -3921,8 +3928,8 @@ var FileUploads = class {
     const image = await contentOf2(shot);
     return outcomeOf(shot, { uploaded: await this.send({ ...shot, image }) });
   }
-  async #uploadedShrunk(shot, limit) {
-    const turn = this.#shrinking.then(async () => shrunk(await contentOf2(shot), limit));
+  async #uploadShrunk(shot, limit) {
+    const turn = this.#shrinking.then(async () => shrink(await contentOf2(shot), limit));
     this.#shrinking = turn.catch(() => {
     });
     const { image, contentType, label } = await turn;
@@ -3937,9 +3944,9 @@ async function contentOf2(shot) {
     throw new InvalidInputError(`cannot read: ${reasonOf(error)}`);
   }
 }
-function sentAsTheyAre(shots, maxBytes, { shrink }) {
+function sentAsTheyAre(shots, maxBytes, { shrink: shrink2 }) {
   const limit = Number.isFinite(maxBytes) ? maxBytes : MAX_IMAGE_BYTES;
-  return shots.filter((shot) => !shrink || shot.size < limit);
+  return shots.filter((shot) => !shrink2 || shot.size < limit);
 }
 async function knownBaselines(service, branch2, commitSha, shots) {
   const hashed = [];
@@ -3987,7 +3994,7 @@ var Progress = class {
     this.#tellFailure(outcome);
     if (this.now() - this.#toldAt < TELL_SECONDS2 || this.#count === this.total) return;
     this.#toldAt = this.now();
-    this.context.say(`Uploading … ${grouped(this.#count)} of ${grouped(this.total)}`);
+    this.context.say(`Uploading … ${formatNumber(this.#count)} of ${formatNumber(this.total)}`);
   }
   /** A failure that stops all uploads names no file, and is told once. Files that were not tried get no line. */
   #tellFailure({ shot, error, isFatal }) {
@@ -4006,19 +4013,19 @@ var Progress = class {
 var WARNING = "warning: ";
 async function upload(options, context) {
   const { environ, say, fail = say } = context;
-  const asked2 = {
+  const asked = {
     pr: prIn(options, environ),
     commit: commitIn(options, environ),
     branch: branchIn2(options, environ),
     baseline: options.baseline ?? false
   };
-  const found = await foundShots(options);
+  const found = await findScreenshots(options);
   for (const { path: path4, words: words2 } of found.problems) fail(`${printable(path4)}: ${printable(words2)}`);
   for (const { path: path4, warning } of found.shots) if (warning) say(`${printable(path4)}: ${warning}`);
-  const job = detected(environ);
-  const unknown = { commitSha: asked2.commit, ...asked2.pr !== void 0 && { prNumber: asked2.pr } };
+  const job = detectJob(environ);
+  const unknown = { commitSha: asked.commit, ...asked.pr !== void 0 && { prNumber: asked.pr } };
   if (options.dryRun) {
-    const target2 = await targetOf(job, asked2, senderOf(context)).catch((error) => {
+    const target2 = await targetOf(job, asked, senderOf(context)).catch((error) => {
       if (!(error instanceof InvalidInputError)) throw error;
       say(`A real upload needs more: ${error.message}`);
       return unknown;
@@ -4029,17 +4036,24 @@ async function upload(options, context) {
     say("No screenshots to upload.");
     return resultOf(unknown, [], found);
   }
-  const target = await targetOf(job, asked2, senderOf(context));
-  return new Upload(connected(options, context), job, target, options, context).run(found, asked2.branch);
+  const target = await targetOf(job, asked, senderOf(context));
+  return new Upload(connect(options, context), job, target, options, context).run(found, asked.branch);
 }
-async function foundShots({ paths, base, name, viewport, theme, allowEmpty }) {
+async function findScreenshots({
+  paths,
+  base,
+  name,
+  viewport,
+  theme,
+  allowEmpty
+}) {
   const naming = { base: base ?? "", name: name ?? "", viewport: viewport ?? "", theme: theme ?? "" };
   const { shots, problems } = await findShots(paths, naming);
   if (allowEmpty) return { shots, problems: problems.filter(({ isMissing }) => !isMissing) };
   if (shots.length || problems.some(({ isMissing }) => !isMissing)) return { shots, problems };
-  const searched2 = paths.map((path4) => printable(path4) || "''").join(", ");
+  const searched = paths.map((path4) => printable(path4) || "''").join(", ");
   throw new PrshotsError(
-    `no screenshots found: no PNG, JPEG or WebP at ${searched2} in ${process.cwd()}. If that is fine, use --allow-empty`
+    `no screenshots found: no PNG, JPEG or WebP at ${searched} in ${process.cwd()}. If that is fine, use --allow-empty`
   );
 }
 function resultOf(target, outcomes, { problems }) {
@@ -4055,9 +4069,9 @@ function resultOf(target, outcomes, { problems }) {
     exitCode: isAll ? 0 : good ? 3 : 1
   };
 }
-function dryRun(found, target, shrink, say) {
-  const outcomes = found.shots.map((shot) => outcomeOf(shot, { note: dryNote(shot, shrink) }));
-  const where = `${wordsFor(target)}, commit ${target.commitSha.slice(0, 7) || "?"}`;
+function dryRun(found, target, shrink2, say) {
+  const outcomes = found.shots.map((shot) => outcomeOf(shot, { note: dryNote(shot, shrink2) }));
+  const where = `${describeTarget(target)}, commit ${target.commitSha.slice(0, 7) || "?"}`;
   const isListed = outcomes.length <= MAX_ROWS;
   for (const { shot, note } of isListed ? [] : outcomes)
     if (note.startsWith(WARNING)) say(printable(`${shot.path}: ${note}`));
@@ -4065,10 +4079,10 @@ function dryRun(found, target, shrink, say) {
   say(`Dry run: ${outcomes.length} would be uploaded to ${where}. Nothing was sent.${listed}`);
   return { ...resultOf(target, outcomes, found), isDry: true };
 }
-function dryNote({ size, note }, shrink) {
+function dryNote({ size, note }, shrink2) {
   if (size < MAX_IMAGE_BYTES) return note;
   const limit = readableSize(MAX_IMAGE_BYTES);
-  return shrink ? `is ${readableSize(size)}; would be shrunk below the service's limit (default ${limit})` : `${WARNING}is ${readableSize(size)}, over the default limit of ${limit}; --shrink makes it fit`;
+  return shrink2 ? `is ${readableSize(size)}; would be shrunk below the service's limit (default ${limit})` : `${WARNING}is ${readableSize(size)}, over the default limit of ${limit}; --shrink makes it fit`;
 }
 var Upload = class {
   constructor(service, job, target, options, context) {
@@ -4099,7 +4113,7 @@ var Upload = class {
       context.say("Note: after the last of these parallel jobs, run prshots compare --complete.");
     if (baselineOf && isComplete) await this.service.completeBaselines(baselineOf, commitSha);
     if (prNumber2 === void 0 || !result.count) return result;
-    return { ...result, ...await this.#compared(prNumber2, branch2, isComplete) };
+    return { ...result, ...await this.#compare(prNumber2, branch2, isComplete) };
   }
   #saySummary({ outcomes, problems, count }) {
     const { say } = this.context;
@@ -4107,12 +4121,12 @@ var Upload = class {
       say("To recompress images that are too large, use --shrink.");
     const known = outcomes.filter(({ isKnown }) => isKnown).length;
     const left = outcomes.filter(({ error }) => error === NOT_TRIED).length;
-    const words2 = `Uploaded ${count} of ${outcomes.length + problems.length} screenshots to ${wordsFor(this.target)}.`;
-    const unchanged = known ? ` ${grouped(known)} of them were already there.` : "";
-    say(words2 + unchanged + (left ? ` ${grouped(left)} were not tried.` : ""));
+    const words2 = `Uploaded ${count} of ${outcomes.length + problems.length} screenshots to ${describeTarget(this.target)}.`;
+    const unchanged = known ? ` ${formatNumber(known)} of them were already there.` : "";
+    say(words2 + unchanged + (left ? ` ${formatNumber(left)} were not tried.` : ""));
   }
   /** Return the comparison. The screenshots are uploaded: a failure is only a warning. */
-  async #compared(prNumber2, branch2, complete) {
+  async #compare(prNumber2, branch2, complete) {
     const { service, job, context } = this;
     const { commitSha } = this.target;
     const { say, fail = say } = context;
@@ -4121,8 +4135,8 @@ var Upload = class {
     try {
       dashboardUrl = await describe(service, prNumber2, job);
       if (!compares) return { dashboardUrl };
-      const asked2 = { prNumber: prNumber2, commitSha, branch: branch2, complete };
-      const comparison = await compareWithBase(service, job, asked2, say);
+      const asked = { prNumber: prNumber2, commitSha, branch: branch2, complete };
+      const comparison = await compareWithBase(service, job, asked, say);
       say(summary(comparison));
       return { comparison, dashboardUrl };
     } catch (error) {
@@ -4152,21 +4166,21 @@ var Steps = class {
   #failures = [];
   /** Upload, then post the comment and the summary, even if some files failed. */
   async upload() {
-    const { paths, compare: compares, partial, shrink, allowEmpty, branch: branch2 } = this.settings;
+    const { paths, compare: compares, partial, shrink: shrink2, allowEmpty, branch: branch2 } = this.settings;
     if (!paths.length)
       throw new InvalidInputError(
         "The input `paths` is missing: set it to files, folders or globs, one per line."
       );
-    const options = { paths, compare: compares, partial, shrink, allowEmpty, branch: branch2 };
+    const options = { paths, compare: compares, partial, shrink: shrink2, allowEmpty, branch: branch2 };
     const done = await this.#run(async (context) => {
       await moveStaged({}, context);
       return upload(options, context);
     });
     this.runner.outputs(uploadText(done, "github-output"));
     if (done.exitCode === 1)
-      return this.#failed(`No file was uploaded. ${this.#failures[0] ?? "See the log."}`);
+      return this.#failStep(`No file was uploaded. ${this.#failures[0] ?? "See the log."}`);
     const isShown = done.count === 0 || await this.#show();
-    if (done.exitCode === SOME_FAILED) return this.#failed("Some files were not uploaded. See the log.");
+    if (done.exitCode === SOME_FAILED) return this.#failStep("Some files were not uploaded. See the log.");
     return isShown;
   }
   /** Say that all shards have uploaded, and show the result for a pull request. */
@@ -4204,18 +4218,20 @@ var Steps = class {
     const { gated, dashboardUrl } = await this.#run((context) => compare({ failOn, branch: branch2 }, context));
     if (!gated) return true;
     const dashboard = dashboardUrl && ` Dashboard: ${dashboardUrl}`;
-    return this.#failed(`${counted(gated, "shot")} with a verdict of \`fail-on: ${failOn}\`.${dashboard}`);
+    return this.#failStep(
+      `${pluralize(gated, "shot")} with a verdict of \`fail-on: ${failOn}\`.${dashboard}`
+    );
   }
   /** Run a command that may post. A job without secrets may be read-only: if it cannot post, only warn. */
   async #post(posts, command) {
     try {
-      const { posted: posted2 } = await this.#run(command);
-      if (posted2?.url) this.runner.output("comment-url", posted2.url);
+      const { posted } = await this.#run(command);
+      if (posted?.url) this.runner.output("comment-url", posted.url);
       return true;
     } catch (error) {
       if (!(error instanceof PrshotsError)) throw error;
       const why = posts && withoutSecrets(this.job, this.environ);
-      if (!why) return this.#failed(messageOf(error));
+      if (!why) return this.#failStep(messageOf(error));
       this.runner.annotate(
         "warning",
         `${messageOf(error)} (The job does not fail, because ${why}.) See ${FORKS}`
@@ -4243,7 +4259,7 @@ var Steps = class {
       for (const words2 of warnings) this.runner.annotate("warning", words2);
     }
   }
-  #failed(words2) {
+  #failStep(words2) {
     this.runner.annotate("error", words2);
     return false;
   }
@@ -4277,7 +4293,7 @@ async function run2(runner, given) {
   return settings.complete ? steps.complete() : steps.upload();
 }
 async function knownJob(environ) {
-  const job = detected(environ);
+  const job = detectJob(environ);
   if (environ.PRSHOTS_PR) return job;
   return { ...job, prNumber: await pullRequestOf(job, new Sender(new AbortController().signal)) };
 }
@@ -4293,7 +4309,7 @@ function enter(folder, environ) {
 
 // src/action/index.ts
 async function main() {
-  const environ = taken(process.env);
+  const environ = takeEnviron(process.env);
   const runner = new Runner(environ);
   runner.mask(environ.PRSHOTS_TOKEN ?? "");
   const warnings = [throughProxy(environ), ...misspelledVariables(environ)];
@@ -4305,7 +4321,7 @@ async function main() {
     return false;
   }
 }
-function taken(own) {
+function takeEnviron(own) {
   const environ = clientEnviron(own);
   for (const name of ["token", "github-token"])
     if (textInput(own, name)) delete own[`INPUT_${name.toUpperCase()}`];

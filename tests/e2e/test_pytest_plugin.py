@@ -124,7 +124,7 @@ def test_is_called_wrongly(shot):
     assert comparison == NO_BASELINES
     assert dashboard.endswith(f"/prs/{job.pr_number}")
     assert warning.startswith("cut off: the file is cut off (damaged PNG); uploading it anyway")
-    assert done == f"8 screenshots uploaded to PR {job.pr_number}, comment created: {comment['html_url']}"
+    assert done == f"8 screenshots uploaded to pull request {job.pr_number}, comment created: {comment['html_url']}"
     broken, gone, huge = sorted(problems)
     assert broken == "broken: is not a PNG, JPEG or WebP image"
     assert gone.startswith("gone: no screenshot: [Errno 2] No such file or directory: ")
@@ -192,7 +192,7 @@ def test_fails_when_the_page_has_gone(page):
     assert "2 failed, 2 passed in" in said
     (comment,) = github.comments(job.pr_number)
     done, _, problem, _ = lines(said)
-    assert done == f"3 screenshots uploaded to PR {job.pr_number}, comment created: {comment['html_url']}"
+    assert done == f"3 screenshots uploaded to pull request {job.pr_number}, comment created: {comment['html_url']}"
     assert problem.startswith("failed/test_pages/test_fails_when_the_page_has_gone: no screenshot: ")
     assert entries(job) == [
         "failed/test_pages/test_fails 320x200",
@@ -217,7 +217,7 @@ def test_the_comment_is_updated_and_a_forge_outage_fails_only_strict_runs(
         down = here.runpytest_inprocess()
         assert down.ret == 0
         assert lines(down.stdout.str())[:-1] == [
-            f"3 screenshots uploaded to PR {job.pr_number}",
+            f"3 screenshots uploaded to pull request {job.pr_number}",
             NO_BASELINES,
             "the comment was not posted: GitHub answered 502: Bad gateway",
         ]

@@ -19,7 +19,7 @@ export interface Picture {
   path?: string;
 }
 
-export class Uploads {
+export class BackgroundUploads {
   /** What was not uploaded, one line each. */
   readonly problems: string[] = [];
   /** What was uploaded although it is damaged, one line each. */
@@ -51,7 +51,7 @@ export class Uploads {
         const before = picture.before && (await this.#before(picture.before, shot));
         await this.#send({ ...shot, ...(before && { before }) });
         this.uploaded += 1;
-        this.#patience.succeeded();
+        this.#patience.recordSuccess();
       } catch (error) {
         this.#judge(error, name);
       }
@@ -79,20 +79,20 @@ export class Uploads {
   }
 
   /** Wait for all uploads. The ones that were not tried are one problem. */
-  async finished(): Promise<void> {
+  async finish(): Promise<void> {
     await this.#queue.idle();
     if (this.#notTried)
-      this.problems.push(`${screenshots(this.#notTried)} not uploaded: ${this.#patience.reason}`);
+      this.problems.push(`${countScreenshots(this.#notTried)} not uploaded: ${this.#patience.reason}`);
   }
 
   /** Give up if every other upload would fail for the same reason. */
   #judge(error: unknown, name: string): void {
-    if (this.#patience.failed(error)) this.#notTried += 1;
+    if (this.#patience.recordFailure(error)) this.#notTried += 1;
     else this.problems.push(`${name}: ${messageOf(error)}`);
   }
 }
 
-export function screenshots(count: number): string {
+export function countScreenshots(count: number): string {
   return `${count} ${count === 1 ? "screenshot" : "screenshots"}`;
 }
 

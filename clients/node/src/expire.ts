@@ -2,7 +2,7 @@
 import type { Job } from "./ci/job.js";
 import { ForgeError, ForgeRefusedError, messageOf, NotFoundError, PrshotsError } from "./errors.js";
 import type { Forge, Merge } from "./forges/forge.js";
-import { refused } from "./forges/forks.js";
+import { withForkAdvice } from "./forges/forks.js";
 import { Composer } from "./post_comment.js";
 import { Queue } from "./queue.js";
 import type { Expired } from "./replies.js";
@@ -46,10 +46,10 @@ export async function close(
   });
   const { count: left } = await service.comment(prNumber);
   if (left) return { expired, left, posted: { outcome: "none", url: "" }, purged: 0, notPurged: 0 };
-  if (proxied instanceof PrshotsError) throw unfinished(proxied, job);
+  if (proxied instanceof PrshotsError) throw unfinishedError(proxied, job);
   const composer = new Composer(service, prNumber, job);
   const posted = await keepCurrent(forge, prNumber, () => composer.textFor(forge), false).catch((error) => {
-    throw error instanceof PrshotsError ? unfinished(error, job) : error;
+    throw error instanceof PrshotsError ? unfinishedError(error, job) : error;
   });
   const purged = await purge(forge, proxied);
   return { expired, left, posted, purged, notPurged: proxied.length - purged };
@@ -98,8 +98,8 @@ async function purge(forge: Forge, addresses: string[]): Promise<number> {
   return purged;
 }
 
-function unfinished(error: PrshotsError, job: Job): ForgeError {
-  const reason = error instanceof ForgeRefusedError ? refused(error, job) : error;
+function unfinishedError(error: PrshotsError, job: Job): ForgeError {
+  const reason = error instanceof ForgeRefusedError ? withForkAdvice(error, job) : error;
   return new ForgeError(
     `the screenshots are deleted, but the comment could not be changed: ${messageOf(reason)}. ` +
       "Run the same command again to finish",

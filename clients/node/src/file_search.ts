@@ -18,7 +18,7 @@ export interface FoundFile {
 export type OnProblem = (path: string, words: string, isMissing?: boolean) => void;
 
 /** Yield the files in files, folders and globs. `isWanted` chooses among the files of a folder. */
-export function* searched(
+export function* findFiles(
   paths: readonly string[],
   isWanted: (path: string) => boolean,
   onProblem: OnProblem,
@@ -26,41 +26,45 @@ export function* searched(
   for (const given of paths) {
     const start = normal(given);
     if (isFolder(given)) {
-      for (const found of matching(start, ["**", "*"], onProblem))
+      for (const found of findMatches(start, ["**", "*"], onProblem))
         if (isWanted(found.path)) yield { ...found, folder: start || "." };
     } else if (isThere(given)) {
       // Before globs: a file name may look like a pattern, such as [id].png.
       yield { path: start, folder: "", isUnreadable: false };
-    } else if (MAGIC.test(given)) yield* globbed(start, onProblem);
+    } else if (MAGIC.test(given)) yield* expandGlob(start, onProblem);
     else onProblem(given, "no such file or folder", true);
   }
 }
 
-function* globbed(pattern: string, onProblem: OnProblem): Generator<FoundFile> {
+function* expandGlob(pattern: string, onProblem: OnProblem): Generator<FoundFile> {
   const parts = partsOf(pattern);
   const plain = parts.findIndex((part) => MAGIC.test(part));
   const folder = rootOf(pattern) + parts.slice(0, plain).join(path.sep);
-  if (isFolder(folder || ".")) yield* matching(folder, parts.slice(plain), onProblem);
+  if (isFolder(folder || ".")) yield* findMatches(folder, parts.slice(plain), onProblem);
 }
 
 /**
  * Yield the files that match. Hidden ones match only a pattern that starts with a dot. `**` searches every folder, but
  * does not follow links to folders: they may form a cycle.
  */
-function* matching(folder: string, pattern: readonly string[], onProblem: OnProblem): Generator<FoundFile> {
+function* findMatches(
+  folder: string,
+  pattern: readonly string[],
+  onProblem: OnProblem,
+): Generator<FoundFile> {
   const [first = "*", ...rest] = pattern;
   const entries = entriesOf(folder, onProblem);
   if (!entries) return;
-  if (first === "**") yield* matching(folder, rest.length ? rest : ["*"], onProblem);
+  if (first === "**") yield* findMatches(folder, rest.length ? rest : ["*"], onProblem);
   const isMatch = first === "**" ? undefined : matcher(first);
   for (const entry of entries) {
-    const at = joined(folder, entry.name);
+    const at = join(folder, entry.name);
     if (entry.name.startsWith(".") && !first.startsWith(".")) continue;
     if (!isMatch) {
-      if (entry.isDirectory) yield* matching(at, pattern, onProblem);
+      if (entry.isDirectory) yield* findMatches(at, pattern, onProblem);
     } else if (isMatch.test(entry.name)) {
       const isOne = entry.isDirectory || (entry.isLink && isFolder(at));
-      if (isOne && rest.length) yield* matching(at, rest, onProblem);
+      if (isOne && rest.length) yield* findMatches(at, rest, onProblem);
       else if (!isOne && !rest.length) yield { path: at, folder: "", isUnreadable: !entry.isText };
     }
   }
@@ -131,7 +135,7 @@ function rootOf(given: string): string {
   return path.parse(given).root;
 }
 
-function joined(folder: string, name: string): string {
+function join(folder: string, name: string): string {
   return !folder || folder === "."
     ? name
     : folder.endsWith(path.sep)

@@ -7,7 +7,7 @@ import { jsonOf, type Sender } from "./sender.js";
 export interface TokenSource {
   token(): Promise<string>;
   /** Return a new token after the service refused this one; nothing when there is no other. */
-  renewed(refused: string): Promise<string | undefined>;
+  renew(refused: string): Promise<string | undefined>;
 }
 
 const UPLOAD_TOKEN = /^msr_[0-9a-f]{64}$/;
@@ -27,7 +27,7 @@ export function tokenSource(
         "token (PRSHOTS_TOKEN) is not an upload token: those are msr_ and 64 hex digits, " +
           `this one has ${given.length} characters`,
       );
-    return { token: async () => given, renewed: async () => undefined };
+    return { token: async () => given, renew: async () => undefined };
   }
   const idToken = idTokenSource(url, environ, sender);
   if (!idToken)
@@ -35,7 +35,7 @@ export function tokenSource(
       "no upload token: set PRSHOTS_TOKEN, or give the job an ID token " +
         `(GitHub: permissions: id-token: write; GitLab: id_tokens: {PRSHOTS_ID_TOKEN: {aud: ${url}}})`,
     );
-  return new ExchangedToken(async () => exchanged(url, await idToken(), project, sender));
+  return new ExchangedToken(async () => exchangeToken(url, await idToken(), project, sender));
 }
 
 /** A token that is valid for 15 minutes. It is requested once, however many uploads wait for it. */
@@ -45,17 +45,17 @@ class ExchangedToken implements TokenSource {
   constructor(private readonly exchange: () => Promise<string>) {}
 
   token(): Promise<string> {
-    this.#current ??= this.#exchanged();
+    this.#current ??= this.#exchange();
     return this.#current;
   }
 
-  async renewed(refused: string): Promise<string | undefined> {
-    if ((await this.#current) === refused) this.#current = this.#exchanged();
+  async renew(refused: string): Promise<string | undefined> {
+    if ((await this.#current) === refused) this.#current = this.#exchange();
     return this.token();
   }
 
   /** A failed exchange is not kept: the next upload tries again. */
-  #exchanged(): Promise<string> {
+  #exchange(): Promise<string> {
     return this.exchange().catch((error) => {
       this.#current = undefined;
       throw error;
@@ -81,7 +81,7 @@ function idTokenSource(url: string, environ: Environ, sender: Sender): (() => Pr
   };
 }
 
-async function exchanged(url: string, idToken: string, project: string, sender: Sender): Promise<string> {
+async function exchangeToken(url: string, idToken: string, project: string, sender: Sender): Promise<string> {
   const body = JSON.stringify({ id_token: idToken, ...(project && { project }) });
   const headers = { "Content-Type": "application/json" };
   const reply = await sender.send(`${url}/v1/oidc/token`, () => ({ method: "POST", headers, body }));

@@ -1,5 +1,5 @@
 /** Ask the forge for what the event of an Actions job does not name: its pull request, or the head of that. */
-import { checkedOut } from "./ci/checkout.js";
+import { headCommit } from "./ci/checkout.js";
 import type { Job } from "./ci/job.js";
 import { InvalidInputError, messageOf } from "./errors.js";
 import { forgeOf } from "./forges/index.js";
@@ -13,7 +13,9 @@ export async function pullRequestOf(job: Job, sender: Sender): Promise<number | 
   if (job.prNumber !== undefined || !job.lookup) return job.prNumber;
   const missing = `the event names no pull request for commit ${job.commitSha.slice(0, 7)}`;
   const advice = "Set the pull request: prNumber (PRSHOTS_PR), or `pr-number` in the action";
-  const found = await asked(job, sender, missing, advice, (forge) => forge.openPullRequests(job.commitSha));
+  const found = await askForge(job, sender, missing, advice, (forge) =>
+    forge.openPullRequests(job.commitSha),
+  );
   if (found.length > 1)
     throw new InvalidInputError(
       `${missing}, and it is the head of several: ${found.sort((a, b) => a - b).join(", ")}. ${advice}`,
@@ -29,14 +31,14 @@ export async function commitOf(job: Job, prNumber: number, sender: Sender): Prom
   if (job.lookup !== "head") return commitHere(); // otherwise here is the base's checkout
   const missing = `the event does not name the head of pull request ${prNumber}`;
   const advice = "Set the commit: commit (PRSHOTS_COMMIT), also in the action";
-  const sha = await asked(job, sender, missing, advice, (forge) => forge.headOf(prNumber));
+  const sha = await askForge(job, sender, missing, advice, (forge) => forge.headOf(prNumber));
   if (!sha) throw new InvalidInputError(`${missing}, and the forge does not tell it. ${advice}`);
   return sha;
 }
 
 /** Return the commit that is checked out. Throws InvalidInputError. */
 async function commitHere(): Promise<string> {
-  const commit = await checkedOut();
+  const commit = await headCommit();
   if (!commit)
     throw new InvalidInputError(
       "no commit: the CI does not name one and this folder is in no git repository. Set commit (PRSHOTS_COMMIT)",
@@ -45,7 +47,7 @@ async function commitHere(): Promise<string> {
 }
 
 /** Return the forge's answer. Only GitHub and Gitea run jobs that have to ask. */
-async function asked<T>(
+async function askForge<T>(
   job: Job,
   sender: Sender,
   missing: string,

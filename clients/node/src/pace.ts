@@ -37,7 +37,7 @@ function items(field: string | null): Map<RateLimit["policy"], Partial<Record<st
   );
 }
 
-export function limitWords({ policy, quota }: RateLimit): string {
+export function limitMessage({ policy, quota }: RateLimit): string {
   return `limit of ${quota.toLocaleString("en-US")} uploads per minute (${WHOSE[policy]})`;
 }
 
@@ -78,7 +78,7 @@ export class Pace {
    *
    * Responses may come out of order. Until more uploads are left, the lowest number holds.
    */
-  hear(limit: RateLimit | undefined, now: number): void {
+  update(limit: RateLimit | undefined, now: number): void {
     const holds = limit && this.limit && limit.remaining > this.limit.remaining && now < this.#until;
     if (holds) return;
     this.limit = limit;

@@ -1,11 +1,14 @@
-/** Compose the pull request's comment. */
+/** Compose the pull request's comment and post it. */
 import { isOnTheInternet, isPublic } from "./ci/forge_addresses.js";
 import type { Job } from "./ci/job.js";
+import { ForgeRefusedError } from "./errors.js";
 import { type Forge, markerLine } from "./forges/forge.js";
+import { withForkAdvice } from "./forges/forks.js";
 import type { CommentText } from "./replies.js";
 import { MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, type Service, type View } from "./service.js";
+import { keepCurrent, type Posted } from "./sticky_comment.js";
 import type { JobValues, Template } from "./templates.js";
-import { grouped } from "./wording.js";
+import { formatNumber } from "./wording.js";
 
 /** Pictures in the comment: on their own line, linked, or in a table. */
 const IMAGES = [
@@ -42,7 +45,7 @@ export class Composer {
   /** Return the comment with its template, for no forge in particular. */
   async markdown(): Promise<string> {
     const { view, template } = this.how;
-    return this.#filled(await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", view), template);
+    return this.#fill(await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", view), template);
   }
 
   /** Return the comment in the markdown of this forge, no longer than the forge allows. */
@@ -57,10 +60,10 @@ export class Composer {
     if (withoutPicture)
       this.notes.push(
         `${withoutPicture} of ${comment.count} screenshots have no picture in the comment: ` +
-          `it may have at most ${grouped(limit)} bytes`,
+          `it may have at most ${formatNumber(limit)} bytes`,
       );
     this.warning = unreachableImages(comment.markdown, this.job.forgeApi, forge.label);
-    return this.#filled(comment, template);
+    return this.#fill(comment, template);
   }
 
   /** Return the template and how many bytes it leaves. A template that is too long is left out. */
@@ -74,8 +77,8 @@ export class Composer {
     return [undefined, forge.maxCommentBytes];
   }
 
-  #filled(comment: CommentText, template: Template | undefined): string {
-    return template ? template.filled(comment, this.#jobValues()) : comment.markdown;
+  #fill(comment: CommentText, template: Template | undefined): string {
+    return template ? template.fill(comment, this.#jobValues()) : comment.markdown;
   }
 
   #jobValues(): JobValues {
@@ -96,4 +99,14 @@ export function unreachableImages(markdown: string, forgeApi: string, label: str
     `${label} cannot fetch the images from ${new URL(address).origin}, which is not on the internet, so the comment ` +
     "shows none: set PRSHOTS_IMG_URL on the service to a public address"
   );
+}
+
+/** Bring the pull request's comment up to date. No comment is created only to say that there are no screenshots. */
+export async function post(forge: Forge, composer: Composer): Promise<Posted> {
+  const creating = (await composer.count()) > 0;
+  try {
+    return await keepCurrent(forge, composer.prNumber, () => composer.textFor(forge), creating);
+  } catch (error) {
+    throw error instanceof ForgeRefusedError ? withForkAdvice(error, composer.job) : error;
+  }
 }

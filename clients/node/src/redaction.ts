@@ -12,7 +12,7 @@ export function secretsOf(options: { token?: string; forgeToken?: string }, envi
 }
 
 /** Return the text without these secrets, and without anything that looks like an upload token. */
-export function redacted(text: string, secrets: string[]): string {
+export function redact(text: string, secrets: string[]): string {
   return secrets
     .reduce((left, secret) => left.replaceAll(secret, "[hidden]"), text)
     .replace(/msr_\w+/g, "msr_[hidden]");

@@ -7,7 +7,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { CallError, PrshotsError, RateLimitedError, UnreachableError } from "./errors.js";
-import { limitWords, Pace, rateLimitOf } from "./pace.js";
+import { limitMessage, Pace, rateLimitOf } from "./pace.js";
 
 /** How often to send a request that gets no response or a temporary error. */
 export const TRIES = 5;
@@ -75,7 +75,7 @@ export class Sender {
     let limits = 0;
     for (;;) {
       await this.#waitForTheLimit();
-      const reply = await (isUpload ? this.#paced(url, request) : this.#sent(url, request()));
+      const reply = await (isUpload ? this.#sendPaced(url, request) : this.#sendOnce(url, request()));
       if (!(reply instanceof PrshotsError)) {
         const asked = limitOf(reply, this.clock.now());
         if (asked !== undefined) {
@@ -93,13 +93,13 @@ export class Sender {
   }
 
   /** Send an upload as soon as the service has room for it. */
-  async #paced(url: string, request: () => RequestInit): Promise<Reply | UnreachableError> {
+  async #sendPaced(url: string, request: () => RequestInit): Promise<Reply | UnreachableError> {
     await this.#waitForAPlace();
     try {
-      const reply = await this.#sent(url, request());
+      const reply = await this.#sendOnce(url, request());
       const limit = reply instanceof PrshotsError ? undefined : rateLimitOf(reply.headers);
       const isCounted = !(reply instanceof PrshotsError) && reply.status < 300;
-      if (limit || isCounted) this.#pace.hear(limit, this.clock.now());
+      if (limit || isCounted) this.#pace.update(limit, this.clock.now());
       return reply;
     } finally {
       this.#pace.end();
@@ -107,7 +107,7 @@ export class Sender {
   }
 
   /** Return the response, or an error if another try may help. */
-  async #sent(url: string, request: RequestInit): Promise<Reply | UnreachableError> {
+  async #sendOnce(url: string, request: RequestInit): Promise<Reply | UnreachableError> {
     const signal = AbortSignal.any([this.stopped, AbortSignal.timeout(TIMEOUT_SECONDS * 1000)]);
     try {
       const reply = await fetch(url, { ...request, redirect: "manual", signal });
@@ -116,13 +116,13 @@ export class Sender {
       if (this.stopped.aborted) throw new UnreachableError("stopped");
       const permanent = permanentError(url, error);
       if (permanent) throw permanent;
-      return new UnreachableError(unanswered(url, error));
+      return new UnreachableError(noReplyMessage(url, error));
     }
   }
 
   #limit(reply: Reply, asked: number, limits: number): void {
     const limit = rateLimitOf(reply.headers);
-    const reason = limit ? limitWords(limit) : `${new URL(reply.url).host} limits the rate`;
+    const reason = limit ? limitMessage(limit) : `${new URL(reply.url).host} limits the rate`;
     if (limits === LIMITS || asked > LONGEST_LIMIT_SECONDS)
       throw new RateLimitedError(`${reason} and asks to wait ${Math.round(asked)} s`);
     const seconds = Math.max(asked, FIRST_PAUSE_SECONDS);
@@ -145,7 +145,7 @@ export class Sender {
       if (seconds === undefined) await this.#pace.otherResponse();
       else {
         if (this.#pace.limit && seconds > SAID_FROM_SECONDS)
-          this.#tell(limitWords(this.#pace.limit), `waiting ${Math.ceil(seconds)} s`, seconds);
+          this.#tell(limitMessage(this.#pace.limit), `waiting ${Math.ceil(seconds)} s`, seconds);
         await this.#pause(seconds);
       }
     }
@@ -245,7 +245,7 @@ const NO_CONNECTION: Record<string, string> = {
 };
 
 /** Return in plain words why a request got no response. */
-export function unanswered(url: string, error: unknown): string {
+export function noReplyMessage(url: string, error: unknown): string {
   const { host } = new URL(url);
   const code = causeOf(error);
   if (code in NO_CONNECTION) return `cannot connect to ${host} (${NO_CONNECTION[code]})`;

@@ -103,7 +103,7 @@ export class Service {
       const asked = shots.slice(start, start + MAX_KNOWN_SHOTS);
       const about = { branch, commit_sha: commitSha, shots: asked };
       const { missing } = await this.#tell("/v1/baseline/known", about);
-      if (!Array.isArray(missing)) throw this.#unlike("missing");
+      if (!Array.isArray(missing)) throw this.#unexpectedReply("missing");
       found.push(...missing);
     }
     return found;
@@ -156,7 +156,8 @@ export class Service {
     if (view !== "all") asked.set("view", view);
     const reply = await this.#call(`/v1/comment?${asked}`, () => ({}));
     const { markdown, heading, count, listed, omitted } = reply;
-    if (typeof markdown !== "string" || typeof count !== "number") throw this.#unlike("markdown and count");
+    if (typeof markdown !== "string" || typeof count !== "number")
+      throw this.#unexpectedReply("markdown and count");
     return {
       markdown,
       heading: typeof heading === "string" ? heading : "",
@@ -173,7 +174,7 @@ export class Service {
     const reply = await this.#tell("/v1/expire", { pr_number: prNumber, ...merged });
     const { policy, marked, expired, baselines } = reply;
     if (typeof policy !== "string" || typeof marked !== "number" || typeof expired !== "number")
-      throw this.#unlike("policy, marked and expired");
+      throw this.#unexpectedReply("policy, marked and expired");
     return { prNumber, policy, marked, expired, baselines: Number(baselines ?? 0) };
   }
 
@@ -184,7 +185,7 @@ export class Service {
   async moveStaged(branch: string, prNumber: number, repository: string, fromFork: boolean): Promise<Moved> {
     const asked = { branch, pr_number: prNumber, repository, from_fork: fromFork };
     const { moved, kept, reason } = await this.#tell("/v1/staged/move", asked);
-    if (typeof moved !== "number" || typeof kept !== "number") throw this.#unlike("moved and kept");
+    if (typeof moved !== "number" || typeof kept !== "number") throw this.#unexpectedReply("moved and kept");
     return { moved, kept, reason: typeof reason === "string" ? reason : "" };
   }
 
@@ -235,7 +236,7 @@ export class Service {
     });
     const { id, view_url: viewUrl, markdown } = reply;
     if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
-      throw this.#unlike("id, view_url and markdown");
+      throw this.#unexpectedReply("id, view_url and markdown");
     return { id, viewUrl, markdown };
   }
 
@@ -247,7 +248,8 @@ export class Service {
   #comparisonIn(value: Json): Comparison {
     const { state, branch, base_commit: baseCommit, commit_sha: commitSha, counts } = value;
     const isOne = typeof state === "string" && typeof branch === "string" && typeof commitSha === "string";
-    if (!isOne || typeof counts !== "object" || counts === null) throw this.#unlike("state and counts");
+    if (!isOne || typeof counts !== "object" || counts === null)
+      throw this.#unexpectedReply("state and counts");
     return {
       state: state as State,
       branch,
@@ -261,7 +263,7 @@ export class Service {
     };
   }
 
-  #unlike(missing: string): CallError {
+  #unexpectedReply(missing: string): CallError {
     return new CallError(
       `${this.url} answered without ${missing}: is it a prshots API, and not older than this client?`,
     );
@@ -269,10 +271,10 @@ export class Service {
 
   async #call(path: string, request: () => RequestInit): Promise<Json> {
     const token = await this.tokens.token();
-    let reply = await this.#sent(path, request, token);
+    let reply = await this.#sendOnce(path, request, token);
     if (reply.status === 401) {
-      const other = await this.tokens.renewed(token);
-      if (other) reply = await this.#sent(path, request, other);
+      const other = await this.tokens.renew(token);
+      if (other) reply = await this.#sendOnce(path, request, other);
     }
     refuseImageAddress(this.url, reply);
     if (NEW_ROUTES.test(path) && [404, 405].includes(reply.status))
@@ -282,7 +284,7 @@ export class Service {
     return this.#value(reply, path);
   }
 
-  #sent(path: string, request: () => RequestInit, token: string): Promise<Reply> {
+  #sendOnce(path: string, request: () => RequestInit, token: string): Promise<Reply> {
     const own = { ...HEADERS, Authorization: `Bearer ${token}` };
     const signed = () => {
       const { headers, ...rest } = request();

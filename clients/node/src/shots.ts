@@ -2,11 +2,11 @@
 import { open, stat } from "node:fs/promises";
 import path from "node:path";
 import { InvalidInputError } from "./errors.js";
-import { type FoundFile, partsOf, reasonOf, searched } from "./file_search.js";
+import { type FoundFile, findFiles, partsOf, reasonOf } from "./file_search.js";
 import { type ContentType, contentTypeOf, isCutOff, LABELS, pixelSize } from "./formats.js";
 import { byNumbers } from "./natural_order.js";
 import { MAX_NAME_CHARACTERS, suffixesOf, THEMES, VIEWPORT } from "./shot_names.js";
-import { quoted } from "./wording.js";
+import { quote } from "./wording.js";
 
 /** The extensions to look for in a folder. What a file really is depends on its content. */
 const EXTENSIONS: Record<string, ContentType> = {
@@ -66,14 +66,14 @@ export async function findShots(paths: readonly string[], naming: Naming = {}): 
   const { base = "", name = "", viewport = "", theme = "" } = naming;
   if (viewport && !VIEWPORT.test(viewport))
     throw new InvalidInputError(
-      `invalid viewport ${quoted(viewport)}: use <width>x<height>, such as 1280x800`,
+      `invalid viewport ${quote(viewport)}: use <width>x<height>, such as 1280x800`,
     );
   if (theme && !THEMES.includes(theme))
-    throw new InvalidInputError(`invalid theme ${quoted(theme)}: use ${THEMES.join(" or ")}`);
+    throw new InvalidInputError(`invalid theme ${quote(theme)}: use ${THEMES.join(" or ")}`);
   const problems: Problem[] = [];
   const onProblem = (at: string, words: string, isMissing = false) =>
     problems.push({ path: at, words, isMissing });
-  const files = withoutRepetitions([...searched(paths, hasExtension, onProblem)]);
+  const files = withoutRepetitions([...findFiles(paths, hasExtension, onProblem)]);
   if (name && files.length > 1)
     throw new InvalidInputError(`--name is for one screenshot, but ${files.length} files were found`);
   const shots = new Map<string, ShotFile>();
@@ -127,7 +127,7 @@ async function shotFrom(file: FoundFile, given: Required<Naming>): Promise<ShotF
     : suffixesOf(nameOf(file.path, given.base));
   checkName(title.name);
   if (file.isUnreadable) throw new InvalidInputError("has a name that is not UTF-8: rename it");
-  const { contentType, size, pixels, warning } = await inspected(file.path);
+  const { contentType, size, pixels, warning } = await inspect(file.path);
   const viewport = given.viewport || title.viewport || pixels;
   if (!viewport) throw new InvalidInputError("has no size in pixels: the file may be damaged");
   if (!VIEWPORT.test(viewport))
@@ -169,7 +169,7 @@ interface Inspected {
   warning: string;
 }
 
-async function inspected(file: string): Promise<Inspected> {
+async function inspect(file: string): Promise<Inspected> {
   const { size, data } = await beginningOf(file);
   if (!data.length) throw new InvalidInputError("is empty");
   const contentType = contentTypeOf(data);

@@ -6,7 +6,7 @@
  */
 import { InvalidInputError } from "./errors.js";
 import { type ContentType, contentTypeOf, LABELS } from "./formats.js";
-import { type Bitmap, decoded, encoded } from "./png.js";
+import { type Bitmap, decode, encode } from "./png.js";
 
 /** About 400 MB when decoded. Larger images are not decoded. */
 const MAX_PIXELS = 100_000_000;
@@ -23,7 +23,7 @@ export interface Shrunk {
 }
 
 /** Return the image in less than `limit` bytes. Throws InvalidInputError if that is not possible. */
-export async function shrunk(image: Buffer, limit: number): Promise<Shrunk> {
+export async function shrink(image: Buffer, limit: number): Promise<Shrunk> {
   const contentType = contentTypeOf(image);
   if (contentType !== "image/png")
     throw new InvalidInputError(
@@ -32,15 +32,15 @@ export async function shrunk(image: Buffer, limit: number): Promise<Shrunk> {
     );
   if (image.length > MAX_FILE_BYTES)
     throw new InvalidInputError(`is larger than ${MAX_FILE_BYTES / 1024 ** 2} MB: too large to shrink`);
-  let bitmap = await decoded(image, MAX_PIXELS);
+  let bitmap = await decode(image, MAX_PIXELS);
   for (;;) {
     for (const bits of SHADES) {
-      const attempt = await encoded(withShades(bitmap, bits));
+      const attempt = await encode(withShades(bitmap, bits));
       if (attempt.length < limit) return { image: attempt, contentType, label: LABELS[contentType] };
       if (attempt.length > HOPELESS * limit) break;
     }
     if (bitmap.width === 1 && bitmap.height === 1) throw new InvalidInputError("cannot be shrunk enough");
-    bitmap = halved(bitmap);
+    bitmap = halve(bitmap);
   }
 }
 
@@ -55,7 +55,7 @@ function withShades(bitmap: Bitmap, bits: number): Bitmap {
 }
 
 /** Return the image with half the width and height. Each pixel is the mean of up to four. */
-function halved({ width, height, channels, pixels }: Bitmap): Bitmap {
+function halve({ width, height, channels, pixels }: Bitmap): Bitmap {
   const [half, rows] = [Math.ceil(width / 2), Math.ceil(height / 2)];
   const reduced = Buffer.alloc(half * rows * channels);
   for (let y = 0; y < rows; y++)

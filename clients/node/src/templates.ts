@@ -4,7 +4,7 @@ import { InvalidInputError } from "./errors.js";
 import { reasonOf } from "./file_search.js";
 import type { CommentText } from "./replies.js";
 import { MAX_COMMENT_BYTES } from "./service.js";
-import { grouped } from "./wording.js";
+import { formatNumber } from "./wording.js";
 
 const COMMENT_PLACES = ["screenshots", "heading", "entries", "count"];
 const JOB_PLACES = ["pr_number", "commit", "run_url", "dashboard_url"];
@@ -25,7 +25,7 @@ export class Template {
     const content = await contentOf(path);
     if (content.length > MAX_COMMENT_BYTES)
       throw new InvalidInputError(
-        `the template ${path} is longer than ${grouped(MAX_COMMENT_BYTES)} bytes, the most a comment may have`,
+        `the template ${path} is longer than ${formatNumber(MAX_COMMENT_BYTES)} bytes, the most a comment may have`,
       );
     try {
       return Template.of(new TextDecoder("utf-8", { fatal: true }).decode(content), path);
@@ -53,7 +53,7 @@ export class Template {
   }
 
   /** Return the service's comment with the template around it. The marker stays first. */
-  filled(comment: CommentText, jobValues: JobValues): string {
+  fill(comment: CommentText, jobValues: JobValues): string {
     const { markdown, heading, count } = comment;
     const at = Math.max(markdown.indexOf(heading), 0);
     const [marker, entries] = [markdown.slice(0, at), markdown.slice(at + heading.length)];
@@ -64,7 +64,7 @@ export class Template {
       count: String(count),
       ...jobValues,
     };
-    return marker + this.#substituted(values);
+    return marker + this.#substitute(values);
   }
 
   /** Return how long the service's comment may be, in bytes, so that the filled template fits. */
@@ -76,13 +76,13 @@ export class Template {
       count: " ".repeat(MAX_COUNT_BYTES),
       ...jobValues,
     };
-    const own = Buffer.byteLength(`${marker}\n\n${this.#substituted(widest)}`);
+    const own = Buffer.byteLength(`${marker}\n\n${this.#substitute(widest)}`);
     const copies = placesIn(this.text).filter((place) => SCREENSHOT_PLACES.includes(place)).length;
     return Math.floor((limit - own) / copies);
   }
 
   /** Fill all places in one pass: a screenshot's name may look like a place, and stays a name. */
-  #substituted(values: Record<string, string>): string {
+  #substitute(values: Record<string, string>): string {
     return this.text.replace(PLACE, (_, place: string) => values[place] ?? "");
   }
 }

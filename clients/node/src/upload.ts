@@ -10,7 +10,7 @@ import { Queue } from "./queue.js";
 import type { HashedShot, Uploaded } from "./replies.js";
 import type { Service, Shot } from "./service.js";
 import { keyOf, type ShotFile } from "./shots.js";
-import { shrunk } from "./shrink.js";
+import { shrink } from "./shrink.js";
 import { readableSize } from "./sizes.js";
 import type { Target } from "./target.js";
 
@@ -116,19 +116,19 @@ class FileUploads {
   async #outcome(shot: ShotFile): Promise<UploadOutcome> {
     if (this.#patience.isOver) return outcomeOf(shot, { error: NOT_TRIED, isFatal: true });
     try {
-      const outcome = await this.#uploaded(shot);
-      this.#patience.succeeded();
+      const outcome = await this.#uploadFile(shot);
+      this.#patience.recordSuccess();
       return outcome;
     } catch (error) {
-      this.#patience.failed(error);
+      this.#patience.recordFailure(error);
       const words = error instanceof PrshotsError ? error.message : `failed: ${messageOf(error)}`;
       const isTooLarge = error instanceof PayloadTooLargeError;
       return outcomeOf(shot, { error: words, isFatal: this.#patience.isOver, isTooLarge });
     }
   }
 
-  async #uploaded(shot: ShotFile): Promise<UploadOutcome> {
-    if (shot.size >= this.#shrinkFrom) return this.#uploadedShrunk(shot, this.#shrinkFrom);
+  async #uploadFile(shot: ShotFile): Promise<UploadOutcome> {
+    if (shot.size >= this.#shrinkFrom) return this.#uploadShrunk(shot, this.#shrinkFrom);
     if (shot.size >= this.maxBytes)
       throw new PayloadTooLargeError(
         `is ${readableSize(shot.size)}: the service takes less than ${readableSize(this.maxBytes)}`,
@@ -137,9 +137,9 @@ class FileUploads {
     return outcomeOf(shot, { uploaded: await this.send({ ...shot, image }) });
   }
 
-  async #uploadedShrunk(shot: ShotFile, limit: number): Promise<UploadOutcome> {
+  async #uploadShrunk(shot: ShotFile, limit: number): Promise<UploadOutcome> {
     // One at a time: a decoded image takes a lot of memory.
-    const turn = this.#shrinking.then(async () => shrunk(await contentOf(shot), limit));
+    const turn = this.#shrinking.then(async () => shrink(await contentOf(shot), limit));
     this.#shrinking = turn.catch(() => {});
     const { image, contentType, label } = await turn;
     const note = `shrunk from ${readableSize(shot.size)} to ${readableSize(image.length)} as ${label}`;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Uploads } from "../dist/background_uploads.js";
+import { BackgroundUploads } from "../dist/background_uploads.js";
 import { NO_JOB } from "../dist/ci/job.js";
 import { compareWithBase, describe, summary } from "../dist/compare.js";
 import { CallError, ServiceTooOldError } from "../dist/errors.js";
@@ -148,9 +148,9 @@ test("of a baseline that the service has, only the hash is sent", async () => {
       "POST /v1/baseline": [{}],
     },
     async (service) => {
-      const uploads = new Uploads(service, { baselineOf: "main", commitSha: SHA }, 1);
+      const uploads = new BackgroundUploads(service, { baselineOf: "main", commitSha: SHA }, 1);
       for (const name of ["one", "two"]) uploads.add({ body: PICTURES.png }, name, "");
-      await uploads.finished();
+      await uploads.finish();
       assert.deepEqual([uploads.uploaded, uploads.known, uploads.problems], [2, 1, []]);
     },
   );

@@ -4,8 +4,7 @@ import { test } from "node:test";
 import { NO_JOB } from "../dist/ci/job.js";
 import * as errors from "../dist/errors.js";
 import { forgeOf } from "../dist/forges/index.js";
-import { Composer } from "../dist/post_comment.js";
-import { post } from "../dist/posting.js";
+import { Composer, post } from "../dist/post_comment.js";
 import { Sender } from "../dist/sender.js";
 import { served } from "./support/servers.js";
 

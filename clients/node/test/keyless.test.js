@@ -27,8 +27,8 @@ test("an ID token is exchanged once for all uploads, and again if the upload tok
     };
     const tokens = tokenSource(url, "", "shop", environ, sender);
     assert.deepEqual(await Promise.all([tokens.token(), tokens.token()]), [token(1), token(1)]);
-    assert.equal(await tokens.renewed(token(1)), token(2));
-    assert.equal(await tokens.renewed(token(1)), token(2));
+    assert.equal(await tokens.renew(token(1)), token(2));
+    assert.equal(await tokens.renew(token(1)), token(2));
   });
 });
 

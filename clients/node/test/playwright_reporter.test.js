@@ -67,7 +67,7 @@ test("a preview's pull request is asked of the forge, and the job does nothing i
   for (const [pulls, output] of [
     [
       [pull],
-      "prshots: 1 screenshot uploaded to PR 12\n" +
+      "prshots: 1 screenshot uploaded to pull request 12\n" +
         "prshots: not compared, because the service is too old: update it\n",
     ],
     [[], ""],

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InvalidInputError } from "../dist/errors.js";
 import { pixelSize } from "../dist/formats.js";
-import { decoded, encoded } from "../dist/png.js";
-import { shrunk } from "../dist/shrink.js";
+import { decode, encode } from "../dist/png.js";
+import { shrink } from "../dist/shrink.js";
 import { PICTURES } from "./support/pictures.js";
 
 const MANY = 1e8;
@@ -21,26 +21,26 @@ function noise(width, height, channels) {
 for (const channels of [1, 2, 3, 4])
   test(`a PNG with ${channels} channels is decoded and encoded without loss`, async () => {
     const bitmap = noise(33, 21, channels);
-    assert.deepEqual(await decoded(await encoded(bitmap), MANY), bitmap);
+    assert.deepEqual(await decode(await encode(bitmap), MANY), bitmap);
   });
 
 test("a PNG of Pillow is decoded", async () => {
-  const { width, height, channels, pixels } = await decoded(PICTURES.png, MANY);
+  const { width, height, channels, pixels } = await decode(PICTURES.png, MANY);
   assert.deepEqual([width, height, channels, pixels.length], [3, 2, 3, 18]);
 });
 
 test("an image is shrunk until it fits, always to the same bytes", async () => {
-  const image = await encoded(noise(64, 48, 3));
-  const lossless = await shrunk(image, image.length + 1);
-  assert.deepEqual(await decoded(lossless.image, MANY), noise(64, 48, 3));
+  const image = await encode(noise(64, 48, 3));
+  const lossless = await shrink(image, image.length + 1);
+  assert.deepEqual(await decode(lossless.image, MANY), noise(64, 48, 3));
   assert.deepEqual([lossless.contentType, lossless.label], ["image/png", "PNG"]);
-  const { image: fewerShades } = await shrunk(image, image.length);
+  const { image: fewerShades } = await shrink(image, image.length);
   assert.deepEqual(pixelSize(fewerShades), { width: 64, height: 48 });
-  const { image: smaller } = await shrunk(image, 1_000);
+  const { image: smaller } = await shrink(image, 1_000);
   assert.ok(smaller.length < 1_000);
   assert.deepEqual(pixelSize(smaller), { width: 16, height: 12 });
-  assert.deepEqual((await shrunk(image, 1_000)).image, smaller);
-  await assert.rejects(shrunk(image, 10), /cannot be shrunk enough/);
+  assert.deepEqual((await shrink(image, 1_000)).image, smaller);
+  await assert.rejects(shrink(image, 10), /cannot be shrunk enough/);
 });
 
 test("black and white stay what they are", async () => {
@@ -51,15 +51,15 @@ test("black and white stay what they are", async () => {
     channels,
     pixels: pixels.map((value, at) => (at < 192 ? 255 * (at % 2) : value)),
   };
-  const image = await encoded(striped);
-  const fewerShades = await decoded((await shrunk(image, image.length)).image, MANY);
+  const image = await encode(striped);
+  const fewerShades = await decode((await shrink(image, image.length)).image, MANY);
   assert.deepEqual(fewerShades.pixels.subarray(0, 192), striped.pixels.subarray(0, 192));
 });
 
 test("what cannot be shrunk is refused with a reason", async () => {
   const refused = (image, why) =>
     assert.rejects(
-      shrunk(image, 10),
+      shrink(image, 10),
       (error) => error instanceof InvalidInputError && why.test(error.message),
     );
   await refused(PICTURES.jpeg, /only PNG can, not JPEG\. Take the screenshot as a PNG/);

@@ -12,7 +12,7 @@ const file = join(folder, "template.md");
 after(() => rmSync(folder, { recursive: true }));
 
 testCases("templates", "filled", ({ template, comment, text }) => {
-  assert.equal(Template.of(template, "t").filled(comment, JOB_VALUES), text);
+  assert.equal(Template.of(template, "t").fill(comment, JOB_VALUES), text);
 });
 
 testCases("templates", "rooms", ({ template, limit, room }) => {

@@ -72,7 +72,7 @@ class BackgroundUploads:
 
     @property
     def words(self) -> str:
-        return f"PR {self.pr_number}" if self.pr_number is not None else f"the baselines of {self._branch}"
+        return f"pull request {self.pr_number}" if self.pr_number is not None else f"the baselines of {self._branch}"
 
     def add(self, shot: ShotFile) -> None:
         if not self._started:

@@ -5,7 +5,7 @@
  */
 import { resolve } from "node:path";
 import { buildsBaselines } from "../ci/checkout.js";
-import { detected } from "../ci/detection.js";
+import { detectJob } from "../ci/detection.js";
 import type { Environ, Job } from "../ci/job.js";
 import { InvalidInputError } from "../errors.js";
 import { pullRequestOf } from "../lookup.js";
@@ -48,7 +48,7 @@ export async function run(runner: Runner, given: Environ): Promise<boolean> {
 
 /** Return the job with its pull request, so that the forge is asked at most once. Throws InvalidInputError. */
 async function knownJob(environ: Environ): Promise<Job> {
-  const job = detected(environ);
+  const job = detectJob(environ);
   if (environ.PRSHOTS_PR) return job;
   return { ...job, prNumber: await pullRequestOf(job, new Sender(new AbortController().signal)) };
 }

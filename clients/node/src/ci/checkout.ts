@@ -7,7 +7,7 @@ const USUAL_BRANCHES = ["main", "master"];
 const OF_ORIGIN = "refs/remotes/origin/";
 
 /** Return the commit of the working folder; nothing when it is in no git repository. */
-export function checkedOut(): Promise<string> {
+export function headCommit(): Promise<string> {
   return commitAt("HEAD");
 }
 

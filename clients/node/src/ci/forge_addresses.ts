@@ -4,14 +4,14 @@ import type { Environ, ForgeKind } from "./job.js";
 import * as validate from "./validate.js";
 
 /** A repository on a forge, as far as an address tells. */
-export interface Place {
+export interface ForgeRepository {
   kind: ForgeKind | undefined;
   url: string;
   repository: string;
   prNumber: number | undefined;
 }
 
-const NOWHERE: Place = { kind: undefined, url: "", repository: "", prNumber: undefined };
+const NOWHERE: ForgeRepository = { kind: undefined, url: "", repository: "", prNumber: undefined };
 
 /** There is no public Gitea. */
 const PUBLIC: Record<ForgeKind, string> = {
@@ -65,7 +65,7 @@ const REMOTES = [
 ];
 
 /** Return the repository of a pull request's page, and the kind of forge that has such pages. */
-export function placeOfPullRequest(address: string): Place {
+export function repositoryOfPullRequest(address: string): ForgeRepository {
   const { scheme = "", host = "", path = "" } = PAGE.exec(validate.address(address))?.groups ?? {};
   const trimmed = path.replace(/^\/+|\/+$/g, "");
   for (const [pattern, kind] of PULL_REQUESTS) {
@@ -101,7 +101,7 @@ export function pullRequestPage(
 }
 
 /** Return the repository that git fetches from: https://host/o/r.git, git@host:o/r.git or ssh://host/o/r. */
-export function placeOfRemote(remote: string): Place {
+export function repositoryOfRemote(remote: string): ForgeRepository {
   if (remote.length > validate.MAX_LENGTH) return NOWHERE;
   const found = REMOTES.map((pattern) => pattern.exec(remote.trim())).find(Boolean)?.groups;
   const { scheme = "", host = "", port = "", path = "" } = found ?? {};

@@ -81,7 +81,7 @@ export const NO_JOB: Job = {
 };
 
 /** Return the job of a pull request without a branch, and the job of a branch without a pull request. */
-export function settled(job: Job): Job {
+export function normalizeJob(job: Job): Job {
   if (job.prNumber !== undefined || job.lookup) return { ...job, branch: "" };
   return { ...job, targetBranch: "", sourceBranch: "", title: "", author: "", baseSha: "", mergedAs: "" };
 }

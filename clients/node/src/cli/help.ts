@@ -43,7 +43,7 @@ function explanation({ help, variable }: Option): string {
 }
 
 function paragraph(text: string): string {
-  return `${wrapped(text, WIDTH - 2)
+  return `${wrap(text, WIDTH - 2)
     .map((line) => `  ${line}\n`)
     .join("")}`;
 }
@@ -53,7 +53,7 @@ function table(rows: [string, string][]): string {
   const left = Math.min(Math.max(...rows.map(([cell]) => cell.length)), 26);
   return rows
     .map(([cell, text]) => {
-      const [first = "", ...rest] = wrapped(text, WIDTH - left - 4);
+      const [first = "", ...rest] = wrap(text, WIDTH - left - 4);
       const indent = " ".repeat(left + 4);
       const start = cell.length > left ? `  ${cell}\n${indent}` : `  ${cell.padEnd(left)}  `;
       return `${[start + first, ...rest.map((line) => indent + line)].join("\n")}\n`;
@@ -61,7 +61,7 @@ function table(rows: [string, string][]): string {
     .join("");
 }
 
-function wrapped(text: string, width: number): string[] {
+function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const last = lines.at(-1);

@@ -12,10 +12,10 @@ import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
 import { InvalidInputError, messageOf, NotFoundError, PrshotsError, RefusedInputError } from "../errors.js";
 import { throughProxy } from "../proxy.js";
-import { redacted, secretsOf } from "../redaction.js";
+import { redact, secretsOf } from "../redaction.js";
 import { VIEWS } from "../service.js";
 import { misspelledVariables } from "../variables.js";
-import { type Given, invalid, parsed } from "./arguments.js";
+import { type Given, invalid, parseArguments } from "./arguments.js";
 import { generalHelp, helpOf } from "./help.js";
 import { COMMANDS } from "./options.js";
 
@@ -127,13 +127,13 @@ function sayDashboard(url: string, { say }: Context): void {
 /** Return the exit code. */
 async function main(args: string[]): Promise<number> {
   const [name = "", ...rest] = args;
-  if (name === "--version") return printed(`prshots ${version()}\n`);
-  if (["", "-h", "--help"].includes(name)) return printed(generalHelp(), name ? 0 : INVALID_ARGUMENTS);
+  if (name === "--version") return print(`prshots ${version()}\n`);
+  if (["", "-h", "--help"].includes(name)) return print(generalHelp(), name ? 0 : INVALID_ARGUMENTS);
   const [command, run] = Object.hasOwn(COMMANDS, name) ? [COMMANDS[name], RUNS[name]] : [];
   try {
     if (!command || !run) throw invalid("", `unknown command ${name}`);
-    const given = parsed(name, command, rest);
-    if (!given) return printed(helpOf(name, command));
+    const given = parseArguments(name, command, rest);
+    if (!given) return print(helpOf(name, command));
     const context = contextOf(given);
     const proxy = throughProxy(process.env);
     for (const words of [...misspelledVariables(process.env), ...(proxy ? [proxy] : [])])
@@ -146,7 +146,7 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-function printed(text: string, code = 0): number {
+function print(text: string, code = 0): number {
   process.stdout.write(text);
   return code;
 }
@@ -163,7 +163,7 @@ function contextOf(given: Given): Context {
 }
 
 function tell(words: string, secrets: string[]): void {
-  process.stderr.write(`${redacted(words, secrets)}\n`);
+  process.stderr.write(`${redact(words, secrets)}\n`);
 }
 
 /** Return a message of the client with the names of our options: `prNumber (PRSHOTS_PR)` is `--pr (PRSHOTS_PR)`. */

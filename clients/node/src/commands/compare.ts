@@ -1,11 +1,11 @@
 /** Compare a pull request's screenshots with its base. */
-import { detected } from "../ci/detection.js";
+import { detectJob } from "../ci/detection.js";
 import { compareWithBase, summary } from "../compare.js";
 import { CallError, InvalidInputError } from "../errors.js";
 import { type ComparedShot, type Comparison, VERDICTS } from "../replies.js";
-import { counted, printable, quoted } from "../wording.js";
-import { branchIn, commitIn, connected, prIn, senderOf } from "./service_options.js";
-import { targetOf, wordsFor } from "./target.js";
+import { describeTarget, targetOf } from "../target.js";
+import { pluralize, printable, quote } from "../wording.js";
+import { branchIn, commitIn, connect, prIn, senderOf } from "./service_options.js";
 import type { CompareOptions, CompareResult, Context } from "./types.js";
 
 /** The verdicts that --fail-on takes. */
@@ -24,19 +24,19 @@ export class ComparisonFailedError extends CallError {
 /** Throws PrshotsError. */
 export async function compare(options: CompareOptions, context: Context): Promise<CompareResult> {
   const { environ, say, fail = say } = context;
-  const failOn = verdictsIn(options.failOn ?? "");
-  const job = detected(environ);
+  const failOn = parseVerdicts(options.failOn ?? "");
+  const job = detectJob(environ);
   const asked = {
     pr: prIn(options, environ),
     commit: commitIn(options, environ),
     branch: branchIn(options, environ),
   };
   const target = await targetOf(job, asked, senderOf(context));
-  const service = connected(options, context);
+  const service = connect(options, context);
   const { prNumber, commitSha, baselineOf = "" } = target;
   const complete = options.complete ?? false;
   if (prNumber === undefined) {
-    const words = `${wordsFor(target)} at ${commitSha.slice(0, 7)}`;
+    const words = `${describeTarget(target)} at ${commitSha.slice(0, 7)}`;
     if (complete) await service.completeBaselines(baselineOf, commitSha);
     say(complete ? `All of ${words} are uploaded.` : `Nothing to compare: this job uploads ${words}.`);
     return { dashboardUrl: "", gated: 0, exitCode: 0 };
@@ -50,17 +50,17 @@ export async function compare(options: CompareOptions, context: Context): Promis
   const gated = comparison.shots.filter(
     ({ verdict, ancestor }) => ancestor && failOn.includes(verdict),
   ).length;
-  if (gated) fail(`${counted(gated, "shot")} with a verdict of --fail-on ${failOn.join(",")}.`);
+  if (gated) fail(`${pluralize(gated, "shot")} with a verdict of --fail-on ${failOn.join(",")}.`);
   return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? GATED : 0 };
 }
 
 /** Return the verdicts that --fail-on names. Throws InvalidInputError. */
-export function verdictsIn(given: string): string[] {
+export function parseVerdicts(given: string): string[] {
   const names = given.trim() ? given.split(",").map((name) => name.trim()) : [];
   const unknown = names.find((name) => !GATES.includes(name));
   if (unknown !== undefined)
     throw new InvalidInputError(
-      `--fail-on is invalid: got ${quoted(unknown)}; use one or more of ${GATES.join(", ")}, comma-separated`,
+      `--fail-on is invalid: got ${quote(unknown)}; use one or more of ${GATES.join(", ")}, comma-separated`,
     );
   return names;
 }

@@ -9,8 +9,8 @@ import {
   UnreachableError,
   WrongAddressError,
 } from "../errors.js";
-import { counted, grouped } from "../wording.js";
-import { connected } from "./service_options.js";
+import { formatNumber, pluralize } from "../wording.js";
+import { connect } from "./service_options.js";
 import type { Context, ServiceOptions } from "./types.js";
 
 /** Errors that every other image would hit as well. */
@@ -19,7 +19,7 @@ const OF_EVERY_IMAGE = [UnreachableError, ImageAddressError, WrongAddressError];
 /** Return the exit code: 1 if one could not be deleted. The others are still deleted. Throws PrshotsError. */
 export async function deleteImages(ids: string[], options: ServiceOptions, context: Context): Promise<0 | 1> {
   const { say, fail = say } = context;
-  const service = connected(options, context);
+  const service = connect(options, context);
   const distinct = [...new Set(ids)];
   let deleted = 0;
   for (const id of distinct) {
@@ -30,7 +30,7 @@ export async function deleteImages(ids: string[], options: ServiceOptions, conte
       fail(`${id}: ${problemOf(error)}`);
     }
   }
-  say(`Deleted ${grouped(deleted)} of ${counted(distinct.length, "screenshot")}.`);
+  say(`Deleted ${formatNumber(deleted)} of ${pluralize(distinct.length, "screenshot")}.`);
   return deleted === distinct.length ? 0 : 1;
 }
 

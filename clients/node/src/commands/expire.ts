@@ -1,15 +1,15 @@
 /** Close a pull request's screenshots. */
 import { defaultBranch } from "../ci/checkout.js";
-import { detected } from "../ci/detection.js";
+import { detectJob } from "../ci/detection.js";
 import type { Job } from "../ci/job.js";
 import * as validate from "../ci/validate.js";
 import { type Closed, close } from "../expire.js";
 import { forgeOf } from "../forges/index.js";
 import type { Expired } from "../replies.js";
 import type { Posted } from "../sticky_comment.js";
-import { counted, grouped } from "../wording.js";
-import { branchIn, checked, connected, jobAtForge, prIn, senderOf } from "./service_options.js";
-import { pullRequest } from "./target.js";
+import { pullRequest } from "../target.js";
+import { formatNumber, pluralize } from "../wording.js";
+import { branchIn, checked, connect, jobAtForge, prIn, senderOf } from "./service_options.js";
 import type { Context, ExpireOptions, ExpireResult } from "./types.js";
 
 const PR_CLOSE = "pr_close";
@@ -23,19 +23,19 @@ const COMMENTED: Record<Posted["outcome"], string> = {
 /** Throws PrshotsError. */
 export async function expire(options: ExpireOptions, context: Context): Promise<ExpireResult> {
   const { environ, say } = context;
-  const found = detected(environ);
+  const found = detectJob(environ);
   const [given, branch] = [prIn(options, environ), branchIn(options, environ)];
   const sender = senderOf(context);
   const prNumber = await pullRequest(given, found, sender);
   const merge = await mergeOf(found, prNumber, options.mergedAs ?? "", branch);
   if (!options.post) {
-    const expired = await connected(options, context).expire(prNumber, merge);
+    const expired = await connect(options, context).expire(prNumber, merge);
     say(wordsFor(expired));
     return { json: jsonOf(expired) };
   }
   const job = jobAtForge(found, options, environ);
   const forge = forgeOf(job, sender);
-  const closed = await close(connected(options, context), prNumber, forge, job, merge);
+  const closed = await close(connect(options, context), prNumber, forge, job, merge);
   for (const words of [wordsFor(closed.expired), ...commentWords(closed)]) say(words);
   return { json: { ...jsonOf(closed.expired), ...commentJson(closed) }, posted: closed.posted };
 }
@@ -68,22 +68,22 @@ function commentJson({ left, posted, purged, notPurged }: Closed): Record<string
 function wordsFor(expired: Expired): string {
   const { prNumber, policy, marked } = expired;
   const kept = expired.baselines
-    ? `Kept ${counted(expired.baselines, "screenshot")} of the merged pull request as baselines. `
+    ? `Kept ${pluralize(expired.baselines, "screenshot")} of the merged pull request as baselines. `
     : "";
   if (policy === PR_CLOSE)
-    return `${kept}Deleted ${counted(expired.expired, "screenshot")} of pull request ${prNumber}.`;
+    return `${kept}Deleted ${pluralize(expired.expired, "screenshot")} of pull request ${prNumber}.`;
   return (
-    `${kept}Marked ${counted(marked, "screenshot")} of pull request ${prNumber} as closed. ` +
+    `${kept}Marked ${pluralize(marked, "screenshot")} of pull request ${prNumber} as closed. ` +
     `The project's policy, ${policy}, keeps them for now.`
   );
 }
 
 function commentWords({ left, posted, notPurged }: Closed): string[] {
-  if (left) return [`Did not change the comment: it still shows ${counted(left, "screenshot")}.`];
+  if (left) return [`Did not change the comment: it still shows ${pluralize(left, "screenshot")}.`];
   const words = [COMMENTED[posted.outcome]];
   if (notPurged)
     words.push(
-      `Warning: the image proxy kept ${grouped(notPurged)} of its copies. They expire on their own.`,
+      `Warning: the image proxy kept ${formatNumber(notPurged)} of its copies. They expire on their own.`,
     );
   return words;
 }

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { ComparedShot, Comparison } from "../replies.js";
 import { readableSize } from "../sizes.js";
 import type { UploadOutcome } from "../upload.js";
-import { grouped, printable } from "../wording.js";
+import { formatNumber, printable } from "../wording.js";
 import type { CompareResult, UploadResult } from "./types.js";
 
 export const UPLOAD_FORMATS = ["table", "json", "markdown", "github-output"] as const;
@@ -138,8 +138,9 @@ function shotTable(shots: ComparedShot[]): string {
 }
 
 function pixelsOf({ verdict, pixels, shift }: ComparedShot): string {
-  if (verdict === "changed") return grouped(pixels);
-  if (verdict === "moved") return `${grouped(Math.abs(shift))} rows ${shift < 0 ? "removed" : "inserted"}`;
+  if (verdict === "changed") return formatNumber(pixels);
+  if (verdict === "moved")
+    return `${formatNumber(Math.abs(shift))} rows ${shift < 0 ? "removed" : "inserted"}`;
   return "-";
 }
 
@@ -158,7 +159,7 @@ function tableOf(rows: Record<string, string>[]): string {
   return linesOf(
     cells.map((row) =>
       row
-        .map((cell, index) => padded(cell, widths[index]))
+        .map((cell, index) => pad(cell, widths[index]))
         .join("  ")
         .trimEnd(),
     ),
@@ -169,7 +170,7 @@ function lengthOf(text = ""): number {
   return Array.from(text).length;
 }
 
-function padded(text: string, width = 0): string {
+function pad(text: string, width = 0): string {
   return text + " ".repeat(width - lengthOf(text));
 }
 

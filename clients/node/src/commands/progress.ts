@@ -1,6 +1,6 @@
 /** What the user sees while files are uploaded: a line per failure, and how far the upload is if it takes long. */
 import { NOT_TRIED, type UploadOutcome } from "../upload.js";
-import { grouped, printable } from "../wording.js";
+import { formatNumber, printable } from "../wording.js";
 import type { Context } from "./types.js";
 
 /** How often the user is told how far the upload is. */
@@ -27,7 +27,7 @@ export class Progress {
     this.#tellFailure(outcome);
     if (this.now() - this.#toldAt < TELL_SECONDS || this.#count === this.total) return;
     this.#toldAt = this.now();
-    this.context.say(`Uploading … ${grouped(this.#count)} of ${grouped(this.total)}`);
+    this.context.say(`Uploading … ${formatNumber(this.#count)} of ${formatNumber(this.total)}`);
   }
 
   /** A failure that stops all uploads names no file, and is told once. Files that were not tried get no line. */

@@ -7,7 +7,7 @@ import { InvalidInputError } from "../errors.js";
 import { tokenSource } from "../keyless.js";
 import { Sender, TRIES } from "../sender.js";
 import { Service } from "../service.js";
-import { quoted } from "../wording.js";
+import { quote } from "../wording.js";
 import type { Context, ForgeOptions, ServiceOptions } from "./types.js";
 
 /** Return a sender for the service or for a forge. */
@@ -16,7 +16,7 @@ export function senderOf({ stopped, say }: Context): Sender {
 }
 
 /** Return a client of the service. Throws InvalidInputError if the URL or the token is invalid. */
-export function connected(options: ServiceOptions, context: Context): Service {
+export function connect(options: ServiceOptions, context: Context): Service {
   const { environ } = context;
   const url = serviceAddress(options.url || (environ.PRSHOTS_URL ?? ""));
   const token = options.token || (environ.PRSHOTS_TOKEN ?? "");
@@ -38,7 +38,7 @@ function serviceAddress(given: string): string {
     throw new InvalidInputError("url (PRSHOTS_URL) must not contain a user or a password");
   const meant = url.includes("://") ? "" : validate.root(withScheme(url));
   const advice = meant ? `did you mean ${meant}?` : "use an address such as https://prshots.example.com";
-  throw new InvalidInputError(`url (PRSHOTS_URL) is not an address: got ${quoted(url, 100)}; ${advice}`);
+  throw new InvalidInputError(`url (PRSHOTS_URL) is not an address: got ${quote(url, 100)}; ${advice}`);
 }
 
 /** Return the address that someone meant who left out the scheme. */
@@ -91,6 +91,6 @@ export function checked<T>(
   const value = typeof given === "string" ? given.trim() : given;
   if (value === undefined || value === "") return undefined;
   const found = read(value);
-  if (!found) throw new InvalidInputError(`${name} is invalid: got ${quoted(String(value))}; use ${takes}`);
+  if (!found) throw new InvalidInputError(`${name} is invalid: got ${quote(String(value))}; use ${takes}`);
   return found;
 }

@@ -1,5 +1,5 @@
 /** Upload screenshots to a pull request and compare them, or upload them as baselines. */
-import { detected } from "../ci/detection.js";
+import { detectJob } from "../ci/detection.js";
 import type { Job } from "../ci/job.js";
 import { compareWithBase, describe, summary } from "../compare.js";
 import { InvalidInputError, messageOf, PrshotsError, ServiceTooOldError } from "../errors.js";
@@ -7,12 +7,12 @@ import type { Service } from "../service.js";
 import { type Found, findShots, type ShotFile } from "../shots.js";
 import { readableSize } from "../sizes.js";
 import type { Target } from "../target.js";
+import { describeTarget, targetOf } from "../target.js";
 import { MAX_IMAGE_BYTES, NOT_TRIED, outcomeOf, type UploadOutcome, uploadAll } from "../upload.js";
-import { grouped, printable } from "../wording.js";
+import { formatNumber, printable } from "../wording.js";
 import { MAX_ROWS } from "./output.js";
 import { Progress } from "./progress.js";
-import { branchIn, commitIn, connected, prIn, senderOf } from "./service_options.js";
-import { targetOf, wordsFor } from "./target.js";
+import { branchIn, commitIn, connect, prIn, senderOf } from "./service_options.js";
 import type { Context, UploadOptions, UploadResult } from "./types.js";
 
 const WARNING = "warning: ";
@@ -26,10 +26,10 @@ export async function upload(options: UploadOptions, context: Context): Promise<
     branch: branchIn(options, environ),
     baseline: options.baseline ?? false,
   };
-  const found = await foundShots(options);
+  const found = await findScreenshots(options);
   for (const { path, words } of found.problems) fail(`${printable(path)}: ${printable(words)}`);
   for (const { path, warning } of found.shots) if (warning) say(`${printable(path)}: ${warning}`);
-  const job = detected(environ);
+  const job = detectJob(environ);
   const unknown: Target = { commitSha: asked.commit, ...(asked.pr !== undefined && { prNumber: asked.pr }) };
   if (options.dryRun) {
     const target = await targetOf(job, asked, senderOf(context)).catch((error) => {
@@ -44,11 +44,18 @@ export async function upload(options: UploadOptions, context: Context): Promise<
     return resultOf(unknown, [], found);
   }
   const target = await targetOf(job, asked, senderOf(context));
-  return new Upload(connected(options, context), job, target, options, context).run(found, asked.branch);
+  return new Upload(connect(options, context), job, target, options, context).run(found, asked.branch);
 }
 
 /** Find the screenshots. Throws PrshotsError if there are none. */
-async function foundShots({ paths, base, name, viewport, theme, allowEmpty }: UploadOptions): Promise<Found> {
+async function findScreenshots({
+  paths,
+  base,
+  name,
+  viewport,
+  theme,
+  allowEmpty,
+}: UploadOptions): Promise<Found> {
   const naming = { base: base ?? "", name: name ?? "", viewport: viewport ?? "", theme: theme ?? "" };
   const { shots, problems } = await findShots(paths, naming);
   if (allowEmpty) return { shots, problems: problems.filter(({ isMissing }) => !isMissing) };
@@ -77,7 +84,7 @@ function resultOf(target: Target, outcomes: UploadOutcome[], { problems }: Found
 
 function dryRun(found: Found, target: Target, shrink: boolean, say: Context["say"]): UploadResult {
   const outcomes = found.shots.map((shot) => outcomeOf(shot, { note: dryNote(shot, shrink) }));
-  const where = `${wordsFor(target)}, commit ${target.commitSha.slice(0, 7) || "?"}`;
+  const where = `${describeTarget(target)}, commit ${target.commitSha.slice(0, 7) || "?"}`;
   const isListed = outcomes.length <= MAX_ROWS;
   for (const { shot, note } of isListed ? [] : outcomes)
     if (note.startsWith(WARNING)) say(printable(`${shot.path}: ${note}`)); // no table says it
@@ -120,7 +127,7 @@ class Upload {
       context.say("Note: after the last of these parallel jobs, run prshots compare --complete.");
     if (baselineOf && isComplete) await this.service.completeBaselines(baselineOf, commitSha);
     if (prNumber === undefined || !result.count) return result;
-    return { ...result, ...(await this.#compared(prNumber, branch, isComplete)) };
+    return { ...result, ...(await this.#compare(prNumber, branch, isComplete)) };
   }
 
   #saySummary({ outcomes, problems, count }: UploadResult): void {
@@ -129,13 +136,13 @@ class Upload {
       say("To recompress images that are too large, use --shrink.");
     const known = outcomes.filter(({ isKnown }) => isKnown).length;
     const left = outcomes.filter(({ error }) => error === NOT_TRIED).length;
-    const words = `Uploaded ${count} of ${outcomes.length + problems.length} screenshots to ${wordsFor(this.target)}.`;
-    const unchanged = known ? ` ${grouped(known)} of them were already there.` : "";
-    say(words + unchanged + (left ? ` ${grouped(left)} were not tried.` : ""));
+    const words = `Uploaded ${count} of ${outcomes.length + problems.length} screenshots to ${describeTarget(this.target)}.`;
+    const unchanged = known ? ` ${formatNumber(known)} of them were already there.` : "";
+    say(words + unchanged + (left ? ` ${formatNumber(left)} were not tried.` : ""));
   }
 
   /** Return the comparison. The screenshots are uploaded: a failure is only a warning. */
-  async #compared(
+  async #compare(
     prNumber: number,
     branch: string,
     complete: boolean,

@@ -27,7 +27,7 @@ export class ForgeApi {
   async reply(method: string, path: string, content: Content = {}): Promise<Reply> {
     let [asked, json, verb] = [this.#address(path, content.params), content.json, method];
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-      const reply = await this.#sent(verb, asked, json, content.headers);
+      const reply = await this.#sendOnce(verb, asked, json, content.headers);
       const target = reply.status >= 300 && reply.status < 400 ? reply.headers.get("location") : null;
       if (target === null) return reply;
       asked = this.#sameOrigin(new URL(target, asked));
@@ -49,16 +49,16 @@ export class ForgeApi {
       throw new NotFoundError(`${this.label} has nothing at ${pathname}, or the token has no access to it`);
     if (reply.status === 401)
       throw new ForgeError(
-        `${this.label} refused the token (${said(reply)}): it is wrong, expired or revoked. ${this.needs}`,
+        `${this.label} refused the token (${errorMessage(reply)}): it is wrong, expired or revoked. ${this.needs}`,
       );
     if (reply.status === 403)
       throw new ForgeRefusedError(
-        `${this.label} does not allow it with this token: ${said(reply)}. ${this.needs}`,
+        `${this.label} does not allow it with this token: ${errorMessage(reply)}. ${this.needs}`,
       );
     if (reply.status < 200 || reply.status >= 300)
-      throw new ForgeError(`${this.label} answered ${reply.status}: ${said(reply)}`);
+      throw new ForgeError(`${this.label} answered ${reply.status}: ${errorMessage(reply)}`);
     if (reply.text === "") return null;
-    const value = parsed(reply.text);
+    const value = parseJson(reply.text);
     if (value === undefined)
       throw new ForgeError(`${this.label} answered ${pathname} with something other than JSON`);
     return value;
@@ -106,7 +106,7 @@ export class ForgeApi {
     return comment;
   }
 
-  #sent(method: string, url: string, json: Json | undefined, more: Content["headers"]): Promise<Reply> {
+  #sendOnce(method: string, url: string, json: Json | undefined, more: Content["headers"]): Promise<Reply> {
     const headers = {
       "User-Agent": "prshots",
       Accept: "application/json",
@@ -155,8 +155,8 @@ export function textAt(value: unknown, ...keys: string[]): string {
 }
 
 /** Return the forge's own message, shortened. */
-export function said(reply: Reply): string {
-  const value = parsed(reply.text);
+export function errorMessage(reply: Reply): string {
+  const value = parseJson(reply.text);
   const words =
     textAt(value, "message") || textAt(value, "error_description") || textAt(value, "error", "message");
   return ((words || textAt(value, "error") || "no reason given") + scopes(value)).slice(0, 300);
@@ -170,7 +170,7 @@ function scopes(value: unknown): string {
 }
 
 /** Return what JSON says; undefined when it is none. */
-export function parsed(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
