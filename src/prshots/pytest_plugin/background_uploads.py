@@ -72,7 +72,8 @@ class BackgroundUploads:
 
     @property
     def words(self) -> str:
-        return f"pull request {self.pr_number}" if self.pr_number is not None else f"the baselines of {self._branch}"
+        is_baseline = self.pr_number is None
+        return f"the baselines of {self._branch}" if is_baseline else f"pull request {self.pr_number}"
 
     def add(self, shot: ShotFile) -> None:
         if not self._started:
