@@ -63,21 +63,329 @@ function throughProxy(environ, set = http.setGlobalProxyFromEnv ?? null) {
   }
 }
 
+// src/contract.ts
+var CONTRACT = {
+  "variables": [
+    "URL",
+    "TOKEN",
+    "PROJECT",
+    "PR",
+    "COMMIT",
+    "BRANCH",
+    "ID_TOKEN",
+    "FORGE",
+    "FORGE_URL",
+    "FORGE_TOKEN",
+    "REPOSITORY"
+  ],
+  "exit_codes": {
+    "failed": 1,
+    "invalid_arguments": 2,
+    "some_failed": 3,
+    "gated": 4,
+    "interrupted": 130
+  },
+  "general_help": [
+    "Options can also be PRSHOTS_* environment variables.",
+    "Exit codes: 0 success, 1 failure, 2 an option or a setting is missing or invalid."
+  ],
+  "commands": {
+    "upload": {
+      "argument": { "name": "PATH…", "help": "Files, folders or globs. ** in a glob matches folders at any depth." },
+      "summary": "Upload screenshots to a pull request, and compare them.",
+      "details": [
+        "Compares them with the target branch's baselines. A job on the default branch uploads baselines.",
+        "Exit codes: 0 all uploaded, 1 none uploaded, 2 invalid arguments, 3 some uploaded."
+      ],
+      "options": [
+        "url",
+        "token",
+        "project",
+        "pr",
+        "commit",
+        "name",
+        "base",
+        "viewport",
+        "theme",
+        "branch",
+        "baseline",
+        "no-compare",
+        "partial",
+        "jobs",
+        "shrink",
+        "dry-run",
+        "upload-format",
+        "quiet",
+        "allow-empty"
+      ]
+    },
+    "compare": {
+      "summary": "Compare a pull request's screenshots with their baselines.",
+      "details": [
+        "The baselines are those of the target branch. In a job on that branch, --complete marks its baselines complete.",
+        "Exit codes: 0 compared, 1 failure, 2 invalid arguments, 4 a shot matched --fail-on."
+      ],
+      "options": ["pr", "commit", "branch", "complete", "fail-on", "compare-format", "quiet", "url", "token", "project"]
+    },
+    "comment": {
+      "summary": "Print the pull request's comment as markdown, or post it.",
+      "details": [
+        "With --post, creates one comment on the pull request, and later runs update it. Prints the comment's address."
+      ],
+      "options": [
+        "pr",
+        "post",
+        "template",
+        "view",
+        "quiet",
+        "url",
+        "token",
+        "project",
+        "forge",
+        "forge-url",
+        "repository",
+        "forge-token"
+      ]
+    },
+    "expire": {
+      "summary": "Expire a closed pull request's screenshots.",
+      "details": [
+        "If it was merged, its changes become baselines first. The project's policy decides whether the screenshots are deleted. With --post, the comment then says that they were deleted, and GitHub's image proxy drops its copies."
+      ],
+      "options": [
+        "pr",
+        "expire-post",
+        "merged-as",
+        "branch",
+        "json",
+        "quiet",
+        "url",
+        "token",
+        "project",
+        "forge",
+        "forge-url",
+        "repository",
+        "forge-token"
+      ]
+    },
+    "delete": {
+      "argument": { "name": "ID…", "help": "Image ids, as printed by `prshots upload --format json`." },
+      "summary": "Delete screenshots now, regardless of the project's policy.",
+      "details": ["Exits with 1 if one can't be deleted. The others are still deleted."],
+      "options": ["quiet", "url", "token", "project"]
+    }
+  },
+  "options": {
+    "url": { "takes": "URL", "variable": "PRSHOTS_URL", "help": "The address of your prshots service." },
+    "token": {
+      "takes": "TOKEN",
+      "variable": "PRSHOTS_TOKEN",
+      "help": "An upload token. Default: exchange the CI job's ID token for one (keyless upload)."
+    },
+    "project": {
+      "takes": "NAME",
+      "variable": "PRSHOTS_PROJECT",
+      "help": "For keyless upload: the project, as organization/name or its id."
+    },
+    "pr": {
+      "takes": "N",
+      "variable": "PRSHOTS_PR",
+      "help": "The pull request's number. Default: the CI job's pull request."
+    },
+    "commit": {
+      "takes": "SHA",
+      "variable": "PRSHOTS_COMMIT",
+      "help": "The commit of the screenshots. Default: the pull request's head in CI, otherwise git's HEAD."
+    },
+    "branch": {
+      "takes": "NAME",
+      "variable": "PRSHOTS_BRANCH",
+      "help": "The branch with the baselines. Default: the pull request's target, otherwise the default branch."
+    },
+    "quiet": { "short": "q", "help": "Print only failures and the output for scripts." },
+    "forge": {
+      "takes": "FORGE",
+      "choices": ["github", "gitlab", "gitea", "bitbucket"],
+      "variable": "PRSHOTS_FORGE",
+      "help": "The pull request's forge. Default: detected in CI."
+    },
+    "forge-url": {
+      "takes": "URL",
+      "variable": "PRSHOTS_FORGE_URL",
+      "help": "The base URL of the forge's API, such as https://gitlab.example.com/api/v4."
+    },
+    "repository": {
+      "takes": "OWNER/NAME",
+      "variable": "PRSHOTS_REPOSITORY",
+      "help": "The pull request's repository. On GitLab: the project's path or id."
+    },
+    "forge-token": {
+      "takes": "TOKEN",
+      "variable": "PRSHOTS_FORGE_TOKEN",
+      "help": "A forge token that can write comments. Default: GITHUB_TOKEN, GITLAB_TOKEN, …"
+    },
+    "name": { "takes": "NAME", "help": "The screenshot's name. For a single file only." },
+    "base": { "takes": "DIR", "help": "Name screenshots by their path relative to this folder." },
+    "viewport": {
+      "takes": "WxH",
+      "help": "The viewport of all screenshots. Default: the suffix of the file name (cart@1280x800.png), otherwise the image's size in pixels."
+    },
+    "theme": {
+      "takes": "light|dark",
+      "help": "The theme of all screenshots. Default: the suffix of the file name (cart@1280x800.dark.png), otherwise none."
+    },
+    "baseline": { "help": "Upload the branch's baselines. Default: only in jobs on the default branch." },
+    "no-compare": { "help": "Don't compare with the base." },
+    "partial": { "help": "Not all of the commit's screenshots: one of several shards, or only some tests ran." },
+    "jobs": { "takes": "N", "default": 8, "largest": 64, "help": "How many uploads run at a time." },
+    "shrink": { "help": "Recompress images that are too large for the service." },
+    "dry-run": { "help": "Print what would be uploaded, and send nothing." },
+    "upload-format": {
+      "name": "format",
+      "takes": "FORMAT",
+      "choices": ["table", "json", "markdown", "github-output"],
+      "help": "The output format. Default: table, or none with --quiet."
+    },
+    "compare-format": {
+      "name": "format",
+      "takes": "FORMAT",
+      "choices": ["table", "json", "github-output"],
+      "help": "The output format. Default: table, or none with --quiet."
+    },
+    "allow-empty": { "help": "Succeed even if there are no screenshots, or a path doesn't exist." },
+    "complete": { "help": "All of the commit's screenshots are uploaded, so a missing one was removed." },
+    "fail-on": {
+      "takes": "VERDICTS",
+      "help": "Exit with 4 if a shot has one of these verdicts (comma-separated): changed, moved, new, removed, failed."
+    },
+    "post": { "help": "Create or update the comment on the pull request." },
+    "template": {
+      "takes": "FILE",
+      "help": "A file with text to put around the screenshots. It contains {{screenshots}}."
+    },
+    "view": {
+      "takes": "VIEW",
+      "choices": ["all", "latest", "changes"],
+      "help": "What to show: all images, the latest of each shot, or the changes since the base. Default: changes if there is a comparison, otherwise latest."
+    },
+    "expire-post": { "name": "post", "help": "Also update the comment, so that it shows no broken images." },
+    "merged-as": {
+      "takes": "SHA",
+      "help": "The commit that the pull request was merged as. Default: from the job's event."
+    },
+    "json": { "help": "Print JSON." }
+  },
+  "messages": {
+    "no_service_url": "no service URL: set {--url} to an address such as https://prshots.example.com",
+    "url_has_password": "{--url} must not contain a user name or a password",
+    "use_address": "use an address such as https://prshots.example.com",
+    "did_you_mean": "did you mean {meant}?",
+    "invalid_url": "{--url} is not an address: got {given}; {advice}",
+    "no_ci": "no supported CI detected",
+    "job_without_pull_request": "this {ci} job doesn't run for one",
+    "no_pull_request": "no pull request: {why}. Set {--pr}",
+    "baseline_in_pull_request": "--baseline is for jobs on a branch, but this job runs for a pull request, which never writes baselines",
+    "no_baseline_branch": "no branch for the baselines: set {--branch}",
+    "unknown_commit": "git doesn't know {sha}",
+    "no_commit_named": "neither CI nor git names one",
+    "no_baseline_commit": "no commit for the baselines: {why}. Set {--commit} to all 40 characters",
+    "baselines_of": "the baselines of {branch}",
+    "pull_request": "pull request {number}",
+    "no_screenshots_found": "no screenshots found: no PNG, JPEG or WebP at {searched} in {folder}. If that is fine, use --allow-empty",
+    "nothing_to_upload": "No screenshots to upload.",
+    "real_upload_needs": "A real upload also needs this: {problem}",
+    "list_with_json": " To list them, use --format json.",
+    "dry_run": "Dry run: {count} would be uploaded to {target}, commit {commit}. Nothing was sent.{listed}",
+    "would_shrink": "is {size}; would be shrunk below the service's limit (default {limit})",
+    "over_default_limit": "warning: is {size}, over the default limit of {limit}; --shrink makes it fit",
+    "use_shrink": "To recompress images that are too large, use --shrink.",
+    "already_there": " {count} of them were already there.",
+    "not_tried_count": " {count} were not tried.",
+    "uploaded_summary": "Uploaded {count} of {total} screenshots to {target}.{already_there}{not_tried}",
+    "complete_after_parallel_jobs": "Note: after the last of these parallel jobs, run prshots compare --complete.",
+    "not_compared": "Warning: not compared: {problem}.",
+    "interrupted": "Interrupted: {count} of {total} screenshots processed.",
+    "uploading": "Uploading … {count} of {total}",
+    "not_tried": "not tried: an earlier error stopped the upload",
+    "too_large": "is {size}: the service takes less than {limit}",
+    "shrunk": "shrunk from {before} to {after} as {format}",
+    "nothing_to_compare": "Nothing to compare: this job uploads {target} at {commit}.",
+    "baselines_complete": "Marked {target} at {commit} complete.",
+    "gated": "{shots} matched --fail-on {verdicts}.",
+    "still_running": "the comparison is still running after {minutes} minutes: run prshots compare again",
+    "still_comparing": "Still comparing after {seconds} s …",
+    "comparison_replaced": "the comparison of {commit} was replaced: the latest one is of {other}",
+    "base_unknown": "Note: git can't find the base of {commit}: {why}. Compared with the newest baselines of {branch} instead.",
+    "own_before_image": "its own before image",
+    "own_before_images": "their own before images",
+    "compared_with_own": "Compared with {own}: {counts}.",
+    "pairs_with_own": " ({pairs} with {own})",
+    "compared": "Compared with {base}: {counts}{pairs}.",
+    "no_baselines": "Nothing to compare with: {branch} has no baselines yet. Run prshots upload on {branch} to create them.",
+    "comparison_failed": "The comparison with {branch} failed. Run prshots compare again.",
+    "others_not_compared": "{summary} The other screenshots are not compared: {branch} has no baselines yet.",
+    "incomplete": "{summary} Some of the base's screenshots are missing in this run: see prshots compare --complete.",
+    "nothing_to_comment_on": "Nothing to comment on: this job runs for {branch}, not for a pull request.",
+    "comment_created": "Posted the comment on pull request {number} at {forge}.",
+    "comment_updated": "Updated the comment on pull request {number} at {forge}.",
+    "comment_unchanged": "The comment on pull request {number} at {forge} was already up to date.",
+    "comment_none": "Pull request {number} at {forge} has no screenshots, so no comment was posted.",
+    "template_left_out": "the template is left out: it is too long for a comment on {forge}",
+    "without_image": "{count} of {total} screenshots have no image in the comment, which can have at most {limit} bytes",
+    "unreachable_images": "{forge} can't fetch the images from {address}, which isn't on the internet, so the comment shows none: set PRSHOTS_IMG_URL on the service to a public address",
+    "kept_as_baselines": "Kept {screenshots} of the merged pull request as baselines. {closed}",
+    "deleted": "Deleted {screenshots} of pull request {number}.",
+    "marked_closed": "Marked {screenshots} of pull request {number} as closed. The project's policy, {policy}, keeps them for now.",
+    "comment_still_shows": "Did not change the comment: it still shows {screenshots}.",
+    "comment_says_deleted": "Updated the comment: it says that the screenshots were deleted.",
+    "comment_up_to_date": "The comment was already up to date.",
+    "no_comment_to_update": "There is no comment to update.",
+    "proxy_kept_copies": "Warning: the image proxy kept {count} of its copies. They expire on their own.",
+    "comment_not_changed": "the screenshots are deleted, but the comment could not be changed: {why}. Run the same command again to finish",
+    "image_not_found": "not found in this project",
+    "delete_retried": "could not be deleted now: the service retries within the hour",
+    "deleted_count": "Deleted {count} of {screenshots}.",
+    "invalid_image_id": "an image id is 32 hexadecimal characters: use the id of its upload",
+    "template_too_long": "the template {file} is longer than {limit} bytes, the most a comment can have",
+    "template_not_text": "the template {file} is not UTF-8 text",
+    "template_unknown_placeholder": "the template {file} has an unknown placeholder {placeholder}: use one of {known}",
+    "template_without_screenshots": "the template {file} has no placeholder for the screenshots: add {screenshots} or {entries}",
+    "invalid_viewport": "invalid viewport {given}: use <width>x<height>, such as 1280x800",
+    "invalid_theme": "invalid theme {given}: use light or dark",
+    "name_for_one": "--name is for one screenshot, but {count} files were found",
+    "same_shot": "has the same {parts} as {other}: rename one",
+    "no_pixel_size": "has no size in pixels: the file may be damaged",
+    "viewport_out_of_range": "has the viewport {viewport}: use --viewport, with sides of 1 to 99999",
+    "other_format": "is a {format}, despite its extension",
+    "cut_off": "the file is cut off (damaged {format}); uploading it anyway. Take the screenshot again",
+    "no_such_path": "no such file or folder",
+    "cannot_search": "cannot search the folder: {why}",
+    "not_in_base": "is not in {folder}: --base must be a folder that contains it",
+    "no_name": "has no name, only a viewport: use --name",
+    "name_too_long": "has a name of {count} characters, more than {limit}: shorten it with --base",
+    "name_not_text": "has a name that is not UTF-8: rename it, or use --name",
+    "not_a_file": "is not a file",
+    "cannot_read": "cannot read: {why}",
+    "empty_file": "is empty",
+    "not_an_image": "is not a PNG, JPEG or WebP image",
+    "wrong_token": "{url} refused the token: it is wrong or revoked, or belongs to another service",
+    "is_this_prshots": "{answered}: is this the address of a prshots service?",
+    "redirects": "{url} redirects to {target}: set {--url} to that address",
+    "image_address": "{url} is the image address of a prshots service{advice}",
+    "use_service_address": ": set {--url} to the address of its API or its dashboard",
+    "invalid_token": "{--token} is not an upload token: use msr_ and 64 hexadecimal characters; got {count} characters",
+    "no_id_token": "{host} answered {status} and gave this job no ID token",
+    "other_project": "{url} answered for the project {given}, not for {project}, so nothing is uploaded: set {--project} to organization/name or its id",
+    "no_pull_request_in_event": "the event names no pull request for commit {commit}",
+    "set_pull_request": "Set the pull request: {--pr}, or `pr-number` in the action",
+    "head_of_several": "{missing}, and it is the head of several: {numbers}. {advice}",
+    "head_of_none": "{missing}, and no open pull request has it as its head. {advice}"
+  }
+};
+
 // src/variables.ts
 var PREFIX = "PRSHOTS_";
-var KNOWN = [
-  "URL",
-  "TOKEN",
-  "PROJECT",
-  "PR",
-  "COMMIT",
-  "BRANCH",
-  "ID_TOKEN",
-  "FORGE",
-  "FORGE_URL",
-  "FORGE_TOKEN",
-  "REPOSITORY"
-];
+var KNOWN = CONTRACT.variables;
 var SIMILAR = 0.8;
 function misspelledVariables(environ) {
   return Object.keys(environ).filter((name) => name.startsWith(PREFIX) && environ[name]).map((name) => name.slice(PREFIX.length)).filter((name) => !KNOWN.includes(name)).sort().flatMap((name) => {
@@ -209,7 +517,7 @@ var SAFE = [
   "gc.auto=0",
   "maintenance.auto=false",
   "log.showSignature=false"
-].flatMap((setting) => ["-c", setting]);
+].flatMap((setting2) => ["-c", setting2]);
 var WITHOUT_PROMPTS = {
   GIT_TERMINAL_PROMPT: "0",
   GCM_INTERACTIVE: "never",
@@ -587,7 +895,7 @@ function runsOnGitea(environ) {
 }
 
 // src/ci/job.ts
-var FORGES = ["github", "gitlab", "gitea", "bitbucket"];
+var FORGES = CONTRACT.options.forge.choices;
 var NO_JOB = {
   ci: "",
   prNumber: void 0,
@@ -1378,11 +1686,26 @@ function tokenAdvice(job) {
   return `; in ${label} Actions, set env: GITHUB_TOKEN: \${{ github.token }} in the step`;
 }
 
+// src/statements.ts
+var EXIT_CODES = CONTRACT.exit_codes;
+var PLACEHOLDER = /\{(--)?([a-z][a-z_-]*)\}/g;
+function message(name, values = {}) {
+  return CONTRACT.messages[name].replace(
+    PLACEHOLDER,
+    (_, isOption, key) => isOption ? setting(key) : String(values[key])
+  );
+}
+function setting(option) {
+  const { variable } = CONTRACT.options[option];
+  const name = option === "pr" ? "prNumber" : option.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
+  return `${name} (${variable})`;
+}
+
 // src/lookup.ts
 async function pullRequestOf(job, sender) {
   if (job.prNumber !== void 0 || !job.lookup) return job.prNumber;
-  const missing = `the event names no pull request for commit ${job.commitSha.slice(0, 7)}`;
-  const advice2 = "Set the pull request: prNumber (PRSHOTS_PR), or `pr-number` in the action";
+  const missing = message("no_pull_request_in_event", { commit: job.commitSha.slice(0, 7) });
+  const advice2 = message("set_pull_request");
   const found = await askForge(
     job,
     sender,
@@ -1392,10 +1715,10 @@ async function pullRequestOf(job, sender) {
   );
   if (found.length > 1)
     throw new InvalidInputError(
-      `${missing}, and it is the head of several: ${found.sort((a, b) => a - b).join(", ")}. ${advice2}`
+      message("head_of_several", { missing, numbers: found.sort((a, b) => a - b).join(", "), advice: advice2 })
     );
   if (!found.length && job.lookup === "pull_request")
-    throw new InvalidInputError(`${missing}, and no open one has it as its head. ${advice2}`);
+    throw new InvalidInputError(message("head_of_none", { missing, advice: advice2 }));
   return found[0];
 }
 async function commitOf(job, prNumber2, sender) {
@@ -1404,14 +1727,14 @@ async function commitOf(job, prNumber2, sender) {
   const missing = `the event does not name the head of pull request ${prNumber2}`;
   const advice2 = "Set the commit: commit (PRSHOTS_COMMIT), also in the action";
   const sha = await askForge(job, sender, missing, advice2, (forge) => forge.headOf(prNumber2));
-  if (!sha) throw new InvalidInputError(`${missing}, and the forge does not tell it. ${advice2}`);
+  if (!sha) throw new InvalidInputError(`${missing}, and the forge doesn't report it. ${advice2}`);
   return sha;
 }
 async function commitHere() {
   const commit2 = await headCommit();
   if (!commit2)
     throw new InvalidInputError(
-      "no commit: the CI does not name one and this folder is in no git repository. Set commit (PRSHOTS_COMMIT)"
+      "no commit: the CI does not name one and not in a git repository. Set commit (PRSHOTS_COMMIT)"
     );
   return commit2;
 }
@@ -1793,6 +2116,29 @@ function objectIn(text2) {
   }
 }
 
+// src/wording.ts
+var NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
+var SHORT_ESCAPES = { "	": "\\t", "\n": "\\n", "\r": "\\r" };
+function printable(text2) {
+  return text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character));
+}
+function escapeCharacter(character) {
+  const code = character.codePointAt(0) ?? 0;
+  const hex = (digits) => code.toString(16).padStart(digits, "0");
+  if (code > 65535) return `\\U${hex(8)}`;
+  return SHORT_ESCAPES[character] ?? (code > 255 ? `\\u${hex(4)}` : `\\x${hex(2)}`);
+}
+function quote(given, length = 60) {
+  const text2 = printable(Array.from(given).slice(0, length).join("").replaceAll("\\", "\\\\"));
+  return text2.includes("'") && !text2.includes('"') ? `"${text2}"` : `'${text2.replaceAll("'", "\\'")}'`;
+}
+function formatNumber(count) {
+  return count.toLocaleString("en-US");
+}
+function pluralize(count, noun) {
+  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 // src/compare.ts
 var WAIT_SECONDS = 600;
 var POLL_SECONDS = 1;
@@ -1805,27 +2151,21 @@ async function compareWithBase(service, job, { prNumber: prNumber2, commitSha, b
   while (found.state === "running") {
     const now = Date.now();
     if (now > started + WAIT_SECONDS * 1e3)
-      throw new CallError(
-        `the comparison still runs after ${WAIT_SECONDS / 60} minutes: run prshots compare again`
-      );
+      throw new CallError(message("still_running", { minutes: WAIT_SECONDS / 60 }));
     if (now >= told + TELL_SECONDS * 1e3) {
       told = now;
-      say(`Still comparing after ${Math.round((now - started) / 1e3)} s …`);
+      say(message("still_comparing", { seconds: Math.round((now - started) / 1e3) }));
     }
     await pause3(POLL_SECONDS * 1e3);
     const latest = await service.comparison(prNumber2);
     if (latest?.commitSha !== found.commitSha) {
       const other = latest ? `commit ${latest.commitSha.slice(0, 7)}` : "none";
-      throw new CallError(
-        `the comparison of ${commitSha.slice(0, 7)} was replaced: the latest is of ${other}`
-      );
+      throw new CallError(message("comparison_replaced", { commit: commitSha.slice(0, 7), other }));
     }
     found = latest;
   }
   if (base.unknown && found.state !== "no_baseline")
-    say(
-      `Note: git does not know the base of ${commitSha.slice(0, 7)}: ${base.unknown}. So the newest baselines of ${base.branch} were compared.`
-    );
+    say(message("base_unknown", { commit: commitSha.slice(0, 7), why: base.unknown, branch: base.branch }));
   return found;
 }
 async function describe(service, prNumber2, job) {
@@ -1858,22 +2198,20 @@ async function viewAndPage(service, prNumber2, job) {
   }
 }
 function summary({ state, branch: branch2, baseCommit, counts, pairs }) {
-  if (state === "no_baseline")
-    return `Nothing to compare with: ${branch2} has no baselines yet. Run prshots upload on ${branch2} to create them.`;
-  if (state === "failed") return `The comparison with ${branch2} failed. Run prshots compare again.`;
+  if (state === "no_baseline") return message("no_baselines", { branch: branch2 });
+  if (state === "failed") return message("comparison_failed", { branch: branch2 });
   const at = baseCommit ? ` at ${baseCommit.slice(0, 7)}` : "";
   const sums = VERDICTS.filter((verdict) => counts[verdict]).map(
-    (verdict) => `${counts[verdict]?.toLocaleString("en-US")} ${verdict}`
+    (verdict) => `${formatNumber(counts[verdict] ?? 0)} ${verdict}`
   );
   const found = sums.join(", ") || "no screenshots";
   const shots = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const ownBefore = `${pairs === 1 ? "its" : "their"} own before`;
-  const own = pairs ? ` (${pairs.toLocaleString("en-US")} with ${ownBefore})` : "";
-  const words2 = pairs && pairs === shots ? `Compared with ${ownBefore}: ${found}.` : `Compared with ${branch2}${at}: ${found}${own}.`;
+  const own = message(pairs === 1 ? "own_before_image" : "own_before_images");
+  const ofPairs = pairs ? message("pairs_with_own", { pairs: formatNumber(pairs), own }) : "";
+  const words2 = pairs && pairs === shots ? message("compared_with_own", { own, counts: found }) : message("compared", { base: branch2 + at, counts: found, pairs: ofPairs });
   if (state !== "incomplete") return words2;
-  if (pairs && !baseCommit)
-    return `${words2} The other screenshots are not compared: ${branch2} has no baselines yet.`;
-  return `${words2} Some screenshots of the base are missing in this run: see prshots compare --complete.`;
+  if (pairs && !baseCommit) return message("others_not_compared", { summary: words2, branch: branch2 });
+  return message("incomplete", { summary: words2 });
 }
 
 // src/target.ts
@@ -1884,53 +2222,27 @@ async function targetOf(job, asked, sender) {
     return { commitSha: commit2 || await commitOf(job, prNumber2, sender), prNumber: prNumber2 };
   }
   if (pr !== void 0 || job.prNumber !== void 0 || job.lookup || job.fromFork)
-    throw new InvalidInputError(
-      "--baseline is for jobs of a branch, and this one runs for a pull request: a pull request never writes baselines"
-    );
+    throw new InvalidInputError(message("baseline_in_pull_request"));
   const baselineOf = branch2 || job.branch;
-  if (!baselineOf) throw new InvalidInputError("no branch for the baselines: set branch (PRSHOTS_BRANCH)");
+  if (!baselineOf) throw new InvalidInputError(message("no_baseline_branch"));
   return { commitSha: await baselineCommit(commit2 || job.commitSha), baselineOf };
 }
 async function pullRequest(given, job, sender) {
   const found = given ?? await pullRequestOf(job, sender);
   if (found !== void 0) return found;
-  const why = job.ci ? `this ${job.ci} job does not run for one` : "no supported CI detected";
-  throw new InvalidInputError(`no pull request: ${why}. Set prNumber (PRSHOTS_PR)`);
+  const why = job.ci ? message("job_without_pull_request", { ci: job.ci }) : message("no_ci");
+  throw new InvalidInputError(message("no_pull_request", { why }));
 }
 async function baselineCommit(given) {
   const sha = given || await headCommit();
   const found = sha && await fullCommit2(sha);
   if (found) return found;
-  const why = sha ? `git does not know ${sha}` : "neither CI nor git names one";
-  throw new InvalidInputError(
-    `no commit for the baselines: ${why}. Set commit (PRSHOTS_COMMIT) with all 40 characters`
-  );
+  const why = sha ? message("unknown_commit", { sha }) : message("no_commit_named");
+  throw new InvalidInputError(message("no_baseline_commit", { why }));
 }
 function describeTarget({ prNumber: prNumber2, baselineOf }) {
-  return baselineOf ? `the baselines of ${baselineOf}` : `pull request ${prNumber2 ?? "?"}`;
-}
-
-// src/wording.ts
-var NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
-var SHORT_ESCAPES = { "	": "\\t", "\n": "\\n", "\r": "\\r" };
-function printable(text2) {
-  return text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character));
-}
-function escapeCharacter(character) {
-  const code = character.codePointAt(0) ?? 0;
-  const hex = (digits) => code.toString(16).padStart(digits, "0");
-  if (code > 65535) return `\\U${hex(8)}`;
-  return SHORT_ESCAPES[character] ?? (code > 255 ? `\\u${hex(4)}` : `\\x${hex(2)}`);
-}
-function quote(given, length = 60) {
-  const text2 = printable(Array.from(given).slice(0, length).join("").replaceAll("\\", "\\\\"));
-  return text2.includes("'") && !text2.includes('"') ? `"${text2}"` : `'${text2.replaceAll("'", "\\'")}'`;
-}
-function formatNumber(count) {
-  return count.toLocaleString("en-US");
-}
-function pluralize(count, noun) {
-  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
+  if (baselineOf) return message("baselines_of", { branch: baselineOf });
+  return message("pull_request", { number: prNumber2 ?? "?" });
 }
 
 // src/ci/overrides.ts
@@ -1993,9 +2305,7 @@ function tokenSource(url, token2, project, environ, sender) {
   const given = token2.trim();
   if (given) {
     if (!UPLOAD_TOKEN.test(given))
-      throw new InvalidInputError(
-        `token (PRSHOTS_TOKEN) is not an upload token: those are msr_ and 64 hex digits, this one has ${given.length} characters`
-      );
+      throw new InvalidInputError(message("invalid_token", { count: given.length }));
     return { token: async () => given, renew: async () => void 0 };
   }
   const idToken = idTokenSource(url, environ, sender);
@@ -2040,7 +2350,7 @@ function idTokenSource(url, environ, sender) {
     const reply = await sender.send(asked.href, () => ({ headers }));
     const { value } = jsonOf(reply, asked.host) ?? {};
     if (reply.status !== 200 || typeof value !== "string" || !value)
-      throw new CallError(`${asked.host} answered ${reply.status} and gave this job no ID token`);
+      throw new CallError(message("no_id_token", { host: asked.host, status: reply.status }));
     return value;
   };
 }
@@ -2062,7 +2372,7 @@ async function exchangeToken(url, idToken, project, sender) {
     throw new CallError(`${url} answered without a token: is it the address of a prshots API?`);
   if (project && !namesOfProject(granted).includes(project))
     throw new CallError(
-      `${url} answered for the project ${granted.organization}/${granted.project}, not for ${project}, so nothing is uploaded: set project (PRSHOTS_PROJECT) to organization/name or its id, and update the service`
+      message("other_project", { url, given: `${granted.organization}/${granted.project}`, project })
     );
   return token2;
 }
@@ -2083,13 +2393,12 @@ var ANSWERS = {
 };
 function refuseImageAddress(url, reply) {
   const isDelivery = ANSWERS[reply.status] === reply.text && reply.headers.get("x-content-type-options") === "nosniff" && !reply.headers.has("x-request-id");
-  if (isDelivery)
-    throw new ImageAddressError(`${url} is the image address of a prshots service${advice(url)}`);
+  if (isDelivery) throw new ImageAddressError(message("image_address", { url, advice: advice(url) }));
 }
 function advice(url) {
   if (new URL(url).port === IMAGE_PORT)
     return `; did you mean ${url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`)}?`;
-  return ": set url (PRSHOTS_URL) to the address of its API or its dashboard";
+  return message("use_service_address");
 }
 
 // src/service.ts
@@ -2100,7 +2409,7 @@ var MAX_KNOWN_SHOTS = 1e3;
 var IMAGE_ID = /^[0-9a-f]{32}$/;
 var NEW_ROUTES = /^\/v1\/(baseline|compare|pull|staged)\b/;
 var UPLOADS = /* @__PURE__ */ new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
-var VIEWS = ["all", "latest", "changes"];
+var VIEWS = CONTRACT.options.view.choices;
 var Service = class {
   constructor(url, tokens, sender) {
     this.url = url;
@@ -2207,8 +2516,7 @@ var Service = class {
   }
   /** Delete one image now. Throws NotFoundError. */
   async delete(id) {
-    if (!IMAGE_ID.test(id))
-      throw new InvalidInputError("an image id is 32 hexadecimal characters: use the id of its upload");
+    if (!IMAGE_ID.test(id)) throw new InvalidInputError(message("invalid_image_id"));
     await this.#call(`/v1/images/${id}`, () => ({ method: "DELETE" }));
   }
   /** Return the size that is too large for an image; Infinity when the service does not say: then its 413 decides. */
@@ -2299,20 +2607,17 @@ var Service = class {
     const { status } = reply;
     if (status >= 300 && status < 400)
       throw new WrongAddressError(
-        `${this.url} redirects to ${reply.headers.get("location")}: set url (PRSHOTS_URL) to that address`
+        message("redirects", { url: this.url, target: String(reply.headers.get("location")) })
       );
     const value = objectIn(reply.text);
     if (status === 404 && value && path4.startsWith("/v1/images/")) throw new NotFoundError("not found");
     if (!value || status === 404) {
       const answered = `${this.url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim();
       if (status >= 500) throw new CallError(answered);
-      throw new WrongAddressError(`${answered}: is this the address of a prshots service?`);
+      throw new WrongAddressError(message("is_this_prshots", { answered }));
     }
     if (status === 200 || status === 202) return value;
-    if (status === 401)
-      throw new UnauthorizedError(
-        `${this.url} refused the token: it is wrong or revoked, or belongs to another service`
-      );
+    if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
     const words2 = `${this.url} answered ${status}: ${value.error ?? STATUS_CODES[status]}`;
     if (status === 413) throw new PayloadTooLargeError(words2);
@@ -2337,17 +2642,14 @@ function connect(options, context) {
 }
 function serviceAddress(given) {
   const url = given.trim();
-  if (!url)
-    throw new InvalidInputError(
-      "no service URL: set url (PRSHOTS_URL) to an address such as https://prshots.example.com"
-    );
+  if (!url) throw new InvalidInputError(message("no_service_url"));
   const address2 = root(url);
   if (address2 && URL.canParse(address2)) return address2;
   if (url.includes("@"))
-    throw new InvalidInputError("url (PRSHOTS_URL) must not contain a user or a password");
+    throw new InvalidInputError(message("url_has_password"));
   const meant = url.includes("://") ? "" : root(withScheme(url));
-  const advice2 = meant ? `did you mean ${meant}?` : "use an address such as https://prshots.example.com";
-  throw new InvalidInputError(`url (PRSHOTS_URL) is not an address: got ${quote(url, 100)}; ${advice2}`);
+  const advice2 = meant ? message("did_you_mean", { meant }) : message("use_address");
+  throw new InvalidInputError(message("invalid_url", { given: quote(url, 100), advice: advice2 }));
 }
 function withScheme(address2) {
   const secure = `https://${address2}`;
@@ -2388,7 +2690,6 @@ function checked(name, given, read2, takes) {
 
 // src/commands/compare.ts
 var GATES = VERDICTS.filter((verdict) => verdict !== "unchanged");
-var GATED = 4;
 var ComparisonFailedError = class extends CallError {
   constructor(comparison) {
     super(summary(comparison));
@@ -2411,9 +2712,9 @@ async function compare(options, context) {
   const { prNumber: prNumber2, commitSha, baselineOf = "" } = target;
   const complete = options.complete ?? false;
   if (prNumber2 === void 0) {
-    const words2 = `${describeTarget(target)} at ${commitSha.slice(0, 7)}`;
     if (complete) await service.completeBaselines(baselineOf, commitSha);
-    say(complete ? `All of ${words2} are uploaded.` : `Nothing to compare: this job uploads ${words2}.`);
+    const about = { target: describeTarget(target), commit: commitSha.slice(0, 7) };
+    say(message(complete ? "baselines_complete" : "nothing_to_compare", about));
     return { dashboardUrl: "", gated: 0, exitCode: 0 };
   }
   const compared2 = { prNumber: prNumber2, commitSha, branch: asked.branch, complete };
@@ -2424,8 +2725,8 @@ async function compare(options, context) {
   const gated = comparison.shots.filter(
     ({ verdict, ancestor }) => ancestor && failOn.includes(verdict)
   ).length;
-  if (gated) fail(`${pluralize(gated, "shot")} with a verdict of --fail-on ${failOn.join(",")}.`);
-  return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? GATED : 0 };
+  if (gated) fail(message("gated", { shots: pluralize(gated, "shot"), verdicts: failOn.join(",") }));
+  return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? EXIT_CODES.gated : 0 };
 }
 function parseVerdicts(given) {
   const names = given.trim() ? given.split(",").map((name) => name.trim()) : [];
@@ -2719,7 +3020,7 @@ var Composer = class {
     const withoutPicture = (view === "changes" ? 0 : comment2.listed) + comment2.omitted;
     if (withoutPicture)
       this.notes.push(
-        `${withoutPicture} of ${comment2.count} screenshots have no picture in the comment: it may have at most ${formatNumber(limit)} bytes`
+        message("without_image", { count: withoutPicture, total: comment2.count, limit: formatNumber(limit) })
       );
     this.warning = unreachableImages(comment2.markdown, this.job.forgeApi, forge.label);
     return this.#fill(comment2, template);
@@ -2731,7 +3032,7 @@ var Composer = class {
     const marker = markerLine(forge.markerStyle, this.prNumber);
     const room = template.room(forge.maxCommentBytes, marker, this.#jobValues());
     if (room >= MIN_COMMENT_BYTES) return [template, room];
-    this.notes.push(`the template is left out: it is too long for a comment on ${forge.label}`);
+    this.notes.push(message("template_left_out", { forge: forge.label }));
     return [void 0, forge.maxCommentBytes];
   }
   #fill(comment2, template) {
@@ -2749,7 +3050,7 @@ var Composer = class {
 function unreachableImages(markdown, forgeApi, label) {
   const address2 = IMAGES.map((image) => image.exec(markdown)?.[1]).find(Boolean);
   if (address2 === void 0 || !isOnTheInternet(forgeApi) || isPublic(address2)) return "";
-  return `${label} cannot fetch the images from ${new URL(address2).origin}, which is not on the internet, so the comment shows none: set PRSHOTS_IMG_URL on the service to a public address`;
+  return message("unreachable_images", { forge: label, address: new URL(address2).origin });
 }
 async function post(forge, composer) {
   const creating = await composer.count() > 0;
@@ -2805,7 +3106,7 @@ function* findFiles(paths, isWanted, onProblem) {
     } else if (isThere(given)) {
       yield { path: start, folder: "", isUnreadable: false };
     } else if (MAGIC.test(given)) yield* expandGlob(start, onProblem);
-    else onProblem(given, "no such file or folder", true);
+    else onProblem(given, message("no_such_path"), true);
   }
 }
 function* expandGlob(pattern, onProblem) {
@@ -2842,7 +3143,7 @@ function entriesOf(folder, onProblem) {
       isLink: entry.isSymbolicLink()
     })).sort((one, other) => byCodePoint(one.name, other.name));
   } catch (error) {
-    onProblem(folder || ".", `cannot search the folder: ${reasonOf(error)}`);
+    onProblem(folder || ".", message("cannot_search", { why: reasonOf(error) }));
     return void 0;
   }
 }
@@ -2907,13 +3208,13 @@ var Template = class _Template {
     const content2 = await contentOf(path4);
     if (content2.length > MAX_COMMENT_BYTES)
       throw new InvalidInputError(
-        `the template ${path4} is longer than ${formatNumber(MAX_COMMENT_BYTES)} bytes, the most a comment may have`
+        message("template_too_long", { file: path4, limit: formatNumber(MAX_COMMENT_BYTES) })
       );
     try {
       return _Template.of(new TextDecoder("utf-8", { fatal: true }).decode(content2), path4);
     } catch (error) {
       if (error instanceof InvalidInputError) throw error;
-      throw new InvalidInputError(`the template ${path4} is not UTF-8 text`);
+      throw new InvalidInputError(message("template_not_text", { file: path4 }));
     }
   }
   /** Check a text and return it as a template. `origin` names it in errors. Throws InvalidInputError. */
@@ -2923,11 +3224,19 @@ var Template = class _Template {
     const unknown = places.find((place) => !known.includes(place));
     if (unknown !== void 0)
       throw new InvalidInputError(
-        `the template ${origin} has an unknown place {{${unknown.slice(0, 60)}}}: use one of ` + known.map((name) => `{{${name}}}`).join(", ")
+        message("template_unknown_placeholder", {
+          file: origin,
+          placeholder: `{{${unknown.slice(0, 60)}}}`,
+          known: known.map((name) => `{{${name}}}`).join(", ")
+        })
       );
     if (!places.some((place) => SCREENSHOT_PLACES.includes(place)))
       throw new InvalidInputError(
-        `the template ${origin} has no place for the screenshots: add {{screenshots}} or {{entries}}`
+        message("template_without_screenshots", {
+          file: origin,
+          screenshots: "{{screenshots}}",
+          entries: "{{entries}}"
+        })
       );
     return new _Template(text2.replaceAll("\r\n", "\n"));
   }
@@ -2987,19 +3296,13 @@ async function contentOf(path4) {
 }
 
 // src/commands/comment.ts
-var DONE = {
-  created: "Posted the comment",
-  updated: "Updated the comment",
-  unchanged: "The comment was already up to date",
-  none: "No screenshots, so no comment was posted"
-};
 async function comment(options, context) {
   const { environ, say } = context;
   const template = options.template ? await Template.read(options.template) : void 0;
   const given = prIn(options, environ);
   let job = detectJob(environ);
   if (given === void 0 && await buildsBaselines(job, branchIn2({}, environ))) {
-    say(`Nothing to comment on: this job runs for ${job.branch}, not for a pull request.`);
+    say(message("nothing_to_comment_on", { branch: job.branch }));
     return { markdown: "", dashboardUrl: "" };
   }
   const sender = senderOf(context);
@@ -3022,7 +3325,7 @@ async function postAndReport(composer, job, sender, context) {
   const done = await post(forge, composer);
   for (const note of composer.notes) say(`Note: ${note}.`);
   if (composer.warning) fail(`Warning: ${composer.warning}.`);
-  say(`${DONE[done.outcome]} on pull request ${composer.prNumber} at ${forge.label}.`);
+  say(message(`comment_${done.outcome}`, { number: composer.prNumber, forge: forge.label }));
   return done;
 }
 async function withHead(job, prNumber2, sender) {
@@ -3128,19 +3431,17 @@ async function purge(forge, addresses) {
 }
 function unfinishedError(error, job) {
   const reason = error instanceof ForgeRefusedError ? withForkAdvice(error, job) : error;
-  return new ForgeError(
-    `the screenshots are deleted, but the comment could not be changed: ${messageOf(reason)}. Run the same command again to finish`
-  );
+  return new ForgeError(message("comment_not_changed", { why: messageOf(reason) }));
 }
 
 // src/commands/expire.ts
 var PR_CLOSE = "pr_close";
 var COMMENTED = {
-  created: "Posted the comment.",
+  created: "comment_says_deleted",
   // never: a comment is only changed
-  updated: "Updated the comment: it says that the screenshots were deleted.",
-  unchanged: "The comment was already up to date.",
-  none: "There is no comment to update."
+  updated: "comment_says_deleted",
+  unchanged: "comment_up_to_date",
+  none: "no_comment_to_update"
 };
 async function expire(options, context) {
   const { environ, say } = context;
@@ -3151,13 +3452,13 @@ async function expire(options, context) {
   const merge = await mergeOf3(found, prNumber2, options.mergedAs ?? "", branch2);
   if (!options.post) {
     const expired = await connect(options, context).expire(prNumber2, merge);
-    say(wordsFor(expired));
+    say(expiredMessage(expired));
     return { json: jsonOf2(expired) };
   }
   const job = jobAtForge(found, options, environ);
   const forge = forgeOf(job, sender);
   const closed = await close(connect(options, context), prNumber2, forge, job, merge);
-  for (const words2 of [wordsFor(closed.expired), ...commentWords(closed)]) say(words2);
+  for (const words2 of [expiredMessage(closed.expired), ...commentMessages(closed)]) say(words2);
   return { json: { ...jsonOf2(closed.expired), ...commentJson(closed) }, posted: closed.posted };
 }
 async function mergeOf3(job, prNumber2, given, branch2) {
@@ -3180,21 +3481,21 @@ function commentJson({ left, posted, purged, notPurged }) {
     not_purged: notPurged
   };
 }
-function wordsFor(expired) {
-  const { prNumber: prNumber2, policy, marked } = expired;
-  const kept = expired.baselines ? `Kept ${pluralize(expired.baselines, "screenshot")} of the merged pull request as baselines. ` : "";
-  if (policy === PR_CLOSE)
-    return `${kept}Deleted ${pluralize(expired.expired, "screenshot")} of pull request ${prNumber2}.`;
-  return `${kept}Marked ${pluralize(marked, "screenshot")} of pull request ${prNumber2} as closed. The project's policy, ${policy}, keeps them for now.`;
+function expiredMessage(expired) {
+  const closed = policyMessage(expired);
+  if (!expired.baselines) return closed;
+  return message("kept_as_baselines", { screenshots: pluralize(expired.baselines, "screenshot"), closed });
 }
-function commentWords({ left, posted, notPurged }) {
-  if (left) return [`Did not change the comment: it still shows ${pluralize(left, "screenshot")}.`];
-  const words2 = [COMMENTED[posted.outcome]];
-  if (notPurged)
-    words2.push(
-      `Warning: the image proxy kept ${formatNumber(notPurged)} of its copies. They expire on their own.`
-    );
-  return words2;
+function policyMessage({ prNumber: number, policy, marked, expired }) {
+  if (policy === PR_CLOSE)
+    return message("deleted", { screenshots: pluralize(expired, "screenshot"), number });
+  return message("marked_closed", { screenshots: pluralize(marked, "screenshot"), number, policy });
+}
+function commentMessages({ left, posted, notPurged }) {
+  if (left) return [message("comment_still_shows", { screenshots: pluralize(left, "screenshot") })];
+  const messages = [message(COMMENTED[posted.outcome])];
+  if (notPurged) messages.push(message("proxy_kept_copies", { count: formatNumber(notPurged) }));
+  return messages;
 }
 
 // src/commands/move_staged.ts
@@ -3237,6 +3538,8 @@ function readableSize(bytes) {
 }
 
 // src/commands/output.ts
+var UPLOAD_FORMATS = CONTRACT.options["upload-format"].choices;
+var COMPARE_FORMATS = CONTRACT.options["compare-format"].choices;
 var MAX_ROWS = 20;
 function uploadText(result, format) {
   switch (format) {
@@ -3371,7 +3674,7 @@ function pad(text2, width = 0) {
   return text2 + " ".repeat(width - lengthOf(text2));
 }
 function verdictOf({ verdict, isPair, ancestor }) {
-  if (isPair) return `${verdict} (own before)`;
+  if (isPair) return `${verdict} (own before image)`;
   return ancestor ? verdict : `${verdict} (since the newest baseline)`;
 }
 
@@ -3502,16 +3805,13 @@ var MAX_READ_BYTES = 64 * 1024 * 1024;
 async function findShots(paths, naming = {}) {
   const { base = "", name = "", viewport = "", theme = "" } = naming;
   if (viewport && !VIEWPORT.test(viewport))
-    throw new InvalidInputError(
-      `invalid viewport ${quote(viewport)}: use <width>x<height>, such as 1280x800`
-    );
+    throw new InvalidInputError(message("invalid_viewport", { given: quote(viewport) }));
   if (theme && !THEMES.includes(theme))
-    throw new InvalidInputError(`invalid theme ${quote(theme)}: use ${THEMES.join(" or ")}`);
+    throw new InvalidInputError(message("invalid_theme", { given: quote(theme) }));
   const problems = [];
   const onProblem = (at, words2, isMissing = false) => problems.push({ path: at, words: words2, isMissing });
   const files = withoutRepetitions([...findFiles(paths, hasExtension, onProblem)]);
-  if (name && files.length > 1)
-    throw new InvalidInputError(`--name is for one screenshot, but ${files.length} files were found`);
+  if (name && files.length > 1) throw new InvalidInputError(message("name_for_one", { count: files.length }));
   const shots = /* @__PURE__ */ new Map();
   for (const file of files) {
     try {
@@ -3530,7 +3830,7 @@ function keyOf({ name, viewport, theme }) {
   return JSON.stringify([name, viewport, theme]);
 }
 function cutOffWarning(contentType) {
-  return `the file is cut off (damaged ${LABELS[contentType]}); uploading it anyway. Take the screenshot again`;
+  return message("cut_off", { format: LABELS[contentType] });
 }
 function hasExtension(file) {
   return path3.extname(file).toLowerCase() in EXTENSIONS;
@@ -3541,7 +3841,7 @@ function withoutRepetitions(files) {
 }
 function sameShot({ theme }, other) {
   const same = theme ? "name, viewport and theme" : "name and viewport";
-  return `has the same ${same} as ${other.path}: rename one`;
+  return message("same_shot", { parts: same, other: other.path });
 }
 function inOrder(one, other) {
   return byNumbers([one.name, one.viewport, one.theme], [other.name, other.viewport, other.theme]);
@@ -3552,11 +3852,10 @@ async function shotFrom(file, given) {
   if (file.isUnreadable) throw new InvalidInputError("has a name that is not UTF-8: rename it");
   const { contentType, size, pixels, warning } = await inspect(file.path);
   const viewport = given.viewport || title.viewport || pixels;
-  if (!viewport) throw new InvalidInputError("has no size in pixels: the file may be damaged");
-  if (!VIEWPORT.test(viewport))
-    throw new InvalidInputError(`has the viewport ${viewport}: use --viewport, with sides of 1 to 99999`);
+  if (!viewport) throw new InvalidInputError(message("no_pixel_size"));
+  if (!VIEWPORT.test(viewport)) throw new InvalidInputError(message("viewport_out_of_range", { viewport }));
   const namedAs = EXTENSIONS[path3.extname(file.path).toLowerCase()] ?? contentType;
-  const note = namedAs === contentType ? "" : `is a ${LABELS[contentType]}, despite its extension`;
+  const note = namedAs === contentType ? "" : message("other_format", { format: LABELS[contentType] });
   const theme = given.theme || title.theme;
   return { path: file.path, name: title.name, viewport, theme, contentType, size, note, warning };
 }
@@ -3564,24 +3863,22 @@ function nameOf(file, folder) {
   const stem = hasExtension(file) ? file.slice(0, -path3.extname(file).length) : file;
   const relative = partsOf(path3.relative(folder || ".", stem));
   if (!relative.includes("..")) return relative.join("/");
-  if (folder) throw new InvalidInputError(`is not in ${folder}: --base must be a folder that contains it`);
+  if (folder) throw new InvalidInputError(message("not_in_base", { folder }));
   return partsOf(path3.normalize(stem)).filter((part2) => part2 !== "..").join("/");
 }
 function checkName(name) {
-  if (!name) throw new InvalidInputError("has no name, only a viewport: use --name");
+  if (!name) throw new InvalidInputError(message("no_name"));
   const { length } = Array.from(name);
   if (length > MAX_NAME_CHARACTERS)
-    throw new InvalidInputError(
-      `has a name of ${length} characters, more than ${MAX_NAME_CHARACTERS}: shorten it with --base`
-    );
+    throw new InvalidInputError(message("name_too_long", { count: length, limit: MAX_NAME_CHARACTERS }));
   if (name.includes("\0") || new RegExp("\\p{Surrogate}", "u").test(name))
-    throw new InvalidInputError("has a name that is not UTF-8: rename it, or use --name");
+    throw new InvalidInputError(message("name_not_text"));
 }
 async function inspect(file) {
   const { size, data } = await beginningOf(file);
-  if (!data.length) throw new InvalidInputError("is empty");
+  if (!data.length) throw new InvalidInputError(message("empty_file"));
   const contentType = contentTypeOf(data);
-  if (!contentType) throw new InvalidInputError("is not a PNG, JPEG or WebP image");
+  if (!contentType) throw new InvalidInputError(message("not_an_image"));
   const isDamaged = size <= data.length && isCutOff(data);
   const pixels = pixelSize(data);
   return {
@@ -3593,7 +3890,7 @@ async function inspect(file) {
 }
 async function beginningOf(file) {
   try {
-    if (!(await stat(file)).isFile()) throw new InvalidInputError("is not a file");
+    if (!(await stat(file)).isFile()) throw new InvalidInputError(message("not_a_file"));
     const handle = await open2(file);
     try {
       const { size } = await handle.stat();
@@ -3605,7 +3902,7 @@ async function beginningOf(file) {
     }
   } catch (error) {
     if (error instanceof InvalidInputError) throw error;
-    throw new InvalidInputError(`cannot read: ${reasonOf(error)}`);
+    throw new InvalidInputError(message("cannot_read", { why: reasonOf(error) }));
   }
 }
 
@@ -3850,8 +4147,8 @@ function halve({ width, height, channels, pixels }) {
 }
 
 // src/upload.ts
-var NOT_TRIED = "not tried: an earlier error stopped the upload";
-var DEFAULT_CONCURRENCY = 8;
+var NOT_TRIED = message("not_tried");
+var DEFAULT_CONCURRENCY = CONTRACT.options.jobs.default;
 var MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 function outcomeOf(shot, known = {}) {
   return { shot, error: "", note: shot.note, isFatal: false, isTooLarge: false, isKnown: false, ...known };
@@ -3923,7 +4220,7 @@ var FileUploads = class {
     if (shot.size >= this.#shrinkFrom) return this.#uploadShrunk(shot, this.#shrinkFrom);
     if (shot.size >= this.maxBytes)
       throw new PayloadTooLargeError(
-        `is ${readableSize(shot.size)}: the service takes less than ${readableSize(this.maxBytes)}`
+        message("too_large", { size: readableSize(shot.size), limit: readableSize(this.maxBytes) })
       );
     const image = await contentOf2(shot);
     return outcomeOf(shot, { uploaded: await this.send({ ...shot, image }) });
@@ -3933,7 +4230,8 @@ var FileUploads = class {
     this.#shrinking = turn.catch(() => {
     });
     const { image, contentType, label } = await turn;
-    const note = `shrunk from ${readableSize(shot.size)} to ${readableSize(image.length)} as ${label}`;
+    const sizes = { before: readableSize(shot.size), after: readableSize(image.length) };
+    const note = message("shrunk", { ...sizes, format: label });
     return outcomeOf(shot, { uploaded: await this.send({ ...shot, image, contentType }), note });
   }
 };
@@ -3941,7 +4239,7 @@ async function contentOf2(shot) {
   try {
     return await readFile(shot.path);
   } catch (error) {
-    throw new InvalidInputError(`cannot read: ${reasonOf(error)}`);
+    throw new InvalidInputError(message("cannot_read", { why: reasonOf(error) }));
   }
 }
 function sentAsTheyAre(shots, maxBytes, { shrink: shrink2 }) {
@@ -3980,7 +4278,7 @@ var Progress = class {
     this.#toldAt = now();
     context.stopped.addEventListener(
       "abort",
-      () => this.#fail(`Interrupted: ${this.#count} of ${total} screenshots processed.`)
+      () => this.#fail(message("interrupted", { count: this.#count, total }))
     );
   }
   total;
@@ -3994,7 +4292,9 @@ var Progress = class {
     this.#tellFailure(outcome);
     if (this.now() - this.#toldAt < TELL_SECONDS2 || this.#count === this.total) return;
     this.#toldAt = this.now();
-    this.context.say(`Uploading … ${formatNumber(this.#count)} of ${formatNumber(this.total)}`);
+    this.context.say(
+      message("uploading", { count: formatNumber(this.#count), total: formatNumber(this.total) })
+    );
   }
   /** A failure that stops all uploads names no file, and is told once. Files that were not tried get no line. */
   #tellFailure({ shot, error, isFatal }) {
@@ -4027,13 +4327,13 @@ async function upload(options, context) {
   if (options.dryRun) {
     const target2 = await targetOf(job, asked, senderOf(context)).catch((error) => {
       if (!(error instanceof InvalidInputError)) throw error;
-      say(`A real upload needs more: ${error.message}`);
+      say(message("real_upload_needs", { problem: error.message }));
       return unknown;
     });
     return dryRun(found, target2, options.shrink ?? false, say);
   }
   if (!found.shots.length) {
-    say("No screenshots to upload.");
+    say(message("nothing_to_upload"));
     return resultOf(unknown, [], found);
   }
   const target = await targetOf(job, asked, senderOf(context));
@@ -4052,9 +4352,7 @@ async function findScreenshots({
   if (allowEmpty) return { shots, problems: problems.filter(({ isMissing }) => !isMissing) };
   if (shots.length || problems.some(({ isMissing }) => !isMissing)) return { shots, problems };
   const searched = paths.map((path4) => printable(path4) || "''").join(", ");
-  throw new PrshotsError(
-    `no screenshots found: no PNG, JPEG or WebP at ${searched} in ${process.cwd()}. If that is fine, use --allow-empty`
-  );
+  throw new PrshotsError(message("no_screenshots_found", { searched, folder: process.cwd() }));
 }
 function resultOf(target, outcomes, { problems }) {
   const good = outcomes.filter(({ error }) => !error).length;
@@ -4066,23 +4364,23 @@ function resultOf(target, outcomes, { problems }) {
     isDry: false,
     dashboardUrl: "",
     count: outcomes.filter(({ uploaded, isKnown }) => uploaded || isKnown).length,
-    exitCode: isAll ? 0 : good ? 3 : 1
+    exitCode: isAll ? 0 : good ? EXIT_CODES.some_failed : EXIT_CODES.failed
   };
 }
 function dryRun(found, target, shrink2, say) {
   const outcomes = found.shots.map((shot) => outcomeOf(shot, { note: dryNote(shot, shrink2) }));
-  const where = `${describeTarget(target)}, commit ${target.commitSha.slice(0, 7) || "?"}`;
+  const commit2 = target.commitSha.slice(0, 7) || "?";
   const isListed = outcomes.length <= MAX_ROWS;
   for (const { shot, note } of isListed ? [] : outcomes)
     if (note.startsWith(WARNING)) say(printable(`${shot.path}: ${note}`));
-  const listed = isListed ? "" : " To list them, use --format json.";
-  say(`Dry run: ${outcomes.length} would be uploaded to ${where}. Nothing was sent.${listed}`);
+  const listed = isListed ? "" : message("list_with_json");
+  say(message("dry_run", { count: outcomes.length, target: describeTarget(target), commit: commit2, listed }));
   return { ...resultOf(target, outcomes, found), isDry: true };
 }
 function dryNote({ size, note }, shrink2) {
   if (size < MAX_IMAGE_BYTES) return note;
   const limit = readableSize(MAX_IMAGE_BYTES);
-  return shrink2 ? `is ${readableSize(size)}; would be shrunk below the service's limit (default ${limit})` : `${WARNING}is ${readableSize(size)}, over the default limit of ${limit}; --shrink makes it fit`;
+  return shrink2 ? message("would_shrink", { size: readableSize(size), limit }) : message("over_default_limit", { size: readableSize(size), limit });
 }
 var Upload = class {
   constructor(service, job, target, options, context) {
@@ -4109,21 +4407,25 @@ var Upload = class {
     const result = resultOf(this.target, outcomes, found);
     this.#saySummary(result);
     const isComplete = result.exitCode === 0 && !options.partial && !job.isParallel;
-    if (job.isParallel && !options.partial)
-      context.say("Note: after the last of these parallel jobs, run prshots compare --complete.");
+    if (job.isParallel && !options.partial) context.say(message("complete_after_parallel_jobs"));
     if (baselineOf && isComplete) await this.service.completeBaselines(baselineOf, commitSha);
     if (prNumber2 === void 0 || !result.count) return result;
     return { ...result, ...await this.#compare(prNumber2, branch2, isComplete) };
   }
   #saySummary({ outcomes, problems, count }) {
     const { say } = this.context;
-    if (outcomes.some(({ isTooLarge }) => isTooLarge))
-      say("To recompress images that are too large, use --shrink.");
+    if (outcomes.some(({ isTooLarge }) => isTooLarge)) say(message("use_shrink"));
     const known = outcomes.filter(({ isKnown }) => isKnown).length;
     const left = outcomes.filter(({ error }) => error === NOT_TRIED).length;
-    const words2 = `Uploaded ${count} of ${outcomes.length + problems.length} screenshots to ${describeTarget(this.target)}.`;
-    const unchanged = known ? ` ${formatNumber(known)} of them were already there.` : "";
-    say(words2 + unchanged + (left ? ` ${formatNumber(left)} were not tried.` : ""));
+    say(
+      message("uploaded_summary", {
+        count,
+        total: outcomes.length + problems.length,
+        target: describeTarget(this.target),
+        already_there: known ? message("already_there", { count: formatNumber(known) }) : "",
+        not_tried: left ? message("not_tried_count", { count: formatNumber(left) }) : ""
+      })
+    );
   }
   /** Return the comparison. The screenshots are uploaded: a failure is only a warning. */
   async #compare(prNumber2, branch2, complete) {
@@ -4141,7 +4443,8 @@ var Upload = class {
       return { comparison, dashboardUrl };
     } catch (error) {
       if (!(error instanceof PrshotsError)) throw error;
-      if (!(error instanceof ServiceTooOldError)) fail(`Warning: not compared: ${messageOf(error)}.`);
+      if (!(error instanceof ServiceTooOldError))
+        fail(message("not_compared", { problem: messageOf(error) }));
       else if (compares) say("Note: not compared, because the service is too old. Update it.");
       return { dashboardUrl };
     }
@@ -4150,7 +4453,6 @@ var Upload = class {
 
 // src/action/steps.ts
 var WARNING2 = "Warning: ";
-var SOME_FAILED = 3;
 var Steps = class {
   constructor(runner, settings, environ, job) {
     this.runner = runner;
@@ -4177,10 +4479,11 @@ var Steps = class {
       return upload(options, context);
     });
     this.runner.outputs(uploadText(done, "github-output"));
-    if (done.exitCode === 1)
+    if (done.exitCode === EXIT_CODES.failed)
       return this.#failStep(`No file was uploaded. ${this.#failures[0] ?? "See the log."}`);
     const isShown = done.count === 0 || await this.#show();
-    if (done.exitCode === SOME_FAILED) return this.#failStep("Some files were not uploaded. See the log.");
+    if (done.exitCode === EXIT_CODES.some_failed)
+      return this.#failStep("Some files were not uploaded. See the log.");
     return isShown;
   }
   /** Say that all shards have uploaded, and show the result for a pull request. */
@@ -4218,9 +4521,7 @@ var Steps = class {
     const { gated, dashboardUrl } = await this.#run((context) => compare({ failOn, branch: branch2 }, context));
     if (!gated) return true;
     const dashboard = dashboardUrl && ` Dashboard: ${dashboardUrl}`;
-    return this.#failStep(
-      `${pluralize(gated, "shot")} with a verdict of \`fail-on: ${failOn}\`.${dashboard}`
-    );
+    return this.#failStep(`${pluralize(gated, "shot")} matched \`fail-on: ${failOn}\`.${dashboard}`);
   }
   /** Run a command that may post. A job without secrets may be read-only: if it cannot post, only warn. */
   async #post(posts, command) {

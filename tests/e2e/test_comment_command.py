@@ -204,7 +204,7 @@ def test_images_that_a_public_forge_cannot_fetch_are_warned_about(
     workflow.upload()
     done = workflow.here("comment", "--post")
     assert done.exit_code == 0
-    assert "Warning: GitHub cannot fetch the images from http://127.0.0.1:" in done.stderr
+    assert "Warning: GitHub can't fetch the images from http://127.0.0.1:" in done.stderr
     assert "set PRSHOTS_IMG_URL on the service" in done.stderr
 
 
@@ -349,7 +349,7 @@ class TestComment:
     def test_without_screenshots_is_not_created_but_is_updated(self, workflow: Workflow) -> None:
         done = workflow.here("comment", "--post")
         assert (done.exit_code, done.stdout) == (0, "")
-        assert "No screenshots, so no comment was posted" in done.stderr
+        assert "has no screenshots, so no comment was posted" in done.stderr
         workflow.upload()
         workflow.here("comment", "--post")
         workflow.here("expire")

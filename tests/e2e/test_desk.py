@@ -108,7 +108,7 @@ def test_without_a_branch_the_problem_says_what_to_do(
     shop.git("remote", "add", "upstream", "https://github.com/acme/shop")
     assert find_local_checkout({}).problem == ""  # a fork's main may be the head of a pull request
     monkeypatch.chdir(tmp_path)
-    assert "in no git repository" in find_local_checkout({}).problem
+    assert "not in a git repository" in find_local_checkout({}).problem
     with pytest.raises(InvalidInputError, match="change to your checkout") as caught:
         current_head({}, None)
     assert "\n" not in str(caught.value)

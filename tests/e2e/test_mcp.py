@@ -166,7 +166,7 @@ async def test_the_doctor_names_what_is_wrong(desk: AgentDesk, tmp_path: Path) -
     async with session(desk, PRSHOTS_URL="", GIT_CEILING_DIRECTORIES=str(tmp_path)) as client:
         found = wrong(await called(client, "doctor", folder=str(tmp_path)))
         assert "set PRSHOTS_URL" in found["service"]
-        assert "in no git repository" in found["git"]
+        assert "not in a git repository" in found["git"]
 
 
 def test_a_session_line_by_line_has_nothing_but_the_protocol_on_standard_output(desk: AgentDesk) -> None:

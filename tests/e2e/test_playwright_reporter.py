@@ -327,10 +327,10 @@ def test_baselines_of_main_are_what_a_pull_request_is_compared_with(
     changed = {"home": "teal", "cart": "red"}
     shard = jobs.pull(suite.pr_number, head, main, changed, SHARD="1/2")
     at = f"Compared with main at {main[:7]}: 1 changed, "
-    assert shard[1].startswith(f"{at}1 unchanged. Some screenshots of the base are missing in this run")
+    assert shard[1].startswith(f"{at}1 unchanged. Some of the base's screenshots are missing in this run")
     failed = jobs.pull(github.new_pr(), head, main, changed, RESULT="failed")
     assert failed[1].startswith(
-        f"{at}1 new, 1 unchanged. Some screenshots of the base are missing in this run"
+        f"{at}1 new, 1 unchanged. Some of the base's screenshots are missing in this run"
     )
     uploaded, compared, dashboard = jobs.pull(suite.pr_number, head, main, changed)
     (comment,) = github.comments(suite.pr_number)

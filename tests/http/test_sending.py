@@ -454,9 +454,9 @@ class TestAddresses:
         [
             (
                 "https://shots.example.com/v1/upload",
-                "redirects to https://shots.example.com: use that address",
+                "redirects to https://shots.example.com: set --url (PRSHOTS_URL) to that address",
             ),
-            ("/elsewhere/v1/upload", "/elsewhere: use that address"),
+            ("/elsewhere/v1/upload", "/elsewhere: set --url (PRSHOTS_URL) to that address"),
             ("https://login.example.com/in?state=abc123", "redirects to https://login.example.com/in: use"),
         ],
     )

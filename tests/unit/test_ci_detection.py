@@ -175,7 +175,7 @@ class TestCommandOptions:
     def test_the_pr_option_overrides_the_job_and_one_of_them_is_required(self) -> None:
         assert service_options.pull_request(7, Job(pr_number=12)) == 7
         assert service_options.pull_request(None, Job(pr_number=12)) == 12
-        with pytest.raises(InvalidInputError, match=r"this Buildkite job does not run for one. Use --pr"):
+        with pytest.raises(InvalidInputError, match=r"this Buildkite job doesn't run for one. Set --pr"):
             service_options.pull_request(None, Job(ci="Buildkite"))
 
     @pytest.mark.parametrize("given", ["HEAD", "abc", "g" * 40, "0" * 41])

@@ -95,7 +95,7 @@ class TestSizeLimit:
         assert limit - 200 < len(text.encode()) <= limit
         without = 2000 - text.count("![")
         assert made.notes == [
-            f"{without} of 2000 screenshots have no picture in the comment: it may have at most {limit:,} bytes"
+            f"{without} of 2000 screenshots have no image in the comment, which can have at most {limit:,} bytes"
         ]
 
     @given(
@@ -166,14 +166,14 @@ class TestTemplates:
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            (b"", "has no place for the screenshots: add {{screenshots}} or {{entries}}"),
-            (b"{{count}} screenshots", "has no place for the screenshots"),
+            (b"", "has no placeholder for the screenshots: add {{screenshots}} or {{entries}}"),
+            (b"{{count}} screenshots", "has no placeholder for the screenshots"),
             (
                 b"{{screenshots}} {{branch}}",
-                "has an unknown place {{branch}}: use one of {{screenshots}}",
+                "has an unknown placeholder {{branch}}: use one of {{screenshots}}",
             ),
             (b"{{screenshots}} ${{ github.sha }}", "{{github.sha}}"),
-            (b"{{screenshots}} {{}}", "unknown place {{}}"),
+            (b"{{screenshots}} {{}}", "unknown placeholder {{}}"),
             (b"{{screenshots}} caf\xe9", "is not UTF-8 text"),
             ("{{screenshots}}".encode("utf-16"), "is not UTF-8 text"),
             (b"{{screenshots}}" + b"x" * MAX_COMMENT_BYTES, "longer than 65,536 bytes"),

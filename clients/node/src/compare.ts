@@ -1,4 +1,5 @@
 /** Compare a pull request's screenshots with its base, and wait for the result. */
+
 import { setTimeout as pause } from "node:timers/promises";
 import { baseOf } from "./ci/base_commits.js";
 import { pullRequestPage } from "./ci/forge_addresses.js";
@@ -7,6 +8,8 @@ import type { Job } from "./ci/job.js";
 import { CallError, InvalidInputError, ServiceTooOldError } from "./errors.js";
 import { type Comparison, VERDICTS } from "./replies.js";
 import type { Service, View } from "./service.js";
+import { message } from "./statements.js";
+import { formatNumber } from "./wording.js";
 
 const WAIT_SECONDS = 600;
 const POLL_SECONDS = 1;
@@ -30,28 +33,21 @@ export async function compareWithBase(
   while (found.state === "running") {
     const now = Date.now();
     if (now > started + WAIT_SECONDS * 1000)
-      throw new CallError(
-        `the comparison still runs after ${WAIT_SECONDS / 60} minutes: run prshots compare again`,
-      );
+      throw new CallError(message("still_running", { minutes: WAIT_SECONDS / 60 }));
     if (now >= told + TELL_SECONDS * 1000) {
       told = now;
-      say(`Still comparing after ${Math.round((now - started) / 1000)} s …`);
+      say(message("still_comparing", { seconds: Math.round((now - started) / 1000) }));
     }
     await pause(POLL_SECONDS * 1000);
     const latest = await service.comparison(prNumber);
     if (latest?.commitSha !== found.commitSha) {
       const other = latest ? `commit ${latest.commitSha.slice(0, 7)}` : "none";
-      throw new CallError(
-        `the comparison of ${commitSha.slice(0, 7)} was replaced: the latest is of ${other}`,
-      );
+      throw new CallError(message("comparison_replaced", { commit: commitSha.slice(0, 7), other }));
     }
     found = latest;
   }
   if (base.unknown && found.state !== "no_baseline")
-    say(
-      `Note: git does not know the base of ${commitSha.slice(0, 7)}: ${base.unknown}. So the newest baselines of ` +
-        `${base.branch} were compared.`,
-    );
+    say(message("base_unknown", { commit: commitSha.slice(0, 7), why: base.unknown, branch: base.branch }));
   return found;
 }
 
@@ -109,26 +105,21 @@ export async function viewAndPage(
 
 /** Return the result in one sentence. */
 export function summary({ state, branch, baseCommit, counts, pairs }: Comparison): string {
-  if (state === "no_baseline")
-    return (
-      `Nothing to compare with: ${branch} has no baselines yet. Run prshots upload on ${branch} to create ` +
-      "them."
-    );
-  if (state === "failed") return `The comparison with ${branch} failed. Run prshots compare again.`;
+  if (state === "no_baseline") return message("no_baselines", { branch });
+  if (state === "failed") return message("comparison_failed", { branch });
   const at = baseCommit ? ` at ${baseCommit.slice(0, 7)}` : "";
   const sums = VERDICTS.filter((verdict) => counts[verdict]).map(
-    (verdict) => `${counts[verdict]?.toLocaleString("en-US")} ${verdict}`,
+    (verdict) => `${formatNumber(counts[verdict] ?? 0)} ${verdict}`,
   );
   const found = sums.join(", ") || "no screenshots";
   const shots = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const ownBefore = `${pairs === 1 ? "its" : "their"} own before`;
-  const own = pairs ? ` (${pairs.toLocaleString("en-US")} with ${ownBefore})` : "";
+  const own = message(pairs === 1 ? "own_before_image" : "own_before_images");
+  const ofPairs = pairs ? message("pairs_with_own", { pairs: formatNumber(pairs), own }) : "";
   const words =
     pairs && pairs === shots
-      ? `Compared with ${ownBefore}: ${found}.`
-      : `Compared with ${branch}${at}: ${found}${own}.`;
+      ? message("compared_with_own", { own, counts: found })
+      : message("compared", { base: branch + at, counts: found, pairs: ofPairs });
   if (state !== "incomplete") return words;
-  if (pairs && !baseCommit)
-    return `${words} The other screenshots are not compared: ${branch} has no baselines yet.`;
-  return `${words} Some screenshots of the base are missing in this run: see prshots compare --complete.`;
+  if (pairs && !baseCommit) return message("others_not_compared", { summary: words, branch });
+  return message("incomplete", { summary: words });
 }

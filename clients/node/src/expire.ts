@@ -1,4 +1,5 @@
 /** Close a pull request: expire its screenshots and rewrite its comment, so that no broken image remains. */
+
 import type { Job } from "./ci/job.js";
 import { ForgeError, ForgeRefusedError, messageOf, NotFoundError, PrshotsError } from "./errors.js";
 import type { Forge, Merge } from "./forges/forge.js";
@@ -7,6 +8,7 @@ import { Composer } from "./post_comment.js";
 import { Queue } from "./queue.js";
 import type { Expired } from "./replies.js";
 import type { Service } from "./service.js";
+import { message } from "./statements.js";
 import { keepCurrent, OurComments, type Posted } from "./sticky_comment.js";
 
 const CONCURRENT_PURGES = 8;
@@ -100,8 +102,5 @@ async function purge(forge: Forge, addresses: string[]): Promise<number> {
 
 function unfinishedError(error: PrshotsError, job: Job): ForgeError {
   const reason = error instanceof ForgeRefusedError ? withForkAdvice(error, job) : error;
-  return new ForgeError(
-    `the screenshots are deleted, but the comment could not be changed: ${messageOf(reason)}. ` +
-      "Run the same command again to finish",
-  );
+  return new ForgeError(message("comment_not_changed", { why: messageOf(reason) }));
 }

@@ -1,9 +1,11 @@
 /** Find files by paths and patterns. */
+
 import { isUtf8 } from "node:buffer";
 import { type Dirent, lstatSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { messageOf } from "./errors.js";
 import { byCodePoint } from "./natural_order.js";
+import { message } from "./statements.js";
 
 const MAGIC = /[*?[]/;
 
@@ -32,7 +34,7 @@ export function* findFiles(
       // Before globs: a file name may look like a pattern, such as [id].png.
       yield { path: start, folder: "", isUnreadable: false };
     } else if (MAGIC.test(given)) yield* expandGlob(start, onProblem);
-    else onProblem(given, "no such file or folder", true);
+    else onProblem(given, message("no_such_path"), true);
   }
 }
 
@@ -91,7 +93,7 @@ function entriesOf(folder: string, onProblem: OnProblem): Entry[] | undefined {
       }))
       .sort((one, other) => byCodePoint(one.name, other.name));
   } catch (error) {
-    onProblem(folder || ".", `cannot search the folder: ${reasonOf(error)}`);
+    onProblem(folder || ".", message("cannot_search", { why: reasonOf(error) }));
     return undefined;
   }
 }

@@ -1,8 +1,10 @@
 /** The upload token: a setting, or the job's own ID token exchanged for one. */
+
 import type { Environ } from "./ci/job.js";
 import * as validate from "./ci/validate.js";
 import { CallError, InvalidInputError, UnauthorizedError } from "./errors.js";
 import { jsonOf, type Sender } from "./sender.js";
+import { message } from "./statements.js";
 
 export interface TokenSource {
   token(): Promise<string>;
@@ -23,10 +25,7 @@ export function tokenSource(
   const given = token.trim(); // a secret is often stored with a line break at its end
   if (given) {
     if (!UPLOAD_TOKEN.test(given))
-      throw new InvalidInputError(
-        "token (PRSHOTS_TOKEN) is not an upload token: those are msr_ and 64 hex digits, " +
-          `this one has ${given.length} characters`,
-      );
+      throw new InvalidInputError(message("invalid_token", { count: given.length }));
     return { token: async () => given, renew: async () => undefined };
   }
   const idToken = idTokenSource(url, environ, sender);
@@ -76,7 +75,7 @@ function idTokenSource(url: string, environ: Environ, sender: Sender): (() => Pr
     const reply = await sender.send(asked.href, () => ({ headers }));
     const { value } = (jsonOf(reply, asked.host) ?? {}) as { value?: unknown };
     if (reply.status !== 200 || typeof value !== "string" || !value)
-      throw new CallError(`${asked.host} answered ${reply.status} and gave this job no ID token`);
+      throw new CallError(message("no_id_token", { host: asked.host, status: reply.status }));
     return value;
   };
 }
@@ -101,8 +100,7 @@ async function exchangeToken(url: string, idToken: string, project: string, send
     throw new CallError(`${url} answered without a token: is it the address of a prshots API?`);
   if (project && !namesOfProject(granted).includes(project))
     throw new CallError(
-      `${url} answered for the project ${granted.organization}/${granted.project}, not for ${project}, so nothing ` +
-        "is uploaded: set project (PRSHOTS_PROJECT) to organization/name or its id, and update the service",
+      message("other_project", { url, given: `${granted.organization}/${granted.project}`, project }),
     );
   return token;
 }

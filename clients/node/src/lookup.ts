@@ -1,27 +1,29 @@
 /** Ask the forge for what the event of an Actions job does not name: its pull request, or the head of that. */
+
 import { headCommit } from "./ci/checkout.js";
 import type { Job } from "./ci/job.js";
 import { InvalidInputError, messageOf } from "./errors.js";
 import { forgeOf } from "./forges/index.js";
 import type { AnswersLookups } from "./forges/pull_requests.js";
 import type { Sender } from "./sender.js";
+import { message } from "./statements.js";
 
 /**
  * Return the job's pull request; nothing if it runs for none. Throws InvalidInputError if the forge does not tell.
  */
 export async function pullRequestOf(job: Job, sender: Sender): Promise<number | undefined> {
   if (job.prNumber !== undefined || !job.lookup) return job.prNumber;
-  const missing = `the event names no pull request for commit ${job.commitSha.slice(0, 7)}`;
-  const advice = "Set the pull request: prNumber (PRSHOTS_PR), or `pr-number` in the action";
+  const missing = message("no_pull_request_in_event", { commit: job.commitSha.slice(0, 7) });
+  const advice = message("set_pull_request");
   const found = await askForge(job, sender, missing, advice, (forge) =>
     forge.openPullRequests(job.commitSha),
   );
   if (found.length > 1)
     throw new InvalidInputError(
-      `${missing}, and it is the head of several: ${found.sort((a, b) => a - b).join(", ")}. ${advice}`,
+      message("head_of_several", { missing, numbers: found.sort((a, b) => a - b).join(", "), advice }),
     );
   if (!found.length && job.lookup === "pull_request")
-    throw new InvalidInputError(`${missing}, and no open one has it as its head. ${advice}`);
+    throw new InvalidInputError(message("head_of_none", { missing, advice }));
   return found[0];
 }
 
@@ -32,7 +34,7 @@ export async function commitOf(job: Job, prNumber: number, sender: Sender): Prom
   const missing = `the event does not name the head of pull request ${prNumber}`;
   const advice = "Set the commit: commit (PRSHOTS_COMMIT), also in the action";
   const sha = await askForge(job, sender, missing, advice, (forge) => forge.headOf(prNumber));
-  if (!sha) throw new InvalidInputError(`${missing}, and the forge does not tell it. ${advice}`);
+  if (!sha) throw new InvalidInputError(`${missing}, and the forge doesn't report it. ${advice}`);
   return sha;
 }
 
@@ -41,7 +43,7 @@ async function commitHere(): Promise<string> {
   const commit = await headCommit();
   if (!commit)
     throw new InvalidInputError(
-      "no commit: the CI does not name one and this folder is in no git repository. Set commit (PRSHOTS_COMMIT)",
+      "no commit: the CI does not name one and not in a git repository. Set commit (PRSHOTS_COMMIT)",
     );
   return commit;
 }

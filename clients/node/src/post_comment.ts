@@ -1,4 +1,5 @@
 /** Compose the pull request's comment and post it. */
+
 import { isOnTheInternet, isPublic } from "./ci/forge_addresses.js";
 import type { Job } from "./ci/job.js";
 import { ForgeRefusedError } from "./errors.js";
@@ -6,6 +7,7 @@ import { type Forge, markerLine } from "./forges/forge.js";
 import { withForkAdvice } from "./forges/forks.js";
 import type { CommentText } from "./replies.js";
 import { MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, type Service, type View } from "./service.js";
+import { message } from "./statements.js";
 import { keepCurrent, type Posted } from "./sticky_comment.js";
 import type { JobValues, Template } from "./templates.js";
 import { formatNumber } from "./wording.js";
@@ -59,8 +61,7 @@ export class Composer {
     const withoutPicture = (view === "changes" ? 0 : comment.listed) + comment.omitted;
     if (withoutPicture)
       this.notes.push(
-        `${withoutPicture} of ${comment.count} screenshots have no picture in the comment: ` +
-          `it may have at most ${formatNumber(limit)} bytes`,
+        message("without_image", { count: withoutPicture, total: comment.count, limit: formatNumber(limit) }),
       );
     this.warning = unreachableImages(comment.markdown, this.job.forgeApi, forge.label);
     return this.#fill(comment, template);
@@ -73,7 +74,7 @@ export class Composer {
     const marker = markerLine(forge.markerStyle, this.prNumber);
     const room = template.room(forge.maxCommentBytes, marker, this.#jobValues());
     if (room >= MIN_COMMENT_BYTES) return [template, room];
-    this.notes.push(`the template is left out: it is too long for a comment on ${forge.label}`);
+    this.notes.push(message("template_left_out", { forge: forge.label }));
     return [undefined, forge.maxCommentBytes];
   }
 
@@ -95,10 +96,7 @@ export class Composer {
 export function unreachableImages(markdown: string, forgeApi: string, label: string): string {
   const address = IMAGES.map((image) => image.exec(markdown)?.[1]).find(Boolean);
   if (address === undefined || !isOnTheInternet(forgeApi) || isPublic(address)) return "";
-  return (
-    `${label} cannot fetch the images from ${new URL(address).origin}, which is not on the internet, so the comment ` +
-    "shows none: set PRSHOTS_IMG_URL on the service to a public address"
-  );
+  return message("unreachable_images", { forge: label, address: new URL(address).origin });
 }
 
 /** Bring the pull request's comment up to date. No comment is created only to say that there are no screenshots. */

@@ -1,6 +1,8 @@
 /** The routes of the public API that a run needs. */
+
 import { createHash } from "node:crypto";
 import { STATUS_CODES } from "node:http";
+import { CONTRACT } from "./contract.js";
 import {
   CallError,
   EXPIRE_FAILED,
@@ -30,6 +32,7 @@ import {
 } from "./replies.js";
 import { jsonOf, type Reply, type Sender } from "./sender.js";
 import type { Title } from "./shot_names.js";
+import { message } from "./statements.js";
 
 const HEADERS = { "User-Agent": "prshots-node" };
 
@@ -48,7 +51,7 @@ const NEW_ROUTES = /^\/v1\/(baseline|compare|pull|staged)\b/;
 const UPLOADS = new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
 
 /** What the comment shows. */
-export const VIEWS = ["all", "latest", "changes"] as const;
+export const VIEWS = CONTRACT.options.view.choices;
 export type View = (typeof VIEWS)[number];
 
 export interface Picture {
@@ -191,8 +194,7 @@ export class Service {
 
   /** Delete one image now. Throws NotFoundError. */
   async delete(id: string): Promise<void> {
-    if (!IMAGE_ID.test(id))
-      throw new InvalidInputError("an image id is 32 hexadecimal characters: use the id of its upload");
+    if (!IMAGE_ID.test(id)) throw new InvalidInputError(message("invalid_image_id"));
     await this.#call(`/v1/images/${id}`, () => ({ method: "DELETE" }));
   }
 
@@ -297,20 +299,17 @@ export class Service {
     const { status } = reply;
     if (status >= 300 && status < 400)
       throw new WrongAddressError(
-        `${this.url} redirects to ${reply.headers.get("location")}: set url (PRSHOTS_URL) to that address`,
+        message("redirects", { url: this.url, target: String(reply.headers.get("location")) }),
       );
     const value = objectIn(reply.text);
     if (status === 404 && value && path.startsWith("/v1/images/")) throw new NotFoundError("not found");
     if (!value || status === 404) {
       const answered = `${this.url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim();
       if (status >= 500) throw new CallError(answered);
-      throw new WrongAddressError(`${answered}: is this the address of a prshots service?`);
+      throw new WrongAddressError(message("is_this_prshots", { answered }));
     }
     if (status === 200 || status === 202) return value;
-    if (status === 401)
-      throw new UnauthorizedError(
-        `${this.url} refused the token: it is wrong or revoked, or belongs to another service`,
-      );
+    if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
     const words = `${this.url} answered ${status}: ${value.error ?? STATUS_CODES[status]}`;
     if (status === 413) throw new PayloadTooLargeError(words);

@@ -1,9 +1,11 @@
 /** Where the screenshots of a job belong: to a pull request, or to a branch as its baselines. */
+
 import { buildsBaselines, fullCommit, headCommit } from "./ci/checkout.js";
 import type { Job } from "./ci/job.js";
 import { InvalidInputError } from "./errors.js";
 import { commitOf, pullRequestOf } from "./lookup.js";
 import type { Sender } from "./sender.js";
+import { message } from "./statements.js";
 
 export interface Target {
   commitSha: string;
@@ -41,12 +43,9 @@ export async function targetOf(job: Job, asked: Asked, sender: Sender): Promise<
     return { commitSha: commit || (await commitOf(job, prNumber, sender)), prNumber };
   }
   if (pr !== undefined || job.prNumber !== undefined || job.lookup || job.fromFork)
-    throw new InvalidInputError(
-      "--baseline is for jobs of a branch, and this one runs for a pull request: a pull request never " +
-        "writes baselines",
-    );
+    throw new InvalidInputError(message("baseline_in_pull_request"));
   const baselineOf = branch || job.branch;
-  if (!baselineOf) throw new InvalidInputError("no branch for the baselines: set branch (PRSHOTS_BRANCH)");
+  if (!baselineOf) throw new InvalidInputError(message("no_baseline_branch"));
   return { commitSha: await baselineCommit(commit || job.commitSha), baselineOf };
 }
 
@@ -54,21 +53,20 @@ export async function targetOf(job: Job, asked: Asked, sender: Sender): Promise<
 export async function pullRequest(given: number | undefined, job: Job, sender: Sender): Promise<number> {
   const found = given ?? (await pullRequestOf(job, sender));
   if (found !== undefined) return found;
-  const why = job.ci ? `this ${job.ci} job does not run for one` : "no supported CI detected";
-  throw new InvalidInputError(`no pull request: ${why}. Set prNumber (PRSHOTS_PR)`);
+  const why = job.ci ? message("job_without_pull_request", { ci: job.ci }) : message("no_ci");
+  throw new InvalidInputError(message("no_pull_request", { why }));
 }
 
 async function baselineCommit(given: string): Promise<string> {
   const sha = given || (await headCommit());
   const found = sha && (await fullCommit(sha));
   if (found) return found;
-  const why = sha ? `git does not know ${sha}` : "neither CI nor git names one";
-  throw new InvalidInputError(
-    `no commit for the baselines: ${why}. Set commit (PRSHOTS_COMMIT) with all 40 characters`,
-  );
+  const why = sha ? message("unknown_commit", { sha }) : message("no_commit_named");
+  throw new InvalidInputError(message("no_baseline_commit", { why }));
 }
 
 /** Return the target in words. In a dry run, the pull request may be unknown. */
 export function describeTarget({ prNumber, baselineOf }: Target): string {
-  return baselineOf ? `the baselines of ${baselineOf}` : `pull request ${prNumber ?? "?"}`;
+  if (baselineOf) return message("baselines_of", { branch: baselineOf });
+  return message("pull_request", { number: prNumber ?? "?" });
 }

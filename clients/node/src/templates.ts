@@ -1,9 +1,11 @@
 /** A text around the screenshots in the comment, with places to fill in. */
+
 import { open } from "node:fs/promises";
 import { InvalidInputError } from "./errors.js";
 import { reasonOf } from "./file_search.js";
 import type { CommentText } from "./replies.js";
 import { MAX_COMMENT_BYTES } from "./service.js";
+import { message } from "./statements.js";
 import { formatNumber } from "./wording.js";
 
 const COMMENT_PLACES = ["screenshots", "heading", "entries", "count"];
@@ -25,13 +27,13 @@ export class Template {
     const content = await contentOf(path);
     if (content.length > MAX_COMMENT_BYTES)
       throw new InvalidInputError(
-        `the template ${path} is longer than ${formatNumber(MAX_COMMENT_BYTES)} bytes, the most a comment may have`,
+        message("template_too_long", { file: path, limit: formatNumber(MAX_COMMENT_BYTES) }),
       );
     try {
       return Template.of(new TextDecoder("utf-8", { fatal: true }).decode(content), path);
     } catch (error) {
       if (error instanceof InvalidInputError) throw error;
-      throw new InvalidInputError(`the template ${path} is not UTF-8 text`);
+      throw new InvalidInputError(message("template_not_text", { file: path }));
     }
   }
 
@@ -42,12 +44,19 @@ export class Template {
     const unknown = places.find((place) => !known.includes(place));
     if (unknown !== undefined)
       throw new InvalidInputError(
-        `the template ${origin} has an unknown place {{${unknown.slice(0, 60)}}}: use one of ` +
-          known.map((name) => `{{${name}}}`).join(", "),
+        message("template_unknown_placeholder", {
+          file: origin,
+          placeholder: `{{${unknown.slice(0, 60)}}}`,
+          known: known.map((name) => `{{${name}}}`).join(", "),
+        }),
       );
     if (!places.some((place) => SCREENSHOT_PLACES.includes(place)))
       throw new InvalidInputError(
-        `the template ${origin} has no place for the screenshots: add {{screenshots}} or {{entries}}`,
+        message("template_without_screenshots", {
+          file: origin,
+          screenshots: "{{screenshots}}",
+          entries: "{{entries}}",
+        }),
       );
     return new Template(text.replaceAll("\r\n", "\n"));
   }

@@ -1,8 +1,10 @@
 /** Upload many files concurrently, and report on each. */
+
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
+import { CONTRACT } from "./contract.js";
 import { InvalidInputError, messageOf, PayloadTooLargeError, PrshotsError } from "./errors.js";
 import { reasonOf } from "./file_search.js";
 import { Patience } from "./patience.js";
@@ -12,11 +14,12 @@ import type { Service, Shot } from "./service.js";
 import { keyOf, type ShotFile } from "./shots.js";
 import { shrink } from "./shrink.js";
 import { readableSize } from "./sizes.js";
+import { message } from "./statements.js";
 import type { Target } from "./target.js";
 
-export const NOT_TRIED = "not tried: an earlier error stopped the upload";
+export const NOT_TRIED = message("not_tried");
 /** How many uploads run at a time by default. */
-export const DEFAULT_CONCURRENCY = 8;
+export const DEFAULT_CONCURRENCY = CONTRACT.options.jobs.default;
 /** The service's limit by default. It is only used if the service does not tell its own. */
 export const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 
@@ -131,7 +134,7 @@ class FileUploads {
     if (shot.size >= this.#shrinkFrom) return this.#uploadShrunk(shot, this.#shrinkFrom);
     if (shot.size >= this.maxBytes)
       throw new PayloadTooLargeError(
-        `is ${readableSize(shot.size)}: the service takes less than ${readableSize(this.maxBytes)}`,
+        message("too_large", { size: readableSize(shot.size), limit: readableSize(this.maxBytes) }),
       );
     const image = await contentOf(shot);
     return outcomeOf(shot, { uploaded: await this.send({ ...shot, image }) });
@@ -142,7 +145,8 @@ class FileUploads {
     const turn = this.#shrinking.then(async () => shrink(await contentOf(shot), limit));
     this.#shrinking = turn.catch(() => {});
     const { image, contentType, label } = await turn;
-    const note = `shrunk from ${readableSize(shot.size)} to ${readableSize(image.length)} as ${label}`;
+    const sizes = { before: readableSize(shot.size), after: readableSize(image.length) };
+    const note = message("shrunk", { ...sizes, format: label });
     return outcomeOf(shot, { uploaded: await this.send({ ...shot, image, contentType }), note });
   }
 }
@@ -151,7 +155,7 @@ async function contentOf(shot: ShotFile): Promise<Buffer> {
   try {
     return await readFile(shot.path);
   } catch (error) {
-    throw new InvalidInputError(`cannot read: ${reasonOf(error)}`);
+    throw new InvalidInputError(message("cannot_read", { why: reasonOf(error) }));
   }
 }
 

@@ -1,20 +1,9 @@
 /** Recognizes misspelled PRSHOTS_ variables, as `contract/variables.py` does for the Python client. */
 import type { Environ } from "./ci/job.js";
+import { CONTRACT } from "./contract.js";
 
 const PREFIX = "PRSHOTS_";
-const KNOWN = [
-  "URL",
-  "TOKEN",
-  "PROJECT",
-  "PR",
-  "COMMIT",
-  "BRANCH",
-  "ID_TOKEN",
-  "FORGE",
-  "FORGE_URL",
-  "FORGE_TOKEN",
-  "REPOSITORY",
-];
+const KNOWN: readonly string[] = CONTRACT.variables;
 const SIMILAR = 0.8;
 
 /** Return a warning for each variable that looks like a misspelled one of ours. */

@@ -88,7 +88,8 @@ test("a run of another commit that takes over is an error", () =>
         assert.rejects(
           compareWithBase(service, JOB, ASKED, () => {}),
           (error) =>
-            error instanceof CallError && /was replaced: the latest is of commit bbbbbbb/.test(error.message),
+            error instanceof CallError &&
+            /was replaced: the latest one is of commit bbbbbbb/.test(error.message),
         ),
     ),
   ));
@@ -102,7 +103,7 @@ test("if git does not know the base, the newest baselines are compared, and that
     assert.deepEqual(JSON.parse(requests[0][1]).commits, []);
     assert.match(
       told.at(-1),
-      /^Note: git does not know the base of 0000000: .* newest baselines of main were compared\.$/,
+      /^Note: git can't find the base of 0000000: .* Compared with the newest baselines of main instead\.$/,
     );
   }));
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from prshots.cli.stated_options import stated_option
 from prshots.contract.errors import InvalidInputError, SettingsError
 from prshots.contract.variables import unknown_variable_message, unknown_variables
 
@@ -37,15 +38,7 @@ def _set_quiet(given: bool) -> bool:
     return given
 
 
-QuietOption = Annotated[
-    bool,
-    typer.Option(
-        "--quiet",
-        "-q",
-        callback=_set_quiet,
-        help="Print no messages, only failures and the output for scripts.",
-    ),
-]
+QuietOption = Annotated[bool, stated_option("quiet", callback=_set_quiet)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

@@ -17,17 +17,16 @@ from prshots.cli.service_options import (
     connect,
     current_job,
 )
+from prshots.cli.stated_options import stated_option
 from prshots.cli.target import target_of
 from prshots.contract.errors import CallError, InvalidInputError
 from prshots.contract.replies import ComparisonState, Verdict
+from prshots.contract.statements import exit_code, message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prshots.contract.replies import ComparedShot
-
-GATED = 4
-"""The exit code if a shot has a verdict that --fail-on names."""
 
 GATES = [verdict for verdict in Verdict if verdict is not Verdict.UNCHANGED]
 
@@ -59,49 +58,24 @@ def compare(
     pr: PrOption = None,
     commit: CommitOption = "",
     branch: BranchOption = "",
-    complete: Annotated[
-        bool,
-        typer.Option(
-            "--complete", help="All screenshots of the commit are uploaded, so a missing one was removed."
-        ),
-    ] = False,
-    fail_on: Annotated[
-        str,
-        typer.Option(
-            "--fail-on",
-            metavar="VERDICTS",
-            callback=_check_verdicts,
-            help=f"Exit with {GATED} if a shot has one of these (comma-separated): {', '.join(GATES)}.",
-        ),
-    ] = "",
-    output_format: Annotated[
-        CompareFormat | None,
-        typer.Option("--format", help="What to print. Default: table, or nothing with --quiet."),
-    ] = None,
+    complete: Annotated[bool, stated_option("complete")] = False,
+    fail_on: Annotated[str, stated_option("fail-on", callback=_check_verdicts)] = "",
+    output_format: Annotated[CompareFormat | None, stated_option("compare-format")] = None,
     quiet: QuietOption = False,
     url: UrlOption = "",
     token: TokenOption = "",
     project: ProjectOption = "",
 ) -> None:
-    """Compare a pull request's screenshots with their baselines.
-
-    The baselines are those of the target branch. In a job of that branch, --complete says that all its
-    baselines are uploaded.
-
-    Exit codes: 0 compared, 1 failure, 2 invalid arguments, 4 a shot has a verdict of --fail-on.
-    """
     from prshots.client.compare import compare_with_base, summary
 
     job = current_job()
     target = target_of(job, pr=pr, commit=commit, branch=branch)
     with connect(url, token, project) as service:
         if target.pr_number is None:
-            words = f"{target.words} at {target.commit_sha[:7]}"
-            if not complete:
-                say(f"Nothing to compare: this job uploads {words}.")
-                return
-            service.complete_baselines(target.baseline_of, target.commit_sha)
-            say(f"All of {words} are uploaded.")
+            if complete:
+                service.complete_baselines(target.baseline_of, target.commit_sha)
+            name = "baselines_complete" if complete else "nothing_to_compare"
+            say(message(name, target=target.words, commit=target.commit_sha[:7]))
             return
         found = compare_with_base(
             service, job, target.pr_number, target.commit_sha, branch, complete=complete, say=say
@@ -121,9 +95,9 @@ def compare(
     say(summary(found))
     gated = _find_gated(found.shots, fail_on)
     if gated:
-        say_failure(f"{pluralize(len(gated), 'shot')} with a verdict of --fail-on {fail_on}.")
+        say_failure(message("gated", shots=pluralize(len(gated), "shot"), verdicts=fail_on))
     say_dashboard(found.dashboard_url)
-    raise typer.Exit(GATED if gated else 0)
+    raise typer.Exit(exit_code("gated") if gated else 0)
 
 
 def _find_gated(shots: "Sequence[ComparedShot]", fail_on: str) -> "list[ComparedShot]":
@@ -154,7 +128,7 @@ def _print_shots(shots: "Sequence[ComparedShot]") -> None:
 
 def _verdict(shot: "ComparedShot") -> str:
     if shot.pair:
-        return f"{shot.verdict} (own before)"
+        return f"{shot.verdict} (own before image)"
     return shot.verdict if shot.ancestor else f"{shot.verdict} (since the newest baseline)"
 
 

@@ -22,8 +22,10 @@ from prshots.cli.service_options import (
     pull_request,
     say_wait,
 )
+from prshots.cli.stated_options import stated_option
 from prshots.client.ci import validate
 from prshots.contract.limits import Policy
+from prshots.contract.statements import message
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
@@ -40,20 +42,10 @@ def _check_full_commit(given: str) -> str:
 def expire(
     *,
     pr: PrOption = None,
-    post: Annotated[
-        bool, typer.Option("--post", help="Also update the comment, so that it shows no broken images.")
-    ] = False,
-    merged_as: Annotated[
-        str,
-        typer.Option(
-            "--merged-as",
-            metavar="SHA",
-            callback=_check_full_commit,
-            help="The commit that the pull request was merged as. Default: from the event of the job.",
-        ),
-    ] = "",
+    post: Annotated[bool, stated_option("expire-post")] = False,
+    merged_as: Annotated[str, stated_option("merged-as", callback=_check_full_commit)] = "",
     branch: BranchOption = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, stated_option("json")] = False,
     quiet: QuietOption = False,
     url: UrlOption = "",
     token: TokenOption = "",
@@ -63,11 +55,6 @@ def expire(
     repository: RepositoryOption = "",
     forge_token: ForgeTokenOption = "",
 ) -> None:
-    """Expire a closed pull request's screenshots. If it was merged, its changes become baselines first.
-
-    The project's policy decides whether they are deleted. With --post, the comment then says that they were
-    deleted, and GitHub's image proxy drops its copies.
-    """
     from prshots.client.expire import close
     from prshots.client.forges import forge_of
 
@@ -126,34 +113,32 @@ def _comment_json(closed: "Closed") -> dict[str, Any]:
 
 
 def _expired_message(expired: "ExpiredReply") -> str:
-    if expired.baselines:
-        kept = pluralize(expired.baselines, "screenshot")
-        return f"Kept {kept} of the merged pull request as baselines. {_policy_message(expired)}"
-    return _policy_message(expired)
+    closed = _policy_message(expired)
+    if not expired.baselines:
+        return closed
+    kept = pluralize(expired.baselines, "screenshot")
+    return message("kept_as_baselines", screenshots=kept, closed=closed)
 
 
 def _policy_message(expired: "ExpiredReply") -> str:
+    number = expired.pr_number
     if expired.policy == Policy.PR_CLOSE:
-        return f"Deleted {pluralize(expired.expired, 'screenshot')} of pull request {expired.pr_number}."
-    return (
-        f"Marked {pluralize(expired.marked, 'screenshot')} of pull request {expired.pr_number} as closed. "
-        f"The project's policy, {expired.policy}, keeps them for now."
-    )
+        return message("deleted", screenshots=pluralize(expired.expired, "screenshot"), number=number)
+    marked = pluralize(expired.marked, "screenshot")
+    return message("marked_closed", screenshots=marked, number=number, policy=expired.policy)
 
 
 def _comment_messages(closed: "Closed") -> list[str]:
     if closed.left:
-        return [f"Did not change the comment: it still shows {pluralize(closed.left, 'screenshot')}."]
-    words = [_COMMENTED[closed.posted.outcome]]
+        return [message("comment_still_shows", screenshots=pluralize(closed.left, "screenshot"))]
+    messages = [message(_COMMENTED[closed.posted.outcome])]
     if closed.not_purged:
-        words.append(
-            f"Warning: the image proxy kept {closed.not_purged:,} of its copies. They expire on their own."
-        )
-    return words
+        messages.append(message("proxy_kept_copies", count=f"{closed.not_purged:,}"))
+    return messages
 
 
 _COMMENTED = {
-    "updated": "Updated the comment: it says that the screenshots were deleted.",
-    "unchanged": "The comment was already up to date.",
-    "none": "There is no comment to update.",
+    "updated": "comment_says_deleted",
+    "unchanged": "comment_up_to_date",
+    "none": "no_comment_to_update",
 }

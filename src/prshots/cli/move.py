@@ -44,9 +44,7 @@ def move(
             help="Where the images go, as in PRSHOTS_STORE_URL.",
         ),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say how much it is and how long it takes.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate the size and duration.")] = False,
     verify: Annotated[bool, typer.Option("--verify", help="Read every image back and compare it.")] = False,
     cancel: Annotated[
         bool, typer.Option("--cancel", help="Give up a move, or let the old place accept writes again.")
@@ -235,4 +233,4 @@ def _cancel(settings: "Settings") -> None:
             "is only there: do not run a service on both."
         )
     else:
-        say(f"The move is given up. What it copied is still in {places}: delete it.")
+        say(f"Canceled the move. Its copy is still in {places}: delete it.")

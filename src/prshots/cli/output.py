@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 from prshots.cli.common import MAX_ROWS, print_json, print_table, say
 from prshots.cli.target import Target
 from prshots.contract.sizes import readable_size
+from prshots.contract.statements import exit_code, message
 
 if TYPE_CHECKING:
     from prshots.client.replies import ComparisonReply
     from prshots.client.shots import Problem
     from prshots.client.upload import UploadOutcome
-
-
-SOME_FAILED = 3
-"""The exit code if some screenshots were uploaded and others were not."""
 
 
 class OutputFormat(StrEnum):
@@ -48,19 +45,26 @@ class UploadReport:
         good = sum(not outcome.error for outcome in self.outcomes)
         if good == len(self.outcomes) + len(self.problems):
             return 0
-        return SOME_FAILED if good else 1
+        return exit_code("some_failed" if good else "failed")
 
     def say_summary(self) -> None:
         if any(outcome.is_too_large for outcome in self.outcomes):
-            say("To recompress images that are too large, use --shrink.")
+            say(message("use_shrink"))
         from prshots.client.upload import NOT_TRIED
 
         total = len(self.outcomes) + len(self.problems)
         known = sum(outcome.is_known for outcome in self.outcomes)
         left = sum(outcome.error == NOT_TRIED for outcome in self.outcomes)
-        unchanged = f" {known:,} of them were already there." if known else ""
-        untried = f" {left:,} were not tried." if left else ""
-        say(f"Uploaded {self.count} of {total} screenshots to {self.target.words}.{unchanged}{untried}")
+        say(
+            message(
+                "uploaded_summary",
+                count=self.count,
+                total=total,
+                target=self.target.words,
+                already_there=message("already_there", count=f"{known:,}") if known else "",
+                not_tried=message("not_tried_count", count=f"{left:,}") if left else "",
+            )
+        )
 
     def print(self, output_format: OutputFormat | None) -> None:
         match output_format:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from prshots.cli.common import say, say_failure
 from prshots.cli.output import printable
+from prshots.contract.statements import message
 
 if TYPE_CHECKING:
     from prshots.client.upload import UploadOutcome
@@ -32,7 +33,7 @@ class ProgressLines:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is KeyboardInterrupt:
-            self.fail(f"Interrupted: {self.count} of {self._total} screenshots processed.")
+            self.fail(message("interrupted", count=self.count, total=self._total))
 
     def done(self, outcome: "UploadOutcome") -> None:
         self.count += 1
@@ -44,7 +45,7 @@ class ProgressLines:
         now = self._clock()
         if now - self._told_at >= TELL_SECONDS and self.count < self._total:
             self._told_at = now
-            self.say(f"Uploading … {self.count:,} of {self._total:,}")
+            self.say(message("uploading", count=f"{self.count:,}", total=f"{self._total:,}"))
 
     def say(self, words: str) -> None:
         say(words)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots.cli.common import QuietOption, print_json, say, say_failure
-from prshots.cli.output import SOME_FAILED, printable, say_dashboard
+from prshots.cli.output import printable, say_dashboard
 from prshots.cli.service_options import (
     ForgeOption,
     ForgeTokenOption,
@@ -23,6 +23,7 @@ from prshots.cli.service_options import (
 )
 from prshots.cli.upload import NameOption, ThemeOption, ViewportOption
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.statements import exit_code
 
 if TYPE_CHECKING:
     from prshots.client.pairs import Pairs
@@ -122,4 +123,4 @@ def _print_result(shown: "Shown", *, as_json: bool) -> None:
 def _exit_code(shown: "Shown") -> int:
     if not (shown.failed or shown.problems):
         return 0
-    return SOME_FAILED if shown.shots else 1
+    return exit_code("some_failed" if shown.shots else "failed")

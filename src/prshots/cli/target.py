@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from prshots.cli.service_options import commit as commit_of
 from prshots.cli.service_options import pull_request
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.statements import message
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
@@ -21,11 +22,9 @@ class Target:
 
     @property
     def words(self) -> str:
-        return (
-            f"the baselines of {self.baseline_of}"
-            if self.baseline_of
-            else f"pull request {self.pr_number or '?'}"
-        )
+        if self.baseline_of:
+            return message("baselines_of", branch=self.baseline_of)
+        return message("pull_request", number=self.pr_number or "?")
 
 
 def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline: bool = False) -> Target:
@@ -39,12 +38,9 @@ def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline:
         number = pull_request(pr, job)
         return Target(commit_of(commit, job, number), pr_number=number)
     if pr is not None or job.pr_number is not None or job.lookup is not None or job.from_fork:
-        raise InvalidInputError(
-            "--baseline is for jobs of a branch, and this one runs for a pull request: a pull request never "
-            "writes baselines"
-        )
+        raise InvalidInputError(message("baseline_in_pull_request"))
     if not (name := branch or job.branch):
-        raise InvalidInputError("no branch for the baselines: use --branch NAME")
+        raise InvalidInputError(message("no_baseline_branch"))
     return Target(_full_commit(commit, job), baseline_of=name)
 
 
@@ -54,5 +50,5 @@ def _full_commit(given: str, job: "Job") -> str:
     sha = given or job.commit_sha or head_commit()
     if found := full_commit(sha):
         return found
-    why = f"git does not know {sha}" if sha else "neither CI nor git names one"
-    raise InvalidInputError(f"no commit for the baselines: {why}. Use --commit with all 40 characters")
+    why = message("unknown_commit", sha=sha) if sha else message("no_commit_named")
+    raise InvalidInputError(message("no_baseline_commit", why=why))

@@ -21,11 +21,12 @@ from prshots.cli.service_options import (
     connect,
     current_job,
 )
+from prshots.cli.stated_options import stated_argument, stated_option
 from prshots.cli.target import Target, target_of
-from prshots.client import DEFAULT_CONCURRENCY
 from prshots.contract.errors import InvalidInputError, PrshotsError, ServiceTooOldError
 from prshots.contract.limits import MAX_IMAGE_BYTES
 from prshots.contract.sizes import readable_size
+from prshots.contract.statements import message, statements
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
@@ -33,76 +34,16 @@ if TYPE_CHECKING:
     from prshots.client.service import Client
     from prshots.client.shots import Found, ShotFile
 
-MAX_CONCURRENCY = 64
 WARNING = "warning: "
+_JOBS = statements()["options"]["jobs"]
 
-PathsArgument = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="PATH…", help="Files, folders or globs. A glob with ** searches all folders below."
-    ),
-]
-NameOption = Annotated[
-    str, typer.Option("--name", metavar="NAME", help="The screenshot's name. For a single file only.")
-]
-BaseOption = Annotated[
-    str,
-    typer.Option("--base", metavar="DIR", help="Name screenshots by their path relative to this folder."),
-]
-ViewportOption = Annotated[
-    str,
-    typer.Option(
-        "--viewport",
-        metavar="WxH",
-        help="The viewport of all screenshots. Default: the suffix of the file name (cart@1280x800.png), "
-        "otherwise the image's size in pixels.",
-    ),
-]
-ThemeOption = Annotated[
-    str,
-    typer.Option(
-        "--theme",
-        metavar="light|dark",
-        help="The theme of all screenshots. Default: the suffix of the file name (cart@1280x800.dark.png), "
-        "otherwise none.",
-    ),
-]
-BaselineOption = Annotated[
-    bool,
-    typer.Option(
-        "--baseline",
-        help="Upload baselines of the branch. Default: if the job builds the default branch.",
-    ),
-]
-NoCompareOption = Annotated[bool, typer.Option("--no-compare", help="Do not compare with the base.")]
-PartialOption = Annotated[
-    bool,
-    typer.Option(
-        "--partial",
-        help="These are not all screenshots of the commit: one of several shards, or only some tests ran.",
-    ),
-]
-JobsOption = Annotated[
-    int,
-    typer.Option("--jobs", metavar="N", min=1, max=MAX_CONCURRENCY, help="How many uploads run at a time."),
-]
-ShrinkOption = Annotated[
-    bool, typer.Option("--shrink", help="Recompress images that are too large for the service.")
-]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Print what would be uploaded, and send nothing.")
-]
-FormatOption = Annotated[
-    OutputFormat | None,
-    typer.Option("--format", help="What to print. Default: table, or nothing with --quiet."),
-]
-AllowEmptyOption = Annotated[
-    bool, typer.Option("--allow-empty", help="Succeed if there are no screenshots, or a path does not exist.")
-]
+NameOption = Annotated[str, stated_option("name")]
+ViewportOption = Annotated[str, stated_option("viewport")]
+ThemeOption = Annotated[str, stated_option("theme")]
 
 
 def upload(
-    paths: PathsArgument,
+    paths: Annotated[list[str], stated_argument("upload")],
     *,
     url: UrlOption = "",
     token: TokenOption = "",
@@ -110,26 +51,20 @@ def upload(
     pr: PrOption = None,
     commit: CommitOption = "",
     name: NameOption = "",
-    base: BaseOption = "",
+    base: Annotated[str, stated_option("base")] = "",
     viewport: ViewportOption = "",
     theme: ThemeOption = "",
     branch: BranchOption = "",
-    baseline: BaselineOption = False,
-    no_compare: NoCompareOption = False,
-    partial: PartialOption = False,
-    jobs: JobsOption = DEFAULT_CONCURRENCY,
-    shrink: ShrinkOption = False,
-    dry_run: DryRunOption = False,
-    output_format: FormatOption = None,
+    baseline: Annotated[bool, stated_option("baseline")] = False,
+    no_compare: Annotated[bool, stated_option("no-compare")] = False,
+    partial: Annotated[bool, stated_option("partial")] = False,
+    jobs: Annotated[int, stated_option("jobs", min=1, max=_JOBS["largest"])] = _JOBS["default"],
+    shrink: Annotated[bool, stated_option("shrink")] = False,
+    dry_run: Annotated[bool, stated_option("dry-run")] = False,
+    output_format: Annotated[OutputFormat | None, stated_option("upload-format")] = None,
     quiet: QuietOption = False,
-    allow_empty: AllowEmptyOption = False,
+    allow_empty: Annotated[bool, stated_option("allow-empty")] = False,
 ) -> None:
-    """Upload screenshots to a pull request, and compare them.
-
-    They are compared with the baselines of the target branch. A job of the default branch uploads baselines.
-
-    Exit codes: 0 all uploaded, 1 none uploaded, 2 invalid arguments, 3 some uploaded.
-    """
     if shrink:
         from prshots.client.shrink import require_pillow
 
@@ -152,7 +87,7 @@ def upload(
             report.say_summary()
             is_complete = report.exit_code == 0 and not (partial or job.is_parallel)
             if job.is_parallel and not partial:
-                say("Note: after the last of these parallel jobs, run prshots compare --complete.")
+                say(message("complete_after_parallel_jobs"))
             if target.baseline_of and is_complete:
                 client.complete_baselines(target.baseline_of, target.commit_sha)
             elif target.pr_number is not None and report.count:
@@ -160,7 +95,7 @@ def upload(
                     client, report, job, branch, compare=not no_compare, is_complete=is_complete
                 )
     else:
-        say("No screenshots to upload.")
+        say(message("nothing_to_upload"))
         report = UploadReport(Target(commit, pr_number=pr), [], found.problems)
     report.print(output_format or (None if quiet else OutputFormat.TABLE))
     say_dashboard(report.dashboard_url)
@@ -215,7 +150,7 @@ def _compare(
         if compare:
             say("Note: not compared, because the service is too old. Update it.")
     except PrshotsError as error:
-        say_failure(f"Warning: not compared: {error}.")
+        say_failure(message("not_compared", problem=error))
     return replace(report, comparison=comparison, dashboard_url=dashboard_url)
 
 
@@ -233,10 +168,7 @@ def _find_shots(
         problems = [problem for problem in problems if not problem.is_missing]
     elif not shots and all(problem.is_missing for problem in problems):
         searched = ", ".join(printable(path) or "''" for path in paths)
-        say_failure(
-            f"prshots: no screenshots found: no PNG, JPEG or WebP at {searched} in {Path.cwd()}. "
-            "If that is fine, use --allow-empty"
-        )
+        say_failure(f"prshots: {message('no_screenshots_found', searched=searched, folder=Path.cwd())}")
         raise typer.Exit(1)
     return Found(shots, problems)
 
@@ -246,14 +178,14 @@ def _dry_run(found: "Found", target: Target, *, shrink: bool) -> UploadReport:
     from prshots.client.upload import UploadOutcome
 
     outcomes = [UploadOutcome(shot, note=_dry_note(shot, shrink=shrink)) for shot in found.shots]
-    where = f"{target.words}, commit {target.commit_sha[:7] or '?'}"
     listed = ""
     if len(outcomes) > MAX_ROWS:  # no table says it
-        listed = " To list them, use --format json."
+        listed = message("list_with_json")
         for outcome in outcomes:
             if outcome.note.startswith(WARNING):
                 say(printable(f"{outcome.shot.path}: {outcome.note}"))
-    say(f"Dry run: {len(outcomes)} would be uploaded to {where}. Nothing was sent.{listed}")
+    commit = target.commit_sha[:7] or "?"
+    say(message("dry_run", count=len(outcomes), target=target.words, commit=commit, listed=listed))
     return UploadReport(target, outcomes, found.problems, is_dry=True)
 
 
@@ -262,7 +194,7 @@ def _target_if_known(job: "Job", *, pr: int | None, commit: str, branch: str, ba
     try:
         return target_of(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
     except InvalidInputError as error:
-        say(f"A real upload needs more: {error}")
+        say(message("real_upload_needs", problem=error))
         return Target(commit, pr_number=pr)
 
 
@@ -272,5 +204,5 @@ def _dry_note(shot: "ShotFile", *, shrink: bool) -> str:
         return shot.note
     limit = readable_size(MAX_IMAGE_BYTES)
     if shrink:
-        return f"is {readable_size(shot.size)}; would be shrunk below the service's limit (default {limit})"
-    return f"{WARNING}is {readable_size(shot.size)}, over the default limit of {limit}; --shrink makes it fit"
+        return message("would_shrink", size=readable_size(shot.size), limit=limit)
+    return message("over_default_limit", size=readable_size(shot.size), limit=limit)

@@ -7,6 +7,8 @@ command loads only what it needs.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from prshots.contract.statements import statements
+
 if TYPE_CHECKING:
     from prshots.client.baselines import upload_baselines
     from prshots.client.ci import ForgeKind, Job, detect_job
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from prshots.contract.comments import Marker, View
     from prshots.contract.replies import Comparison, Expired, ServiceLimits, SizedComment, Uploaded
 
-DEFAULT_CONCURRENCY = 8
+DEFAULT_CONCURRENCY: int = statements()["options"]["jobs"]["default"]
 """How many uploads run at a time by default."""
 
 __all__ = [

@@ -11,6 +11,7 @@ from prshots.client.service import Client
 from prshots.contract.comments import View
 from prshots.contract.errors import CallError, InvalidInputError, ServiceTooOldError
 from prshots.contract.replies import ComparisonState, Verdict
+from prshots.contract.statements import message
 
 WAIT_SECONDS = 10 * 60.0
 POLL_SECONDS = 1.0
@@ -34,16 +35,15 @@ def compare_and_wait(
     while found.state is ComparisonState.RUNNING:
         now = time.monotonic()
         if now - started > WAIT_SECONDS:
-            minutes = f"{WAIT_SECONDS / 60:.0f} minutes"
-            raise CallError(f"the comparison still runs after {minutes}: run prshots compare again")
+            raise CallError(message("still_running", minutes=round(WAIT_SECONDS / 60)))
         if now - told >= TELL_SECONDS:
             told = now
-            say(f"Still comparing after {now - started:.0f} s …")
+            say(message("still_comparing", seconds=round(now - started)))
         time.sleep(POLL_SECONDS)
         latest = service.comparison(pr_number)
         if latest is None or latest.commit_sha != found.commit_sha:
             other = f"commit {latest.commit_sha[:7]}" if latest else "none"
-            raise CallError(f"the comparison of {commit_sha[:7]} was replaced: the latest is of {other}")
+            raise CallError(message("comparison_replaced", commit=commit_sha[:7], other=other))
         found = latest
     return found
 
@@ -59,10 +59,7 @@ def compare_with_base(
     base = base_of(job, commit_sha, branch, say)
     found = compare_and_wait(service, pr_number, commit_sha, base, complete=complete, say=say)
     if base.unknown and found.state is not ComparisonState.NO_BASELINE:
-        say(
-            f"Note: git does not know the base of {commit_sha[:7]}: {base.unknown}. So the newest baselines "
-            f"of {base.branch} were compared."
-        )
+        say(message("base_unknown", commit=commit_sha[:7], why=base.unknown, branch=base.branch))
     return found
 
 
@@ -102,24 +99,20 @@ def summary(found: ComparisonReply) -> str:
     """Return the result in one sentence."""
     match found.state:
         case ComparisonState.NO_BASELINE:
-            return (
-                f"Nothing to compare with: {found.branch} has no baselines yet. Run prshots upload on "
-                f"{found.branch} to create them."
-            )
+            return message("no_baselines", branch=found.branch)
         case ComparisonState.FAILED:
-            return f"The comparison with {found.branch} failed. Run prshots compare again."
+            return message("comparison_failed", branch=found.branch)
     at = f" at {found.base_commit[:7]}" if found.base_commit else ""
     sums = [f"{count:,} {name}" for name in Verdict if (count := found.counts.get(name, 0))]
-    words = ", ".join(sums) or "no screenshots"
-    own_before = f"{'its' if found.pairs == 1 else 'their'} own before"
+    counts = ", ".join(sums) or "no screenshots"
+    own = message("own_before_image" if found.pairs == 1 else "own_before_images")
     if found.pairs and found.pairs == sum(found.counts.values()):
-        words = f"Compared with {own_before}: {words}."
-    elif found.pairs:
-        words = f"Compared with {found.branch}{at}: {words} ({found.pairs:,} with {own_before})."
+        words = message("compared_with_own", own=own, counts=counts)
     else:
-        words = f"Compared with {found.branch}{at}: {words}."
+        pairs = message("pairs_with_own", pairs=f"{found.pairs:,}", own=own) if found.pairs else ""
+        words = message("compared", base=f"{found.branch}{at}", counts=counts, pairs=pairs)
     if found.state is not ComparisonState.INCOMPLETE:
         return words
     if found.pairs and not found.base_commit:
-        return f"{words} The other screenshots are not compared: {found.branch} has no baselines yet."
-    return f"{words} Some screenshots of the base are missing in this run: see prshots compare --complete."
+        return message("others_not_compared", summary=words, branch=found.branch)
+    return message("incomplete", summary=words)

@@ -13,6 +13,7 @@ from prshots.client.replies import ExpiredReply
 from prshots.client.service import Client
 from prshots.client.sticky_comment import OurComments, Posted, PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError, PrshotsError
+from prshots.contract.statements import message
 
 CONCURRENT_PURGES = 8
 PURGE_SECONDS = 60.0
@@ -92,7 +93,4 @@ def _purge(forge: Forge, addresses: Sequence[str]) -> int:
 
 def _unfinished_error(error: PrshotsError, job: Job) -> ForgeError:
     reason = with_fork_advice(error, job) if isinstance(error, ForgeRefusedError) else error
-    return ForgeError(
-        f"the screenshots are deleted, but the comment could not be changed: {reason}. "
-        "Run the same command again to finish"
-    )
+    return ForgeError(message("comment_not_changed", why=reason))

@@ -68,7 +68,7 @@ def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
         where = f"for {job.branch}" if job.branch else "for no branch"
         raise InvalidInputError(f"no pull request: this {job.ci} job runs {where}. Use --pr N")
     if job.pr_number is None:
-        return Head(job, job.branch, repository, unknown=f"this {job.ci} job runs for none")
+        return Head(job, job.branch, repository, unknown=f"this {job.ci} job isn't for a pull request")
     return Head(job, job.source_branch, repository, job.from_fork)
 
 
@@ -131,7 +131,7 @@ def _with_pull_request(pull: ForgePullRequest, known: Head) -> Head:
 def _why_not_ask_forge(job: Job) -> str:
     """Return why the forge cannot be asked; empty if it can."""
     if not job.repository:
-        return "git has no remote on a forge: use --repository OWNER/NAME"
+        return "no git remote points to a forge: use --repository OWNER/NAME"
     if job.forge is None:
         return f"{job.forge_url or 'the remote'} is an unknown kind of forge: use --forge and --forge-url"
     if not job.forge_token:

@@ -16,6 +16,7 @@ from prshots.client.tokens import FixedToken, TokenSource
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN
 from prshots.contract.redaction import redact
+from prshots.contract.statements import message
 
 LIFETIME_SECONDS = 15 * 60.0
 """The lifetime of such a token."""
@@ -99,11 +100,7 @@ class ExchangedToken:
             )
         if self._project and self._project not in _project_names(said):
             given = f"{_text(said, 'organization')}/{_text(said, 'project')}"
-            raise CallError(
-                f"{self._url} answered for the project {given}, not for {self._project}, so "
-                "nothing is uploaded: set the project (--project, "
-                "PRSHOTS_PROJECT) to organization/name or its id, and update the service"
-            )
+            raise CallError(message("other_project", url=self._url, given=given, project=self._project))
         return token
 
 
@@ -122,7 +119,7 @@ def _id_tokens(url: str, environ: Mapping[str, str]) -> IdTokens | None:
         reply = sender.send(lambda: client.build_request("GET", asking, headers=headers))
         value = _json_object(reply).get("value")
         if reply.status_code != httpx.codes.OK or not isinstance(value, str) or not value:
-            raise CallError(f"{asking.host} answered {reply.status_code} and gave this job no ID token")
+            raise CallError(message("no_id_token", host=asking.host, status=reply.status_code))
         return value
 
     return from_actions

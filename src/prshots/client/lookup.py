@@ -9,6 +9,7 @@ from prshots.client.ci import Job, Lookup
 from prshots.client.forges import forge_of
 from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
+from prshots.contract.statements import message
 
 if TYPE_CHECKING:
     from prshots.client.forges.plain import IssueForge
@@ -23,16 +24,16 @@ def with_pull_request(job: Job, on_wait: OnWait = ignore_wait) -> Job:
     """
     if job.pr_number is not None or job.lookup not in {Lookup.PULL_REQUEST, Lookup.ANY_PULL_REQUEST}:
         return job
-    missing = f"the event names no pull request for commit {job.commit_sha[:7]}"
-    advice = "Set the pull request: --pr N, or `pr-number` in the action"
+    missing = message("no_pull_request_in_event", commit=job.commit_sha[:7])
+    advice = message("set_pull_request")
     found = _ask_forge(job, missing, advice, lambda forge: forge.open_pull_requests(job.commit_sha), on_wait)
     if len(found) == 1:
         return replace(job, pr_number=found.pop(), lookup=None)
     if found:
         numbers = ", ".join(map(str, sorted(found)))
-        raise InvalidInputError(f"{missing}, and it is the head of several: {numbers}. {advice}")
+        raise InvalidInputError(message("head_of_several", missing=missing, numbers=numbers, advice=advice))
     if job.lookup is Lookup.PULL_REQUEST:
-        raise InvalidInputError(f"{missing}, and no open one has it as its head. {advice}")
+        raise InvalidInputError(message("head_of_none", missing=missing, advice=advice))
     return job
 
 
@@ -44,7 +45,7 @@ def with_head(job: Job, pr_number: int, on_wait: OnWait = ignore_wait) -> Job:
     advice = "Set the commit: --commit SHA, or `commit` in the action"
     sha = _ask_forge(job, missing, advice, lambda forge: forge.head_of(pr_number), on_wait)
     if not sha:
-        raise InvalidInputError(f"{missing}, and the forge does not tell it. {advice}")
+        raise InvalidInputError(f"{missing}, and the forge doesn't report it. {advice}")
     return replace(job, commit_sha=sha, lookup=None)
 
 

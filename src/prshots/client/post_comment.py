@@ -14,6 +14,7 @@ from prshots.client.templates import Template
 from prshots.contract.addresses import is_public
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, View
 from prshots.contract.errors import ForgeRefusedError
+from prshots.contract.statements import message
 
 _IMAGE = re.compile(
     r"""^!\[.*\]\((https?://[^\s)]+)\)$  # on its own line
@@ -52,7 +53,7 @@ class Composer:
         if template is not None:
             limit = template.room(forge.max_characters, forge.marker(self.pr_number), self._job_values())
             if limit < MIN_COMMENT_BYTES:
-                self.notes.append(f"the template is left out: it is too long for a comment on {forge.label}")
+                self.notes.append(message("template_left_out", forge=forge.label))
                 template, limit = None, forge.max_characters
         limit = min(limit, MAX_COMMENT_BYTES)
         comment = self.service.comment(self.pr_number, limit=limit, marker=forge.marker_style, view=self.view)
@@ -60,8 +61,7 @@ class Composer:
         listed = 0 if self.view is View.CHANGES else comment.listed
         if without_picture := listed + comment.omitted:
             self.notes.append(
-                f"{without_picture} of {comment.count} screenshots have no picture in the comment: "
-                f"it may have at most {limit:,} bytes"
+                message("without_image", count=without_picture, total=comment.count, limit=f"{limit:,}")
             )
         self.warning = unreachable_images(comment.markdown, self.job.forge_api, forge.label)
         return template.fill(comment, self._job_values()) if template else comment.markdown
@@ -81,10 +81,7 @@ def unreachable_images(markdown: str, forge_api: str, label: str) -> str:
     address = urlsplit(found[found.lastindex or 0]) if found else None
     if address is None or not is_on_the_internet(forge_api) or is_public(address.hostname or ""):
         return ""
-    return (
-        f"{label} cannot fetch the images from {address.scheme}://{address.netloc}, which is not on the "
-        "internet, so the comment shows none: set PRSHOTS_IMG_URL on the service to a public address"
-    )
+    return message("unreachable_images", forge=label, address=f"{address.scheme}://{address.netloc}")
 
 
 def post(forge: Forge, composer: Composer) -> Posted:

@@ -43,6 +43,7 @@ from prshots.contract.replies import (
     StagedShot,
     Uploaded,
 )
+from prshots.contract.statements import message
 
 TIMEOUT_SECONDS = 60.0
 CONNECT_SECONDS = 10.0
@@ -220,7 +221,7 @@ class Client:
     def delete(self, image_id: str) -> None:
         """Delete one image now. Also raises InvalidInputError, NotFoundError, ExpireFailedError."""
         if not IMAGE_ID.fullmatch(image_id):
-            raise InvalidInputError("an image id is 32 hexadecimal characters: use the id of its upload")
+            raise InvalidInputError(message("invalid_image_id"))
         self._call("DELETE", f"/v1/images/{image_id}", dict)
 
     def limits(self) -> ServiceLimits | None:
@@ -379,10 +380,7 @@ class Client:
     def _read_json(self, reply: httpx.Response, method: str) -> dict[str, Any]:
         status = reply.status_code
         if redirect := reply.next_request:  # not followed: a POST would become a GET, without the image
-            raise WrongAddressError(
-                f"{self.url} redirects to {_redirect_target(redirect)}: use that address "
-                "(--url or PRSHOTS_URL)"
-            )
+            raise WrongAddressError(message("redirects", url=self.url, target=_redirect_target(redirect)))
         try:
             value = json.loads(reply.content)
         except ValueError:
@@ -392,14 +390,12 @@ class Client:
             answered = f"{self.url} answered {status} {reply.reason_phrase}"
             if reply.is_server_error:
                 raise CallError(answered)
-            raise WrongAddressError(f"{answered}: is this the address of a prshots service?")
+            raise WrongAddressError(message("is_this_prshots", answered=answered))
         if status in {httpx.codes.OK, httpx.codes.ACCEPTED}:
             return value
         words = redact(str(value.get("error", reply.reason_phrase)))[:300]
         if status == httpx.codes.UNAUTHORIZED:
-            raise UnauthorizedError(
-                f"{self.url} refused the token: it is wrong or revoked, or belongs to another service"
-            )
+            raise UnauthorizedError(message("wrong_token", url=self.url))
         if words == EXPIRE_FAILED:
             raise ExpireFailedError(words)
         raise _ERRORS.get(status, CallError)(f"{self.url} answered {status}: {words}")

@@ -203,7 +203,7 @@ def _before_arguments(before: ShotFile, limits: ServiceLimits | None) -> dict[st
     """Return the arguments for the image before. Raises PayloadTooLargeError."""
     if limits is not None and before.size >= limits.max_image_bytes:
         size, limit = readable_size(before.size), readable_size(limits.max_image_bytes)
-        raise PayloadTooLargeError(f"its before is {size}: the service takes less than {limit}")
+        raise PayloadTooLargeError(f"its before image is {size}: the service takes less than {limit}")
     return {"before": lambda: before.path.open("rb"), "before_content_type": before.content_type}
 
 
@@ -242,7 +242,11 @@ def _lost_before_note(pairs: Pairs, shots: Sequence[ShownShot]) -> str:
         (shot.name, shot.viewport, shot.theme) in pairs.befores and not shot.reply.before_url
         for shot in shots
     )
-    return "shown without its before, because the service is too old for pairs. Update it" if is_lost else ""
+    return (
+        "shown without its before image, because the service is too old for pairs. Update it"
+        if is_lost
+        else ""
+    )
 
 
 def _caption(shot: ShownShot) -> str:

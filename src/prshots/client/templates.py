@@ -8,6 +8,7 @@ from pathlib import Path
 from prshots.contract.comments import MAX_COMMENT_BYTES
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.replies import SizedComment
+from prshots.contract.statements import message
 
 COMMENT_PLACES = ("screenshots", "heading", "entries", "count")
 JOB_PLACES = ("pr_number", "commit", "run_url", "dashboard_url")
@@ -32,13 +33,11 @@ class Template:
         except OSError as error:
             raise InvalidInputError(f"cannot read the template: {error}") from error
         if len(content) > MAX_COMMENT_BYTES:
-            raise InvalidInputError(
-                f"the template {path} is longer than {MAX_COMMENT_BYTES:,} bytes, the most a comment may have"
-            )
+            raise InvalidInputError(message("template_too_long", file=path, limit=f"{MAX_COMMENT_BYTES:,}"))
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise InvalidInputError(f"the template {path} is not UTF-8 text") from error
+            raise InvalidInputError(message("template_not_text", file=path)) from error
         return cls.of(text, str(path))
 
     @classmethod
@@ -52,13 +51,21 @@ class Template:
         for place in places:
             if place not in known:
                 raise InvalidInputError(
-                    f"the template {origin} has an unknown place {{{{{place[:60]}}}}}: use one of "
-                    + ", ".join(f"{{{{{name}}}}}" for name in known)
+                    message(
+                        "template_unknown_placeholder",
+                        file=origin,
+                        placeholder=f"{{{{{place[:60]}}}}}",
+                        known=", ".join(f"{{{{{name}}}}}" for name in known),
+                    )
                 )
         if not _SCREENSHOT_PLACES & set(places):
             raise InvalidInputError(
-                f"the template {origin} has no place for the screenshots: "
-                "add {{screenshots}} or {{entries}}"
+                message(
+                    "template_without_screenshots",
+                    file=origin,
+                    screenshots="{{screenshots}}",
+                    entries="{{entries}}",
+                )
             )
         return cls(text.replace("\r\n", "\n"))
 

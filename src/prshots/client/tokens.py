@@ -5,6 +5,7 @@ from typing import Protocol
 
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import UPLOAD_TOKEN
+from prshots.contract.statements import message
 
 
 class TokenSource(Protocol):
@@ -28,10 +29,7 @@ class FixedToken:
         # Secrets are often stored with a trailing newline.
         stripped = self.secret.strip()
         if not UPLOAD_TOKEN.fullmatch(stripped):
-            raise InvalidInputError(
-                "invalid upload token (--token, PRSHOTS_TOKEN): use msr_ and 64 hexadecimal characters; got "
-                f"{len(stripped)} characters in all"
-            )
+            raise InvalidInputError(message("invalid_token", count=len(stripped)))
         object.__setattr__(self, "secret", stripped)
 
     def token(self) -> str:

@@ -21,8 +21,9 @@ from prshots.contract.errors import (
 from prshots.contract.limits import MAX_IMAGE_BYTES
 from prshots.contract.replies import ServiceLimits, Uploaded
 from prshots.contract.sizes import readable_size
+from prshots.contract.statements import message
 
-NOT_TRIED = "not tried: an earlier error stopped the upload"
+NOT_TRIED = message("not_tried")
 
 _FATAL = (UnauthorizedError, UnreachableError, RateLimitedError, ServiceTooOldError, WrongAddressError)
 """Errors that every other upload would hit as well."""
@@ -168,7 +169,9 @@ class _Uploads:
             self._count_failure(error)
             return UploadOutcome(
                 shot,
-                error=f"cannot read: {error.strerror or error}" if isinstance(error, OSError) else str(error),
+                error=message("cannot_read", why=error.strerror or error)
+                if isinstance(error, OSError)
+                else str(error),
                 note=shot.note,
                 is_fatal=self._stopped.is_set(),
                 is_too_large=isinstance(error, PayloadTooLargeError),
@@ -186,7 +189,7 @@ class _Uploads:
             return self._upload_shrunk(shot, self._shrink_from)
         if self._max_bytes is not None and shot.size >= self._max_bytes:
             limit = readable_size(self._max_bytes)
-            raise PayloadTooLargeError(f"is {readable_size(shot.size)}: the service takes less than {limit}")
+            raise PayloadTooLargeError(message("too_large", size=readable_size(shot.size), limit=limit))
         uploaded = self._send(shot, lambda: shot.path.open("rb"), shot.content_type)
         return UploadOutcome(shot, uploaded, note=shot.note)
 
@@ -195,5 +198,6 @@ class _Uploads:
 
         with self._shrinking:  # one at a time: a decoded image takes a lot of memory
             content, content_type, label = shrink(shot.path, max_bytes)
-        note = f"shrunk from {readable_size(shot.size)} to {readable_size(len(content))} as {label}"
+        sizes = {"before": readable_size(shot.size), "after": readable_size(len(content))}
+        note = message("shrunk", **sizes, format=label)
         return UploadOutcome(shot, self._send(shot, content, content_type), note=note)

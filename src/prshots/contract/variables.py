@@ -5,21 +5,11 @@ The settings of the service are in `server/config/settings.py`. This module has 
 
 from collections.abc import Collection, Mapping
 
+from prshots.contract.statements import statements
+
 PREFIX = "PRSHOTS_"
 
-CLIENT = (
-    "URL",
-    "TOKEN",
-    "PROJECT",
-    "PR",
-    "COMMIT",
-    "BRANCH",
-    "ID_TOKEN",
-    "FORGE",
-    "FORGE_URL",
-    "FORGE_TOKEN",
-    "REPOSITORY",
-)
+CLIENT: tuple[str, ...] = tuple(statements()["variables"])
 """Read by the client commands, the pytest plugin and the Playwright reporter."""
 
 OTHERS = (

@@ -15,6 +15,7 @@ from prshots.client.shots import ShotFile
 from prshots.client.upload import NOT_TRIED, UploadOutcome, upload_all
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.redaction import redact
+from prshots.contract.statements import message
 from prshots.pytest_plugin.report import RunReport, screenshots
 
 _HURRY_SECONDS = 1.0
@@ -72,8 +73,9 @@ class BackgroundUploads:
 
     @property
     def words(self) -> str:
-        is_baseline = self.pr_number is None
-        return f"the baselines of {self._branch}" if is_baseline else f"pull request {self.pr_number}"
+        if self.pr_number is None:
+            return message("baselines_of", branch=self._branch)
+        return message("pull_request", number=self.pr_number)
 
     def add(self, shot: ShotFile) -> None:
         if not self._started:
@@ -208,7 +210,7 @@ def _branch(environ: Mapping[str, str]) -> str:
 
 def _baseline_branch(job: Job, branch: str, given_pr: str) -> str:
     if given_pr or job.pr_number is not None or job.lookup is not None or job.from_fork:
-        raise InvalidInputError("this job runs for a pull request, and a pull request never writes baselines")
+        raise InvalidInputError("this job runs for a pull request, which never writes baselines")
     if found := branch or job.branch:
         return found
     raise InvalidInputError("no branch for the baselines: set PRSHOTS_BRANCH")

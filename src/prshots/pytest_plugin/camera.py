@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prshots.contract.limits import THEMES, VIEWPORT
+from prshots.contract.statements import message
 from prshots.pytest_plugin.shot_names import ShotNames
 
 
@@ -51,9 +52,9 @@ class Camera:
         """
         take = screenshot_function(image)
         if viewport is not None and not VIEWPORT.fullmatch(viewport):
-            raise ValueError(f"invalid viewport {viewport!r}: use <width>x<height>, such as 1280x800")
+            raise ValueError(message("invalid_viewport", given=repr(viewport)))
         if theme is not None and theme not in THEMES:
-            raise ValueError(f"invalid theme {theme!r}: use {' or '.join(THEMES)}")
+            raise ValueError(message("invalid_theme", given=repr(theme)))
         if name is not None and not name.strip():
             raise ValueError("the name is empty: pass a name, or None to use the test's")
         page = _page_of(image, self._fixtures.get("page"))

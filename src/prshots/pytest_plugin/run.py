@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import pytest
 
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError, ServiceTooOldError
+from prshots.contract.statements import message
 from prshots.contract.variables import client_warnings
 from prshots.pytest_plugin.camera import Screenshot, screenshot_function, theme_of, viewport_of
 from prshots.pytest_plugin.report import RunReport
@@ -161,7 +162,7 @@ class PytestRun:
         from prshots.contract.formats import format_of
 
         if format_of(taken.image) is None:
-            raise InvalidInputError("is not a PNG, JPEG or WebP image" if taken.image else "is empty")
+            raise InvalidInputError(message("not_an_image" if taken.image else "empty_file"))
         path = self._spool_path()
         path.write_bytes(taken.image)
         self._of_test.append(_Spooled(path, taken._replace(image=b"")))

@@ -8,6 +8,7 @@ import { compareText, uploadText } from "../commands/output.js";
 import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
 import { InvalidInputError, messageOf, PrshotsError } from "../errors.js";
+import { EXIT_CODES } from "../statements.js";
 import type { Posted } from "../sticky_comment.js";
 import { pluralize } from "../wording.js";
 import { FORKS, withoutSecrets } from "./forks.js";
@@ -15,7 +16,6 @@ import type { Runner } from "./runner.js";
 import type { Settings } from "./settings.js";
 
 const WARNING = "Warning: ";
-const SOME_FAILED = 3;
 
 export class Steps {
   /** What failed, in the client's words. */
@@ -41,10 +41,11 @@ export class Steps {
       return upload(options, context);
     });
     this.runner.outputs(uploadText(done, "github-output"));
-    if (done.exitCode === 1)
+    if (done.exitCode === EXIT_CODES.failed)
       return this.#failStep(`No file was uploaded. ${this.#failures[0] ?? "See the log."}`);
     const isShown = done.count === 0 || (await this.#show());
-    if (done.exitCode === SOME_FAILED) return this.#failStep("Some files were not uploaded. See the log.");
+    if (done.exitCode === EXIT_CODES.some_failed)
+      return this.#failStep("Some files were not uploaded. See the log.");
     return isShown;
   }
 
@@ -87,9 +88,7 @@ export class Steps {
     const { gated, dashboardUrl } = await this.#run((context) => compare({ failOn, branch }, context));
     if (!gated) return true;
     const dashboard = dashboardUrl && ` Dashboard: ${dashboardUrl}`;
-    return this.#failStep(
-      `${pluralize(gated, "shot")} with a verdict of \`fail-on: ${failOn}\`.${dashboard}`,
-    );
+    return this.#failStep(`${pluralize(gated, "shot")} matched \`fail-on: ${failOn}\`.${dashboard}`);
   }
 
   /** Run a command that may post. A job without secrets may be read-only: if it cannot post, only warn. */

@@ -1,9 +1,10 @@
 /** What we know about the CI job that runs us. */
+import { CONTRACT } from "../contract.js";
 
 /** Environment variables. */
 export type Environ = Readonly<Record<string, string | undefined>>;
 
-export const FORGES = ["github", "gitlab", "gitea", "bitbucket"] as const;
+export const FORGES = CONTRACT.options.forge.choices;
 export type ForgeKind = (typeof FORGES)[number];
 
 /**

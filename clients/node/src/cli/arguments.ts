@@ -1,10 +1,9 @@
 /** The arguments of a command, as it takes them. */
 import { parseArgs } from "node:util";
+import { CONTRACT } from "../contract.js";
 import { InvalidInputError, messageOf } from "../errors.js";
 import { quote } from "../wording.js";
 import type { Command, Option } from "./options.js";
-
-const LARGEST_JOBS = 64;
 
 /** The values of the options that were given, by their names. */
 export class Given {
@@ -43,7 +42,7 @@ export class Given {
   }
 
   jobs(): number | undefined {
-    return this.number("jobs", LARGEST_JOBS);
+    return this.number("jobs", CONTRACT.options.jobs.largest);
   }
 }
 
@@ -66,9 +65,10 @@ export function parseArguments(name: string, command: Command, args: string[]): 
   );
   const { values, positionals } = parseWith(name, () => parseArgs({ args, options, allowPositionals: true }));
   if (values.help) return undefined;
-  if (!command.arguments && positionals.length)
+  if (!command.argument && positionals.length)
     throw invalid(name, `unexpected argument ${quote(positionals[0] ?? "")}`);
-  if (command.arguments && !positionals.length) throw invalid(name, `missing argument ${command.arguments}`);
+  if (command.argument && !positionals.length)
+    throw invalid(name, `missing argument ${command.argument.name}`);
   for (const { name: option, choices } of command.options) checkChoice(option, values[option], choices);
   return new Given(positionals, values as Record<string, string | boolean | undefined>);
 }

@@ -1,12 +1,12 @@
 /** The texts of `--help`. */
+import { CONTRACT } from "../contract.js";
 import { COMMANDS, type Command, type Option } from "./options.js";
 
 const WIDTH = 100;
 
 const INTRODUCTION = [
-  "Upload screenshots to a pull request's prshots service, from CI.",
-  "Options can also be PRSHOTS_* environment variables. `prshots COMMAND --help` lists them.",
-  "Exit codes: 0 success, 1 failure, 2 an option or a setting is missing or invalid.",
+  "Show screenshots in pull requests: upload them from CI to a prshots service.",
+  ...CONTRACT.general_help,
 ];
 
 export function generalHelp(): string {
@@ -25,10 +25,11 @@ export function generalHelp(): string {
 
 export function helpOf(name: string, command: Command): string {
   const rows = command.options.map((option): [string, string] => [signature(option), explanation(option)]);
-  const usage = ["Usage: prshots", name, "[OPTIONS]", command.arguments].filter(Boolean).join(" ");
+  const usage = ["Usage: prshots", name, "[OPTIONS]", command.argument?.name].filter(Boolean).join(" ");
   return [
     `${usage}\n`,
     ...[command.summary, ...command.details].map(paragraph),
+    ...(command.argument ? [`Arguments:\n${table([[command.argument.name, command.argument.help]])}`] : []),
     `Options:\n${table([...rows, ["-h, --help", "Show this message and exit."]])}`,
   ].join("\n");
 }
@@ -38,8 +39,9 @@ function signature({ name, short, takes, choices }: Option): string {
   return `${short ? `-${short}, ` : ""}--${name}${taken ? ` ${taken}` : ""}`;
 }
 
-function explanation({ help, variable }: Option): string {
-  return variable ? `${help} [env: ${variable}]` : help;
+function explanation({ help, variable, default: usual }: Option): string {
+  const notes = [variable && ` [env: ${variable}]`, usual && ` [default: ${usual}]`];
+  return [help, ...notes].filter(Boolean).join("");
 }
 
 function paragraph(text: string): string {

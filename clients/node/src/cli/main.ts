@@ -14,14 +14,13 @@ import { InvalidInputError, messageOf, NotFoundError, PrshotsError, RefusedInput
 import { throughProxy } from "../proxy.js";
 import { redact, secretsOf } from "../redaction.js";
 import { VIEWS } from "../service.js";
+import { EXIT_CODES } from "../statements.js";
 import { misspelledVariables } from "../variables.js";
 import { type Given, invalid, parseArguments } from "./arguments.js";
 import { generalHelp, helpOf } from "./help.js";
 import { COMMANDS } from "./options.js";
 
-const FAILED = 1;
-const INVALID_ARGUMENTS = 2;
-const INTERRUPTED = 130;
+const { failed: FAILED, invalid_arguments: INVALID_ARGUMENTS, interrupted: INTERRUPTED } = EXIT_CODES;
 const MAX_PR_NUMBER = 2_147_483_647;
 
 /** Runs a command, prints its result, and returns the exit code. */

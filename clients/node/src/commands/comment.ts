@@ -1,4 +1,5 @@
 /** The pull request's comment: its markdown, or posted. */
+
 import { buildsBaselines } from "../ci/checkout.js";
 import { detectJob } from "../ci/detection.js";
 import type { Job } from "../ci/job.js";
@@ -8,18 +9,12 @@ import { forgeOf } from "../forges/index.js";
 import { commitOf } from "../lookup.js";
 import { Composer, post } from "../post_comment.js";
 import type { Sender } from "../sender.js";
+import { message } from "../statements.js";
 import type { Posted } from "../sticky_comment.js";
 import { pullRequest } from "../target.js";
 import { Template } from "../templates.js";
 import { branchIn, connect, jobAtForge, prIn, senderOf } from "./service_options.js";
 import type { CommentOptions, CommentResult, Context } from "./types.js";
-
-const DONE: Record<Posted["outcome"], string> = {
-  created: "Posted the comment",
-  updated: "Updated the comment",
-  unchanged: "The comment was already up to date",
-  none: "No screenshots, so no comment was posted",
-};
 
 /** Throws PrshotsError. */
 export async function comment(options: CommentOptions, context: Context): Promise<CommentResult> {
@@ -28,7 +23,7 @@ export async function comment(options: CommentOptions, context: Context): Promis
   const given = prIn(options, environ);
   let job = detectJob(environ);
   if (given === undefined && (await buildsBaselines(job, branchIn({}, environ)))) {
-    say(`Nothing to comment on: this job runs for ${job.branch}, not for a pull request.`);
+    say(message("nothing_to_comment_on", { branch: job.branch }));
     return { markdown: "", dashboardUrl: "" };
   }
   const sender = senderOf(context);
@@ -57,7 +52,7 @@ async function postAndReport(
   const done = await post(forge, composer);
   for (const note of composer.notes) say(`Note: ${note}.`);
   if (composer.warning) fail(`Warning: ${composer.warning}.`);
-  say(`${DONE[done.outcome]} on pull request ${composer.prNumber} at ${forge.label}.`);
+  say(message(`comment_${done.outcome}`, { number: composer.prNumber, forge: forge.label }));
   return done;
 }
 

@@ -3,6 +3,7 @@ import { detectJob } from "../ci/detection.js";
 import { compareWithBase, summary } from "../compare.js";
 import { CallError, InvalidInputError } from "../errors.js";
 import { type ComparedShot, type Comparison, VERDICTS } from "../replies.js";
+import { EXIT_CODES, message } from "../statements.js";
 import { describeTarget, targetOf } from "../target.js";
 import { pluralize, printable, quote } from "../wording.js";
 import { branchIn, commitIn, connect, prIn, senderOf } from "./service_options.js";
@@ -10,8 +11,6 @@ import type { CompareOptions, CompareResult, Context } from "./types.js";
 
 /** The verdicts that --fail-on takes. */
 export const GATES: readonly string[] = VERDICTS.filter((verdict) => verdict !== "unchanged");
-/** The exit code if a shot has a verdict that --fail-on names. */
-const GATED = 4;
 
 export class ComparisonFailedError extends CallError {
   override name = "ComparisonFailedError";
@@ -36,9 +35,9 @@ export async function compare(options: CompareOptions, context: Context): Promis
   const { prNumber, commitSha, baselineOf = "" } = target;
   const complete = options.complete ?? false;
   if (prNumber === undefined) {
-    const words = `${describeTarget(target)} at ${commitSha.slice(0, 7)}`;
     if (complete) await service.completeBaselines(baselineOf, commitSha);
-    say(complete ? `All of ${words} are uploaded.` : `Nothing to compare: this job uploads ${words}.`);
+    const about = { target: describeTarget(target), commit: commitSha.slice(0, 7) };
+    say(message(complete ? "baselines_complete" : "nothing_to_compare", about));
     return { dashboardUrl: "", gated: 0, exitCode: 0 };
   }
   const compared = { prNumber, commitSha, branch: asked.branch, complete };
@@ -50,8 +49,8 @@ export async function compare(options: CompareOptions, context: Context): Promis
   const gated = comparison.shots.filter(
     ({ verdict, ancestor }) => ancestor && failOn.includes(verdict),
   ).length;
-  if (gated) fail(`${pluralize(gated, "shot")} with a verdict of --fail-on ${failOn.join(",")}.`);
-  return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? GATED : 0 };
+  if (gated) fail(message("gated", { shots: pluralize(gated, "shot"), verdicts: failOn.join(",") }));
+  return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? EXIT_CODES.gated : 0 };
 }
 
 /** Return the verdicts that --fail-on names. Throws InvalidInputError. */

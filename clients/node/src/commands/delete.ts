@@ -1,4 +1,5 @@
 /** Delete screenshots now, regardless of the project's policy. */
+
 import {
   CallError,
   EXPIRE_FAILED,
@@ -9,6 +10,7 @@ import {
   UnreachableError,
   WrongAddressError,
 } from "../errors.js";
+import { message } from "../statements.js";
 import { formatNumber, pluralize } from "../wording.js";
 import { connect } from "./service_options.js";
 import type { Context, ServiceOptions } from "./types.js";
@@ -30,15 +32,16 @@ export async function deleteImages(ids: string[], options: ServiceOptions, conte
       fail(`${id}: ${problemOf(error)}`);
     }
   }
-  say(`Deleted ${formatNumber(deleted)} of ${pluralize(distinct.length, "screenshot")}.`);
+  const screenshots = pluralize(distinct.length, "screenshot");
+  say(message("deleted_count", { count: formatNumber(deleted), screenshots }));
   return deleted === distinct.length ? 0 : 1;
 }
 
 /** Return why one image was not deleted. Throws an error that is about all of them. */
 function problemOf(error: unknown): string {
-  if (error instanceof NotFoundError) return "not found in this project";
+  if (error instanceof NotFoundError) return message("image_not_found");
   const isOfOne = error instanceof InvalidInputError || error instanceof CallError;
   if (!isOfOne || OF_EVERY_IMAGE.some((kind) => error instanceof kind)) throw error;
   const words = messageOf(error);
-  return words === EXPIRE_FAILED ? "could not be deleted now: the service retries within the hour" : words;
+  return words === EXPIRE_FAILED ? message("delete_retried") : words;
 }

@@ -1,14 +1,15 @@
 /** What standard output and $GITHUB_OUTPUT get: a table for people, and formats for scripts. */
 import { randomBytes } from "node:crypto";
+import { CONTRACT } from "../contract.js";
 import type { ComparedShot, Comparison } from "../replies.js";
 import { readableSize } from "../sizes.js";
 import type { UploadOutcome } from "../upload.js";
 import { formatNumber, printable } from "../wording.js";
 import type { CompareResult, UploadResult } from "./types.js";
 
-export const UPLOAD_FORMATS = ["table", "json", "markdown", "github-output"] as const;
+export const UPLOAD_FORMATS = CONTRACT.options["upload-format"].choices;
 export type UploadFormat = (typeof UPLOAD_FORMATS)[number];
-export const COMPARE_FORMATS = ["table", "json", "github-output"] as const;
+export const COMPARE_FORMATS = CONTRACT.options["compare-format"].choices;
 export type CompareFormat = (typeof COMPARE_FORMATS)[number];
 
 /** A longer table than this is not printed: it would fill the log. The formats for scripts have every row. */
@@ -175,6 +176,6 @@ function pad(text: string, width = 0): string {
 }
 
 function verdictOf({ verdict, isPair, ancestor }: ComparedShot): string {
-  if (isPair) return `${verdict} (own before)`;
+  if (isPair) return `${verdict} (own before image)`;
   return ancestor ? verdict : `${verdict} (since the newest baseline)`;
 }

@@ -1,4 +1,5 @@
 /** What the commands that call a service and a forge have in common. */
+
 import { isPublic } from "../ci/forge_addresses.js";
 import { type Environ, FORGES, type Job } from "../ci/job.js";
 import { withForge } from "../ci/overrides.js";
@@ -7,6 +8,7 @@ import { InvalidInputError } from "../errors.js";
 import { tokenSource } from "../keyless.js";
 import { Sender, TRIES } from "../sender.js";
 import { Service } from "../service.js";
+import { message } from "../statements.js";
 import { quote } from "../wording.js";
 import type { Context, ForgeOptions, ServiceOptions } from "./types.js";
 
@@ -27,18 +29,15 @@ export function connect(options: ServiceOptions, context: Context): Service {
 
 function serviceAddress(given: string): string {
   const url = given.trim();
-  if (!url)
-    throw new InvalidInputError(
-      "no service URL: set url (PRSHOTS_URL) to an address such as https://prshots.example.com",
-    );
+  if (!url) throw new InvalidInputError(message("no_service_url"));
   const address = validate.root(url);
   if (address && URL.canParse(address)) return address;
   if (url.includes("@"))
     // It may contain a password, which must not be logged.
-    throw new InvalidInputError("url (PRSHOTS_URL) must not contain a user or a password");
+    throw new InvalidInputError(message("url_has_password"));
   const meant = url.includes("://") ? "" : validate.root(withScheme(url));
-  const advice = meant ? `did you mean ${meant}?` : "use an address such as https://prshots.example.com";
-  throw new InvalidInputError(`url (PRSHOTS_URL) is not an address: got ${quote(url, 100)}; ${advice}`);
+  const advice = meant ? message("did_you_mean", { meant }) : message("use_address");
+  throw new InvalidInputError(message("invalid_url", { given: quote(url, 100), advice }));
 }
 
 /** Return the address that someone meant who left out the scheme. */
