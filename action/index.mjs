@@ -1109,7 +1109,7 @@ function jenkins(environ) {
     first(environ, "BRANCH_NAME") || first(environ, "GIT_BRANCH").replace(/^origin\//, "")
   );
   return jobAt("Jenkins", environ, place, {
-    // GIT_COMMIT is a merge if the project builds merges. Only the plugin tells the head.
+    // GIT_COMMIT is a merge if the project builds merges. Only the plugin names the head.
     commitSha: commit(environ.ghprbActualCommit, environ.GIT_COMMIT),
     runUrl: first(environ, "BUILD_URL"),
     fromFork: first(environ, "CHANGE_FORK") !== "" || head !== "" && head !== place.repository,
@@ -1179,7 +1179,7 @@ var ForgeApi = class {
   headers;
   sender;
   needs;
-  /** Return the response, whatever its status. A repository may have moved, so redirects are followed. */
+  /** Return the response with any status. A repository may have moved, so redirects are followed. */
   async reply(method, path4, content2 = {}) {
     let [asked, json, verb] = [this.#address(path4, content2.params), content2.json, method];
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
@@ -1261,7 +1261,7 @@ var ForgeApi = class {
     };
     return this.sender.send(url, () => ({ method, headers, ...json && { body: JSON.stringify(json) } }));
   }
-  /** Our token goes to no other address, whatever the forge links or redirects to. */
+  /** Never send our token to another address, even if the forge links or redirects there. */
   #sameOrigin(target) {
     const here = new URL(this.url).origin;
     if (target.origin !== here)
@@ -1323,7 +1323,7 @@ var Bitbucket = class {
   }
   /**
    * Return our account; undefined for an access token, which belongs to no account that we can ask for. Then an attempt
-   * tells which comment is ours: only its author may change it.
+   * shows which comment is ours: only its author may change it.
    */
   async me() {
     if (!this.#me && !this.#hasAsked) {
@@ -1354,7 +1354,7 @@ var Bitbucket = class {
   delete(prNumber2, id) {
     return this.#api.remove(`${this.#comments(prNumber2)}/${id}`);
   }
-  /** Bitbucket abbreviates the commit, so that it is of no use. */
+  /** Bitbucket abbreviates the commit, so it can't be used. */
   async mergeOf() {
     return void 0;
   }
@@ -1428,7 +1428,7 @@ var Gitea = class {
     this.#repository = repository2;
     this.#issues = `/repos/${repository2}/issues`;
   }
-  /** The token of Actions may ask too. Guessing is no option: writers may change other people's comments. */
+  /** The Actions token can ask. Guessing isn't safe: writers can change other people's comments. */
   async me() {
     return textAt(await this.#api.call("GET", "/user"), "login") || void 0;
   }
@@ -1492,7 +1492,7 @@ var GitHub = class {
     this.#repository = repository2;
     this.#issues = `/repos/${repository2}/issues`;
   }
-  /** Only GraphQL tells an app or a workflow its login. */
+  /** Only GraphQL gives an app or a workflow its login. */
   async me() {
     const query = { query: "query { viewer { login } }" };
     const viewer = parseJson((await this.#api.reply("POST", this.#graphql, { json: query })).text);
@@ -1725,7 +1725,7 @@ async function commitOf(job, prNumber2, sender) {
   if (job.commitSha) return job.commitSha;
   if (job.lookup !== "head") return commitHere();
   const missing = `the event does not name the head of pull request ${prNumber2}`;
-  const advice2 = "Set the commit: commit (PRSHOTS_COMMIT), also in the action";
+  const advice2 = "Set the commit: commit (PRSHOTS_COMMIT), or `commit` in the action";
   const sha = await askForge(job, sender, missing, advice2, (forge) => forge.headOf(prNumber2));
   if (!sha) throw new InvalidInputError(`${missing}, and the forge doesn't report it. ${advice2}`);
   return sha;
@@ -2268,7 +2268,7 @@ function atForge(job, environ, givenKind, givenApi) {
   const kind = givenKind ?? (api ? kindOfApi(api) : void 0) ?? job.forge;
   if (api && !kind)
     throw new InvalidInputError(
-      `forgeUrl (PRSHOTS_FORGE_URL) does not tell which forge it is: set forge (PRSHOTS_FORGE) to ${FORGES.join(", ")}`
+      `forgeUrl (PRSHOTS_FORGE_URL) doesn't say which forge it is: set forge (PRSHOTS_FORGE) to ${FORGES.join(", ")}`
     );
   if (!kind || kind === job.forge && !api) return job;
   const moved = kind === job.forge ? job : atOtherForge(job, environ, kind);
@@ -2420,7 +2420,7 @@ var Service = class {
   tokens;
   sender;
   #maxImageBytes;
-  /** Upload an image of a pull request, with its before if it has one. */
+  /** Upload an image of a pull request, with its before image if it has one. */
   upload(shot, prNumber2, commitSha) {
     const where = { pr_number: String(prNumber2), commit_sha: commitSha };
     return this.#sendImage("/v1/upload", shot, where, shot.before);
@@ -2920,9 +2920,7 @@ async function keepCurrent(forge, prNumber2, render, creating = true) {
     written = JSON.stringify([kept.id, text2]);
   }
   if (posted.outcome === "unchanged")
-    throw new ForgeError(
-      `${forge.label} lists our comment, but says that it does not exist when we change it`
-    );
+    throw new ForgeError(`${forge.label} lists our comment, but says it doesn't exist when we change it`);
   return posted;
 }
 var OurComments = class {
@@ -3269,7 +3267,7 @@ ${this.#substitute(widest)}`);
     const copies = placesIn(this.text).filter((place) => SCREENSHOT_PLACES.includes(place)).length;
     return Math.floor((limit - own) / copies);
   }
-  /** Fill all places in one pass: a screenshot's name may look like a place, and stays a name. */
+  /** Fill all places in one pass: a screenshot's name may look like a placeholder, and stays a name. */
   #substitute(values) {
     return this.text.replace(PLACE, (_, place) => values[place] ?? "");
   }
@@ -4568,7 +4566,7 @@ var Steps = class {
 
 // src/action/action.ts
 var NOTHING_TO_DO = "This job runs for neither a pull request nor the branch of the baselines: nothing to do.";
-var NO_BASELINES = "A step before this one failed, so its screenshots are no baselines. Nothing was uploaded.";
+var NO_BASELINES = "A step before this one failed, so its screenshots can't be baselines. Nothing was uploaded.";
 async function run2(runner, given) {
   const settings = settingsOf(given);
   enter(settings.workingDirectory, given);

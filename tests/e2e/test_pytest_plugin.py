@@ -274,9 +274,7 @@ def test_main_uploads_baselines_and_a_pull_request_is_compared_with_them(
         ]
     refused = here.runpytest_inprocess("--prshots-baseline", "--prshots=on")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines(
-        "*this job runs for a pull request, which never writes baselines"
-    )
+    refused.stderr.fnmatch_lines("*this job runs for a pull request, which never writes baselines")
 
     monkeypatch.setenv("SIZE", "25")
     same = here.runpytest_inprocess()

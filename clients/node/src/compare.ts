@@ -17,7 +17,7 @@ const TELL_SECONDS = 10;
 
 /**
  * Compare with the base that git finds, on the given branch or the pull request's target, and wait until the result is
- * final. If git cannot tell, the newest baselines are the base, and `say` gets the reason. Throws CallError if it takes
+ * final. If git can't find it, the newest baselines are the base, and `say` gets the reason. Throws CallError if it takes
  * longer than 10 minutes, or if a run of another commit takes over; also ServiceTooOldError.
  */
 export async function compareWithBase(
@@ -62,7 +62,7 @@ export interface CompareAsked {
 
 /**
  * Tell the service what the CI knows about the pull request, and return its page on the dashboard. A text that the service
- * does not accept is no reason to fail. Throws ServiceTooOldError.
+ * doesn't accept isn't an error. Throws ServiceTooOldError.
  */
 export async function describe(service: Service, prNumber: number, job: Job): Promise<string> {
   const about = {

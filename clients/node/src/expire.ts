@@ -63,7 +63,7 @@ async function mergeOf(forge: Forge, prNumber: number, job: Job): Promise<Merge 
   try {
     return await forge.mergeOf(prNumber);
   } catch (error) {
-    if (error instanceof PrshotsError) return undefined; // the screenshots are deleted all the same
+    if (error instanceof PrshotsError) return undefined; // the screenshots are deleted anyway
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import type { Sender } from "./sender.js";
 import { message } from "./statements.js";
 
 /**
- * Return the job's pull request; nothing if it runs for none. Throws InvalidInputError if the forge does not tell.
+ * Return the job's pull request; undefined if it isn't for one. Throws InvalidInputError if the forge doesn't say.
  */
 export async function pullRequestOf(job: Job, sender: Sender): Promise<number | undefined> {
   if (job.prNumber !== undefined || !job.lookup) return job.prNumber;
@@ -32,7 +32,7 @@ export async function commitOf(job: Job, prNumber: number, sender: Sender): Prom
   if (job.commitSha) return job.commitSha;
   if (job.lookup !== "head") return commitHere(); // otherwise here is the base's checkout
   const missing = `the event does not name the head of pull request ${prNumber}`;
-  const advice = "Set the commit: commit (PRSHOTS_COMMIT), also in the action";
+  const advice = "Set the commit: commit (PRSHOTS_COMMIT), or `commit` in the action";
   const sha = await askForge(job, sender, missing, advice, (forge) => forge.headOf(prNumber));
   if (!sha) throw new InvalidInputError(`${missing}, and the forge doesn't report it. ${advice}`);
   return sha;

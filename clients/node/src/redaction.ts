@@ -1,7 +1,7 @@
 /** What must not appear in a log. A service or a forge may repeat a token in its reply. */
 import type { Environ } from "./ci/job.js";
 
-/** A shorter value is no secret, and replacing it would garble messages. */
+/** A shorter value isn't a secret, and replacing it would garble messages. */
 const SHORTEST_SECRET = 8;
 
 /** Return the tokens from the options and the environment. */

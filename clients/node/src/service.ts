@@ -36,7 +36,7 @@ import { message } from "./statements.js";
 
 const HEADERS = { "User-Agent": "prshots-node" };
 
-/** GitHub's limit. Counting UTF-8 bytes satisfies every forge, whatever it counts. */
+/** GitHub's limit. Counting UTF-8 bytes satisfies every forge. */
 export const MAX_COMMENT_BYTES = 65_536;
 /** The shortest comment that the service writes. */
 export const MIN_COMMENT_BYTES = 1024;
@@ -77,7 +77,7 @@ export class Service {
     private readonly sender: Sender,
   ) {}
 
-  /** Upload an image of a pull request, with its before if it has one. */
+  /** Upload an image of a pull request, with its before image if it has one. */
   upload(shot: Shot, prNumber: number, commitSha: string): Promise<Uploaded> {
     const where = { pr_number: String(prNumber), commit_sha: commitSha };
     return this.#sendImage("/v1/upload", shot, where, shot.before);
@@ -153,7 +153,7 @@ export class Service {
     prNumber: number,
     limit = MAX_COMMENT_BYTES,
     marker: Marker = "html",
-    view: View = "all", // the default, also of a service that has no views
+    view: View = "all", // the default, even of a service without views
   ): Promise<CommentText> {
     const asked = new URLSearchParams({ pr_number: String(prNumber), limit: String(limit), marker });
     if (view !== "all") asked.set("view", view);

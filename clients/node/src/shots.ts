@@ -159,7 +159,7 @@ function checkName(name: string): void {
 interface Inspected {
   contentType: ContentType;
   size: number;
-  /** Such as 1280x800; empty if the file does not tell. */
+  /** Such as 1280x800; empty if the file doesn't say. */
   pixels: string;
   /** Not empty if the file is damaged. */
   warning: string;

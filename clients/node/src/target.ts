@@ -16,7 +16,7 @@ export interface Target {
 
 /**
  * Return the target of a job; nothing if it is of no pull request and not of the branch that has the baselines: the given
- * one, else the default one. A job of a pull request never writes baselines. Throws InvalidInputError.
+ * one, else the default one. A pull request's job never writes baselines. Throws InvalidInputError.
  */
 export async function targetOfJob(job: Job, branch: string, sender: Sender): Promise<Target | undefined> {
   if (await buildsBaselines(job, branch))
@@ -33,7 +33,7 @@ export interface Asked {
 }
 
 /**
- * Return the target of a job. A job of the branch that has the baselines uploads baselines. A job of a pull request never
+ * Return the target of a job. A job on the branch that has the baselines uploads baselines. A pull request's job never
  * does. Throws InvalidInputError if the options or CI do not name all of it.
  */
 export async function targetOf(job: Job, asked: Asked, sender: Sender): Promise<Target> {

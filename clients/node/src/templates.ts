@@ -1,4 +1,4 @@
-/** A text around the screenshots in the comment, with places to fill in. */
+/** A text around the screenshots in the comment, with placeholders. */
 
 import { open } from "node:fs/promises";
 import { InvalidInputError } from "./errors.js";
@@ -90,7 +90,7 @@ export class Template {
     return Math.floor((limit - own) / copies);
   }
 
-  /** Fill all places in one pass: a screenshot's name may look like a place, and stays a name. */
+  /** Fill all places in one pass: a screenshot's name may look like a placeholder, and stays a name. */
   #substitute(values: Record<string, string>): string {
     return this.text.replace(PLACE, (_, place: string) => values[place] ?? "");
   }

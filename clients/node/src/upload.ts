@@ -20,7 +20,7 @@ import type { Target } from "./target.js";
 export const NOT_TRIED = message("not_tried");
 /** How many uploads run at a time by default. */
 export const DEFAULT_CONCURRENCY = CONTRACT.options.jobs.default;
-/** The service's limit by default. It is only used if the service does not tell its own. */
+/** The service's limit by default. Used only if the service doesn't report its own. */
 export const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 
 /** The result for one screenshot: `uploaded`, or an `error`. */
@@ -159,7 +159,7 @@ async function contentOf(shot: ShotFile): Promise<Buffer> {
   }
 }
 
-/** Return the shots whose file is what the service gets, so that the file's hash tells. */
+/** Return the shots whose file is sent unchanged, so that its hash identifies it. */
 function sentAsTheyAre(shots: readonly ShotFile[], maxBytes: number, { shrink }: Sending): ShotFile[] {
   const limit = Number.isFinite(maxBytes) ? maxBytes : MAX_IMAGE_BYTES;
   return shots.filter((shot) => !shrink || shot.size < limit);

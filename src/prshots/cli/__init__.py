@@ -91,7 +91,7 @@ def prshots(
 
 
 def _is_in_arguments(error: PrshotsError) -> bool:
-    """Return whether other arguments or variables would help. Otherwise the world outside has failed."""
+    """Return whether other arguments or variables would help. Otherwise the failure is external."""
     return isinstance(error, InvalidInputError | NotFoundError) and not isinstance(error, RefusedInputError)
 
 
@@ -116,5 +116,5 @@ def main() -> None:
         sys.exit(exit_code("interrupted"))
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # at exit, Python tries again to write the rest
-        # If the reader of our output has gone, there is no one to tell.
+        # Nobody reads our output anymore, so print nothing.
         sys.exit(1 if isinstance(error, BrokenPipeError) else f"prshots: {error}")

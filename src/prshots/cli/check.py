@@ -21,9 +21,9 @@ FOUND, NOT_CHECKED = 1, 2
 
 def check(
     *,
-    repair: Annotated[bool, typer.Option("--repair", help="Repair what it finds.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair the findings.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Repair also if that removes more than half of all images.")
+        bool, typer.Option("--force", help="Repair even if that removes more than half of all images.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     config: ConfigOption = None,

@@ -95,7 +95,7 @@ def comment(
 
 
 def _head(job: "Job", pr: int | None, with_options: "Callable[[Job], Job]") -> "Head":
-    """Return the pull request and its branch: from CI, or at a desk from git and the forge."""
+    """Return the pull request and its branch: from CI, or on your machine from git and the forge."""
     from prshots.client.heads import current_head, head_in_ci
 
     if job.ci:

@@ -124,5 +124,5 @@ def say(words: str) -> None:
 
 
 def say_failure(words: str) -> None:
-    """Print what failed, on standard error, also if --quiet was given."""
+    """Print a failure on standard error, even with --quiet."""
     typer.echo(words, err=True)

@@ -101,7 +101,7 @@ def compare(
 
 
 def _find_gated(shots: "Sequence[ComparedShot]", fail_on: str) -> "list[ComparedShot]":
-    """Return the shots that fail the command. A base that may be of other work is no reason to."""
+    """Return the shots that fail the command. A base that may come from other work doesn't count."""
     return [shot for shot in shots if shot.verdict in fail_on.split(",") and shot.ancestor]
 
 

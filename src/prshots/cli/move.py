@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LINE_SECONDS = 10.0
 """How often a line says how far the move is, where there is no terminal for a bar."""
 
-AGAIN = "Nothing is lost, and the service goes on where it is. Run the same command again to continue."
+AGAIN = "Nothing is lost, and the service keeps running where it is. Run the same command again to continue."
 
 
 def move(
@@ -47,14 +47,15 @@ def move(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate the size and duration.")] = False,
     verify: Annotated[bool, typer.Option("--verify", help="Read every image back and compare it.")] = False,
     cancel: Annotated[
-        bool, typer.Option("--cancel", help="Give up a move, or let the old place accept writes again.")
+        bool,
+        typer.Option("--cancel", help="Cancel a move, or let the old place accept writes again."),
     ] = False,
     config: ConfigOption = None,
 ) -> None:
     """Move records and images to another database or store. The service can keep running.
 
     Copies while the service runs, then stops uploads for seconds, and says what to set. From then on the old
-    place refuses writes. A move that was interrupted continues with the same command.
+    place refuses writes. To continue an interrupted move, run the same command again.
     """
     import asyncio
 
@@ -229,8 +230,8 @@ def _cancel(settings: "Settings") -> None:
     places = " and ".join(place for place in (state.database_place, state.store_place) if place)
     if state.phase == "moved":
         say(
-            f"{settings.database_place} accepts writes again. What was uploaded to {places} since the move "
-            "is only there: do not run a service on both."
+            f"{settings.database_place} accepts writes again. Images uploaded to {places} since the move "
+            "exist only there: do not run a service on both."
         )
     else:
         say(f"Canceled the move. Its copy is still in {places}: delete it.")

@@ -148,7 +148,7 @@ def github_outputs(dashboard_url: str, comparison: "ComparisonReply | None") -> 
 
 
 def say_dashboard(url: str) -> None:
-    """Print the link to the dashboard as the last line, also after what standard output still holds."""
+    """Print the link to the dashboard as the last line, after flushing standard output."""
     if url:
         print(end="", flush=True)
         say(f"Dashboard: {url}")

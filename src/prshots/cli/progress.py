@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from prshots.client.upload import UploadOutcome
 
 TELL_SECONDS = 10.0
-"""How often a log is told how far the upload is."""
+"""How often a log gets a progress line."""
 
 
 class ProgressLines:

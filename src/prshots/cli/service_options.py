@@ -54,7 +54,7 @@ def branch_setting() -> str:
 
 
 def current_job() -> "Job":
-    """Return the CI's job; at a desk, what git says about the repository."""
+    """Return the CI job. Without CI, return what git says about the repository."""
     from prshots.client.ci import detect_job
 
     job = detect_job(os.environ)

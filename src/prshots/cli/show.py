@@ -35,7 +35,7 @@ def show(
         list[str] | None,
         typer.Argument(
             metavar="PATH…",
-            help="Files, folders or globs. Without any: what is staged for the branch.",
+            help="Files, folders or globs. Default: the branch's staged screenshots.",
             show_default=False,
         ),
     ] = None,
@@ -45,12 +45,12 @@ def show(
         typer.Option(
             "--before",
             metavar="PATH",
-            help="How it looked before: a file, or a folder with files of the same names. Repeatable.",
+            help="The before image: a file, or a folder with files of the same names. Repeatable.",
         ),
     ] = None,
     after: Annotated[
         list[str] | None,
-        typer.Option("--after", metavar="PATH", help="How it looks now: the same as PATH. Repeatable."),
+        typer.Option("--after", metavar="PATH", help="The image now: same as PATH. Repeatable."),
     ] = None,
     name: NameOption = "",
     viewport: ViewportOption = "",
@@ -96,11 +96,11 @@ def show(
     raise typer.Exit(_exit_code(shown))
 
 
-def _pairs(paths: list[str], befores: list[str], name: str, viewport: str, theme: str) -> "Pairs":
+def _pairs(paths: list[str], before_images: list[str], name: str, viewport: str, theme: str) -> "Pairs":
     from prshots.client.pairs import find_pairs
 
     try:
-        return find_pairs(paths, befores, name=name, viewport=viewport, theme=theme)
+        return find_pairs(paths, before_images, name=name, viewport=viewport, theme=theme)
     except InvalidInputError as error:
         raise typer.BadParameter(str(error)) from error
 

@@ -30,7 +30,7 @@ class Target:
 def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline: bool = False) -> Target:
     """Return the target of a job. Raises InvalidInputError if the options or CI do not name all of it.
 
-    A job of the branch that has the baselines uploads baselines. A job of a pull request never does.
+    A job on the branch that has the baselines uploads baselines. A pull request's job never does.
     """
     from prshots.client.ci.checkout import builds_baselines
 

@@ -53,7 +53,7 @@ def upload_baselines(
 def _files_sent_unchanged(
     shots: Sequence[ShotFile], limits: ServiceLimits | None, *, shrink: bool
 ) -> list[ShotFile]:
-    """Return the shots whose file is what the service gets, so that the file's hash tells."""
+    """Return the shots whose file is sent unchanged, so that its hash identifies it."""
     max_bytes = limits.max_image_bytes if limits else MAX_IMAGE_BYTES
     return [shot for shot in shots if not shrink or shot.size < max_bytes]
 

@@ -53,7 +53,7 @@ def compare_with_base(
 ) -> ComparisonReply:
     """Compare with the base that git finds, on the given branch or the pull request's target.
 
-    If git cannot find it, the newest baselines are the base, and `say` gets the reason. Raises what
+    If git can't find it, the newest baselines are the base, and `say` gets the reason. Raises what
     `compare_and_wait` raises.
     """
     base = base_of(job, commit_sha, branch, say)
@@ -66,7 +66,7 @@ def compare_with_base(
 def describe(service: Client, pr_number: int, job: Job) -> str:
     """Tell the service what CI knows about the pull request. Return its page on the dashboard.
 
-    A text that the service does not accept is no reason to fail: then return an empty text. Raises
+    Return an empty text if the service doesn't accept one of the values. Raises
     ServiceTooOldError, and the errors of the service's client.
     """
     about = {

@@ -70,7 +70,7 @@ def _merge_of(forge: Forge, pr_number: int, job: Job) -> Merge | None:
         return None
     try:
         return forge.merge_of(pr_number)
-    except PrshotsError:  # the screenshots are deleted all the same
+    except PrshotsError:  # the screenshots are deleted anyway
         return None
 
 

@@ -35,7 +35,7 @@ def current_head(
     with_options: Callable[[Job], Job] = lambda job: job,
     on_wait: OnWait = ignore_wait,
 ) -> Head:
-    """Return the head that CI names, or at a desk git and the forge. Raises InvalidInputError.
+    """Return the head that CI names, or on your machine git and the forge. Raises InvalidInputError.
 
     `with_options` puts what the user says in place of what was found.
     """
@@ -57,7 +57,7 @@ def _with_job(desk: LocalCheckout, job: Job) -> LocalCheckout:
 
 
 def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
-    """Return the head that CI names. Raises InvalidInputError if it leaves out what only the forge tells."""
+    """Return the head that CI names. Raises InvalidInputError if it omits what only the forge knows."""
     if pr is not None and pr != job.pr_number:  # what CI says is about another one
         return Head(replace(job, pr_number=pr, title="", author="", source_branch="", pr_url=""), "")
     job = with_pull_request(job, on_wait)

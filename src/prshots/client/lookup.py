@@ -18,9 +18,9 @@ T = TypeVar("T")
 
 
 def with_pull_request(job: Job, on_wait: OnWait = ignore_wait) -> Job:
-    """Return the job with its pull request, which stays None if it runs for none.
+    """Return the job with its pull request, which stays None if the job isn't for one.
 
-    Raises InvalidInputError if the forge does not tell, and CallError if it fails.
+    Raises InvalidInputError if the forge doesn't say, and CallError if it fails.
     """
     if job.pr_number is not None or job.lookup not in {Lookup.PULL_REQUEST, Lookup.ANY_PULL_REQUEST}:
         return job
@@ -42,7 +42,7 @@ def with_head(job: Job, pr_number: int, on_wait: OnWait = ignore_wait) -> Job:
     if job.lookup is not Lookup.HEAD:
         return job
     missing = f"the event does not name the head of pull request {pr_number}"
-    advice = "Set the commit: --commit SHA, or `commit` in the action"
+    advice = "Set the commit: --commit (PRSHOTS_COMMIT), or `commit` in the action"
     sha = _ask_forge(job, missing, advice, lambda forge: forge.head_of(pr_number), on_wait)
     if not sha:
         raise InvalidInputError(f"{missing}, and the forge doesn't report it. {advice}")

@@ -6,7 +6,7 @@ from prshots.contract.errors import PrshotsError, ServiceTooOldError
 
 
 def move_staged(service: Client, head: Head) -> tuple[int, str]:
-    """Move the staged screenshots of the head's branch. Return how many moved, and what to tell the user.
+    """Move the staged screenshots of the head's branch. Return how many moved, and a message for the user.
 
     The words are empty if nothing was staged. A failure is only told: the screenshots stay staged.
     """

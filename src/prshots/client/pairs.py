@@ -9,26 +9,26 @@ from prshots.contract.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The shots to show, the file that each of them replaces, and the paths that are of no use."""
+    """The shots to show, the file that each of them replaces, and the paths that can't be used."""
 
     shots: list[ShotFile]
-    befores: dict[tuple[str, str, str], ShotFile]
+    before_images: dict[tuple[str, str, str], ShotFile]
     problems: list[Problem]
 
 
 def find_pairs(
-    paths: Sequence[str], befores: Sequence[str], *, name: str = "", viewport: str = "", theme: str = ""
+    paths: Sequence[str], before_images: Sequence[str], *, name: str = "", viewport: str = "", theme: str = ""
 ) -> Pairs:
     """Find the screenshots, and of each the one before: the only one, or that of the same shot.
 
-    Raises InvalidInputError if an argument is invalid, or if there is a before and nothing after it.
+    Raises InvalidInputError if an argument is invalid, or if a before image has no image after it.
     """
     after = find_shots(paths, name=name, viewport=viewport, theme=theme, short_names_outside=True)
-    if not befores:
+    if not before_images:
         return Pairs(after.shots, {}, after.problems)
     if not paths:
         raise InvalidInputError("--before needs the screenshot after it: name it as PATH or with --after")
-    before = find_shots(befores, viewport=viewport, theme=theme, short_names_outside=True)
+    before = find_shots(before_images, viewport=viewport, theme=theme, short_names_outside=True)
     problems = [*after.problems, *before.problems]
     if len(after.shots) == len(before.shots) == 1:
         return Pairs(after.shots, {after.shots[0].key: before.shots[0]}, problems)
@@ -36,7 +36,7 @@ def find_pairs(
 
 
 def _pair(after: Found, before: Found, problems: list[Problem]) -> Pairs:
-    """Pair by name, viewport and theme. A before without an after is a problem; a new shot is not."""
+    """Pair by name, viewport and theme. A before image without one after it is a problem; a new shot isn't."""
     known = {shot.key for shot in after.shots}
     problems += [
         Problem(

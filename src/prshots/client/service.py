@@ -208,7 +208,7 @@ class Client:
     ) -> SizedComment:
         """Return the pull request's comment, in at most `limit` bytes. Also raises InvalidInputError."""
         params = {"pr_number": str(pr_number), "limit": str(limit), "marker": marker.value}
-        if view is not View.ALL:  # the default, also of a service that has no views
+        if view is not View.ALL:  # the default, even of a service without views
             params["view"] = view.value
         return self._read(SizedComment, self._call("GET", "/v1/comment", lambda: {"params": params}))
 
@@ -227,7 +227,7 @@ class Client:
     def limits(self) -> ServiceLimits | None:
         """Return the service's limits; None if they are not known. Asks once, without retries.
 
-        An older service does not tell them. Then an upload that is too large fails with the service's 413.
+        An older service doesn't report them. Then an upload that is too large fails with the service's 413.
         Raises ImageAddressError.
         """
         if not self._asked_for_limits:

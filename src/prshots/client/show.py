@@ -43,7 +43,7 @@ class ShownShot:
 
     @property
     def markdown(self) -> str:
-        """The image, or with a before both as a table."""
+        """The image, or a table of before and after."""
         after, url = self.reply.markdown, self.reply.before_url
         if not url:
             return after
@@ -60,7 +60,7 @@ class ShownShot:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What was shown, and where. `failed` could not be sent; `problems` are paths of no use.
+    """What was shown, and where. `failed` could not be sent; `problems` are unusable paths.
 
     `notes` are for the user, each a sentence without its period.
     """
@@ -183,7 +183,7 @@ def _send(
     limits = service.limits() if pairs.shots else None
 
     def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:
-        before = pairs.befores.get(shot.key)
+        before = pairs.before_images.get(shot.key)
         about: dict[str, Any] = {
             "name": shot.name,
             "commit_sha": commit_sha,
@@ -200,7 +200,7 @@ def _send(
 
 
 def _before_arguments(before: ShotFile, limits: ServiceLimits | None) -> dict[str, Any]:
-    """Return the arguments for the image before. Raises PayloadTooLargeError."""
+    """Return the arguments for the before image. Raises PayloadTooLargeError."""
     if limits is not None and before.size >= limits.max_image_bytes:
         size, limit = readable_size(before.size), readable_size(limits.max_image_bytes)
         raise PayloadTooLargeError(f"its before image is {size}: the service takes less than {limit}")
@@ -239,7 +239,7 @@ def _staged_note(head: Head) -> str:
 
 def _lost_before_note(pairs: Pairs, shots: Sequence[ShownShot]) -> str:
     is_lost = any(
-        (shot.name, shot.viewport, shot.theme) in pairs.befores and not shot.reply.before_url
+        (shot.name, shot.viewport, shot.theme) in pairs.before_images and not shot.reply.before_url
         for shot in shots
     )
     return (

@@ -51,7 +51,7 @@ def shrink(path: Path, limit: int) -> Shrunk:
 
 @contextlib.contextmanager
 def _pillow_errors_as_ours() -> Iterator[None]:
-    """Turn whatever a decoder raises for a damaged file into InvalidInputError. Pillow documents no list."""
+    """Turn any error of a decoder into InvalidInputError. Pillow documents no list."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about odd files and about size, which we check ourselves
         try:
@@ -96,7 +96,7 @@ def _open(path: Path) -> "Image.Image":
 
 
 def _attempts(picture: "Image.Image") -> Iterator[Shrunk]:
-    """Try lossless first, then lower quality, then half the pixels. In the end even noise fits."""
+    """Try lossless first, then lower quality, then half the pixels. Eventually even noise fits."""
     if max(picture.size) <= _LARGEST_WEBP_SIDE:
         yield _webp(picture, lossless=True, quality=50, method=2)
     yield _png(picture)

@@ -51,7 +51,7 @@ def keep_current(forge: Forge, pr_number: int, render: Callable[[], str], *, cre
             posted = Posted(PostOutcome.UPDATED, kept.url)
         written = kept.id, text
     if posted.outcome is PostOutcome.UNCHANGED:
-        raise ForgeError(f"{forge.label} lists our comment, but says that it has gone when we change it")
+        raise ForgeError(f"{forge.label} lists our comment, but says it doesn't exist when we change it")
     return posted  # the text keeps changing: the job that uploads also posts
 
 
@@ -81,7 +81,7 @@ class OurComments:
     def oldest_alone(self) -> Comment | None:
         """Return the oldest, and delete the others: concurrent jobs and lost replies create duplicates."""
         found = self.all()
-        if self._me:  # otherwise they may not be ours: only trying to change them tells
+        if self._me:  # otherwise they may not be ours: only an attempt to change them shows it
             for comment in found[1:]:
                 self.forge.delete(self.pr_number, comment.id)
                 self._gone.add(comment.id)

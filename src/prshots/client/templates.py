@@ -1,4 +1,4 @@
-"""A text around the screenshots in the comment, with places to fill in."""
+"""A text around the screenshots in the comment, with placeholders."""
 
 import re
 from collections.abc import Mapping
@@ -96,5 +96,5 @@ class Template:
         return (limit - own) // copies
 
     def _substitute(self, values: Mapping[str, str]) -> str:
-        # In one pass: a screenshot's name may look like a place, and stays a name.
+        # In one pass: a screenshot's name may look like a placeholder, and stays a name.
         return _PLACE.sub(lambda place: values[place[1]], self.text)

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """The reply to an upload. An image that was uploaded with its before has a `before_url`."""
+    """The reply to an upload. An image uploaded with its before image has a `before_url`."""
 
     id: str
     view_url: str
@@ -46,7 +46,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class OneTimeUrls:
-    """The reply to a request for a URL that takes an image once. `before_put_url` takes its before, first."""
+    """The reply to a request for a URL that takes an image once. PUT the before image first."""
 
     put_url: str
     expires_at: int
@@ -118,7 +118,7 @@ class ComparisonState(StrEnum):
 
 
 MANUAL = "manual"
-"""The `pair` of a shot whose before was uploaded with it."""
+"""The `pair` of a shot whose before image was uploaded with it."""
 
 Region = tuple[int, int, int, int]
 """A rectangle of pixels: left, top, width, height."""
@@ -129,7 +129,7 @@ class ComparedShot:
     """The comparison of one shot. A new one has no `before_url`, a removed one no `view_url`.
 
     `ancestor`: the base is from a commit that the request listed. `reason` is why the comparison failed.
-    `pair` is `manual` if the base is the before that was uploaded with the image; then there is no
+    `pair` is `manual` if the base is the before image uploaded with it; then there is no
     `base_commit`. `commit_sha` is that of the image, if it is not the compared one.
     """
 
@@ -154,7 +154,7 @@ class ComparedShot:
 class Comparison:
     """The reply to a comparison. `counts` has every verdict; `failed` only if there is one.
 
-    `pairs` is how many shots were compared with the before that was uploaded with them.
+    `pairs` is how many shots were compared with the before image that was uploaded with them.
     """
 
     pr_number: int

@@ -39,7 +39,7 @@ def unknown_variables(environ: Mapping[str, str], settings: Collection[str]) -> 
 def client_warnings(environ: Mapping[str, str]) -> list[str]:
     """Return a warning for each variable that looks like a misspelled one of the clients.
 
-    Other unknown variables get none: a test run is no place to learn about those of other tools.
+    Other unknown variables get none: they may belong to other tools.
     """
     return [
         unknown_variable_message(f"{PREFIX}{name}", nearest)

@@ -129,14 +129,14 @@ class Tools:
             str, Field(pattern="^image/(png|jpeg|webp)$", description="image/png, image/jpeg or image/webp.")
         ] = "image/png",
         theme: Theme = "",
-        with_before: Annotated[bool, Field(description="Also get a URL for the image before.")] = False,
+        with_before: Annotated[bool, Field(description="Also get a URL for the before image.")] = False,
         pr: PullRequest = None,
         folder: Folder = ".",
     ) -> Answer:
         """Get a one-time URL for a screenshot that is on another machine than this server.
 
         Send the file's bytes there with PUT and the same Content-Type, within 10 minutes. The reply has the
-        markdown. If you get before_put_url, PUT the image before there first.
+        markdown. If you get before_put_url, PUT the before image there first.
         """
         return await self._run(
             context,

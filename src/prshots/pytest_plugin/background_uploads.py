@@ -175,7 +175,7 @@ class BackgroundUploads:
                 break
         if batch[-1] is None:
             batch.pop()
-            self._queue.put(None)  # ends the next call, too
+            self._queue.put(None)  # also ends the next call
         return [shot for shot in batch if shot is not None]
 
 

@@ -87,7 +87,7 @@ def viewport_of(page: object) -> str:
 
 
 def theme_of(page: object) -> str:
-    """Return dark if a Playwright page prefers that. Light is the default, so it is no theme."""
+    """Return dark if a Playwright page prefers that. Light is the default, so it doesn't count as a theme."""
     evaluate = getattr(page, "evaluate", None)
     if not viewport_of(page) or not callable(evaluate) or inspect.iscoroutinefunction(evaluate):
         return ""

@@ -98,7 +98,7 @@ class PytestRun:
             self._problems_of_test.append(f"{name}: {_error_message(error)}")
 
     def take_failure(self, names: ShotNames, fixtures: Mapping[str, Any]) -> None:
-        """Take a screenshot of a failed test's browser, if it has one. A failure is no baseline."""
+        """Take a screenshot of a failed test's browser, if it has one. It is never a baseline."""
         is_baseline = self.uploads is not None and self.uploads.pr_number is None
         if not self.takes_failures or self.is_idle or is_baseline:
             return

@@ -18,7 +18,7 @@ import { Steps } from "./steps.js";
 const NOTHING_TO_DO =
   "This job runs for neither a pull request nor the branch of the baselines: nothing to do.";
 const NO_BASELINES =
-  "A step before this one failed, so its screenshots are no baselines. Nothing was uploaded.";
+  "A step before this one failed, so its screenshots can't be baselines. Nothing was uploaded.";
 
 /** Return whether the step succeeded. Throws PrshotsError. */
 export async function run(runner: Runner, given: Environ): Promise<boolean> {

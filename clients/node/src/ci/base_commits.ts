@@ -2,7 +2,7 @@
  * The base of a pull request: the commits of the target branch that it is compared with.
  *
  * The list starts where the pull request branched off, or at the commit that the CI merged it with, and follows first
- * parents. A shallow clone is deepened, but no further than needed. See decision 0025.
+ * parents. The client deepens a shallow clone, but no further than needed. See decision 0025.
  */
 import { defaultBranch, fullCommit } from "./checkout.js";
 import { commitAt, fetchFrom, git, isShallow, remoteName, type Say } from "./git.js";
@@ -10,7 +10,7 @@ import type { Job } from "./job.js";
 
 /** As many as the service accepts. */
 const MAX_BASE_COMMITS = 200;
-/** A shallow clone is deepened until the list has this many. A branch keeps the baselines of 50 by default. */
+/** The client deepens a shallow clone until the list has this many. A branch keeps the baselines of 50 by default. */
 const ENOUGH_COMMITS = 50;
 /** The depths to fetch, one after the other, to find where the pull request branched off. */
 const DEPTHS = [ENOUGH_COMMITS, 4 * ENOUGH_COMMITS, 20 * ENOUGH_COMMITS];
@@ -40,8 +40,8 @@ export async function baseOf(job: Job, commitSha: string, branch: string, say: S
 }
 
 /**
- * Return the commit that the CI merged the head with for this job: HEAD^1; nothing if HEAD is no such merge. The commit
- * itself names its parents, also in a clone that does not have them.
+ * Return the commit that the CI merged the head with for this job: HEAD^1; nothing if HEAD isn't such a merge. The commit
+ * itself names its parents, even in a clone that doesn't have them.
  */
 async function mergeTarget(head: string): Promise<string> {
   const [headers = ""] = (await git("cat-file", "commit", "HEAD")).output.split("\n\n", 1);

@@ -82,7 +82,7 @@ function gitlab(environ: Environ): Job {
     const [open = ""] = first(environ, "CI_OPEN_MERGE_REQUESTS").split(",");
     const path = open.slice(0, Math.max(open.lastIndexOf("!"), 0));
     fromFork = path !== "" && path !== first(environ, "CI_PROJECT_PATH");
-    // The default branch is built for its own sake, also if a merge request wants it elsewhere.
+    // A job on the default branch is for that branch, even if a merge request merges it elsewhere.
     const isDefault = branch !== "" && branch === defaultBranch && !fromFork;
     prNumber = isDefault ? undefined : validate.prNumber(open.slice(open.lastIndexOf("!") + 1));
     target = fromFork ? validate.repository(path) : "";
@@ -228,7 +228,7 @@ function jenkins(environ: Environ): Job {
     first(environ, "BRANCH_NAME") || first(environ, "GIT_BRANCH").replace(/^origin\//, ""),
   );
   return jobAt("Jenkins", environ, place, {
-    // GIT_COMMIT is a merge if the project builds merges. Only the plugin tells the head.
+    // GIT_COMMIT is a merge if the project builds merges. Only the plugin names the head.
     commitSha: validate.commit(environ.ghprbActualCommit, environ.GIT_COMMIT),
     runUrl: first(environ, "BUILD_URL"),
     fromFork: first(environ, "CHANGE_FORK") !== "" || (head !== "" && head !== place.repository),
@@ -242,7 +242,7 @@ function jenkins(environ: Environ): Job {
 }
 
 /**
- * Return where the pull request is, in a CI that serves several forges. The pull request's page tells best; otherwise
+ * Return where the pull request is, in a CI that serves several forges. The pull request's page is the best source; otherwise
  * the address that git fetches from, and the CI's name for the forge.
  */
 function placeOf(page: string, remote: string, prNumber: number | undefined, provider = ""): ForgeRepository {

@@ -3,7 +3,7 @@ import { BlockList, isIP } from "node:net";
 import type { Environ, ForgeKind } from "./job.js";
 import * as validate from "./validate.js";
 
-/** A repository on a forge, as far as an address tells. */
+/** A repository on a forge, read from an address. */
 export interface ForgeRepository {
   kind: ForgeKind | undefined;
   url: string;
@@ -13,7 +13,7 @@ export interface ForgeRepository {
 
 const NOWHERE: ForgeRepository = { kind: undefined, url: "", repository: "", prNumber: undefined };
 
-/** There is no public Gitea. */
+/** Gitea has no public instance. */
 const PUBLIC: Record<ForgeKind, string> = {
   github: "https://github.com",
   gitlab: "https://gitlab.com",
@@ -112,7 +112,7 @@ export function repositoryOfRemote(remote: string): ForgeRepository {
   return { kind: kindOfHost(host), url, repository, prNumber: undefined };
 }
 
-/** Return the kind of forge, if the host's name tells. */
+/** Return the kind of forge, by its host name. */
 function kindOfHost(host: string): ForgeKind | undefined {
   return HOSTS.find(([pattern]) => pattern.test(host.toLowerCase()))?.[1];
 }
@@ -138,7 +138,7 @@ export function apiRoot(kind: ForgeKind | undefined, given = ""): string {
   }
 }
 
-/** Return the kind of forge, if the root of its API tells. */
+/** Return the kind of forge, by the base URL of its API. */
 export function kindOfApi(api: string): ForgeKind | undefined {
   const { host = "", path = "" } = PAGE.exec(api)?.groups ?? {};
   const version = /\/api\/(v[134])$/.exec(path)?.[1];
@@ -152,7 +152,7 @@ export function isOnTheInternet(api: string): boolean {
   return EVERYONES.has(host) || host.endsWith(".ghe.com");
 }
 
-/** Return whether the internet can reach this address, as far as its host tells. */
+/** Return whether the internet can reach this address, judging by its host. */
 export function isPublic(address: string): boolean {
   const host = hostOf(address).replace(/\.$/, "");
   if (isIP(host.replace(/^\[|\]$/g, ""))) return !NOT_GLOBAL.check(...addressAndFamily(host));

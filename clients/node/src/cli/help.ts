@@ -50,7 +50,7 @@ function paragraph(text: string): string {
     .join("")}`;
 }
 
-/** Return two columns. A long first cell gets a line of its own. */
+/** Return two columns. A long first cell gets its own line. */
 function table(rows: [string, string][]): string {
   const left = Math.min(Math.max(...rows.map(([cell]) => cell.length)), 26);
   return rows

@@ -177,7 +177,7 @@ function withOptions(words: string): string {
   );
 }
 
-/** Return whether other arguments or variables would help. Otherwise the world outside has failed. */
+/** Return whether other arguments or variables would help. Otherwise the failure is external. */
 function isInArguments(error: PrshotsError): boolean {
   const isInput = error instanceof InvalidInputError || error instanceof NotFoundError;
   return isInput && !(error instanceof RefusedInputError);
@@ -187,6 +187,6 @@ function version(): string {
   return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
 }
 
-// If the reader of our output has gone, there is no one to tell.
+// Nobody reads our output anymore, so print nothing.
 process.stdout.on("error", () => process.exit(FAILED));
 process.exitCode = await main(process.argv.slice(2));

@@ -45,7 +45,7 @@ export async function compare(options: CompareOptions, context: Context): Promis
   for (const shot of comparison.shots) if (shot.verdict === "failed") fail(failureOf(shot));
   if (comparison.state === "failed") throw new ComparisonFailedError(comparison);
   say(summary(comparison));
-  // A base that may be of other work is no reason to fail.
+  // A base that may come from other work doesn't fail the command.
   const gated = comparison.shots.filter(
     ({ verdict, ancestor }) => ancestor && failOn.includes(verdict),
   ).length;

@@ -4,7 +4,7 @@ import { NOT_TRIED, type UploadOutcome } from "../upload.js";
 import { formatNumber, printable } from "../wording.js";
 import type { Context } from "./types.js";
 
-/** How often the user is told how far the upload is. */
+/** How often the user gets a progress line. */
 const TELL_SECONDS = 10;
 
 export class Progress {

@@ -16,7 +16,7 @@ export interface Context {
   environ: Environ;
   /** Gets each message for the user: a sentence, which may start with "Warning: " or "Note: ". */
   say(words: string): void;
-  /** Gets what failed, also if the user wants to see nothing else; default `say`. */
+  /** Gets failures, even with --quiet; default `say`. */
   fail?(words: string): void;
   /** Stops the command. */
   stopped: AbortSignal;
@@ -61,7 +61,7 @@ export interface UploadResult {
   /** A pull request or the baselines of a branch. In a dry run, either may be unknown. */
   target: Target;
   outcomes: UploadOutcome[];
-  /** Files and paths that are no usable screenshots. */
+  /** Files and paths that aren't usable screenshots. */
   problems: Problem[];
   isDry: boolean;
   comparison?: Comparison;
@@ -103,7 +103,7 @@ export interface CommentOptions extends ServiceOptions, ForgeOptions {
 }
 
 export interface CommentResult {
-  /** Without `post`: the comment. Empty in a job that runs for no pull request. */
+  /** Without `post`: the comment. Empty in a job without a pull request. */
   markdown: string;
   /** With `post`: what was done, and the comment's address. */
   posted?: Posted;

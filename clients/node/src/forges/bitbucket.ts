@@ -30,7 +30,7 @@ export class Bitbucket implements Forge {
 
   /**
    * Return our account; undefined for an access token, which belongs to no account that we can ask for. Then an attempt
-   * tells which comment is ours: only its author may change it.
+   * shows which comment is ours: only its author may change it.
    */
   async me(): Promise<string | undefined> {
     if (!this.#me && !this.#hasAsked) {
@@ -66,7 +66,7 @@ export class Bitbucket implements Forge {
     return this.#api.remove(`${this.#comments(prNumber)}/${id}`);
   }
 
-  /** Bitbucket abbreviates the commit, so that it is of no use. */
+  /** Bitbucket abbreviates the commit, so it can't be used. */
   async mergeOf(): Promise<undefined> {
     return undefined;
   }

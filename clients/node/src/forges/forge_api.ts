@@ -23,7 +23,7 @@ export class ForgeApi {
     private readonly needs: string,
   ) {}
 
-  /** Return the response, whatever its status. A repository may have moved, so redirects are followed. */
+  /** Return the response with any status. A repository may have moved, so redirects are followed. */
   async reply(method: string, path: string, content: Content = {}): Promise<Reply> {
     let [asked, json, verb] = [this.#address(path, content.params), content.json, method];
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
@@ -117,7 +117,7 @@ export class ForgeApi {
     return this.sender.send(url, () => ({ method, headers, ...(json && { body: JSON.stringify(json) }) }));
   }
 
-  /** Our token goes to no other address, whatever the forge links or redirects to. */
+  /** Never send our token to another address, even if the forge links or redirects there. */
   #sameOrigin(target: URL): string {
     const here = new URL(this.url).origin;
     if (target.origin !== here)

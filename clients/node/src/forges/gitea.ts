@@ -22,7 +22,7 @@ export class Gitea implements Forge, AnswersLookups {
     this.#issues = `/repos/${repository}/issues`;
   }
 
-  /** The token of Actions may ask too. Guessing is no option: writers may change other people's comments. */
+  /** The Actions token can ask. Guessing isn't safe: writers can change other people's comments. */
   async me(): Promise<string | undefined> {
     return textAt(await this.#api.call("GET", "/user"), "login") || undefined;
   }

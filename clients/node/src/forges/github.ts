@@ -32,7 +32,7 @@ export class GitHub implements Forge, AnswersLookups {
     this.#issues = `/repos/${repository}/issues`;
   }
 
-  /** Only GraphQL tells an app or a workflow its login. */
+  /** Only GraphQL gives an app or a workflow its login. */
   async me(): Promise<string> {
     const query = { query: "query { viewer { login } }" };
     const viewer = parseJson((await this.#api.reply("POST", this.#graphql, { json: query })).text);
@@ -127,7 +127,7 @@ function objections(reply: Reply): string {
   return found.filter(Boolean).join("; ").slice(0, 300);
 }
 
-/** Return the addresses of the images that the proxy serves. They name the original, too. */
+/** Return the addresses of the images that the proxy serves. They also name the original. */
 function proxiedIn(html: string): string[] {
   const tags = html.match(/<img\b(?:"[^"]*"|'[^']*'|[^>"'])*>/gi) ?? [];
   return tags

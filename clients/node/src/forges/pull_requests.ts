@@ -7,7 +7,7 @@ import { type ForgeApi, type Json, textAt } from "./forge_api.js";
 export interface AnswersLookups {
   /** Return the open pull requests of this repository that have this commit as their head. */
   openPullRequests(headSha: string): Promise<number[]>;
-  /** Return the head commit of a pull request; empty if the forge does not tell. */
+  /** Return the head commit of a pull request; empty if the forge doesn't say. */
   headOf(prNumber: number): Promise<string>;
 }
 

@@ -1,7 +1,7 @@
 """The base of a pull request: the commits of the target branch that it is compared with.
 
 The list starts where the pull request branched off, or at the commit that CI merged it with, and follows
-first parents. A shallow clone is deepened, but no further than needed. See decision 0025.
+first parents. The client deepens a shallow clone, but no further than needed. See decision 0025.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from prshots.client.ci.job import Job
 from prshots.contract.limits import MAX_BASE_COMMITS
 
 ENOUGH_COMMITS = 50
-"""A shallow clone is deepened until the list has this many. A branch keeps the baselines of 50 by default."""
+"""The client deepens a shallow clone until the list has this many: a branch keeps as many baselines by default."""
 
 DEPTHS = (ENOUGH_COMMITS, 4 * ENOUGH_COMMITS, 20 * ENOUGH_COMMITS)
 """The depths to fetch, one after the other, to find where the pull request branched off."""
@@ -45,9 +45,9 @@ def base_of(job: Job, commit_sha: str, branch: str, say: Say) -> BaseCommits:
 
 
 def _merge_target(head: str) -> str:
-    """Return the commit that CI merged the head with for this job: HEAD^1; empty if HEAD is no such merge.
+    """Return the commit that CI merged the head with for this job: HEAD^1; empty if HEAD isn't such a merge.
 
-    The commit itself names its parents, also in a clone that does not have them.
+    The commit itself names its parents, even in a clone that doesn't have them.
     """
     headers = git("cat-file", "commit", "HEAD").output.partition("\n\n")[0].splitlines()
     match [line.removeprefix("parent ") for line in headers if line.startswith("parent ")]:

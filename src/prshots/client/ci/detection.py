@@ -91,7 +91,7 @@ def _gitlab(environ: Environ) -> Job:
     if number is None:  # a branch pipeline lists its open merge requests, as group/app!12,…
         path, _, iid = first(environ, "CI_OPEN_MERGE_REQUESTS").partition(",")[0].rpartition("!")
         from_fork = bool(path) and path != first(environ, "CI_PROJECT_PATH")
-        # The default branch is built for its own sake, also if a merge request wants it elsewhere.
+        # A job on the default branch is for that branch, even if a merge request merges it elsewhere.
         is_default = branch != "" and branch == default_branch and not from_fork
         number = None if is_default else validate.pr_number(iid)
         target = validate.repository(path) if from_fork else ""

@@ -1,4 +1,4 @@
-"""Run git in the job's checkout: without prompts, hooks or a time without end.
+"""Run git in the job's checkout, without prompts or hooks and with a time limit.
 
 Names from outside only ever appear as a part of an argument that starts with `refs/`, or as 40 hexadecimal
 digits. So none of them can be an option.

@@ -1,7 +1,7 @@
-"""What git says at a desk, where no CI describes the job: the repository, its forge, and the branch.
+"""What git says on your machine, where no CI describes the job: the repository, its forge, and the branch.
 
 A branch is at `origin`, unless git is told to push it elsewhere. Its pull requests are at `upstream` if there
-is such a remote, as in a clone of one's own fork, otherwise where the branch is.
+is such a remote, as in a clone of your fork, otherwise where the branch is.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ UPSTREAM = "upstream"
 
 @dataclass(frozen=True, slots=True)
 class LocalCheckout:
-    """A working copy. `job` has what a CI would tell about the repository that gets the pull requests.
+    """A working copy. `job` describes the repository that gets the pull requests, as CI would.
 
     `repository` is the one that has the branch, which is another one if it is a fork. `problem` is why no
     pull request can have this branch as its head; empty if one can.
@@ -59,7 +59,7 @@ def _problem(job: Job, *, is_fork: bool) -> str:
         return "HEAD is detached, so there is no branch: git switch to one, or git switch -c NAME"
     if job.source_branch == job.default_branch and not is_fork:
         return (
-            f"{job.source_branch} is the default branch, which has no pull request of its own: create a "
+            f"{job.source_branch} is the default branch, which has no pull request: create a "
             "branch with git switch -c NAME"
         )
     return ""

@@ -78,10 +78,10 @@ class Forge(Protocol):
         """Return the first line of our comment."""
 
     def me(self) -> str | None:
-        """Return the author that our token writes as; empty if the forge does not tell.
+        """Return the author that our token writes as; empty if the forge doesn't say.
 
-        None if only trying tells: only the author may change a comment, and `update` raises NotFoundError
-        for someone else's.
+        None if only an attempt shows it: only the author can change a comment, and `update` raises
+        NotFoundError for someone else's.
         """
 
     def comments(self, pr_number: int) -> Iterator[Comment]:
@@ -96,7 +96,7 @@ class Forge(Protocol):
         """Change a comment's text. Raises NotFoundError if it no longer exists."""
 
     def delete(self, pr_number: int, comment_id: str) -> None:
-        """Delete a comment. It is no error if it no longer exists."""
+        """Delete a comment. Not an error if it no longer exists."""
 
     def pull_request(self, pr_number: int) -> ForgePullRequest:
         """Return a pull request, open or not. Raises NotFoundError if there is none."""
@@ -108,7 +108,7 @@ class Forge(Protocol):
         """
 
     def merge_of(self, pr_number: int) -> Merge | None:
-        """Return how the pull request was merged; None if it was not, or if the forge does not tell."""
+        """Return how the pull request was merged; None if it was not, or if the forge doesn't say."""
 
     def proxied_images(self, comment_id: str) -> list[str]:
         """Return the addresses of the comment's images on the forge's image proxy."""

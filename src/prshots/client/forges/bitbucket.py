@@ -40,7 +40,7 @@ class Bitbucket(PlainForge):
     def me(self) -> str | None:
         """Return our account; None for an access token, which has no account.
 
-        Then only trying tells which comments are ours: only the author may change a comment.
+        Then only an attempt shows which comments are ours: only the author may change a comment.
         """
         if not self._me and not self._has_asked:
             self._has_asked = True

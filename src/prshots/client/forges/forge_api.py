@@ -15,7 +15,7 @@ MAX_PAGES = 1000
 
 
 class ForgeApi:
-    """The API of one forge. `needs` tells the user which token it needs."""
+    """The API of one forge. `needs` is advice on which token it needs."""
 
     def __init__(
         self,

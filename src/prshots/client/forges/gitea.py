@@ -27,7 +27,7 @@ class Gitea(IssueForge):
         self._issues = f"/repos/{quote(repository)}/issues"
 
     def me(self) -> str | None:
-        # The token of Actions may ask, too: it is gitea-actions or forgejo-actions. Guessing is not safe,
+        # The Actions token can ask: it is gitea-actions or forgejo-actions. Guessing is not safe,
         # because a token that may write may also change other people's comments.
         return text_at(self._api.call("GET", "/user"), "login") or None
 

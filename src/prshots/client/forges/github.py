@@ -45,7 +45,7 @@ class GitHub(IssueForge):
         self._proxy: httpx.Client | None = None
 
     def me(self) -> str:
-        """Return our login; empty if unknown. Only GraphQL tells it to an app or a workflow."""
+        """Return our login; empty if unknown. Only GraphQL gives it to an app or a workflow."""
         query = {"query": "query { viewer { login } }"}
         return _text_in(self._api.reply("POST", self._graphql, json=query), "data", "viewer", "login") or (
             _text_in(self._api.reply("GET", "/user"), "login")

@@ -32,7 +32,7 @@ class PlainForge:
         yield from ()
 
     def merge_of(self, pr_number: int) -> Merge | None:
-        """Bitbucket abbreviates the commit, so that it is of no use."""
+        """Bitbucket abbreviates the commit, so it can't be used."""
         del pr_number
         return None
 
@@ -83,7 +83,7 @@ class IssueForge(PlainForge):
         }
 
     def head_of(self, pr_number: int) -> str:
-        """Return the head commit of a pull request; empty if the forge does not tell."""
+        """Return the head commit of a pull request; empty if the forge doesn't say."""
         found = self._api.call("GET", f"/repos/{quote(self._repository)}/pulls/{pr_number}")
         return validate.commit(text_at(found, "head", "sha"))
 
