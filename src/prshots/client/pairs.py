@@ -36,7 +36,7 @@ def find_pairs(
 
 
 def _pair(after: Found, before: Found, problems: list[Problem]) -> Pairs:
-    """Pair by name, viewport and theme. A before image without one after it is a problem; a new shot isn't."""
+    """Pair by name, viewport and theme. A before image without its successor is a problem."""
     known = {shot.key for shot in after.shots}
     problems += [
         Problem(

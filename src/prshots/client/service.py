@@ -124,10 +124,8 @@ class Client:
         UnsupportedTypeError.
         """
         fields = {"name": name, "pr_number": str(pr_number), "commit_sha": commit_sha, "viewport": viewport}
-        files = {"image": (image, content_type)}
-        if before is not None:
-            files["before"] = (before, before_content_type or content_type)
-        return self._upload_images("/v1/upload", files, fields, theme)
+        images = _with_before(image, content_type, before, before_content_type)
+        return self._read(Uploaded, self._post_images("/v1/upload", images, fields, theme))
 
     def baseline(
         self,
@@ -142,7 +140,8 @@ class Client:
     ) -> Uploaded:
         """Upload an image as a branch's baseline. Raises what `upload` raises, and ServiceTooOldError."""
         fields = {"name": name, "branch": branch, "commit_sha": commit_sha, "viewport": viewport}
-        return self._upload_images("/v1/baseline", {"image": (image, content_type)}, fields, theme)
+        images = {"image": (image, content_type)}
+        return self._read(Uploaded, self._post_images("/v1/baseline", images, fields, theme))
 
     def missing_baselines(
         self, branch: str, commit_sha: str, shots: Sequence[Mapping[str, str]]
@@ -255,10 +254,8 @@ class Client:
         """
         fields = {"name": name, "branch": branch, "commit_sha": commit_sha, "viewport": viewport}
         where = fields | ({"repository": repository} if repository else {})
-        files = {"image": (image, content_type)}
-        if before is not None:
-            files["before"] = (before, before_content_type or content_type)
-        return self._read(Staged, self._post_images("/v1/staged", files, where, theme))
+        images = _with_before(image, content_type, before, before_content_type)
+        return self._read(Staged, self._post_images("/v1/staged", images, where, theme))
 
     def staged(self, branch: str, *, repository: str | None = None) -> list[StagedShot]:
         """Return the images staged for a branch, oldest first. Raises InvalidInputError, ServiceTooOldError.
@@ -319,15 +316,10 @@ class Client:
         except PrshotsError:
             return None
 
-    def _upload_images(
-        self, path: str, images: Mapping[str, tuple[Image, str]], fields: dict[str, str], theme: str
-    ) -> Uploaded:
-        """Send images, given by their form field with their content types."""
-        return self._read(Uploaded, self._post_images(path, images, fields, theme))
-
     def _post_images(
         self, path: str, images: Mapping[str, tuple[Image, str]], fields: dict[str, str], theme: str
     ) -> dict[str, Any]:
+        """Send images, given by their form field with their content types."""
         data = fields | ({"theme": theme} if theme else {})
         with ExitStack() as stack:
             # Opened once. Each attempt reads them from the beginning, in small parts.
@@ -413,6 +405,13 @@ class Client:
             f"{self.url} answered without {', '.join(missing)}: it is not a prshots service, or its "
             f"version does not match this client ({__version__})"
         )
+
+
+def _with_before(
+    image: Image, content_type: str, before: Image | None, before_content_type: str
+) -> dict[str, tuple[Image, str]]:
+    images = {"image": (image, content_type)}
+    return images if before is None else images | {"before": (before, before_content_type or content_type)}
 
 
 def _open_image(image: Image) -> BinaryIO:

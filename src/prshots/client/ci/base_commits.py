@@ -12,7 +12,7 @@ from prshots.client.ci.job import Job
 from prshots.contract.limits import MAX_BASE_COMMITS
 
 ENOUGH_COMMITS = 50
-"""The client deepens a shallow clone until the list has this many: a branch keeps as many baselines by default."""
+"""The client deepens a shallow clone until the list has this many. By default, a branch keeps as many."""
 
 DEPTHS = (ENOUGH_COMMITS, 4 * ENOUGH_COMMITS, 20 * ENOUGH_COMMITS)
 """The depths to fetch, one after the other, to find where the pull request branched off."""
