@@ -60,21 +60,329 @@ function throughProxy(environ, set = http.setGlobalProxyFromEnv ?? null) {
   }
 }
 
+// src/contract.ts
+var CONTRACT = {
+  "variables": [
+    "URL",
+    "TOKEN",
+    "PROJECT",
+    "PR",
+    "COMMIT",
+    "BRANCH",
+    "ID_TOKEN",
+    "FORGE",
+    "FORGE_URL",
+    "FORGE_TOKEN",
+    "REPOSITORY"
+  ],
+  "exit_codes": {
+    "failed": 1,
+    "invalid_arguments": 2,
+    "some_failed": 3,
+    "gated": 4,
+    "interrupted": 130
+  },
+  "general_help": [
+    "Options can also be PRSHOTS_* environment variables.",
+    "Exit codes: 0 success, 1 failure, 2 an option or a setting is missing or invalid."
+  ],
+  "commands": {
+    "upload": {
+      "argument": { "name": "PATH…", "help": "Files, folders or globs. ** in a glob matches folders at any depth." },
+      "summary": "Upload screenshots to a pull request, and compare them.",
+      "details": [
+        "Compares them with the target branch's baselines. A job on the default branch uploads baselines.",
+        "Exit codes: 0 all uploaded, 1 none uploaded, 2 invalid arguments, 3 some uploaded."
+      ],
+      "options": [
+        "url",
+        "token",
+        "project",
+        "pr",
+        "commit",
+        "name",
+        "base",
+        "viewport",
+        "theme",
+        "branch",
+        "baseline",
+        "no-compare",
+        "partial",
+        "jobs",
+        "shrink",
+        "dry-run",
+        "upload-format",
+        "quiet",
+        "allow-empty"
+      ]
+    },
+    "compare": {
+      "summary": "Compare a pull request's screenshots with their baselines.",
+      "details": [
+        "The baselines are those of the target branch. In a job on that branch, --complete marks its baselines complete.",
+        "Exit codes: 0 compared, 1 failure, 2 invalid arguments, 4 a shot matched --fail-on."
+      ],
+      "options": ["pr", "commit", "branch", "complete", "fail-on", "compare-format", "quiet", "url", "token", "project"]
+    },
+    "comment": {
+      "summary": "Print the pull request's comment as markdown, or post it.",
+      "details": [
+        "With --post, creates one comment on the pull request, and later runs update it. Prints the comment's address."
+      ],
+      "options": [
+        "pr",
+        "post",
+        "template",
+        "view",
+        "quiet",
+        "url",
+        "token",
+        "project",
+        "forge",
+        "forge-url",
+        "repository",
+        "forge-token"
+      ]
+    },
+    "expire": {
+      "summary": "Expire a closed pull request's screenshots.",
+      "details": [
+        "If it was merged, its changes become baselines first. The project's policy decides whether the screenshots are deleted. With --post, the comment then says that they were deleted, and GitHub's image proxy drops its copies."
+      ],
+      "options": [
+        "pr",
+        "expire-post",
+        "merged-as",
+        "branch",
+        "json",
+        "quiet",
+        "url",
+        "token",
+        "project",
+        "forge",
+        "forge-url",
+        "repository",
+        "forge-token"
+      ]
+    },
+    "delete": {
+      "argument": { "name": "ID…", "help": "Image ids, as printed by `prshots upload --format json`." },
+      "summary": "Delete screenshots now, regardless of the project's policy.",
+      "details": ["Exits with 1 if one can't be deleted. The others are still deleted."],
+      "options": ["quiet", "url", "token", "project"]
+    }
+  },
+  "options": {
+    "url": { "takes": "URL", "variable": "PRSHOTS_URL", "help": "The address of your prshots service." },
+    "token": {
+      "takes": "TOKEN",
+      "variable": "PRSHOTS_TOKEN",
+      "help": "An upload token. Default: exchange the CI job's ID token for one (keyless upload)."
+    },
+    "project": {
+      "takes": "NAME",
+      "variable": "PRSHOTS_PROJECT",
+      "help": "For keyless upload: the project, as organization/name or its id."
+    },
+    "pr": {
+      "takes": "N",
+      "variable": "PRSHOTS_PR",
+      "help": "The pull request's number. Default: the CI job's pull request."
+    },
+    "commit": {
+      "takes": "SHA",
+      "variable": "PRSHOTS_COMMIT",
+      "help": "The commit of the screenshots. Default: the pull request's head in CI, otherwise git's HEAD."
+    },
+    "branch": {
+      "takes": "NAME",
+      "variable": "PRSHOTS_BRANCH",
+      "help": "The branch with the baselines. Default: the pull request's target, otherwise the default branch."
+    },
+    "quiet": { "short": "q", "help": "Print only failures and the output for scripts." },
+    "forge": {
+      "takes": "FORGE",
+      "choices": ["github", "gitlab", "gitea", "bitbucket"],
+      "variable": "PRSHOTS_FORGE",
+      "help": "The pull request's forge. Default: detected in CI."
+    },
+    "forge-url": {
+      "takes": "URL",
+      "variable": "PRSHOTS_FORGE_URL",
+      "help": "The base URL of the forge's API, such as https://gitlab.example.com/api/v4."
+    },
+    "repository": {
+      "takes": "OWNER/NAME",
+      "variable": "PRSHOTS_REPOSITORY",
+      "help": "The pull request's repository. On GitLab: the project's path or id."
+    },
+    "forge-token": {
+      "takes": "TOKEN",
+      "variable": "PRSHOTS_FORGE_TOKEN",
+      "help": "A forge token that can write comments. Default: GITHUB_TOKEN, GITLAB_TOKEN, …"
+    },
+    "name": { "takes": "NAME", "help": "The screenshot's name. For a single file only." },
+    "base": { "takes": "DIR", "help": "Name screenshots by their path relative to this folder." },
+    "viewport": {
+      "takes": "WxH",
+      "help": "The viewport of all screenshots. Default: the suffix of the file name (cart@1280x800.png), otherwise the image's size in pixels."
+    },
+    "theme": {
+      "takes": "light|dark",
+      "help": "The theme of all screenshots. Default: the suffix of the file name (cart@1280x800.dark.png), otherwise none."
+    },
+    "baseline": { "help": "Upload the branch's baselines. Default: only in jobs on the default branch." },
+    "no-compare": { "help": "Don't compare with the base." },
+    "partial": { "help": "Not all of the commit's screenshots: one of several shards, or only some tests ran." },
+    "jobs": { "takes": "N", "default": 8, "largest": 64, "help": "How many uploads run at a time." },
+    "shrink": { "help": "Recompress images that are too large for the service." },
+    "dry-run": { "help": "Print what would be uploaded, and send nothing." },
+    "upload-format": {
+      "name": "format",
+      "takes": "FORMAT",
+      "choices": ["table", "json", "markdown", "github-output"],
+      "help": "The output format. Default: table, or none with --quiet."
+    },
+    "compare-format": {
+      "name": "format",
+      "takes": "FORMAT",
+      "choices": ["table", "json", "github-output"],
+      "help": "The output format. Default: table, or none with --quiet."
+    },
+    "allow-empty": { "help": "Succeed even if there are no screenshots, or a path doesn't exist." },
+    "complete": { "help": "All of the commit's screenshots are uploaded, so a missing one was removed." },
+    "fail-on": {
+      "takes": "VERDICTS",
+      "help": "Exit with 4 if a shot has one of these verdicts (comma-separated): changed, moved, new, removed, failed."
+    },
+    "post": { "help": "Create or update the comment on the pull request." },
+    "template": {
+      "takes": "FILE",
+      "help": "A file with text to put around the screenshots. It contains {{screenshots}}."
+    },
+    "view": {
+      "takes": "VIEW",
+      "choices": ["all", "latest", "changes"],
+      "help": "What to show: all images, the latest of each shot, or the changes since the base. Default: changes if there is a comparison, otherwise latest."
+    },
+    "expire-post": { "name": "post", "help": "Also update the comment, so that it shows no broken images." },
+    "merged-as": {
+      "takes": "SHA",
+      "help": "The commit that the pull request was merged as. Default: from the job's event."
+    },
+    "json": { "help": "Print JSON." }
+  },
+  "messages": {
+    "no_service_url": "no service URL: set {--url} to an address such as https://prshots.example.com",
+    "url_has_password": "{--url} must not contain a user name or a password",
+    "use_address": "use an address such as https://prshots.example.com",
+    "did_you_mean": "did you mean {meant}?",
+    "invalid_url": "{--url} is not an address: got {given}; {advice}",
+    "no_ci": "no supported CI detected",
+    "job_without_pull_request": "this {ci} job doesn't run for one",
+    "no_pull_request": "no pull request: {why}. Set {--pr}",
+    "baseline_in_pull_request": "--baseline is for jobs on a branch, but this job runs for a pull request, which never writes baselines",
+    "no_baseline_branch": "no branch for the baselines: set {--branch}",
+    "unknown_commit": "git doesn't know {sha}",
+    "no_commit_named": "neither CI nor git names one",
+    "no_baseline_commit": "no commit for the baselines: {why}. Set {--commit} to all 40 characters",
+    "baselines_of": "the baselines of {branch}",
+    "pull_request": "pull request {number}",
+    "no_screenshots_found": "no screenshots found: no PNG, JPEG or WebP at {searched} in {folder}. If that is fine, use --allow-empty",
+    "nothing_to_upload": "No screenshots to upload.",
+    "real_upload_needs": "A real upload also needs this: {problem}",
+    "list_with_json": " To list them, use --format json.",
+    "dry_run": "Dry run: {count} would be uploaded to {target}, commit {commit}. Nothing was sent.{listed}",
+    "would_shrink": "is {size}; would be shrunk below the service's limit (default {limit})",
+    "over_default_limit": "warning: is {size}, over the default limit of {limit}; --shrink makes it fit",
+    "use_shrink": "To recompress images that are too large, use --shrink.",
+    "already_there": " {count} of them were already there.",
+    "not_tried_count": " {count} were not tried.",
+    "uploaded_summary": "Uploaded {count} of {total} screenshots to {target}.{already_there}{not_tried}",
+    "complete_after_parallel_jobs": "Note: after the last of these parallel jobs, run prshots compare --complete.",
+    "not_compared": "Warning: not compared: {problem}.",
+    "interrupted": "Interrupted: {count} of {total} screenshots processed.",
+    "uploading": "Uploading … {count} of {total}",
+    "not_tried": "not tried: an earlier error stopped the upload",
+    "too_large": "is {size}: the service takes less than {limit}",
+    "shrunk": "shrunk from {before} to {after} as {format}",
+    "nothing_to_compare": "Nothing to compare: this job uploads {target} at {commit}.",
+    "baselines_complete": "Marked {target} at {commit} complete.",
+    "gated": "{shots} matched --fail-on {verdicts}.",
+    "still_running": "the comparison is still running after {minutes} minutes: run prshots compare again",
+    "still_comparing": "Still comparing after {seconds} s …",
+    "comparison_replaced": "the comparison of {commit} was replaced: the latest one is of {other}",
+    "base_unknown": "Note: git can't find the base of {commit}: {why}. Compared with the newest baselines of {branch} instead.",
+    "own_before_image": "its own before image",
+    "own_before_images": "their own before images",
+    "compared_with_own": "Compared with {own}: {counts}.",
+    "pairs_with_own": " ({pairs} with {own})",
+    "compared": "Compared with {base}: {counts}{pairs}.",
+    "no_baselines": "Nothing to compare with: {branch} has no baselines yet. Run prshots upload on {branch} to create them.",
+    "comparison_failed": "The comparison with {branch} failed. Run prshots compare again.",
+    "others_not_compared": "{summary} The other screenshots are not compared: {branch} has no baselines yet.",
+    "incomplete": "{summary} Some of the base's screenshots are missing in this run: see prshots compare --complete.",
+    "nothing_to_comment_on": "Nothing to comment on: this job runs for {branch}, not for a pull request.",
+    "comment_created": "Posted the comment on pull request {number} at {forge}.",
+    "comment_updated": "Updated the comment on pull request {number} at {forge}.",
+    "comment_unchanged": "The comment on pull request {number} at {forge} was already up to date.",
+    "comment_none": "Pull request {number} at {forge} has no screenshots, so no comment was posted.",
+    "template_left_out": "the template is left out: it is too long for a comment on {forge}",
+    "without_image": "{count} of {total} screenshots have no image in the comment, which can have at most {limit} bytes",
+    "unreachable_images": "{forge} can't fetch the images from {address}, which isn't on the internet, so the comment shows none: set PRSHOTS_IMG_URL on the service to a public address",
+    "kept_as_baselines": "Kept {screenshots} of the merged pull request as baselines. {closed}",
+    "deleted": "Deleted {screenshots} of pull request {number}.",
+    "marked_closed": "Marked {screenshots} of pull request {number} as closed. The project's policy, {policy}, keeps them for now.",
+    "comment_still_shows": "Did not change the comment: it still shows {screenshots}.",
+    "comment_says_deleted": "Updated the comment: it says that the screenshots were deleted.",
+    "comment_up_to_date": "The comment was already up to date.",
+    "no_comment_to_update": "There is no comment to update.",
+    "proxy_kept_copies": "Warning: the image proxy kept {count} of its copies. They expire on their own.",
+    "comment_not_changed": "the screenshots are deleted, but the comment could not be changed: {why}. Run the same command again to finish",
+    "image_not_found": "not found in this project",
+    "delete_retried": "could not be deleted now: the service retries within the hour",
+    "deleted_count": "Deleted {count} of {screenshots}.",
+    "invalid_image_id": "an image id is 32 hexadecimal characters: use the id of its upload",
+    "template_too_long": "the template {file} is longer than {limit} bytes, the most a comment can have",
+    "template_not_text": "the template {file} is not UTF-8 text",
+    "template_unknown_placeholder": "the template {file} has an unknown placeholder {placeholder}: use one of {known}",
+    "template_without_screenshots": "the template {file} has no placeholder for the screenshots: add {screenshots} or {entries}",
+    "invalid_viewport": "invalid viewport {given}: use <width>x<height>, such as 1280x800",
+    "invalid_theme": "invalid theme {given}: use light or dark",
+    "name_for_one": "--name is for one screenshot, but {count} files were found",
+    "same_shot": "has the same {parts} as {other}: rename one",
+    "no_pixel_size": "has no size in pixels: the file may be damaged",
+    "viewport_out_of_range": "has the viewport {viewport}: use --viewport, with sides of 1 to 99999",
+    "other_format": "is a {format}, despite its extension",
+    "cut_off": "the file is cut off (damaged {format}); uploading it anyway. Take the screenshot again",
+    "no_such_path": "no such file or folder",
+    "cannot_search": "cannot search the folder: {why}",
+    "not_in_base": "is not in {folder}: --base must be a folder that contains it",
+    "no_name": "has no name, only a viewport: use --name",
+    "name_too_long": "has a name of {count} characters, more than {limit}: shorten it with --base",
+    "name_not_text": "has a name that is not UTF-8: rename it, or use --name",
+    "not_a_file": "is not a file",
+    "cannot_read": "cannot read: {why}",
+    "empty_file": "is empty",
+    "not_an_image": "is not a PNG, JPEG or WebP image",
+    "wrong_token": "{url} refused the token: it is wrong or revoked, or belongs to another service",
+    "is_this_prshots": "{answered}: is this the address of a prshots service?",
+    "redirects": "{url} redirects to {target}: set {--url} to that address",
+    "image_address": "{url} is the image address of a prshots service{advice}",
+    "use_service_address": ": set {--url} to the address of its API or its dashboard",
+    "invalid_token": "{--token} is not an upload token: use msr_ and 64 hexadecimal characters; got {count} characters",
+    "no_id_token": "{host} answered {status} and gave this job no ID token",
+    "other_project": "{url} answered for the project {given}, not for {project}, so nothing is uploaded: set {--project} to organization/name or its id",
+    "no_pull_request_in_event": "the event names no pull request for commit {commit}",
+    "set_pull_request": "Set the pull request: {--pr}, or `pr-number` in the action",
+    "head_of_several": "{missing}, and it is the head of several: {numbers}. {advice}",
+    "head_of_none": "{missing}, and no open pull request has it as its head. {advice}"
+  }
+};
+
 // src/variables.ts
 var PREFIX = "PRSHOTS_";
-var KNOWN = [
-  "URL",
-  "TOKEN",
-  "PROJECT",
-  "PR",
-  "COMMIT",
-  "BRANCH",
-  "ID_TOKEN",
-  "FORGE",
-  "FORGE_URL",
-  "FORGE_TOKEN",
-  "REPOSITORY"
-];
+var KNOWN = CONTRACT.variables;
 var SIMILAR = 0.8;
 function misspelledVariables(environ) {
   return Object.keys(environ).filter((name) => name.startsWith(PREFIX) && environ[name]).map((name) => name.slice(PREFIX.length)).filter((name) => !KNOWN.includes(name)).sort().flatMap((name) => {
@@ -83,26 +391,26 @@ function misspelledVariables(environ) {
   });
 }
 function nearest(name) {
-  const swapped = KNOWN.find((known) => sorted(known) === sorted(name));
+  const swapped = KNOWN.find((known) => sortLetters(known) === sortLetters(name));
   if (swapped) return swapped;
   const [closest] = KNOWN.map((known) => ({ known, ratio: similarity(known, name) })).sort(
     (one, other) => other.ratio - one.ratio
   );
   return closest && closest.ratio >= SIMILAR ? closest.known : void 0;
 }
-function sorted(name) {
+function sortLetters(name) {
   return [...name].sort().join("");
 }
 function similarity(one, other) {
-  return 2 * matching(one, other) / (one.length + other.length);
+  return 2 * countMatching(one, other) / (one.length + other.length);
 }
-function matching(one, other) {
+function countMatching(one, other) {
   for (let length = Math.min(one.length, other.length); length > 0; length--)
     for (let start = 0; start + length <= one.length; start++) {
       const at = other.indexOf(one.slice(start, start + length));
       if (at < 0) continue;
-      const left = matching(one.slice(0, start), other.slice(0, at));
-      return length + left + matching(one.slice(start + length), other.slice(at + length));
+      const left = countMatching(one.slice(0, start), other.slice(0, at));
+      return length + left + countMatching(one.slice(start + length), other.slice(at + length));
     }
   return 0;
 }
@@ -206,7 +514,7 @@ var SAFE = [
   "gc.auto=0",
   "maintenance.auto=false",
   "log.showSignature=false"
-].flatMap((setting) => ["-c", setting]);
+].flatMap((setting2) => ["-c", setting2]);
 var WITHOUT_PROMPTS = {
   GIT_TERMINAL_PROMPT: "0",
   GCM_INTERACTIVE: "never",
@@ -246,7 +554,7 @@ function run(words2, seconds, onWait = () => {
       detached: process.platform !== "win32"
       // without a terminal, ssh does not ask anything either
     });
-    const [output, said2] = [textOf(child.stdout), textOf(child.stderr)];
+    const [output, said] = [textOf(child.stdout), textOf(child.stderr)];
     const end = (ran) => {
       clearTimeout(told);
       clearTimeout(late);
@@ -263,7 +571,7 @@ function run(words2, seconds, onWait = () => {
     );
     child.on(
       "close",
-      (code) => end(code === 0 ? { output: output(), error: "" } : { output: "", error: reasonIn(said2()) })
+      (code) => end(code === 0 ? { output: output(), error: "" } : { output: "", error: reasonIn(said()) })
     );
   });
 }
@@ -285,8 +593,8 @@ function kill(child) {
   } catch {
   }
 }
-function reasonIn(said2) {
-  const lines = said2.split("\n").filter((line) => line.trim());
+function reasonIn(said) {
+  const lines = said.split("\n").filter((line) => line.trim());
   const reason = lines.find((line) => FIRST_WORDS.test(line)) ?? lines[0] ?? "git failed";
   const shown = reason.replace(FIRST_WORDS, "").replace(/:\/\/[^\s/]*@/g, "://[hidden]@");
   return shown.trim().replace(/\.+$/, "").slice(0, MAX_REASON_CHARACTERS) || "git failed";
@@ -307,7 +615,7 @@ async function isShallow() {
 // src/ci/checkout.ts
 var USUAL_BRANCHES = ["main", "master"];
 var OF_ORIGIN = "refs/remotes/origin/";
-function checkedOut() {
+function headCommit() {
   return commitAt("HEAD");
 }
 async function fullCommit2(sha) {
@@ -339,26 +647,26 @@ var NAMES_THE_BASE = /* @__PURE__ */ new Set([
 ]);
 var OF_A_BRANCH = /* @__PURE__ */ new Set(["push", "schedule", "workflow_dispatch"]);
 function eventOf(environ) {
-  const said2 = read(first(environ, "GITHUB_EVENT_PATH"));
-  const defaultBranch2 = branch(part(said2, "repository")?.default_branch);
-  return { commitSha: "", ...saidIn(said2, environ), defaultBranch: defaultBranch2 };
+  const said = read(first(environ, "GITHUB_EVENT_PATH"));
+  const defaultBranch2 = branch(part(said, "repository")?.default_branch);
+  return { commitSha: "", ...saidIn(said, environ), defaultBranch: defaultBranch2 };
 }
-function saidIn(said2, environ) {
+function saidIn(said, environ) {
   const event = first(environ, "GITHUB_EVENT_NAME");
   const ref = first(environ, "GITHUB_REF");
   const built = NAMES_THE_BASE.has(event) ? "" : commit(environ.GITHUB_SHA);
-  const pull = part(said2, "pull_request");
-  if (pull) return ofPullRequest(pull, ref, built, isObject(said2) && said2.action === "closed");
-  const deployment = part(said2, "deployment");
-  if (deployment) return ofDeployment(said2, deployment, ref, built);
-  const run3 = part(said2, "workflow_run") ?? part(said2, "check_suite") ?? part(said2, "check_run");
-  if (run3) return ofRun(said2, run3);
-  const issue = part(said2, "issue");
+  const pull = part(said, "pull_request");
+  if (pull) return ofPullRequest(pull, ref, built, isObject(said) && said.action === "closed");
+  const deployment = part(said, "deployment");
+  if (deployment) return ofDeployment(said, deployment, ref, built);
+  const run3 = part(said, "workflow_run") ?? part(said, "check_suite") ?? part(said, "check_run");
+  if (run3) return ofRun(said, run3);
+  const issue = part(said, "issue");
   if (part(issue, "pull_request")) {
     const prNumber2 = prNumber(issue?.number);
     return { prNumber: prNumber2, lookup: prNumber2 === void 0 ? void 0 : "head" };
   }
-  const isPush = OF_A_BRANCH.has(event) || event === "workflow_call" && isObject(said2) && "after" in said2;
+  const isPush = OF_A_BRANCH.has(event) || event === "workflow_call" && isObject(said) && "after" in said;
   return {
     prNumber: numberIn(ref),
     commitSha: built,
@@ -381,9 +689,9 @@ function ofPullRequest(pull, ref, built, closed) {
     mergedAs: closed && pull.merged === true ? fullCommit(pull.merge_commit_sha) : ""
   };
 }
-function ofRun(said2, run3) {
+function ofRun(said, run3) {
   const commitSha = commit(run3.head_sha);
-  const prNumber2 = ownPullRequest(said2, run3, commitSha);
+  const prNumber2 = ownPullRequest(said, run3, commitSha);
   let lookup;
   if (prNumber2 === void 0 && commitSha) {
     const startedBy = run3.event ?? void 0;
@@ -391,7 +699,7 @@ function ofRun(said2, run3) {
     if (typeof startedBy === "string" && startedBy.startsWith("pull_request")) lookup = "pull_request";
     else if (startedBy === void 0 || isListed) lookup = "any_pull_request";
   }
-  const isOfFork = isFork(part(run3, "head_repository"), part(said2, "repository"));
+  const isOfFork = isFork(part(run3, "head_repository"), part(said, "repository"));
   return {
     prNumber: prNumber2,
     commitSha,
@@ -400,17 +708,17 @@ function ofRun(said2, run3) {
     branch: run3.event === "push" && !isOfFork ? branch(run3.head_branch) : ""
   };
 }
-function ofDeployment(said2, deployment, ref, built) {
+function ofDeployment(said, deployment, ref, built) {
   const commitSha = commit(deployment.sha, built);
   const named = typeof deployment.ref === "string" ? deployment.ref : "";
-  const run3 = part(said2, "workflow_run");
+  const run3 = part(said, "workflow_run");
   const isOfRun = run3 !== void 0 && commit(run3.head_sha) === commitSha;
-  const prNumber2 = numberIn(ref) ?? numberIn(named) ?? (isOfRun ? ownPullRequest(said2, run3, commitSha) : void 0);
+  const prNumber2 = numberIn(ref) ?? numberIn(named) ?? (isOfRun ? ownPullRequest(said, run3, commitSha) : void 0);
   const lookup = prNumber2 === void 0 && commitSha ? "any_pull_request" : void 0;
   return { prNumber: prNumber2, commitSha, lookup };
 }
-function ownPullRequest(said2, run3, sha) {
-  const own = part(said2, "repository")?.id ?? void 0;
+function ownPullRequest(said, run3, sha) {
+  const own = part(said, "repository")?.id ?? void 0;
   const listed = Array.isArray(run3.pull_requests) ? run3.pull_requests : [];
   const found = listed.filter(
     (pull) => own !== void 0 && part(part(pull, "base"), "repo")?.id === own && commit(part(pull, "head")?.sha) === sha
@@ -491,7 +799,7 @@ var REMOTES = [
   /^(?<scheme>https?|ssh|git):\/\/(?:[^/]*@)?(?<host>[\w.-]+)(?<port>:[0-9]+)?\/+(?<path>.+?)\/*$/,
   /^(?:[^/]*@)?(?<host>[\w.-]+):(?!\/\/)\/?(?<path>.+?)\/*$/
 ];
-function placeOfPullRequest(address2) {
+function repositoryOfPullRequest(address2) {
   const { scheme = "", host = "", path: path4 = "" } = PAGE.exec(address(address2))?.groups ?? {};
   const trimmed = path4.replace(/^\/+|\/+$/g, "");
   for (const [pattern, kind] of PULL_REQUESTS) {
@@ -517,7 +825,7 @@ var PAGES = {
 function pullRequestPage(kind, repositoryUrl, prNumber2) {
   return kind && repositoryUrl && prNumber2 !== void 0 ? `${repositoryUrl}/${PAGES[kind]}/${prNumber2}` : "";
 }
-function placeOfRemote(remote) {
+function repositoryOfRemote(remote) {
   if (remote.length > MAX_LENGTH) return NOWHERE;
   const found = REMOTES.map((pattern) => pattern.exec(remote.trim())).find(Boolean)?.groups;
   const { scheme = "", host = "", port = "", path: path4 = "" } = found ?? {};
@@ -584,7 +892,7 @@ function runsOnGitea(environ) {
 }
 
 // src/ci/job.ts
-var FORGES = ["github", "gitlab", "gitea", "bitbucket"];
+var FORGES = CONTRACT.options.forge.choices;
 var NO_JOB = {
   ci: "",
   prNumber: void 0,
@@ -609,32 +917,32 @@ var NO_JOB = {
   mergedAs: "",
   isParallel: false
 };
-function settled(job) {
+function normalizeJob(job) {
   if (job.prNumber !== void 0 || job.lookup) return { ...job, branch: "" };
   return { ...job, targetBranch: "", sourceBranch: "", title: "", author: "", baseSha: "", mergedAs: "" };
 }
 
 // src/ci/detection.ts
-function detected(environ) {
-  return settled(CIS.find(([runs]) => runs(environ))?.[1](environ) ?? NO_JOB);
+function detectJob(environ) {
+  return normalizeJob(CIS.find(([runs]) => runs(environ))?.[1](environ) ?? NO_JOB);
 }
-function jobAt(ci, environ, place, { api, ...said2 }) {
+function jobAt(ci, environ, place, { api, ...said }) {
   const { kind, url, repository: repository2, prNumber: prNumber2 } = place;
   const isNamed = url !== "" && repository2.includes("/");
   return {
     ...NO_JOB,
     repositoryUrl: isNamed ? `${url}/${repository2}` : "",
-    ...said2,
+    ...said,
     ci,
     prNumber: prNumber2,
-    closed: Boolean(said2.closed) && prNumber2 !== void 0,
-    fromFork: Boolean(said2.fromFork) && prNumber2 !== void 0,
+    closed: Boolean(said.closed) && prNumber2 !== void 0,
+    fromFork: Boolean(said.fromFork) && prNumber2 !== void 0,
     forge: kind,
     forgeUrl: url,
     forgeApi: root(api) || (url ? apiRoot(kind, url) : ""),
     repository: repository2,
     forgeToken: forgeToken(kind, environ),
-    runUrl: address(said2.runUrl)
+    runUrl: address(said.runUrl)
   };
 }
 function branchIn(environ, ...names) {
@@ -645,7 +953,7 @@ function isSeveral(count) {
 }
 function actions(environ) {
   const onGitea = runsOnGitea(environ);
-  const { prNumber: prNumber2, ...said2 } = eventOf(environ);
+  const { prNumber: prNumber2, ...said } = eventOf(environ);
   const place = {
     kind: onGitea ? "gitea" : "github",
     url: root(environ.GITHUB_SERVER_URL),
@@ -656,7 +964,7 @@ function actions(environ) {
   const run3 = first(environ, onGitea ? "GITHUB_RUN_NUMBER" : "GITHUB_RUN_ID");
   const runUrl = url && repository2 && run3 ? `${url}/${repository2}/actions/runs/${run3}` : "";
   const api = first(environ, "GITHUB_API_URL");
-  return jobAt(onGitea ? "Gitea Actions" : "GitHub Actions", environ, place, { api, runUrl, ...said2 });
+  return jobAt(onGitea ? "Gitea Actions" : "GitHub Actions", environ, place, { api, runUrl, ...said });
 }
 function gitlab(environ) {
   const own = repository(environ.CI_PROJECT_ID);
@@ -738,7 +1046,7 @@ function buildkite(environ) {
     // "false" without one
     first(environ, "BUILDKITE_PIPELINE_PROVIDER")
   );
-  const head = placeOfRemote(first(environ, "BUILDKITE_PULL_REQUEST_REPO")).repository;
+  const head = repositoryOfRemote(first(environ, "BUILDKITE_PULL_REQUEST_REPO")).repository;
   const branch2 = branchIn(environ, "BUILDKITE_BRANCH");
   const ofPullRequest2 = !["", "false"].includes(first(environ, "BUILDKITE_PULL_REQUEST"));
   return jobAt("Buildkite", environ, place, {
@@ -793,12 +1101,12 @@ function jenkins(environ) {
   const prNumber2 = prNumber(first(environ, "CHANGE_ID", "ghprbPullId"));
   const page = first(environ, "CHANGE_URL", "ghprbPullLink");
   const place = placeOf(page, first(environ, "GIT_URL", "GIT_URL_1"), prNumber2);
-  const head = placeOfRemote(first(environ, "ghprbAuthorRepoGitUrl")).repository;
+  const head = repositoryOfRemote(first(environ, "ghprbAuthorRepoGitUrl")).repository;
   const branch2 = branch(
     first(environ, "BRANCH_NAME") || first(environ, "GIT_BRANCH").replace(/^origin\//, "")
   );
   return jobAt("Jenkins", environ, place, {
-    // GIT_COMMIT is a merge if the project builds merges. Only the plugin tells the head.
+    // GIT_COMMIT is a merge if the project builds merges. Only the plugin names the head.
     commitSha: commit(environ.ghprbActualCommit, environ.GIT_COMMIT),
     runUrl: first(environ, "BUILD_URL"),
     fromFork: first(environ, "CHANGE_FORK") !== "" || head !== "" && head !== place.repository,
@@ -811,8 +1119,8 @@ function jenkins(environ) {
   });
 }
 function placeOf(page, remote, prNumber2, provider = "") {
-  const byPage = placeOfPullRequest(page);
-  const found = byPage.kind ? byPage : placeOfRemote(remote);
+  const byPage = repositoryOfPullRequest(page);
+  const found = byPage.kind ? byPage : repositoryOfRemote(remote);
   const kind = found.kind ?? PROVIDERS.get(provider.toLowerCase());
   return { ...found, kind, prNumber: prNumber2 ?? found.prNumber };
 }
@@ -839,7 +1147,20 @@ var CIS = [
   [isSet("JENKINS_URL"), jenkins]
 ];
 
-// src/forges/calling.ts
+// src/forges/forge.ts
+function mergeAt(commitSha, branch2) {
+  const [sha, name] = [fullCommit(commitSha), branch(branch2)];
+  return sha && name ? { commitSha: sha, branch: name } : void 0;
+}
+var NO_PROXY = {
+  proxiedImages: async () => [],
+  purge: async () => false
+};
+function markerLine(marker, prNumber2) {
+  return marker === "link" ? `[//]: # (svc:pr-${prNumber2})` : `<!-- svc:pr-${prNumber2} -->`;
+}
+
+// src/forges/forge_api.ts
 var MAX_PAGES = 1e3;
 var MAX_REDIRECTS = 20;
 var ForgeApi = class {
@@ -855,14 +1176,14 @@ var ForgeApi = class {
   headers;
   sender;
   needs;
-  /** Return the response, whatever its status. A repository may have moved, so redirects are followed. */
+  /** Return the response with any status. A repository may have moved, so redirects are followed. */
   async reply(method, path4, content2 = {}) {
-    let [asked2, json, verb] = [this.#address(path4, content2.params), content2.json, method];
+    let [asked, json, verb] = [this.#address(path4, content2.params), content2.json, method];
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-      const reply = await this.#sent(verb, asked2, json, content2.headers);
+      const reply = await this.#sendOnce(verb, asked, json, content2.headers);
       const target = reply.status >= 300 && reply.status < 400 ? reply.headers.get("location") : null;
       if (target === null) return reply;
-      asked2 = this.#sameOrigin(new URL(target, asked2));
+      asked = this.#sameOrigin(new URL(target, asked));
       if (reply.status === 303 || reply.status === 302 || reply.status === 301 && verb === "POST")
         [verb, json] = ["GET", void 0];
     }
@@ -878,16 +1199,16 @@ var ForgeApi = class {
       throw new NotFoundError(`${this.label} has nothing at ${pathname}, or the token has no access to it`);
     if (reply.status === 401)
       throw new ForgeError(
-        `${this.label} refused the token (${said(reply)}): it is wrong, expired or revoked. ${this.needs}`
+        `${this.label} refused the token (${errorMessage(reply)}): it is wrong, expired or revoked. ${this.needs}`
       );
     if (reply.status === 403)
       throw new ForgeRefusedError(
-        `${this.label} does not allow it with this token: ${said(reply)}. ${this.needs}`
+        `${this.label} does not allow it with this token: ${errorMessage(reply)}. ${this.needs}`
       );
     if (reply.status < 200 || reply.status >= 300)
-      throw new ForgeError(`${this.label} answered ${reply.status}: ${said(reply)}`);
+      throw new ForgeError(`${this.label} answered ${reply.status}: ${errorMessage(reply)}`);
     if (reply.text === "") return null;
-    const value = parsed(reply.text);
+    const value = parseJson(reply.text);
     if (value === void 0)
       throw new ForgeError(`${this.label} answered ${pathname} with something other than JSON`);
     return value;
@@ -898,9 +1219,9 @@ var ForgeApi = class {
    */
   async entries(path4, params, { next, page: entriesOf2 } = LINKED) {
     const found = [];
-    let asked2 = params;
+    let asked = params;
     for (let pages = 0; pages < MAX_PAGES; pages++) {
-      const reply = await this.reply("GET", path4, { params: asked2 });
+      const reply = await this.reply("GET", path4, { params: asked });
       const value = this.value(reply);
       const page = entriesOf2(value);
       if (!Array.isArray(page) || !page.every((entry) => typeof entry === "object" && entry !== null))
@@ -908,7 +1229,7 @@ var ForgeApi = class {
       found.push(...page);
       const following = next(reply, value);
       if (!following) return found;
-      asked2 = new URL(following, this.url).searchParams;
+      asked = new URL(following, this.url).searchParams;
     }
     throw new ForgeError(`${this.label} has more than ${MAX_PAGES} pages of comments`);
   }
@@ -927,7 +1248,7 @@ var ForgeApi = class {
       );
     return comment2;
   }
-  #sent(method, url, json, more) {
+  #sendOnce(method, url, json, more) {
     const headers = {
       "User-Agent": "prshots",
       Accept: "application/json",
@@ -937,7 +1258,7 @@ var ForgeApi = class {
     };
     return this.sender.send(url, () => ({ method, headers, ...json && { body: JSON.stringify(json) } }));
   }
-  /** Our token goes to no other address, whatever the forge links or redirects to. */
+  /** Never send our token to another address, even if the forge links or redirects there. */
   #sameOrigin(target) {
     const here = new URL(this.url).origin;
     if (target.origin !== here)
@@ -961,8 +1282,8 @@ function textAt(value, ...keys) {
   for (const key of keys) found = found?.[key];
   return typeof found === "string" || typeof found === "number" ? String(found) : "";
 }
-function said(reply) {
-  const value = parsed(reply.text);
+function errorMessage(reply) {
+  const value = parseJson(reply.text);
   const words2 = textAt(value, "message") || textAt(value, "error_description") || textAt(value, "error", "message");
   return ((words2 || textAt(value, "error") || "no reason given") + scopes(value)).slice(0, 300);
 }
@@ -971,25 +1292,12 @@ function scopes(value) {
   const required = error?.detail?.required;
   return Array.isArray(required) ? ` (it requires ${required.join(", ")})` : "";
 }
-function parsed(text2) {
+function parseJson(text2) {
   try {
     return JSON.parse(text2);
   } catch {
     return void 0;
   }
-}
-
-// src/forges/forge.ts
-function mergeAt(commitSha, branch2) {
-  const [sha, name] = [fullCommit(commitSha), branch(branch2)];
-  return sha && name ? { commitSha: sha, branch: name } : void 0;
-}
-var NO_PROXY = {
-  proxiedImages: async () => [],
-  purge: async () => false
-};
-function markerLine(marker, prNumber2) {
-  return marker === "link" ? `[//]: # (svc:pr-${prNumber2})` : `<!-- svc:pr-${prNumber2} -->`;
 }
 
 // src/forges/bitbucket.ts
@@ -1012,7 +1320,7 @@ var Bitbucket = class {
   }
   /**
    * Return our account; undefined for an access token, which belongs to no account that we can ask for. Then an attempt
-   * tells which comment is ours: only its author may change it.
+   * shows which comment is ours: only its author may change it.
    */
   async me() {
     if (!this.#me && !this.#hasAsked) {
@@ -1043,7 +1351,7 @@ var Bitbucket = class {
   delete(prNumber2, id) {
     return this.#api.remove(`${this.#comments(prNumber2)}/${id}`);
   }
-  /** Bitbucket abbreviates the commit, so that it is of no use. */
+  /** Bitbucket abbreviates the commit, so it can't be used. */
   async mergeOf() {
     return void 0;
   }
@@ -1075,11 +1383,11 @@ var FROM_A_FORK = {
   gitea: "Post the comment with a bot's token in PRSHOTS_FORGE_TOKEN, from a job that does not run the fork's code",
   bitbucket: "Start the pipeline manually in this repository: the fork's own pipeline gets none of its variables"
 };
-function refused(error, job) {
-  const words2 = advice(job);
+function withForkAdvice(error, job) {
+  const words2 = forkAdvice(job);
   return words2 ? new ForgeError(`${words2} (${error.message})`) : error;
 }
-function advice(job) {
+function forkAdvice(job) {
   if (!job.fromFork || !job.forge) return "";
   return `this pull request comes from a fork, so its job is read-only. ${FROM_A_FORK[job.forge]}`;
 }
@@ -1117,7 +1425,7 @@ var Gitea = class {
     this.#repository = repository2;
     this.#issues = `/repos/${repository2}/issues`;
   }
-  /** The token of Actions may ask too. Guessing is no option: writers may change other people's comments. */
+  /** The Actions token can ask. Guessing isn't safe: writers can change other people's comments. */
   async me() {
     return textAt(await this.#api.call("GET", "/user"), "login") || void 0;
   }
@@ -1181,12 +1489,12 @@ var GitHub = class {
     this.#repository = repository2;
     this.#issues = `/repos/${repository2}/issues`;
   }
-  /** Only GraphQL tells an app or a workflow its login. */
+  /** Only GraphQL gives an app or a workflow its login. */
   async me() {
     const query = { query: "query { viewer { login } }" };
-    const viewer = parsed((await this.#api.reply("POST", this.#graphql, { json: query })).text);
+    const viewer = parseJson((await this.#api.reply("POST", this.#graphql, { json: query })).text);
     const login = textAt(viewer, "data", "viewer", "login");
-    return login || textAt(parsed((await this.#api.reply("GET", "/user")).text), "login");
+    return login || textAt(parseJson((await this.#api.reply("GET", "/user")).text), "login");
   }
   async comments(prNumber2) {
     const path4 = `${this.#issues}/${prNumber2}/comments`;
@@ -1195,10 +1503,10 @@ var GitHub = class {
   }
   async create(prNumber2, body) {
     const path4 = `${this.#issues}/${prNumber2}/comments`;
-    return this.#comment(await this.#inPullRequest(prNumber2, () => this.#sent("POST", path4, body)));
+    return this.#comment(await this.#inPullRequest(prNumber2, () => this.#sendOnce("POST", path4, body)));
   }
   async update(_prNumber, id, body) {
-    await this.#sent("PATCH", `${this.#issues}/comments/${id}`, body);
+    await this.#sendOnce("PATCH", `${this.#issues}/comments/${id}`, body);
   }
   delete(_prNumber, id) {
     return this.#api.remove(`${this.#issues}/comments/${id}`);
@@ -1228,12 +1536,12 @@ var GitHub = class {
       return false;
     }
   }
-  async #sent(method, path4, body) {
+  async #sendOnce(method, path4, body) {
     const reply = await this.#api.reply(method, path4, { json: { body } });
-    if (reply.status === 403 && said(reply).includes("locked"))
-      throw new ForgeError(`GitHub takes no comment: ${said(reply)} Unlock the conversation`);
+    if (reply.status === 403 && errorMessage(reply).includes("locked"))
+      throw new ForgeError(`GitHub takes no comment: ${errorMessage(reply)} Unlock the conversation`);
     if (reply.status === 422)
-      throw new ForgeError(`GitHub does not accept the comment: ${objections(reply) || said(reply)}`);
+      throw new ForgeError(`GitHub does not accept the comment: ${objections(reply) || errorMessage(reply)}`);
     return this.#api.value(reply);
   }
   async #inPullRequest(prNumber2, call) {
@@ -1256,7 +1564,7 @@ var GitHub = class {
   }
 };
 function objections(reply) {
-  const { errors } = parsed(reply.text) ?? {};
+  const { errors } = parseJson(reply.text) ?? {};
   const found = Array.isArray(errors) ? errors.map((error) => textAt(error, "message")) : [];
   return found.filter(Boolean).join("; ").slice(0, 300);
 }
@@ -1290,8 +1598,8 @@ var GitLab = class {
     return textAt(await this.#api.call("GET", "/user"), "username") || void 0;
   }
   async comments(prNumber2) {
-    const asked2 = { sort: "asc", order_by: "created_at", per_page: "100" };
-    const notes = await this.#api.entries(this.#notes(prNumber2), asked2);
+    const asked = { sort: "asc", order_by: "created_at", per_page: "100" };
+    const notes = await this.#api.entries(this.#notes(prNumber2), asked);
     const people = notes.filter((note) => !note.system);
     return people.length ? this.#comments(prNumber2, people) : [];
   }
@@ -1368,56 +1676,77 @@ function forgeOf(job, sender) {
   return open3({ api: job.forgeApi, repository: job.repository, token: job.forgeToken, sender });
 }
 function tokenAdvice(job) {
-  const forFork = advice(job);
+  const forFork = forkAdvice(job);
   if (forFork) return `. ${forFork}`;
   if (job.forge !== "github" && job.forge !== "gitea") return "";
   const { label } = KINDS[job.forge];
   return `; in ${label} Actions, set env: GITHUB_TOKEN: \${{ github.token }} in the step`;
 }
 
+// src/statements.ts
+var EXIT_CODES = CONTRACT.exit_codes;
+var PLACEHOLDER = /\{(--)?([a-z][a-z_-]*)\}/g;
+function message(name, values = {}) {
+  return CONTRACT.messages[name].replace(
+    PLACEHOLDER,
+    (_, isOption, key) => isOption ? setting(key) : String(values[key])
+  );
+}
+function setting(option) {
+  const { variable } = CONTRACT.options[option];
+  const name = option === "pr" ? "prNumber" : option.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
+  return `${name} (${variable})`;
+}
+
 // src/lookup.ts
 async function pullRequestOf(job, sender) {
   if (job.prNumber !== void 0 || !job.lookup) return job.prNumber;
-  const missing = `the event names no pull request for commit ${job.commitSha.slice(0, 7)}`;
-  const advice3 = "Set the pull request: prNumber (PRSHOTS_PR), or `pr-number` in the action";
-  const found = await asked(job, sender, missing, advice3, (forge) => forge.openPullRequests(job.commitSha));
+  const missing = message("no_pull_request_in_event", { commit: job.commitSha.slice(0, 7) });
+  const advice2 = message("set_pull_request");
+  const found = await askForge(
+    job,
+    sender,
+    missing,
+    advice2,
+    (forge) => forge.openPullRequests(job.commitSha)
+  );
   if (found.length > 1)
     throw new InvalidInputError(
-      `${missing}, and it is the head of several: ${found.sort((a, b) => a - b).join(", ")}. ${advice3}`
+      message("head_of_several", { missing, numbers: found.sort((a, b) => a - b).join(", "), advice: advice2 })
     );
   if (!found.length && job.lookup === "pull_request")
-    throw new InvalidInputError(`${missing}, and no open one has it as its head. ${advice3}`);
+    throw new InvalidInputError(message("head_of_none", { missing, advice: advice2 }));
   return found[0];
 }
 async function commitOf(job, prNumber2, sender) {
   if (job.commitSha) return job.commitSha;
   if (job.lookup !== "head") return commitHere();
   const missing = `the event does not name the head of pull request ${prNumber2}`;
-  const advice3 = "Set the commit: commit (PRSHOTS_COMMIT), also in the action";
-  const sha = await asked(job, sender, missing, advice3, (forge) => forge.headOf(prNumber2));
-  if (!sha) throw new InvalidInputError(`${missing}, and the forge does not tell it. ${advice3}`);
+  const advice2 = "Set the commit: commit (PRSHOTS_COMMIT), or `commit` in the action";
+  const sha = await askForge(job, sender, missing, advice2, (forge) => forge.headOf(prNumber2));
+  if (!sha) throw new InvalidInputError(`${missing}, and the forge doesn't report it. ${advice2}`);
   return sha;
 }
 async function commitHere() {
-  const commit2 = await checkedOut();
+  const commit2 = await headCommit();
   if (!commit2)
     throw new InvalidInputError(
-      "no commit: the CI does not name one and this folder is in no git repository. Set commit (PRSHOTS_COMMIT)"
+      "no commit: the CI does not name one and not in a git repository. Set commit (PRSHOTS_COMMIT)"
     );
   return commit2;
 }
-async function asked(job, sender, missing, advice3, question) {
+async function askForge(job, sender, missing, advice2, question) {
   try {
     return await question(forgeOf(job, sender));
   } catch (error) {
-    throw new InvalidInputError(`${missing}, and the forge cannot be asked: ${messageOf(error)}. ${advice3}`);
+    throw new InvalidInputError(`${missing}, and the forge cannot be asked: ${messageOf(error)}. ${advice2}`);
   }
 }
 
-// src/sending.ts
+// src/sender.ts
 import { setTimeout as pause2 } from "node:timers/promises";
 
-// src/pacing.ts
+// src/pace.ts
 var WINDOW_SECONDS = 60;
 var WHOSE = { uploads: "PRSHOTS_UPLOADS_PER_MINUTE", project: "the project's own limit" };
 var ITEM = /(?:^|,)\s*"(uploads|project)"((?:\s*;\s*[a-z]+=(?:[0-9]+|"[^"]*"|:[^:]*:))*)\s*(?=,|$)/g;
@@ -1438,7 +1767,7 @@ function items(field) {
     found.map(([, name, parameters = ""]) => [name, numbersIn(parameters)])
   );
 }
-function limitWords({ policy, quota }) {
+function limitMessage({ policy, quota }) {
   return `limit of ${quota.toLocaleString("en-US")} uploads per minute (${WHOSE[policy]})`;
 }
 var Pace = class {
@@ -1467,7 +1796,7 @@ var Pace = class {
    *
    * Responses may come out of order. Until more uploads are left, the lowest number holds.
    */
-  hear(limit, now) {
+  update(limit, now) {
     const holds = limit && this.limit && limit.remaining > this.limit.remaining && now < this.#until;
     if (holds) return;
     this.limit = limit;
@@ -1475,7 +1804,7 @@ var Pace = class {
   }
 };
 
-// src/sending.ts
+// src/sender.ts
 var TRIES = 5;
 var FIRST_PAUSE_SECONDS = 0.5;
 var LONGEST_PAUSE_SECONDS = 60;
@@ -1516,12 +1845,12 @@ var Sender = class {
     let limits = 0;
     for (; ; ) {
       await this.#waitForTheLimit();
-      const reply = await (isUpload ? this.#paced(url, request) : this.#sent(url, request()));
+      const reply = await (isUpload ? this.#sendPaced(url, request) : this.#sendOnce(url, request()));
       if (!(reply instanceof PrshotsError)) {
-        const asked2 = limitOf(reply, this.clock.now());
-        if (asked2 !== void 0) {
+        const asked = limitOf(reply, this.clock.now());
+        if (asked !== void 0) {
           limits += 1;
-          this.#limit(reply, asked2, limits);
+          this.#limit(reply, asked, limits);
           continue;
         }
         if (!isTemporary(reply.status)) return reply;
@@ -1533,20 +1862,20 @@ var Sender = class {
     }
   }
   /** Send an upload as soon as the service has room for it. */
-  async #paced(url, request) {
+  async #sendPaced(url, request) {
     await this.#waitForAPlace();
     try {
-      const reply = await this.#sent(url, request());
+      const reply = await this.#sendOnce(url, request());
       const limit = reply instanceof PrshotsError ? void 0 : rateLimitOf(reply.headers);
       const isCounted = !(reply instanceof PrshotsError) && reply.status < 300;
-      if (limit || isCounted) this.#pace.hear(limit, this.clock.now());
+      if (limit || isCounted) this.#pace.update(limit, this.clock.now());
       return reply;
     } finally {
       this.#pace.end();
     }
   }
   /** Return the response, or an error if another try may help. */
-  async #sent(url, request) {
+  async #sendOnce(url, request) {
     const signal = AbortSignal.any([this.stopped, AbortSignal.timeout(TIMEOUT_SECONDS * 1e3)]);
     try {
       const reply = await fetch(url, { ...request, redirect: "manual", signal });
@@ -1555,15 +1884,15 @@ var Sender = class {
       if (this.stopped.aborted) throw new UnreachableError("stopped");
       const permanent = permanentError(url, error);
       if (permanent) throw permanent;
-      return new UnreachableError(unanswered(url, error));
+      return new UnreachableError(noReplyMessage(url, error));
     }
   }
-  #limit(reply, asked2, limits) {
+  #limit(reply, asked, limits) {
     const limit = rateLimitOf(reply.headers);
-    const reason = limit ? limitWords(limit) : `${new URL(reply.url).host} limits the rate`;
-    if (limits === LIMITS || asked2 > LONGEST_LIMIT_SECONDS)
-      throw new RateLimitedError(`${reason} and asks to wait ${Math.round(asked2)} s`);
-    const seconds = Math.max(asked2, FIRST_PAUSE_SECONDS);
+    const reason = limit ? limitMessage(limit) : `${new URL(reply.url).host} limits the rate`;
+    if (limits === LIMITS || asked > LONGEST_LIMIT_SECONDS)
+      throw new RateLimitedError(`${reason} and asks to wait ${Math.round(asked)} s`);
+    const seconds = Math.max(asked, FIRST_PAUSE_SECONDS);
     this.#limitedUntil = Math.max(this.#limitedUntil, this.clock.now() + seconds);
     this.#tell(reason, `waiting ${Math.ceil(seconds)} s`, seconds);
   }
@@ -1580,7 +1909,7 @@ var Sender = class {
       if (seconds === void 0) await this.#pace.otherResponse();
       else {
         if (this.#pace.limit && seconds > SAID_FROM_SECONDS)
-          this.#tell(limitWords(this.#pace.limit), `waiting ${Math.ceil(seconds)} s`, seconds);
+          this.#tell(limitMessage(this.#pace.limit), `waiting ${Math.ceil(seconds)} s`, seconds);
         await this.#pause(seconds);
       }
     }
@@ -1589,8 +1918,8 @@ var Sender = class {
   #pauseAfter(url, reply, tried, tries) {
     const own = FIRST_PAUSE_SECONDS * 2 ** (tried - 1) * (1 + Math.random() / 2);
     const isError = reply instanceof PrshotsError;
-    const asked2 = isError ? 0 : retryAfter(reply, this.clock.now()) ?? 0;
-    const seconds = Math.max(own, Math.min(asked2, LONGEST_PAUSE_SECONDS));
+    const asked = isError ? 0 : retryAfter(reply, this.clock.now()) ?? 0;
+    const seconds = Math.max(own, Math.min(asked, LONGEST_PAUSE_SECONDS));
     const reason = isError ? reply.message : `${new URL(url).host} answered ${reply.status}`;
     this.#tell(reason, `retrying in ${Math.ceil(seconds)} s, ${tried} of ${tries}`, seconds);
     return this.#pause(seconds);
@@ -1615,8 +1944,8 @@ function isTemporary(status) {
 }
 function limitOf(reply, now) {
   if (reply.status !== 429 && reply.status !== 403) return void 0;
-  const asked2 = rateLimitOf(reply.headers)?.seconds ?? retryAfter(reply, now);
-  if (asked2 !== void 0) return asked2;
+  const asked = rateLimitOf(reply.headers)?.seconds ?? retryAfter(reply, now);
+  if (asked !== void 0) return asked;
   const header = (name) => reply.headers.get(`x-ratelimit-${name}`) ?? reply.headers.get(`ratelimit-${name}`) ?? "";
   const reset = header("reset");
   if (header("remaining") === "0" && /^\d+(\.\d+)?$/.test(reset)) return Math.max(Number(reset) - now, 0) + 1;
@@ -1660,7 +1989,7 @@ var NO_CONNECTION = {
   ENETUNREACH: "network unreachable",
   EHOSTUNREACH: "network unreachable"
 };
-function unanswered(url, error) {
+function noReplyMessage(url, error) {
   const { host } = new URL(url);
   const code = causeOf(error);
   if (code in NO_CONNECTION) return `cannot connect to ${host} (${NO_CONNECTION[code]})`;
@@ -1687,7 +2016,7 @@ function hasCredentials(environ) {
   return CREDENTIALS.some((name) => environ[name]);
 }
 
-// src/comparing.ts
+// src/compare.ts
 import { setTimeout as pause3 } from "node:timers/promises";
 
 // src/ci/base_commits.ts
@@ -1697,16 +2026,16 @@ var DEPTHS = [ENOUGH_COMMITS, 4 * ENOUGH_COMMITS, 20 * ENOUGH_COMMITS];
 async function baseOf(job, commitSha, branch2, say) {
   const target = branch2 || job.targetBranch || await defaultBranch(job);
   const head = await fullCommit2(commitSha);
-  const start = await mergedOnto(head) || (commitSha === job.commitSha ? job.baseSha : "");
+  const start = await mergeTarget(head) || (commitSha === job.commitSha ? job.baseSha : "");
   if (start && (!branch2 || branch2 === job.targetBranch))
     return { branch: target, commits: await historyFrom(start, target, say), unknown: "" };
   const unknown = (why) => ({ branch: target, commits: [], unknown: why });
   const { error } = await git("rev-parse", "--git-dir");
   if (error) return unknown(error);
   if (!head) return unknown(`the checkout does not have the commit ${commitSha}`);
-  return branchedOff(target, head, say);
+  return commitsSinceForkPoint(target, head, say);
 }
-async function mergedOnto(head) {
+async function mergeTarget(head) {
   const [headers = ""] = (await git("cat-file", "commit", "HEAD")).output.split("\n\n", 1);
   const parents = Array.from(headers.matchAll(/^parent ([0-9a-f]{40})$/gm), ([, sha = ""]) => sha);
   const [onto = "", merged] = parents;
@@ -1723,11 +2052,11 @@ async function historyFrom(start, target, say) {
   }
   return found.length ? found : [start];
 }
-async function branchedOff(target, head, say) {
+async function commitsSinceForkPoint(target, head, say) {
   let commits = [];
   let problem = "";
   for (const depth of await isShallow() ? DEPTHS : [0]) {
-    problem = await fetched(target, head, depth, say);
+    problem = await fetchBranches(target, head, depth, say);
     commits = await firstParents(await mergeBase(target, head));
     if (problem || commits.length >= ENOUGH_COMMITS || !await isShallow()) break;
   }
@@ -1735,7 +2064,7 @@ async function branchedOff(target, head, say) {
   const nothingShared = `the checkout shows no commit that ${target} and ${head.slice(0, 7)} share`;
   return { branch: target, commits, unknown: commits.length ? "" : problem || nothingShared };
 }
-async function fetched(target, head, depth, say) {
+async function fetchBranches(target, head, depth, say) {
   const { error } = await fetchFrom(await refspecOf(target), depth, say, historyOf(target));
   if (!error && (depth || !await commitAt(head)))
     await fetchFrom(head, depth, say, historyOf(head.slice(0, 7)));
@@ -1784,7 +2113,30 @@ function objectIn(text2) {
   }
 }
 
-// src/comparing.ts
+// src/wording.ts
+var NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
+var SHORT_ESCAPES = { "	": "\\t", "\n": "\\n", "\r": "\\r" };
+function printable(text2) {
+  return text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character));
+}
+function escapeCharacter(character) {
+  const code = character.codePointAt(0) ?? 0;
+  const hex = (digits) => code.toString(16).padStart(digits, "0");
+  if (code > 65535) return `\\U${hex(8)}`;
+  return SHORT_ESCAPES[character] ?? (code > 255 ? `\\u${hex(4)}` : `\\x${hex(2)}`);
+}
+function quote(given, length = 60) {
+  const text2 = printable(Array.from(given).slice(0, length).join("").replaceAll("\\", "\\\\"));
+  return text2.includes("'") && !text2.includes('"') ? `"${text2}"` : `'${text2.replaceAll("'", "\\'")}'`;
+}
+function formatNumber(count) {
+  return count.toLocaleString("en-US");
+}
+function pluralize(count, noun) {
+  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+// src/compare.ts
 var WAIT_SECONDS = 600;
 var POLL_SECONDS = 1;
 var TELL_SECONDS = 10;
@@ -1796,27 +2148,21 @@ async function compareWithBase(service, job, { prNumber: prNumber2, commitSha, b
   while (found.state === "running") {
     const now = Date.now();
     if (now > started + WAIT_SECONDS * 1e3)
-      throw new CallError(
-        `the comparison still runs after ${WAIT_SECONDS / 60} minutes: run prshots compare again`
-      );
+      throw new CallError(message("still_running", { minutes: WAIT_SECONDS / 60 }));
     if (now >= told + TELL_SECONDS * 1e3) {
       told = now;
-      say(`Still comparing after ${Math.round((now - started) / 1e3)} s …`);
+      say(message("still_comparing", { seconds: Math.round((now - started) / 1e3) }));
     }
     await pause3(POLL_SECONDS * 1e3);
     const latest = await service.comparison(prNumber2);
     if (latest?.commitSha !== found.commitSha) {
       const other = latest ? `commit ${latest.commitSha.slice(0, 7)}` : "none";
-      throw new CallError(
-        `the comparison of ${commitSha.slice(0, 7)} was replaced: the latest is of ${other}`
-      );
+      throw new CallError(message("comparison_replaced", { commit: commitSha.slice(0, 7), other }));
     }
     found = latest;
   }
   if (base.unknown && found.state !== "no_baseline")
-    say(
-      `Note: git does not know the base of ${commitSha.slice(0, 7)}: ${base.unknown}. So the newest baselines of ${base.branch} were compared.`
-    );
+    say(message("base_unknown", { commit: commitSha.slice(0, 7), why: base.unknown, branch: base.branch }));
   return found;
 }
 async function describe(service, prNumber2, job) {
@@ -1849,45 +2195,51 @@ async function viewAndPage(service, prNumber2, job) {
   }
 }
 function summary({ state, branch: branch2, baseCommit, counts, pairs }) {
-  if (state === "no_baseline")
-    return `Nothing to compare with: ${branch2} has no baselines yet. Run prshots upload on ${branch2} to create them.`;
-  if (state === "failed") return `The comparison with ${branch2} failed. Run prshots compare again.`;
+  if (state === "no_baseline") return message("no_baselines", { branch: branch2 });
+  if (state === "failed") return message("comparison_failed", { branch: branch2 });
   const at = baseCommit ? ` at ${baseCommit.slice(0, 7)}` : "";
   const sums = VERDICTS.filter((verdict) => counts[verdict]).map(
-    (verdict) => `${counts[verdict]?.toLocaleString("en-US")} ${verdict}`
+    (verdict) => `${formatNumber(counts[verdict] ?? 0)} ${verdict}`
   );
   const found = sums.join(", ") || "no screenshots";
   const shots = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const ownBefore = `${pairs === 1 ? "its" : "their"} own before`;
-  const own = pairs ? ` (${pairs.toLocaleString("en-US")} with ${ownBefore})` : "";
-  const words2 = pairs && pairs === shots ? `Compared with ${ownBefore}: ${found}.` : `Compared with ${branch2}${at}: ${found}${own}.`;
+  const own = message(pairs === 1 ? "own_before_image" : "own_before_images");
+  const ofPairs = pairs ? message("pairs_with_own", { pairs: formatNumber(pairs), own }) : "";
+  const words2 = pairs && pairs === shots ? message("compared_with_own", { own, counts: found }) : message("compared", { base: branch2 + at, counts: found, pairs: ofPairs });
   if (state !== "incomplete") return words2;
-  if (pairs && !baseCommit)
-    return `${words2} The other screenshots are not compared: ${branch2} has no baselines yet.`;
-  return `${words2} Some screenshots of the base are missing in this run: see prshots compare --complete.`;
+  if (pairs && !baseCommit) return message("others_not_compared", { summary: words2, branch: branch2 });
+  return message("incomplete", { summary: words2 });
 }
 
-// src/wording.ts
-var NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
-var SHORT_ESCAPES = { "	": "\\t", "\n": "\\n", "\r": "\\r" };
-function printable(text2) {
-  return text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escaped(character));
+// src/target.ts
+async function targetOf(job, asked, sender) {
+  const { pr, commit: commit2, branch: branch2, baseline = false } = asked;
+  if (!baseline && (pr !== void 0 || !await buildsBaselines(job, branch2))) {
+    const prNumber2 = await pullRequest(pr, job, sender);
+    return { commitSha: commit2 || await commitOf(job, prNumber2, sender), prNumber: prNumber2 };
+  }
+  if (pr !== void 0 || job.prNumber !== void 0 || job.lookup || job.fromFork)
+    throw new InvalidInputError(message("baseline_in_pull_request"));
+  const baselineOf = branch2 || job.branch;
+  if (!baselineOf) throw new InvalidInputError(message("no_baseline_branch"));
+  return { commitSha: await baselineCommit(commit2 || job.commitSha), baselineOf };
 }
-function escaped(character) {
-  const code = character.codePointAt(0) ?? 0;
-  const hex = (digits) => code.toString(16).padStart(digits, "0");
-  if (code > 65535) return `\\U${hex(8)}`;
-  return SHORT_ESCAPES[character] ?? (code > 255 ? `\\u${hex(4)}` : `\\x${hex(2)}`);
+async function pullRequest(given, job, sender) {
+  const found = given ?? await pullRequestOf(job, sender);
+  if (found !== void 0) return found;
+  const why = job.ci ? message("job_without_pull_request", { ci: job.ci }) : message("no_ci");
+  throw new InvalidInputError(message("no_pull_request", { why }));
 }
-function quoted(given, length = 60) {
-  const text2 = printable(Array.from(given).slice(0, length).join("").replaceAll("\\", "\\\\"));
-  return text2.includes("'") && !text2.includes('"') ? `"${text2}"` : `'${text2.replaceAll("'", "\\'")}'`;
+async function baselineCommit(given) {
+  const sha = given || await headCommit();
+  const found = sha && await fullCommit2(sha);
+  if (found) return found;
+  const why = sha ? message("unknown_commit", { sha }) : message("no_commit_named");
+  throw new InvalidInputError(message("no_baseline_commit", { why }));
 }
-function grouped(count) {
-  return count.toLocaleString("en-US");
-}
-function counted(count, noun) {
-  return `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
+function describeTarget({ prNumber: prNumber2, baselineOf }) {
+  if (baselineOf) return message("baselines_of", { branch: baselineOf });
+  return message("pull_request", { number: prNumber2 ?? "?" });
 }
 
 // src/ci/overrides.ts
@@ -1913,7 +2265,7 @@ function atForge(job, environ, givenKind, givenApi) {
   const kind = givenKind ?? (api ? kindOfApi(api) : void 0) ?? job.forge;
   if (api && !kind)
     throw new InvalidInputError(
-      `forgeUrl (PRSHOTS_FORGE_URL) does not tell which forge it is: set forge (PRSHOTS_FORGE) to ${FORGES.join(", ")}`
+      `forgeUrl (PRSHOTS_FORGE_URL) doesn't say which forge it is: set forge (PRSHOTS_FORGE) to ${FORGES.join(", ")}`
     );
   if (!kind || kind === job.forge && !api) return job;
   const moved = kind === job.forge ? job : atOtherForge(job, environ, kind);
@@ -1950,17 +2302,15 @@ function tokenSource(url, token2, project, environ, sender) {
   const given = token2.trim();
   if (given) {
     if (!UPLOAD_TOKEN.test(given))
-      throw new InvalidInputError(
-        `token (PRSHOTS_TOKEN) is not an upload token: those are msr_ and 64 hex digits, this one has ${given.length} characters`
-      );
-    return { token: async () => given, renewed: async () => void 0 };
+      throw new InvalidInputError(message("invalid_token", { count: given.length }));
+    return { token: async () => given, renew: async () => void 0 };
   }
   const idToken = idTokenSource(url, environ, sender);
   if (!idToken)
     throw new InvalidInputError(
       `no upload token: set PRSHOTS_TOKEN, or give the job an ID token (GitHub: permissions: id-token: write; GitLab: id_tokens: {PRSHOTS_ID_TOKEN: {aud: ${url}}})`
     );
-  return new ExchangedToken(async () => exchanged(url, await idToken(), project, sender));
+  return new ExchangedToken(async () => exchangeToken(url, await idToken(), project, sender));
 }
 var ExchangedToken = class {
   constructor(exchange) {
@@ -1969,15 +2319,15 @@ var ExchangedToken = class {
   exchange;
   #current;
   token() {
-    this.#current ??= this.#exchanged();
+    this.#current ??= this.#exchange();
     return this.#current;
   }
-  async renewed(refused2) {
-    if (await this.#current === refused2) this.#current = this.#exchanged();
+  async renew(refused) {
+    if (await this.#current === refused) this.#current = this.#exchange();
     return this.token();
   }
   /** A failed exchange is not kept: the next upload tries again. */
-  #exchanged() {
+  #exchange() {
     return this.exchange().catch((error) => {
       this.#current = void 0;
       throw error;
@@ -1990,18 +2340,18 @@ function idTokenSource(url, environ, sender) {
   const address2 = address(environ.ACTIONS_ID_TOKEN_REQUEST_URL);
   const secret = token(environ.ACTIONS_ID_TOKEN_REQUEST_TOKEN ?? "");
   if (!address2 || !secret || !URL.canParse(address2)) return void 0;
-  const asked2 = new URL(address2);
-  asked2.searchParams.set("audience", url);
+  const asked = new URL(address2);
+  asked.searchParams.set("audience", url);
   return async () => {
     const headers = { Authorization: `bearer ${secret}`, Accept: "application/json" };
-    const reply = await sender.send(asked2.href, () => ({ headers }));
-    const { value } = jsonOf(reply, asked2.host) ?? {};
+    const reply = await sender.send(asked.href, () => ({ headers }));
+    const { value } = jsonOf(reply, asked.host) ?? {};
     if (reply.status !== 200 || typeof value !== "string" || !value)
-      throw new CallError(`${asked2.host} answered ${reply.status} and gave this job no ID token`);
+      throw new CallError(message("no_id_token", { host: asked.host, status: reply.status }));
     return value;
   };
 }
-async function exchanged(url, idToken, project, sender) {
+async function exchangeToken(url, idToken, project, sender) {
   const body = JSON.stringify({ id_token: idToken, ...project && { project } });
   const headers = { "Content-Type": "application/json" };
   const reply = await sender.send(`${url}/v1/oidc/token`, () => ({ method: "POST", headers, body }));
@@ -2019,7 +2369,7 @@ async function exchanged(url, idToken, project, sender) {
     throw new CallError(`${url} answered without a token: is it the address of a prshots API?`);
   if (project && !namesOfProject(granted).includes(project))
     throw new CallError(
-      `${url} answered for the project ${granted.organization}/${granted.project}, not for ${project}, so nothing is uploaded: set project (PRSHOTS_PROJECT) to organization/name or its id, and update the service`
+      message("other_project", { url, given: `${granted.organization}/${granted.project}`, project })
     );
   return token2;
 }
@@ -2039,13 +2389,12 @@ var ANSWERS = {
 };
 function refuseImageAddress(url, reply) {
   const isDelivery = ANSWERS[reply.status] === reply.text && reply.headers.get("x-content-type-options") === "nosniff" && !reply.headers.has("x-request-id");
-  if (isDelivery)
-    throw new ImageAddressError(`${url} is the image address of a prshots service${advice2(url)}`);
+  if (isDelivery) throw new ImageAddressError(message("image_address", { url, advice: advice(url) }));
 }
-function advice2(url) {
+function advice(url) {
   if (new URL(url).port === IMAGE_PORT)
     return `; did you mean ${url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`)}?`;
-  return ": set url (PRSHOTS_URL) to the address of its API or its dashboard";
+  return message("use_service_address");
 }
 
 // src/service.ts
@@ -2056,7 +2405,7 @@ var MAX_KNOWN_SHOTS = 1e3;
 var IMAGE_ID = /^[0-9a-f]{32}$/;
 var FINDING_ROUTES = /^\/v1\/(images\/|compare\?|pull$)/;
 var UPLOADS = /* @__PURE__ */ new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
-var VIEWS = ["all", "latest", "changes"];
+var VIEWS = CONTRACT.options.view.choices;
 var Service = class {
   constructor(url, tokens, sender) {
     this.url = url;
@@ -2067,7 +2416,7 @@ var Service = class {
   tokens;
   sender;
   #maxImageBytes;
-  /** Upload an image of a pull request, with its before if it has one. */
+  /** Upload an image of a pull request, with its before image if it has one. */
   upload(shot, prNumber2, commitSha) {
     const where = { pr_number: String(prNumber2), commit_sha: commitSha };
     return this.#sendImage("/v1/upload", shot, where, shot.before);
@@ -2089,10 +2438,10 @@ var Service = class {
   async missingBaselines(branch2, commitSha, shots) {
     const found = [];
     for (let start = 0; start < shots.length; start += MAX_KNOWN_SHOTS) {
-      const asked2 = shots.slice(start, start + MAX_KNOWN_SHOTS);
-      const about = { branch: branch2, commit_sha: commitSha, shots: asked2 };
+      const asked = shots.slice(start, start + MAX_KNOWN_SHOTS);
+      const about = { branch: branch2, commit_sha: commitSha, shots: asked };
       const { missing } = await this.#tell("/v1/baseline/known", about);
-      if (!Array.isArray(missing)) throw this.#unlike("missing");
+      if (!Array.isArray(missing)) throw this.#unexpectedReply("missing");
       found.push(...missing);
     }
     return found;
@@ -2107,8 +2456,8 @@ var Service = class {
    */
   async compare(prNumber2, commitSha, base, complete) {
     const { branch: branch2, commits } = base;
-    const asked2 = { pr_number: prNumber2, commit_sha: commitSha, branch: branch2, commits, complete };
-    return this.#comparisonIn(await this.#tell("/v1/compare", asked2));
+    const asked = { pr_number: prNumber2, commit_sha: commitSha, branch: branch2, commits, complete };
+    return this.#comparisonIn(await this.#tell("/v1/compare", asked));
   }
   /** Return the latest comparison of a pull request; nothing without one. */
   async comparison(prNumber2) {
@@ -2126,11 +2475,12 @@ var Service = class {
   }
   /** Return the pull request's comment in at most this many bytes of markdown. */
   async comment(prNumber2, limit = MAX_COMMENT_BYTES, marker = "html", view = "all") {
-    const asked2 = new URLSearchParams({ pr_number: String(prNumber2), limit: String(limit), marker });
-    if (view !== "all") asked2.set("view", view);
-    const reply = await this.#call(`/v1/comment?${asked2}`, () => ({}));
+    const asked = new URLSearchParams({ pr_number: String(prNumber2), limit: String(limit), marker });
+    if (view !== "all") asked.set("view", view);
+    const reply = await this.#call(`/v1/comment?${asked}`, () => ({}));
     const { markdown, heading, count, listed, omitted } = reply;
-    if (typeof markdown !== "string" || typeof count !== "number") throw this.#unlike("markdown and count");
+    if (typeof markdown !== "string" || typeof count !== "number")
+      throw this.#unexpectedReply("markdown and count");
     return {
       markdown,
       heading: typeof heading === "string" ? heading : "",
@@ -2146,7 +2496,7 @@ var Service = class {
     const reply = await this.#tell("/v1/expire", { pr_number: prNumber2, ...merged });
     const { policy, marked, expired, baselines } = reply;
     if (typeof policy !== "string" || typeof marked !== "number" || typeof expired !== "number")
-      throw this.#unlike("policy, marked and expired");
+      throw this.#unexpectedReply("policy, marked and expired");
     return { prNumber: prNumber2, policy, marked, expired, baselines: Number(baselines ?? 0) };
   }
   /**
@@ -2154,15 +2504,14 @@ var Service = class {
    * it is not the project's own.
    */
   async moveStaged(branch2, prNumber2, repository2, fromFork) {
-    const asked2 = { branch: branch2, pr_number: prNumber2, repository: repository2, from_fork: fromFork };
-    const { moved, kept, reason } = await this.#tell("/v1/staged/move", asked2);
-    if (typeof moved !== "number" || typeof kept !== "number") throw this.#unlike("moved and kept");
+    const asked = { branch: branch2, pr_number: prNumber2, repository: repository2, from_fork: fromFork };
+    const { moved, kept, reason } = await this.#tell("/v1/staged/move", asked);
+    if (typeof moved !== "number" || typeof kept !== "number") throw this.#unexpectedReply("moved and kept");
     return { moved, kept, reason: typeof reason === "string" ? reason : "" };
   }
   /** Delete one image now. Throws NotFoundError. */
   async delete(id) {
-    if (!IMAGE_ID.test(id))
-      throw new InvalidInputError("an image id is 32 hexadecimal characters: use the id of its upload");
+    if (!IMAGE_ID.test(id)) throw new InvalidInputError(message("invalid_image_id"));
     await this.#call(`/v1/images/${id}`, () => ({ method: "DELETE" }));
   }
   /** Return the size that is too large for an image; Infinity when the service does not say: then its 413 decides. */
@@ -2198,17 +2547,18 @@ var Service = class {
     });
     const { id, view_url: viewUrl, markdown } = reply;
     if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
-      throw this.#unlike("id, view_url and markdown");
+      throw this.#unexpectedReply("id, view_url and markdown");
     return { id, viewUrl, markdown };
   }
-  #tell(path4, asked2) {
+  #tell(path4, asked) {
     const headers = { "Content-Type": "application/json" };
-    return this.#call(path4, () => ({ method: "POST", body: JSON.stringify(asked2), headers }));
+    return this.#call(path4, () => ({ method: "POST", body: JSON.stringify(asked), headers }));
   }
   #comparisonIn(value) {
     const { state, branch: branch2, base_commit: baseCommit, commit_sha: commitSha, counts } = value;
     const isOne = typeof state === "string" && typeof branch2 === "string" && typeof commitSha === "string";
-    if (!isOne || typeof counts !== "object" || counts === null) throw this.#unlike("state and counts");
+    if (!isOne || typeof counts !== "object" || counts === null)
+      throw this.#unexpectedReply("state and counts");
     return {
       state,
       branch: branch2,
@@ -2221,22 +2571,22 @@ var Service = class {
       json: value
     };
   }
-  #unlike(missing) {
+  #unexpectedReply(missing) {
     return new CallError(
       `${this.url} answered without ${missing}: is it a prshots API, and not older than this client?`
     );
   }
   async #call(path4, request) {
     const token2 = await this.tokens.token();
-    let reply = await this.#sent(path4, request, token2);
+    let reply = await this.#sendOnce(path4, request, token2);
     if (reply.status === 401) {
-      const other = await this.tokens.renewed(token2);
-      if (other) reply = await this.#sent(path4, request, other);
+      const other = await this.tokens.renew(token2);
+      if (other) reply = await this.#sendOnce(path4, request, other);
     }
     refuseImageAddress(this.url, reply);
     return this.#value(reply, path4);
   }
-  #sent(path4, request, token2) {
+  #sendOnce(path4, request, token2) {
     const own = { ...HEADERS, Authorization: `Bearer ${token2}` };
     const signed = () => {
       const { headers, ...rest } = request();
@@ -2248,7 +2598,7 @@ var Service = class {
     const { status } = reply;
     if (status >= 300 && status < 400)
       throw new WrongAddressError(
-        `${this.url} redirects to ${reply.headers.get("location")}: set url (PRSHOTS_URL) to that address`
+        message("redirects", { url: this.url, target: String(reply.headers.get("location")) })
       );
     const value = objectIn(reply.text);
     if (status === 404 && value && FINDING_ROUTES.test(path4))
@@ -2256,13 +2606,10 @@ var Service = class {
     if (!value || status === 404) {
       const answered = `${this.url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim();
       if (status >= 500) throw new CallError(answered);
-      throw new WrongAddressError(`${answered}: is this the address of a prshots service?`);
+      throw new WrongAddressError(message("is_this_prshots", { answered }));
     }
     if (status === 200 || status === 202) return value;
-    if (status === 401)
-      throw new UnauthorizedError(
-        `${this.url} refused the token: it is wrong or revoked, or belongs to another service`
-      );
+    if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
     const words2 = `${this.url} answered ${status}: ${value.error ?? STATUS_CODES[status]}`;
     if (status === 413) throw new PayloadTooLargeError(words2);
@@ -2273,11 +2620,11 @@ function blobOf({ image, contentType }) {
   return new Blob([new Uint8Array(image)], { type: contentType });
 }
 
-// src/commands/connecting.ts
+// src/commands/service_options.ts
 function senderOf({ stopped, say }) {
   return new Sender(stopped, TRIES, say);
 }
-function connected(options, context) {
+function connect(options, context) {
   const { environ } = context;
   const url = serviceAddress(options.url || (environ.PRSHOTS_URL ?? ""));
   const token2 = options.token || (environ.PRSHOTS_TOKEN ?? "");
@@ -2287,17 +2634,14 @@ function connected(options, context) {
 }
 function serviceAddress(given) {
   const url = given.trim();
-  if (!url)
-    throw new InvalidInputError(
-      "no service URL: set url (PRSHOTS_URL) to an address such as https://prshots.example.com"
-    );
+  if (!url) throw new InvalidInputError(message("no_service_url"));
   const address2 = root(url);
   if (address2 && URL.canParse(address2)) return address2;
   if (url.includes("@"))
-    throw new InvalidInputError("url (PRSHOTS_URL) must not contain a user or a password");
+    throw new InvalidInputError(message("url_has_password"));
   const meant = url.includes("://") ? "" : root(withScheme(url));
-  const advice3 = meant ? `did you mean ${meant}?` : "use an address such as https://prshots.example.com";
-  throw new InvalidInputError(`url (PRSHOTS_URL) is not an address: got ${quoted(url, 100)}; ${advice3}`);
+  const advice2 = meant ? message("did_you_mean", { meant }) : message("use_address");
+  throw new InvalidInputError(message("invalid_url", { given: quote(url, 100), advice: advice2 }));
 }
 function withScheme(address2) {
   const secure = `https://${address2}`;
@@ -2332,47 +2676,12 @@ function checked(name, given, read2, takes) {
   const value = typeof given === "string" ? given.trim() : given;
   if (value === void 0 || value === "") return void 0;
   const found = read2(value);
-  if (!found) throw new InvalidInputError(`${name} is invalid: got ${quoted(String(value))}; use ${takes}`);
+  if (!found) throw new InvalidInputError(`${name} is invalid: got ${quote(String(value))}; use ${takes}`);
   return found;
-}
-
-// src/commands/targets.ts
-async function targetOf(job, asked2, sender) {
-  const { pr, commit: commit2, branch: branch2, baseline = false } = asked2;
-  if (!baseline && (pr !== void 0 || !await buildsBaselines(job, branch2))) {
-    const prNumber2 = await pullRequest(pr, job, sender);
-    return { commitSha: commit2 || await commitOf(job, prNumber2, sender), prNumber: prNumber2 };
-  }
-  if (pr !== void 0 || job.prNumber !== void 0 || job.lookup || job.fromFork)
-    throw new InvalidInputError(
-      "--baseline is for jobs of a branch, and this one runs for a pull request: a pull request never writes baselines"
-    );
-  const baselineOf = branch2 || job.branch;
-  if (!baselineOf) throw new InvalidInputError("no branch for the baselines: set branch (PRSHOTS_BRANCH)");
-  return { commitSha: await baselineCommit(commit2 || job.commitSha), baselineOf };
-}
-async function pullRequest(given, job, sender) {
-  const found = given ?? await pullRequestOf(job, sender);
-  if (found !== void 0) return found;
-  const why = job.ci ? `this ${job.ci} job does not run for one` : "no supported CI detected";
-  throw new InvalidInputError(`no pull request: ${why}. Set prNumber (PRSHOTS_PR)`);
-}
-async function baselineCommit(given) {
-  const sha = given || await checkedOut();
-  const found = sha && await fullCommit2(sha);
-  if (found) return found;
-  const why = sha ? `git does not know ${sha}` : "neither CI nor git names one";
-  throw new InvalidInputError(
-    `no commit for the baselines: ${why}. Set commit (PRSHOTS_COMMIT) with all 40 characters`
-  );
-}
-function wordsFor({ prNumber: prNumber2, baselineOf }) {
-  return baselineOf ? `the baselines of ${baselineOf}` : `pull request ${prNumber2 ?? "?"}`;
 }
 
 // src/commands/compare.ts
 var GATES = VERDICTS.filter((verdict) => verdict !== "unchanged");
-var GATED = 4;
 var ComparisonFailedError = class extends CallError {
   constructor(comparison) {
     super(summary(comparison));
@@ -2383,24 +2692,24 @@ var ComparisonFailedError = class extends CallError {
 };
 async function compare(options, context) {
   const { environ, say, fail = say } = context;
-  const failOn = verdictsIn(options.failOn ?? "");
-  const job = detected(environ);
-  const asked2 = {
+  const failOn = parseVerdicts(options.failOn ?? "");
+  const job = detectJob(environ);
+  const asked = {
     pr: prIn(options, environ),
     commit: commitIn(options, environ),
     branch: branchIn2(options, environ)
   };
-  const target = await targetOf(job, asked2, senderOf(context));
-  const service = connected(options, context);
+  const target = await targetOf(job, asked, senderOf(context));
+  const service = connect(options, context);
   const { prNumber: prNumber2, commitSha, baselineOf = "" } = target;
   const complete = options.complete ?? false;
   if (prNumber2 === void 0) {
-    const words2 = `${wordsFor(target)} at ${commitSha.slice(0, 7)}`;
     if (complete) await service.completeBaselines(baselineOf, commitSha);
-    say(complete ? `All of ${words2} are uploaded.` : `Nothing to compare: this job uploads ${words2}.`);
+    const about = { target: describeTarget(target), commit: commitSha.slice(0, 7) };
+    say(message(complete ? "baselines_complete" : "nothing_to_compare", about));
     return { dashboardUrl: "", gated: 0, exitCode: 0 };
   }
-  const compared2 = { prNumber: prNumber2, commitSha, branch: asked2.branch, complete };
+  const compared2 = { prNumber: prNumber2, commitSha, branch: asked.branch, complete };
   const comparison = await compareWithBase(service, job, compared2, say);
   for (const shot of comparison.shots) if (shot.verdict === "failed") fail(failureOf(shot));
   if (comparison.state === "failed") throw new ComparisonFailedError(comparison);
@@ -2408,15 +2717,15 @@ async function compare(options, context) {
   const gated = comparison.shots.filter(
     ({ verdict, ancestor }) => ancestor && failOn.includes(verdict)
   ).length;
-  if (gated) fail(`${counted(gated, "shot")} with a verdict of --fail-on ${failOn.join(",")}.`);
-  return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? GATED : 0 };
+  if (gated) fail(message("gated", { shots: pluralize(gated, "shot"), verdicts: failOn.join(",") }));
+  return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? EXIT_CODES.gated : 0 };
 }
-function verdictsIn(given) {
+function parseVerdicts(given) {
   const names = given.trim() ? given.split(",").map((name) => name.trim()) : [];
   const unknown = names.find((name) => !GATES.includes(name));
   if (unknown !== void 0)
     throw new InvalidInputError(
-      `--fail-on is invalid: got ${quoted(unknown)}; use one or more of ${GATES.join(", ")}, comma-separated`
+      `--fail-on is invalid: got ${quote(unknown)}; use one or more of ${GATES.join(", ")}, comma-separated`
     );
   return names;
 }
@@ -2436,7 +2745,7 @@ function secretsOf(options, environ) {
   const given = [options.token, options.forgeToken, ...ofJob.map((name) => environ[name])];
   return given.map((token2) => token2?.trim() ?? "").filter((token2) => token2.length >= SHORTEST_SECRET);
 }
-function redacted(text2, secrets) {
+function redact(text2, secrets) {
   return secrets.reduce((left, secret) => left.replaceAll(secret, "[hidden]"), text2).replace(/msr_\w+/g, "msr_[hidden]");
 }
 
@@ -2463,12 +2772,12 @@ var Runner = class {
   print;
   /** Print an annotation for the workflow's page. */
   annotate(level, words2) {
-    this.print(`::${level} title=prshots::${escaped2(this.#hidden(words2))}
+    this.print(`::${level} title=prshots::${escapeCommand(this.#redact(words2))}
 `);
   }
   /** Hide a secret in the job's log. */
   mask(secret) {
-    if (secret) this.print(`::add-mask::${escaped2(secret)}
+    if (secret) this.print(`::add-mask::${escapeCommand(secret)}
 `);
   }
   /**
@@ -2480,7 +2789,7 @@ var Runner = class {
     this.print(`::stop-commands::${resume}
 `);
     try {
-      return await work((words2) => this.print(`${this.#hidden(words2)}
+      return await work((words2) => this.print(`${this.#redact(words2)}
 `));
     } finally {
       this.print(`::${resume}::
@@ -2503,15 +2812,15 @@ var Runner = class {
   summarize(markdown) {
     this.#append("GITHUB_STEP_SUMMARY", markdown);
   }
-  #hidden(words2) {
-    return redacted(words2, secretsOf({}, this.environ));
+  #redact(words2) {
+    return redact(words2, secretsOf({}, this.environ));
   }
   #append(variable, text2) {
     const file = this.environ[variable];
     if (file) appendFileSync(file, text2);
   }
 };
-function escaped2(words2) {
+function escapeCommand(words2) {
   return words2.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }
 
@@ -2568,7 +2877,7 @@ function branchIn3(given) {
 }
 function gateIn(given) {
   try {
-    return verdictsIn(given).join(",");
+    return parseVerdicts(given).join(",");
   } catch (error) {
     throw new InvalidInputError(`${messageOf(error).replace("--fail-on", "The input `fail-on`")}.`);
   }
@@ -2582,84 +2891,11 @@ function viewIn(given) {
   return view;
 }
 
-// src/composing.ts
-var IMAGES = [
-  /^!\[.*\]\((https?:\/\/[^\s)]+)\)$/m,
-  /\[!\[[^\]\n]*\]\((https?:\/\/[^\s)]+)\)\]\(/,
-  /<a href="[^"]*"><img [^>]*src="(https?:\/\/[^"]+)"/
-];
-var Composer = class {
-  constructor(service, prNumber2, job, how = {}) {
-    this.service = service;
-    this.prNumber = prNumber2;
-    this.job = job;
-    this.how = how;
-  }
-  service;
-  prNumber;
-  job;
-  how;
-  /** What the last text leaves out, in sentences for the user. */
-  notes = [];
-  /** Why readers of the last text may see no images; empty if nothing is known against it. */
-  warning = "";
-  /** Return how many screenshots the pull request has. */
-  async count() {
-    return (await this.service.comment(this.prNumber)).count;
-  }
-  /** Return the comment with its template, for no forge in particular. */
-  async markdown() {
-    const { view, template } = this.how;
-    return this.#filled(await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", view), template);
-  }
-  /** Return the comment in the markdown of this forge, no longer than the forge allows. */
-  async textFor(forge) {
-    this.notes = [];
-    const { view = "all" } = this.how;
-    const [template, room] = this.#templateFor(forge);
-    const limit = Math.min(room, MAX_COMMENT_BYTES);
-    const comment2 = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
-    const withoutPicture = (view === "changes" ? 0 : comment2.listed) + comment2.omitted;
-    if (withoutPicture)
-      this.notes.push(
-        `${withoutPicture} of ${comment2.count} screenshots have no picture in the comment: it may have at most ${grouped(limit)} bytes`
-      );
-    this.warning = unreachableImages(comment2.markdown, this.job.forgeApi, forge.label);
-    return this.#filled(comment2, template);
-  }
-  /** Return the template and how many bytes it leaves. A template that is too long is left out. */
-  #templateFor(forge) {
-    const { template } = this.how;
-    if (!template) return [void 0, forge.maxCommentBytes];
-    const marker = markerLine(forge.markerStyle, this.prNumber);
-    const room = template.room(forge.maxCommentBytes, marker, this.#jobValues());
-    if (room >= MIN_COMMENT_BYTES) return [template, room];
-    this.notes.push(`the template is left out: it is too long for a comment on ${forge.label}`);
-    return [void 0, forge.maxCommentBytes];
-  }
-  #filled(comment2, template) {
-    return template ? template.filled(comment2, this.#jobValues()) : comment2.markdown;
-  }
-  #jobValues() {
-    return {
-      pr_number: String(this.prNumber),
-      commit: this.job.commitSha,
-      run_url: this.job.runUrl,
-      dashboard_url: this.how.dashboardUrl ?? ""
-    };
-  }
-};
-function unreachableImages(markdown, forgeApi, label) {
-  const address2 = IMAGES.map((image) => image.exec(markdown)?.[1]).find(Boolean);
-  if (address2 === void 0 || !isOnTheInternet(forgeApi) || isPublic(address2)) return "";
-  return `${label} cannot fetch the images from ${new URL(address2).origin}, which is not on the internet, so the comment shows none: set PRSHOTS_IMG_URL on the service to a public address`;
-}
-
 // src/sticky_comment.ts
 var ROUNDS = 10;
 async function keepCurrent(forge, prNumber2, render, creating = true) {
   const ours = new OurComments(forge, prNumber2);
-  let posted2 = { outcome: "unchanged", url: "" };
+  let posted = { outcome: "unchanged", url: "" };
   let written = "";
   for (let round = 0; round < ROUNDS; round++) {
     const text2 = await render();
@@ -2667,19 +2903,17 @@ async function keepCurrent(forge, prNumber2, render, creating = true) {
     if (!kept) {
       if (!creating) return { outcome: "none", url: "" };
       kept = await ours.create(text2);
-      posted2 = { outcome: "created", url: kept.url };
+      posted = { outcome: "created", url: kept.url };
     } else if (isSame(kept.body, text2) || written === JSON.stringify([kept.id, text2])) {
-      return { outcome: posted2.outcome, url: kept.url };
-    } else if (await ours.update(kept, text2) && posted2.outcome === "unchanged") {
-      posted2 = { outcome: "updated", url: kept.url };
+      return { outcome: posted.outcome, url: kept.url };
+    } else if (await ours.update(kept, text2) && posted.outcome === "unchanged") {
+      posted = { outcome: "updated", url: kept.url };
     }
     written = JSON.stringify([kept.id, text2]);
   }
-  if (posted2.outcome === "unchanged")
-    throw new ForgeError(
-      `${forge.label} lists our comment, but says that it does not exist when we change it`
-    );
-  return posted2;
+  if (posted.outcome === "unchanged")
+    throw new ForgeError(`${forge.label} lists our comment, but says it doesn't exist when we change it`);
+  return posted;
 }
 var OurComments = class {
   constructor(forge, prNumber2) {
@@ -2736,20 +2970,91 @@ function isSame(body, text2) {
   return normal2(body) === normal2(text2);
 }
 
-// src/posting.ts
+// src/post_comment.ts
+var IMAGES = [
+  /^!\[.*\]\((https?:\/\/[^\s)]+)\)$/m,
+  /\[!\[[^\]\n]*\]\((https?:\/\/[^\s)]+)\)\]\(/,
+  /<a href="[^"]*"><img [^>]*src="(https?:\/\/[^"]+)"/
+];
+var Composer = class {
+  constructor(service, prNumber2, job, how = {}) {
+    this.service = service;
+    this.prNumber = prNumber2;
+    this.job = job;
+    this.how = how;
+  }
+  service;
+  prNumber;
+  job;
+  how;
+  /** What the last text leaves out, in sentences for the user. */
+  notes = [];
+  /** Why readers of the last text may see no images; empty if nothing is known against it. */
+  warning = "";
+  /** Return how many screenshots the pull request has. */
+  async count() {
+    return (await this.service.comment(this.prNumber)).count;
+  }
+  /** Return the comment with its template, for no forge in particular. */
+  async markdown() {
+    const { view, template } = this.how;
+    return this.#fill(await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", view), template);
+  }
+  /** Return the comment in the markdown of this forge, no longer than the forge allows. */
+  async textFor(forge) {
+    this.notes = [];
+    const { view = "all" } = this.how;
+    const [template, room] = this.#templateFor(forge);
+    const limit = Math.min(room, MAX_COMMENT_BYTES);
+    const comment2 = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
+    const withoutPicture = (view === "changes" ? 0 : comment2.listed) + comment2.omitted;
+    if (withoutPicture)
+      this.notes.push(
+        message("without_image", { count: withoutPicture, total: comment2.count, limit: formatNumber(limit) })
+      );
+    this.warning = unreachableImages(comment2.markdown, this.job.forgeApi, forge.label);
+    return this.#fill(comment2, template);
+  }
+  /** Return the template and how many bytes it leaves. A template that is too long is left out. */
+  #templateFor(forge) {
+    const { template } = this.how;
+    if (!template) return [void 0, forge.maxCommentBytes];
+    const marker = markerLine(forge.markerStyle, this.prNumber);
+    const room = template.room(forge.maxCommentBytes, marker, this.#jobValues());
+    if (room >= MIN_COMMENT_BYTES) return [template, room];
+    this.notes.push(message("template_left_out", { forge: forge.label }));
+    return [void 0, forge.maxCommentBytes];
+  }
+  #fill(comment2, template) {
+    return template ? template.fill(comment2, this.#jobValues()) : comment2.markdown;
+  }
+  #jobValues() {
+    return {
+      pr_number: String(this.prNumber),
+      commit: this.job.commitSha,
+      run_url: this.job.runUrl,
+      dashboard_url: this.how.dashboardUrl ?? ""
+    };
+  }
+};
+function unreachableImages(markdown, forgeApi, label) {
+  const address2 = IMAGES.map((image) => image.exec(markdown)?.[1]).find(Boolean);
+  if (address2 === void 0 || !isOnTheInternet(forgeApi) || isPublic(address2)) return "";
+  return message("unreachable_images", { forge: label, address: new URL(address2).origin });
+}
 async function post(forge, composer) {
   const creating = await composer.count() > 0;
   try {
     return await keepCurrent(forge, composer.prNumber, () => composer.textFor(forge), creating);
   } catch (error) {
-    throw error instanceof ForgeRefusedError ? refused(error, composer.job) : error;
+    throw error instanceof ForgeRefusedError ? withForkAdvice(error, composer.job) : error;
   }
 }
 
 // src/templates.ts
 import { open } from "node:fs/promises";
 
-// src/searching.ts
+// src/file_search.ts
 import { isUtf8 } from "node:buffer";
 import { lstatSync, readdirSync, statSync as statSync2 } from "node:fs";
 import path2 from "node:path";
@@ -2780,40 +3085,40 @@ function byCodePoint(one, other) {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
-// src/searching.ts
+// src/file_search.ts
 var MAGIC = /[*?[]/;
-function* searched(paths, isWanted, onProblem) {
+function* findFiles(paths, isWanted, onProblem) {
   for (const given of paths) {
     const start = normal(given);
     if (isFolder(given)) {
-      for (const found of matching2(start, ["**", "*"], onProblem))
+      for (const found of findMatches(start, ["**", "*"], onProblem))
         if (isWanted(found.path)) yield { ...found, folder: start || "." };
     } else if (isThere(given)) {
       yield { path: start, folder: "", isUnreadable: false };
-    } else if (MAGIC.test(given)) yield* globbed(start, onProblem);
-    else onProblem(given, "no such file or folder", true);
+    } else if (MAGIC.test(given)) yield* expandGlob(start, onProblem);
+    else onProblem(given, message("no_such_path"), true);
   }
 }
-function* globbed(pattern, onProblem) {
+function* expandGlob(pattern, onProblem) {
   const parts = partsOf(pattern);
   const plain = parts.findIndex((part2) => MAGIC.test(part2));
   const folder = rootOf(pattern) + parts.slice(0, plain).join(path2.sep);
-  if (isFolder(folder || ".")) yield* matching2(folder, parts.slice(plain), onProblem);
+  if (isFolder(folder || ".")) yield* findMatches(folder, parts.slice(plain), onProblem);
 }
-function* matching2(folder, pattern, onProblem) {
+function* findMatches(folder, pattern, onProblem) {
   const [first2 = "*", ...rest] = pattern;
   const entries = entriesOf(folder, onProblem);
   if (!entries) return;
-  if (first2 === "**") yield* matching2(folder, rest.length ? rest : ["*"], onProblem);
+  if (first2 === "**") yield* findMatches(folder, rest.length ? rest : ["*"], onProblem);
   const isMatch = first2 === "**" ? void 0 : matcher(first2);
   for (const entry of entries) {
-    const at = joined(folder, entry.name);
+    const at = join(folder, entry.name);
     if (entry.name.startsWith(".") && !first2.startsWith(".")) continue;
     if (!isMatch) {
-      if (entry.isDirectory) yield* matching2(at, pattern, onProblem);
+      if (entry.isDirectory) yield* findMatches(at, pattern, onProblem);
     } else if (isMatch.test(entry.name)) {
       const isOne = entry.isDirectory || entry.isLink && isFolder(at);
-      if (isOne && rest.length) yield* matching2(at, rest, onProblem);
+      if (isOne && rest.length) yield* findMatches(at, rest, onProblem);
       else if (!isOne && !rest.length) yield { path: at, folder: "", isUnreadable: !entry.isText };
     }
   }
@@ -2828,7 +3133,7 @@ function entriesOf(folder, onProblem) {
       isLink: entry.isSymbolicLink()
     })).sort((one, other) => byCodePoint(one.name, other.name));
   } catch (error) {
-    onProblem(folder || ".", `cannot search the folder: ${reasonOf(error)}`);
+    onProblem(folder || ".", message("cannot_search", { why: reasonOf(error) }));
     return void 0;
   }
 }
@@ -2857,7 +3162,7 @@ function partsOf(given) {
 function rootOf(given) {
   return path2.parse(given).root;
 }
-function joined(folder, name) {
+function join(folder, name) {
   return !folder || folder === "." ? name : folder.endsWith(path2.sep) ? folder + name : folder + path2.sep + name;
 }
 function isFolder(given) {
@@ -2893,13 +3198,13 @@ var Template = class _Template {
     const content2 = await contentOf(path4);
     if (content2.length > MAX_COMMENT_BYTES)
       throw new InvalidInputError(
-        `the template ${path4} is longer than ${grouped(MAX_COMMENT_BYTES)} bytes, the most a comment may have`
+        message("template_too_long", { file: path4, limit: formatNumber(MAX_COMMENT_BYTES) })
       );
     try {
       return _Template.of(new TextDecoder("utf-8", { fatal: true }).decode(content2), path4);
     } catch (error) {
       if (error instanceof InvalidInputError) throw error;
-      throw new InvalidInputError(`the template ${path4} is not UTF-8 text`);
+      throw new InvalidInputError(message("template_not_text", { file: path4 }));
     }
   }
   /** Check a text and return it as a template. `origin` names it in errors. Throws InvalidInputError. */
@@ -2909,16 +3214,24 @@ var Template = class _Template {
     const unknown = places.find((place) => !known.includes(place));
     if (unknown !== void 0)
       throw new InvalidInputError(
-        `the template ${origin} has an unknown place {{${unknown.slice(0, 60)}}}: use one of ` + known.map((name) => `{{${name}}}`).join(", ")
+        message("template_unknown_placeholder", {
+          file: origin,
+          placeholder: `{{${unknown.slice(0, 60)}}}`,
+          known: known.map((name) => `{{${name}}}`).join(", ")
+        })
       );
     if (!places.some((place) => SCREENSHOT_PLACES.includes(place)))
       throw new InvalidInputError(
-        `the template ${origin} has no place for the screenshots: add {{screenshots}} or {{entries}}`
+        message("template_without_screenshots", {
+          file: origin,
+          screenshots: "{{screenshots}}",
+          entries: "{{entries}}"
+        })
       );
     return new _Template(text2.replaceAll("\r\n", "\n"));
   }
   /** Return the service's comment with the template around it. The marker stays first. */
-  filled(comment2, jobValues) {
+  fill(comment2, jobValues) {
     const { markdown, heading, count } = comment2;
     const at = Math.max(markdown.indexOf(heading), 0);
     const [marker, entries] = [markdown.slice(0, at), markdown.slice(at + heading.length)];
@@ -2929,7 +3242,7 @@ var Template = class _Template {
       count: String(count),
       ...jobValues
     };
-    return marker + this.#substituted(values);
+    return marker + this.#substitute(values);
   }
   /** Return how long the service's comment may be, in bytes, so that the filled template fits. */
   room(limit, marker, jobValues) {
@@ -2942,12 +3255,12 @@ var Template = class _Template {
     };
     const own = Buffer.byteLength(`${marker}
 
-${this.#substituted(widest)}`);
+${this.#substitute(widest)}`);
     const copies = placesIn(this.text).filter((place) => SCREENSHOT_PLACES.includes(place)).length;
     return Math.floor((limit - own) / copies);
   }
-  /** Fill all places in one pass: a screenshot's name may look like a place, and stays a name. */
-  #substituted(values) {
+  /** Fill all places in one pass: a screenshot's name may look like a placeholder, and stays a name. */
+  #substitute(values) {
     return this.text.replace(PLACE, (_, place) => values[place] ?? "");
   }
 };
@@ -2973,26 +3286,20 @@ async function contentOf(path4) {
 }
 
 // src/commands/comment.ts
-var DONE = {
-  created: "Posted the comment",
-  updated: "Updated the comment",
-  unchanged: "The comment was already up to date",
-  none: "No screenshots, so no comment was posted"
-};
 async function comment(options, context) {
   const { environ, say } = context;
   const template = options.template ? await Template.read(options.template) : void 0;
   const given = prIn(options, environ);
-  let job = detected(environ);
+  let job = detectJob(environ);
   if (given === void 0 && await buildsBaselines(job, branchIn2({}, environ))) {
-    say(`Nothing to comment on: this job runs for ${job.branch}, not for a pull request.`);
+    say(message("nothing_to_comment_on", { branch: job.branch }));
     return { markdown: "", dashboardUrl: "" };
   }
   const sender = senderOf(context);
   const prNumber2 = await pullRequest(given, job, sender);
   if (template) job = await withHead(job, prNumber2, sender);
   if (options.post) job = jobAtForge(job, options, environ);
-  const service = connected(options, context);
+  const service = connect(options, context);
   const { view: usual, dashboardUrl } = await viewAndPage(service, prNumber2, job);
   const composer = new Composer(service, prNumber2, job, {
     view: options.view ?? usual,
@@ -3000,15 +3307,15 @@ async function comment(options, context) {
     dashboardUrl
   });
   if (!options.post) return { markdown: await composer.markdown(), dashboardUrl };
-  return { markdown: "", posted: await posted(composer, job, sender, context), dashboardUrl };
+  return { markdown: "", posted: await postAndReport(composer, job, sender, context), dashboardUrl };
 }
-async function posted(composer, job, sender, context) {
+async function postAndReport(composer, job, sender, context) {
   const { say, fail = say } = context;
   const forge = forgeOf(job, sender);
   const done = await post(forge, composer);
   for (const note of composer.notes) say(`Note: ${note}.`);
   if (composer.warning) fail(`Warning: ${composer.warning}.`);
-  say(`${DONE[done.outcome]} on pull request ${composer.prNumber} at ${forge.label}.`);
+  say(message(`comment_${done.outcome}`, { number: composer.prNumber, forge: forge.label }));
   return done;
 }
 async function withHead(job, prNumber2, sender) {
@@ -3056,26 +3363,26 @@ var Queue = class {
   }
 };
 
-// src/closing.ts
+// src/expire.ts
 var CONCURRENT_PURGES = 8;
 var PURGE_SECONDS2 = 60;
 async function close(service, prNumber2, forge, job, merge) {
   const proxied = await proxiedImages(forge, prNumber2);
-  const asked2 = merge.mergedAs ? void 0 : await mergeOf2(forge, prNumber2, job);
-  const mergedAs = merge.mergedAs || (asked2?.commitSha ?? "");
+  const asked = merge.mergedAs ? void 0 : await mergeOf2(forge, prNumber2, job);
+  const mergedAs = merge.mergedAs || (asked?.commitSha ?? "");
   const expired = await service.expire(prNumber2, {
     mergedAs,
-    branch: merge.branch || (asked2?.branch ?? "")
+    branch: merge.branch || (asked?.branch ?? "")
   });
   const { count: left } = await service.comment(prNumber2);
   if (left) return { expired, left, posted: { outcome: "none", url: "" }, purged: 0, notPurged: 0 };
-  if (proxied instanceof PrshotsError) throw unfinished(proxied, job);
+  if (proxied instanceof PrshotsError) throw unfinishedError(proxied, job);
   const composer = new Composer(service, prNumber2, job);
-  const posted2 = await keepCurrent(forge, prNumber2, () => composer.textFor(forge), false).catch((error) => {
-    throw error instanceof PrshotsError ? unfinished(error, job) : error;
+  const posted = await keepCurrent(forge, prNumber2, () => composer.textFor(forge), false).catch((error) => {
+    throw error instanceof PrshotsError ? unfinishedError(error, job) : error;
   });
   const purged = await purge(forge, proxied);
-  return { expired, left, posted: posted2, purged, notPurged: proxied.length - purged };
+  return { expired, left, posted, purged, notPurged: proxied.length - purged };
 }
 async function mergeOf2(forge, prNumber2, job) {
   if (job.closed && prNumber2 === job.prNumber) return void 0;
@@ -3112,38 +3419,36 @@ async function purge(forge, addresses) {
   await queue.idle();
   return purged;
 }
-function unfinished(error, job) {
-  const reason = error instanceof ForgeRefusedError ? refused(error, job) : error;
-  return new ForgeError(
-    `the screenshots are deleted, but the comment could not be changed: ${messageOf(reason)}. Run the same command again to finish`
-  );
+function unfinishedError(error, job) {
+  const reason = error instanceof ForgeRefusedError ? withForkAdvice(error, job) : error;
+  return new ForgeError(message("comment_not_changed", { why: messageOf(reason) }));
 }
 
 // src/commands/expire.ts
 var PR_CLOSE = "pr_close";
 var COMMENTED = {
-  created: "Posted the comment.",
+  created: "comment_says_deleted",
   // never: a comment is only changed
-  updated: "Updated the comment: it says that the screenshots were deleted.",
-  unchanged: "The comment was already up to date.",
-  none: "There is no comment to update."
+  updated: "comment_says_deleted",
+  unchanged: "comment_up_to_date",
+  none: "no_comment_to_update"
 };
 async function expire(options, context) {
   const { environ, say } = context;
-  const found = detected(environ);
+  const found = detectJob(environ);
   const [given, branch2] = [prIn(options, environ), branchIn2(options, environ)];
   const sender = senderOf(context);
   const prNumber2 = await pullRequest(given, found, sender);
   const merge = await mergeOf3(found, prNumber2, options.mergedAs ?? "", branch2);
   if (!options.post) {
-    const expired = await connected(options, context).expire(prNumber2, merge);
-    say(wordsFor2(expired));
+    const expired = await connect(options, context).expire(prNumber2, merge);
+    say(expiredMessage(expired));
     return { json: jsonOf2(expired) };
   }
   const job = jobAtForge(found, options, environ);
   const forge = forgeOf(job, sender);
-  const closed = await close(connected(options, context), prNumber2, forge, job, merge);
-  for (const words2 of [wordsFor2(closed.expired), ...commentWords(closed)]) say(words2);
+  const closed = await close(connect(options, context), prNumber2, forge, job, merge);
+  for (const words2 of [expiredMessage(closed.expired), ...commentMessages(closed)]) say(words2);
   return { json: { ...jsonOf2(closed.expired), ...commentJson(closed) }, posted: closed.posted };
 }
 async function mergeOf3(job, prNumber2, given, branch2) {
@@ -3157,41 +3462,41 @@ async function mergeOf3(job, prNumber2, given, branch2) {
 function jsonOf2({ prNumber: prNumber2, policy, marked, expired, baselines }) {
   return { pr_number: prNumber2, policy, marked, expired, ...baselines && { baselines } };
 }
-function commentJson({ left, posted: posted2, purged, notPurged }) {
+function commentJson({ left, posted, purged, notPurged }) {
   return {
     left,
-    comment: posted2.outcome,
-    comment_url: posted2.url,
+    comment: posted.outcome,
+    comment_url: posted.url,
     purged,
     not_purged: notPurged
   };
 }
-function wordsFor2(expired) {
-  const { prNumber: prNumber2, policy, marked } = expired;
-  const kept = expired.baselines ? `Kept ${counted(expired.baselines, "screenshot")} of the merged pull request as baselines. ` : "";
-  if (policy === PR_CLOSE)
-    return `${kept}Deleted ${counted(expired.expired, "screenshot")} of pull request ${prNumber2}.`;
-  return `${kept}Marked ${counted(marked, "screenshot")} of pull request ${prNumber2} as closed. The project's policy, ${policy}, keeps them for now.`;
+function expiredMessage(expired) {
+  const closed = policyMessage(expired);
+  if (!expired.baselines) return closed;
+  return message("kept_as_baselines", { screenshots: pluralize(expired.baselines, "screenshot"), closed });
 }
-function commentWords({ left, posted: posted2, notPurged }) {
-  if (left) return [`Did not change the comment: it still shows ${counted(left, "screenshot")}.`];
-  const words2 = [COMMENTED[posted2.outcome]];
-  if (notPurged)
-    words2.push(
-      `Warning: the image proxy kept ${grouped(notPurged)} of its copies. They expire on their own.`
-    );
-  return words2;
+function policyMessage({ prNumber: number, policy, marked, expired }) {
+  if (policy === PR_CLOSE)
+    return message("deleted", { screenshots: pluralize(expired, "screenshot"), number });
+  return message("marked_closed", { screenshots: pluralize(marked, "screenshot"), number, policy });
+}
+function commentMessages({ left, posted, notPurged }) {
+  if (left) return [message("comment_still_shows", { screenshots: pluralize(left, "screenshot") })];
+  const messages = [message(COMMENTED[posted.outcome])];
+  if (notPurged) messages.push(message("proxy_kept_copies", { count: formatNumber(notPurged) }));
+  return messages;
 }
 
 // src/commands/move_staged.ts
 async function moveStaged(options, context) {
   const { environ, say, fail = say } = context;
-  const { prNumber: prNumber2, sourceBranch, repository: repository2, repositoryUrl, fromFork } = detected(environ);
+  const { prNumber: prNumber2, sourceBranch, repository: repository2, repositoryUrl, fromFork } = detectJob(environ);
   const isJobsOwn = (prIn(options, environ) ?? prNumber2) === prNumber2;
   if (prNumber2 === void 0 || !isJobsOwn || !sourceBranch) return;
-  const service = connected(options, context);
+  const service = connect(options, context);
   try {
-    const own = repository2.includes("/") ? repository2 : placeOfRemote(repositoryUrl).repository;
+    const own = repository2.includes("/") ? repository2 : repositoryOfRemote(repositoryUrl).repository;
     const done = await service.moveStaged(sourceBranch, prNumber2, fromFork ? "" : own, fromFork);
     const words2 = done.moved ? [`${staged(done.moved)} moved to pull request ${prNumber2}`] : [];
     if (done.kept) words2.push(`${staged(done.kept)} not moved: ${done.reason}`);
@@ -3202,10 +3507,10 @@ async function moveStaged(options, context) {
   }
 }
 function staged(count) {
-  return counted(count, "staged screenshot");
+  return pluralize(count, "staged screenshot");
 }
 
-// src/commands/outputs.ts
+// src/commands/output.ts
 import { randomBytes as randomBytes2 } from "node:crypto";
 
 // src/sizes.ts
@@ -3221,7 +3526,9 @@ function readableSize(bytes) {
   return `${tenths < 100 ? tenths / 10 : Math.round(value)} ${UNITS[unit]}`;
 }
 
-// src/commands/outputs.ts
+// src/commands/output.ts
+var UPLOAD_FORMATS = CONTRACT.options["upload-format"].choices;
+var COMPARE_FORMATS = CONTRACT.options["compare-format"].choices;
 var MAX_ROWS = 20;
 function uploadText(result, format) {
   switch (format) {
@@ -3328,8 +3635,9 @@ function shotTable(shots) {
   );
 }
 function pixelsOf({ verdict, pixels, shift }) {
-  if (verdict === "changed") return grouped(pixels);
-  if (verdict === "moved") return `${grouped(Math.abs(shift))} rows ${shift < 0 ? "removed" : "inserted"}`;
+  if (verdict === "changed") return formatNumber(pixels);
+  if (verdict === "moved")
+    return `${formatNumber(Math.abs(shift))} rows ${shift < 0 ? "removed" : "inserted"}`;
   return "-";
 }
 function namesOf({ name, viewport, theme }) {
@@ -3344,48 +3652,20 @@ function tableOf(rows) {
   const widths = columns.map((_, index) => Math.max(...cells.map((row) => lengthOf(row[index]))));
   return linesOf(
     cells.map(
-      (row) => row.map((cell, index) => padded(cell, widths[index])).join("  ").trimEnd()
+      (row) => row.map((cell, index) => pad(cell, widths[index])).join("  ").trimEnd()
     )
   );
 }
 function lengthOf(text2 = "") {
   return Array.from(text2).length;
 }
-function padded(text2, width = 0) {
+function pad(text2, width = 0) {
   return text2 + " ".repeat(width - lengthOf(text2));
 }
 function verdictOf({ verdict, isPair, ancestor }) {
-  if (isPair) return `${verdict} (own before)`;
+  if (isPair) return `${verdict} (own before image)`;
   return ancestor ? verdict : `${verdict} (since the newest baseline)`;
 }
-
-// src/file_uploads.ts
-import { createHash as createHash2 } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { pipeline } from "node:stream/promises";
-
-// src/patience.ts
-var FAILURES_IN_A_ROW = 3;
-var HOPELESS = [UnauthorizedError, UnreachableError, RateLimitedError, WrongAddressError];
-var Patience = class {
-  /** Why it is over; empty while it is not. */
-  reason = "";
-  #failures = 0;
-  get isOver() {
-    return this.reason !== "";
-  }
-  succeeded() {
-    this.#failures = 0;
-  }
-  /** Count an error. Return whether every other upload would fail for the same reason. */
-  failed(error) {
-    if (error instanceof CallError) this.#failures += 1;
-    const isHopeless = HOPELESS.some((kind) => error instanceof kind);
-    if (isHopeless || this.#failures >= FAILURES_IN_A_ROW) this.reason ||= messageOf(error);
-    return isHopeless;
-  }
-};
 
 // src/shots.ts
 import { open as open2, stat } from "node:fs/promises";
@@ -3514,16 +3794,13 @@ var MAX_READ_BYTES = 64 * 1024 * 1024;
 async function findShots(paths, naming = {}) {
   const { base = "", name = "", viewport = "", theme = "" } = naming;
   if (viewport && !VIEWPORT.test(viewport))
-    throw new InvalidInputError(
-      `invalid viewport ${quoted(viewport)}: use <width>x<height>, such as 1280x800`
-    );
+    throw new InvalidInputError(message("invalid_viewport", { given: quote(viewport) }));
   if (theme && !THEMES.includes(theme))
-    throw new InvalidInputError(`invalid theme ${quoted(theme)}: use ${THEMES.join(" or ")}`);
+    throw new InvalidInputError(message("invalid_theme", { given: quote(theme) }));
   const problems = [];
   const onProblem = (at, words2, isMissing = false) => problems.push({ path: at, words: words2, isMissing });
-  const files = withoutRepetitions([...searched(paths, hasExtension, onProblem)]);
-  if (name && files.length > 1)
-    throw new InvalidInputError(`--name is for one screenshot, but ${files.length} files were found`);
+  const files = withoutRepetitions([...findFiles(paths, hasExtension, onProblem)]);
+  if (name && files.length > 1) throw new InvalidInputError(message("name_for_one", { count: files.length }));
   const shots = /* @__PURE__ */ new Map();
   for (const file of files) {
     try {
@@ -3542,7 +3819,7 @@ function keyOf({ name, viewport, theme }) {
   return JSON.stringify([name, viewport, theme]);
 }
 function cutOffWarning(contentType) {
-  return `the file is cut off (damaged ${LABELS[contentType]}); uploading it anyway. Take the screenshot again`;
+  return message("cut_off", { format: LABELS[contentType] });
 }
 function hasExtension(file) {
   return path3.extname(file).toLowerCase() in EXTENSIONS;
@@ -3553,7 +3830,7 @@ function withoutRepetitions(files) {
 }
 function sameShot({ theme }, other) {
   const same = theme ? "name, viewport and theme" : "name and viewport";
-  return `has the same ${same} as ${other.path}: rename one`;
+  return message("same_shot", { parts: same, other: other.path });
 }
 function inOrder(one, other) {
   return byNumbers([one.name, one.viewport, one.theme], [other.name, other.viewport, other.theme]);
@@ -3562,13 +3839,12 @@ async function shotFrom(file, given) {
   const title = given.name ? { name: given.name, viewport: "", theme: "" } : suffixesOf(nameOf(file.path, given.base));
   checkName(title.name);
   if (file.isUnreadable) throw new InvalidInputError("has a name that is not UTF-8: rename it");
-  const { contentType, size, pixels, warning } = await inspected(file.path);
+  const { contentType, size, pixels, warning } = await inspect(file.path);
   const viewport = given.viewport || title.viewport || pixels;
-  if (!viewport) throw new InvalidInputError("has no size in pixels: the file may be damaged");
-  if (!VIEWPORT.test(viewport))
-    throw new InvalidInputError(`has the viewport ${viewport}: use --viewport, with sides of 1 to 99999`);
+  if (!viewport) throw new InvalidInputError(message("no_pixel_size"));
+  if (!VIEWPORT.test(viewport)) throw new InvalidInputError(message("viewport_out_of_range", { viewport }));
   const namedAs = EXTENSIONS[path3.extname(file.path).toLowerCase()] ?? contentType;
-  const note = namedAs === contentType ? "" : `is a ${LABELS[contentType]}, despite its extension`;
+  const note = namedAs === contentType ? "" : message("other_format", { format: LABELS[contentType] });
   const theme = given.theme || title.theme;
   return { path: file.path, name: title.name, viewport, theme, contentType, size, note, warning };
 }
@@ -3576,24 +3852,22 @@ function nameOf(file, folder) {
   const stem = hasExtension(file) ? file.slice(0, -path3.extname(file).length) : file;
   const relative = partsOf(path3.relative(folder || ".", stem));
   if (!relative.includes("..")) return relative.join("/");
-  if (folder) throw new InvalidInputError(`is not in ${folder}: --base must be a folder that contains it`);
+  if (folder) throw new InvalidInputError(message("not_in_base", { folder }));
   return partsOf(path3.normalize(stem)).filter((part2) => part2 !== "..").join("/");
 }
 function checkName(name) {
-  if (!name) throw new InvalidInputError("has no name, only a viewport: use --name");
+  if (!name) throw new InvalidInputError(message("no_name"));
   const { length } = Array.from(name);
   if (length > MAX_NAME_CHARACTERS)
-    throw new InvalidInputError(
-      `has a name of ${length} characters, more than ${MAX_NAME_CHARACTERS}: shorten it with --base`
-    );
+    throw new InvalidInputError(message("name_too_long", { count: length, limit: MAX_NAME_CHARACTERS }));
   if (name.includes("\0") || new RegExp("\\p{Surrogate}", "u").test(name))
-    throw new InvalidInputError("has a name that is not UTF-8: rename it, or use --name");
+    throw new InvalidInputError(message("name_not_text"));
 }
-async function inspected(file) {
+async function inspect(file) {
   const { size, data } = await beginningOf(file);
-  if (!data.length) throw new InvalidInputError("is empty");
+  if (!data.length) throw new InvalidInputError(message("empty_file"));
   const contentType = contentTypeOf(data);
-  if (!contentType) throw new InvalidInputError("is not a PNG, JPEG or WebP image");
+  if (!contentType) throw new InvalidInputError(message("not_an_image"));
   const isDamaged = size <= data.length && isCutOff(data);
   const pixels = pixelSize(data);
   return {
@@ -3605,7 +3879,7 @@ async function inspected(file) {
 }
 async function beginningOf(file) {
   try {
-    if (!(await stat(file)).isFile()) throw new InvalidInputError("is not a file");
+    if (!(await stat(file)).isFile()) throw new InvalidInputError(message("not_a_file"));
     const handle = await open2(file);
     try {
       const { size } = await handle.stat();
@@ -3617,9 +3891,37 @@ async function beginningOf(file) {
     }
   } catch (error) {
     if (error instanceof InvalidInputError) throw error;
-    throw new InvalidInputError(`cannot read: ${reasonOf(error)}`);
+    throw new InvalidInputError(message("cannot_read", { why: reasonOf(error) }));
   }
 }
+
+// src/upload.ts
+import { createHash as createHash2 } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+
+// src/patience.ts
+var FAILURES_IN_A_ROW = 3;
+var HOPELESS = [UnauthorizedError, UnreachableError, RateLimitedError, WrongAddressError];
+var Patience = class {
+  /** Why it is over; empty while it is not. */
+  reason = "";
+  #failures = 0;
+  get isOver() {
+    return this.reason !== "";
+  }
+  recordSuccess() {
+    this.#failures = 0;
+  }
+  /** Count an error. Return whether every other upload would fail for the same reason. */
+  recordFailure(error) {
+    if (error instanceof CallError) this.#failures += 1;
+    const isHopeless = HOPELESS.some((kind) => error instanceof kind);
+    if (isHopeless || this.#failures >= FAILURES_IN_A_ROW) this.reason ||= messageOf(error);
+    return isHopeless;
+  }
+};
 
 // src/png.ts
 import { promisify } from "node:util";
@@ -3631,7 +3933,7 @@ var SAMPLES = { 0: 1, 2: 3, [PALETTE]: 1, 4: 2, 6: 4 };
 var COLOR_TYPES = { 1: 0, 2: 4, 3: 2, 4: 6 };
 var FILTERS = [0, 1, 2, 4];
 var LEVEL = 6;
-async function decoded(image, maxPixels) {
+async function decode(image, maxPixels) {
   const { header, palette, alpha, data } = chunksOf(image);
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
   const colorType = header.readUInt8(9);
@@ -3721,7 +4023,7 @@ function withoutPalette(indexes, palette, alpha) {
   });
   return { channels, pixels };
 }
-async function encoded({ width, height, channels, pixels }) {
+async function encode({ width, height, channels, pixels }) {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
@@ -3779,12 +4081,12 @@ function crc32(bytes) {
   return (crc ^ 4294967295) >>> 0;
 }
 
-// src/shrinking.ts
+// src/shrink.ts
 var MAX_PIXELS = 1e8;
 var MAX_FILE_BYTES = 200 * 1024 * 1024;
 var SHADES = [8, 5, 4];
 var HOPELESS2 = 4;
-async function shrunk(image, limit) {
+async function shrink(image, limit) {
   const contentType = contentTypeOf(image);
   if (contentType !== "image/png")
     throw new InvalidInputError(
@@ -3792,15 +4094,15 @@ async function shrunk(image, limit) {
     );
   if (image.length > MAX_FILE_BYTES)
     throw new InvalidInputError(`is larger than ${MAX_FILE_BYTES / 1024 ** 2} MB: too large to shrink`);
-  let bitmap = await decoded(image, MAX_PIXELS);
+  let bitmap = await decode(image, MAX_PIXELS);
   for (; ; ) {
     for (const bits of SHADES) {
-      const attempt = await encoded(withShades(bitmap, bits));
+      const attempt = await encode(withShades(bitmap, bits));
       if (attempt.length < limit) return { image: attempt, contentType, label: LABELS[contentType] };
       if (attempt.length > HOPELESS2 * limit) break;
     }
     if (bitmap.width === 1 && bitmap.height === 1) throw new InvalidInputError("cannot be shrunk enough");
-    bitmap = halved(bitmap);
+    bitmap = halve(bitmap);
   }
 }
 function withShades(bitmap, bits) {
@@ -3812,7 +4114,7 @@ function withShades(bitmap, bits) {
   );
   return { ...bitmap, pixels: Buffer.from(bitmap.pixels.map((value) => shades[value] ?? 0)) };
 }
-function halved({ width, height, channels, pixels }) {
+function halve({ width, height, channels, pixels }) {
   const [half, rows] = [Math.ceil(width / 2), Math.ceil(height / 2)];
   const reduced = Buffer.alloc(half * rows * channels);
   for (let y = 0; y < rows; y++)
@@ -3827,9 +4129,9 @@ function halved({ width, height, channels, pixels }) {
   return { width: half, height: rows, channels, pixels: reduced };
 }
 
-// src/file_uploads.ts
-var NOT_TRIED = "not tried: an earlier error stopped the upload";
-var DEFAULT_CONCURRENCY = 8;
+// src/upload.ts
+var NOT_TRIED = message("not_tried");
+var DEFAULT_CONCURRENCY = CONTRACT.options.jobs.default;
 var MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 function outcomeOf(shot, known = {}) {
   return { shot, error: "", note: shot.note, isFatal: false, isTooLarge: false, isKnown: false, ...known };
@@ -3887,31 +4189,32 @@ var FileUploads = class {
   async #outcome(shot) {
     if (this.#patience.isOver) return outcomeOf(shot, { error: NOT_TRIED, isFatal: true });
     try {
-      const outcome = await this.#uploaded(shot);
-      this.#patience.succeeded();
+      const outcome = await this.#uploadFile(shot);
+      this.#patience.recordSuccess();
       return outcome;
     } catch (error) {
-      this.#patience.failed(error);
+      this.#patience.recordFailure(error);
       const words2 = error instanceof PrshotsError ? error.message : `failed: ${messageOf(error)}`;
       const isTooLarge = error instanceof PayloadTooLargeError;
       return outcomeOf(shot, { error: words2, isFatal: this.#patience.isOver, isTooLarge });
     }
   }
-  async #uploaded(shot) {
-    if (shot.size >= this.#shrinkFrom) return this.#uploadedShrunk(shot, this.#shrinkFrom);
+  async #uploadFile(shot) {
+    if (shot.size >= this.#shrinkFrom) return this.#uploadShrunk(shot, this.#shrinkFrom);
     if (shot.size >= this.maxBytes)
       throw new PayloadTooLargeError(
-        `is ${readableSize(shot.size)}: the service takes less than ${readableSize(this.maxBytes)}`
+        message("too_large", { size: readableSize(shot.size), limit: readableSize(this.maxBytes) })
       );
     const image = await contentOf2(shot);
     return outcomeOf(shot, { uploaded: await this.send({ ...shot, image }) });
   }
-  async #uploadedShrunk(shot, limit) {
-    const turn = this.#shrinking.then(async () => shrunk(await contentOf2(shot), limit));
+  async #uploadShrunk(shot, limit) {
+    const turn = this.#shrinking.then(async () => shrink(await contentOf2(shot), limit));
     this.#shrinking = turn.catch(() => {
     });
     const { image, contentType, label } = await turn;
-    const note = `shrunk from ${readableSize(shot.size)} to ${readableSize(image.length)} as ${label}`;
+    const sizes = { before: readableSize(shot.size), after: readableSize(image.length) };
+    const note = message("shrunk", { ...sizes, format: label });
     return outcomeOf(shot, { uploaded: await this.send({ ...shot, image, contentType }), note });
   }
 };
@@ -3919,12 +4222,12 @@ async function contentOf2(shot) {
   try {
     return await readFile(shot.path);
   } catch (error) {
-    throw new InvalidInputError(`cannot read: ${reasonOf(error)}`);
+    throw new InvalidInputError(message("cannot_read", { why: reasonOf(error) }));
   }
 }
-function sentAsTheyAre(shots, maxBytes, { shrink }) {
+function sentAsTheyAre(shots, maxBytes, { shrink: shrink2 }) {
   const limit = Number.isFinite(maxBytes) ? maxBytes : MAX_IMAGE_BYTES;
-  return shots.filter((shot) => !shrink || shot.size < limit);
+  return shots.filter((shot) => !shrink2 || shot.size < limit);
 }
 async function knownBaselines(service, branch2, commitSha, shots) {
   const hashed = [];
@@ -3958,7 +4261,7 @@ var Progress = class {
     this.#toldAt = now();
     context.stopped.addEventListener(
       "abort",
-      () => this.#fail(`Interrupted: ${this.#count} of ${total} screenshots processed.`)
+      () => this.#fail(message("interrupted", { count: this.#count, total }))
     );
   }
   total;
@@ -3972,7 +4275,9 @@ var Progress = class {
     this.#tellFailure(outcome);
     if (this.now() - this.#toldAt < TELL_SECONDS2 || this.#count === this.total) return;
     this.#toldAt = this.now();
-    this.context.say(`Uploading … ${grouped(this.#count)} of ${grouped(this.total)}`);
+    this.context.say(
+      message("uploading", { count: formatNumber(this.#count), total: formatNumber(this.total) })
+    );
   }
   /** A failure that stops all uploads names no file, and is told once. Files that were not tried get no line. */
   #tellFailure({ shot, error, isFatal }) {
@@ -3991,41 +4296,46 @@ var Progress = class {
 var WARNING = "warning: ";
 async function upload(options, context) {
   const { environ, say, fail = say } = context;
-  const asked2 = {
+  const asked = {
     pr: prIn(options, environ),
     commit: commitIn(options, environ),
     branch: branchIn2(options, environ),
     baseline: options.baseline ?? false
   };
-  const found = await foundShots(options);
+  const found = await findScreenshots(options);
   for (const { path: path4, words: words2 } of found.problems) fail(`${printable(path4)}: ${printable(words2)}`);
   for (const { path: path4, warning } of found.shots) if (warning) say(`${printable(path4)}: ${warning}`);
-  const job = detected(environ);
-  const unknown = { commitSha: asked2.commit, ...asked2.pr !== void 0 && { prNumber: asked2.pr } };
+  const job = detectJob(environ);
+  const unknown = { commitSha: asked.commit, ...asked.pr !== void 0 && { prNumber: asked.pr } };
   if (options.dryRun) {
-    const target2 = await targetOf(job, asked2, senderOf(context)).catch((error) => {
+    const target2 = await targetOf(job, asked, senderOf(context)).catch((error) => {
       if (!(error instanceof InvalidInputError)) throw error;
-      say(`A real upload needs more: ${error.message}`);
+      say(message("real_upload_needs", { problem: error.message }));
       return unknown;
     });
     return dryRun(found, target2, options.shrink ?? false, say);
   }
   if (!found.shots.length) {
-    say("No screenshots to upload.");
+    say(message("nothing_to_upload"));
     return resultOf(unknown, [], found);
   }
-  const target = await targetOf(job, asked2, senderOf(context));
-  return new Upload(connected(options, context), job, target, options, context).run(found, asked2.branch);
+  const target = await targetOf(job, asked, senderOf(context));
+  return new Upload(connect(options, context), job, target, options, context).run(found, asked.branch);
 }
-async function foundShots({ paths, base, name, viewport, theme, allowEmpty }) {
+async function findScreenshots({
+  paths,
+  base,
+  name,
+  viewport,
+  theme,
+  allowEmpty
+}) {
   const naming = { base: base ?? "", name: name ?? "", viewport: viewport ?? "", theme: theme ?? "" };
   const { shots, problems } = await findShots(paths, naming);
   if (allowEmpty) return { shots, problems: problems.filter(({ isMissing }) => !isMissing) };
   if (shots.length || problems.some(({ isMissing }) => !isMissing)) return { shots, problems };
-  const searched2 = paths.map((path4) => printable(path4) || "''").join(", ");
-  throw new PrshotsError(
-    `no screenshots found: no PNG, JPEG or WebP at ${searched2} in ${process.cwd()}. If that is fine, use --allow-empty`
-  );
+  const searched = paths.map((path4) => printable(path4) || "''").join(", ");
+  throw new PrshotsError(message("no_screenshots_found", { searched, folder: process.cwd() }));
 }
 function resultOf(target, outcomes, { problems }) {
   const good = outcomes.filter(({ error }) => !error).length;
@@ -4037,23 +4347,23 @@ function resultOf(target, outcomes, { problems }) {
     isDry: false,
     dashboardUrl: "",
     count: outcomes.filter(({ uploaded, isKnown }) => uploaded || isKnown).length,
-    exitCode: isAll ? 0 : good ? 3 : 1
+    exitCode: isAll ? 0 : good ? EXIT_CODES.some_failed : EXIT_CODES.failed
   };
 }
-function dryRun(found, target, shrink, say) {
-  const outcomes = found.shots.map((shot) => outcomeOf(shot, { note: dryNote(shot, shrink) }));
-  const where = `${wordsFor(target)}, commit ${target.commitSha.slice(0, 7) || "?"}`;
+function dryRun(found, target, shrink2, say) {
+  const outcomes = found.shots.map((shot) => outcomeOf(shot, { note: dryNote(shot, shrink2) }));
+  const commit2 = target.commitSha.slice(0, 7) || "?";
   const isListed = outcomes.length <= MAX_ROWS;
   for (const { shot, note } of isListed ? [] : outcomes)
     if (note.startsWith(WARNING)) say(printable(`${shot.path}: ${note}`));
-  const listed = isListed ? "" : " To list them, use --format json.";
-  say(`Dry run: ${outcomes.length} would be uploaded to ${where}. Nothing was sent.${listed}`);
+  const listed = isListed ? "" : message("list_with_json");
+  say(message("dry_run", { count: outcomes.length, target: describeTarget(target), commit: commit2, listed }));
   return { ...resultOf(target, outcomes, found), isDry: true };
 }
-function dryNote({ size, note }, shrink) {
+function dryNote({ size, note }, shrink2) {
   if (size < MAX_IMAGE_BYTES) return note;
   const limit = readableSize(MAX_IMAGE_BYTES);
-  return shrink ? `is ${readableSize(size)}; would be shrunk below the service's limit (default ${limit})` : `${WARNING}is ${readableSize(size)}, over the default limit of ${limit}; --shrink makes it fit`;
+  return shrink2 ? message("would_shrink", { size: readableSize(size), limit }) : message("over_default_limit", { size: readableSize(size), limit });
 }
 var Upload = class {
   constructor(service, job, target, options, context) {
@@ -4080,24 +4390,28 @@ var Upload = class {
     const result = resultOf(this.target, outcomes, found);
     this.#saySummary(result);
     const isComplete = result.exitCode === 0 && !options.partial && !job.isParallel;
-    if (job.isParallel && !options.partial)
-      context.say("Note: after the last of these parallel jobs, run prshots compare --complete.");
+    if (job.isParallel && !options.partial) context.say(message("complete_after_parallel_jobs"));
     if (baselineOf && isComplete) await this.service.completeBaselines(baselineOf, commitSha);
     if (prNumber2 === void 0 || !result.count) return result;
-    return { ...result, ...await this.#compared(prNumber2, branch2, isComplete) };
+    return { ...result, ...await this.#compare(prNumber2, branch2, isComplete) };
   }
   #saySummary({ outcomes, problems, count }) {
     const { say } = this.context;
-    if (outcomes.some(({ isTooLarge }) => isTooLarge))
-      say("To recompress images that are too large, use --shrink.");
+    if (outcomes.some(({ isTooLarge }) => isTooLarge)) say(message("use_shrink"));
     const known = outcomes.filter(({ isKnown }) => isKnown).length;
     const left = outcomes.filter(({ error }) => error === NOT_TRIED).length;
-    const words2 = `Uploaded ${count} of ${outcomes.length + problems.length} screenshots to ${wordsFor(this.target)}.`;
-    const unchanged = known ? ` ${grouped(known)} of them were already there.` : "";
-    say(words2 + unchanged + (left ? ` ${grouped(left)} were not tried.` : ""));
+    say(
+      message("uploaded_summary", {
+        count,
+        total: outcomes.length + problems.length,
+        target: describeTarget(this.target),
+        already_there: known ? message("already_there", { count: formatNumber(known) }) : "",
+        not_tried: left ? message("not_tried_count", { count: formatNumber(left) }) : ""
+      })
+    );
   }
   /** Return the comparison. The screenshots are uploaded: a failure is only a warning. */
-  async #compared(prNumber2, branch2, complete) {
+  async #compare(prNumber2, branch2, complete) {
     const { service, job, context } = this;
     const { commitSha } = this.target;
     const { say, fail = say } = context;
@@ -4106,13 +4420,13 @@ var Upload = class {
     try {
       dashboardUrl = await describe(service, prNumber2, job);
       if (!compares) return { dashboardUrl };
-      const asked2 = { prNumber: prNumber2, commitSha, branch: branch2, complete };
-      const comparison = await compareWithBase(service, job, asked2, say);
+      const asked = { prNumber: prNumber2, commitSha, branch: branch2, complete };
+      const comparison = await compareWithBase(service, job, asked, say);
       say(summary(comparison));
       return { comparison, dashboardUrl };
     } catch (error) {
       if (!(error instanceof PrshotsError)) throw error;
-      fail(`Warning: not compared: ${messageOf(error)}.`);
+      fail(message("not_compared", { problem: messageOf(error) }));
       return { dashboardUrl };
     }
   }
@@ -4120,7 +4434,6 @@ var Upload = class {
 
 // src/action/steps.ts
 var WARNING2 = "Warning: ";
-var SOME_FAILED = 3;
 var Steps = class {
   constructor(runner, settings, environ, job) {
     this.runner = runner;
@@ -4136,21 +4449,22 @@ var Steps = class {
   #failures = [];
   /** Upload, then post the comment and the summary, even if some files failed. */
   async upload() {
-    const { paths, compare: compares, partial, shrink, allowEmpty, branch: branch2 } = this.settings;
+    const { paths, compare: compares, partial, shrink: shrink2, allowEmpty, branch: branch2 } = this.settings;
     if (!paths.length)
       throw new InvalidInputError(
         "The input `paths` is missing: set it to files, folders or globs, one per line."
       );
-    const options = { paths, compare: compares, partial, shrink, allowEmpty, branch: branch2 };
+    const options = { paths, compare: compares, partial, shrink: shrink2, allowEmpty, branch: branch2 };
     const done = await this.#run(async (context) => {
       await moveStaged({}, context);
       return upload(options, context);
     });
     this.runner.outputs(uploadText(done, "github-output"));
-    if (done.exitCode === 1)
-      return this.#failed(`No file was uploaded. ${this.#failures[0] ?? "See the log."}`);
+    if (done.exitCode === EXIT_CODES.failed)
+      return this.#failStep(`No file was uploaded. ${this.#failures[0] ?? "See the log."}`);
     const isShown = done.count === 0 || await this.#show();
-    if (done.exitCode === SOME_FAILED) return this.#failed("Some files were not uploaded. See the log.");
+    if (done.exitCode === EXIT_CODES.some_failed)
+      return this.#failStep("Some files were not uploaded. See the log.");
     return isShown;
   }
   /** Say that all shards have uploaded, and show the result for a pull request. */
@@ -4188,18 +4502,18 @@ var Steps = class {
     const { gated, dashboardUrl } = await this.#run((context) => compare({ failOn, branch: branch2 }, context));
     if (!gated) return true;
     const dashboard = dashboardUrl && ` Dashboard: ${dashboardUrl}`;
-    return this.#failed(`${counted(gated, "shot")} with a verdict of \`fail-on: ${failOn}\`.${dashboard}`);
+    return this.#failStep(`${pluralize(gated, "shot")} matched \`fail-on: ${failOn}\`.${dashboard}`);
   }
   /** Run a command that may post. A job without secrets may be read-only: if it cannot post, only warn. */
   async #post(posts, command) {
     try {
-      const { posted: posted2 } = await this.#run(command);
-      if (posted2?.url) this.runner.output("comment-url", posted2.url);
+      const { posted } = await this.#run(command);
+      if (posted?.url) this.runner.output("comment-url", posted.url);
       return true;
     } catch (error) {
       if (!(error instanceof PrshotsError)) throw error;
       const why = posts && withoutSecrets(this.job, this.environ);
-      if (!why) return this.#failed(messageOf(error));
+      if (!why) return this.#failStep(messageOf(error));
       this.runner.annotate(
         "warning",
         `${messageOf(error)} (The job does not fail, because ${why}.) See ${FORKS}`
@@ -4227,7 +4541,7 @@ var Steps = class {
       for (const words2 of warnings) this.runner.annotate("warning", words2);
     }
   }
-  #failed(words2) {
+  #failStep(words2) {
     this.runner.annotate("error", words2);
     return false;
   }
@@ -4235,7 +4549,7 @@ var Steps = class {
 
 // src/action/action.ts
 var NOTHING_TO_DO = "This job runs for neither a pull request nor the branch of the baselines: nothing to do.";
-var NO_BASELINES = "A step before this one failed, so its screenshots are no baselines. Nothing was uploaded.";
+var NO_BASELINES = "A step before this one failed, so its screenshots can't be baselines. Nothing was uploaded.";
 async function run2(runner, given) {
   const settings = settingsOf(given);
   enter(settings.workingDirectory, given);
@@ -4261,7 +4575,7 @@ async function run2(runner, given) {
   return settings.complete ? steps.complete() : steps.upload();
 }
 async function knownJob(environ) {
-  const job = detected(environ);
+  const job = detectJob(environ);
   if (environ.PRSHOTS_PR) return job;
   return { ...job, prNumber: await pullRequestOf(job, new Sender(new AbortController().signal)) };
 }
@@ -4277,7 +4591,7 @@ function enter(folder, environ) {
 
 // src/action/index.ts
 async function main() {
-  const environ = taken(process.env);
+  const environ = takeEnviron(process.env);
   const runner = new Runner(environ);
   runner.mask(environ.PRSHOTS_TOKEN ?? "");
   const warnings = [throughProxy(environ), ...misspelledVariables(environ)];
@@ -4289,7 +4603,7 @@ async function main() {
     return false;
   }
 }
-function taken(own) {
+function takeEnviron(own) {
   const environ = clientEnviron(own);
   for (const name of ["token", "github-token"])
     if (textInput(own, name)) delete own[`INPUT_${name.toUpperCase()}`];

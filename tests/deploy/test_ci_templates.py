@@ -375,7 +375,7 @@ class TestGitLab:
             repository, "prshots", "--no-json-schema-validation", **everywhere, **merge_request
         )
         cart.write_bytes(before)
-        assert "1 shot with a verdict of --fail-on changed." in compared.stderr
+        assert "1 shot matched --fail-on changed." in compared.stderr
         assert compared.returncode != 0
         [note] = gitlab.comments()
         assert "### 2 screenshots: 1 changed, 1 unchanged" in note.body

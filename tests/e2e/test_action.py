@@ -301,9 +301,7 @@ def test_baselines_of_a_push_are_what_a_pull_request_is_compared_with(repository
     assert not changed.succeeded
     [(level, words)] = changed.annotations
     assert level == "error"
-    assert words == (
-        f"1 shot with a verdict of `fail-on: changed,removed`. Dashboard: {changed.seen['dashboard-url']}"
-    )
+    assert words == (f"1 shot matched `fail-on: changed,removed`. Dashboard: {changed.seen['dashboard-url']}")
     counts = {"changed": "1", "moved": "0", "new": "0", "removed": "0", "unchanged": "1"}
     assert {name: changed.seen[name] for name in counts} == counts
     assert changed.seen["comparison"] == "compared"
@@ -404,7 +402,7 @@ def test_only_the_job_after_the_last_shard_finds_what_was_removed(
         assert step.run(*of_main, PATHS=paths, PARTIAL="true").succeeded
     done = step.run(*of_main, COMPLETE="true")
     assert done.succeeded
-    assert f"All of the baselines of main at {main[:7]} are uploaded." in done.said
+    assert f"Marked the baselines of main at {main[:7]} complete." in done.said
 
     work.branch("change")
     head = work.commit()

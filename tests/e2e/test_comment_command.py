@@ -12,7 +12,7 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from prshots.client import sending
+from prshots.client import sender
 from support.clients import CLIENTS, ONLY_PYTHON, command_of, runner_of
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 from support.service import Service, upload
@@ -142,7 +142,7 @@ def nothing_else_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in set(os.environ) - set(KEPT):
         if not name.startswith("PYTEST_"):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.002)
+    monkeypatch.setattr(sender, "FIRST_PAUSE_SECONDS", 0.002)
 
 
 @pytest.fixture(params=CLIENTS)
@@ -198,11 +198,13 @@ def test_each_push_updates_the_same_comment(workflow: Workflow) -> None:
 def test_images_that_a_public_forge_cannot_fetch_are_warned_about(
     workflow: Workflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("prshots.client.posting.is_on_the_internet", lambda api: api == workflow.github.url)
+    monkeypatch.setattr(
+        "prshots.client.post_comment.is_on_the_internet", lambda api: api == workflow.github.url
+    )
     workflow.upload()
     done = workflow.here("comment", "--post")
     assert done.exit_code == 0
-    assert "Warning: GitHub cannot fetch the images from http://127.0.0.1:" in done.stderr
+    assert "Warning: GitHub can't fetch the images from http://127.0.0.1:" in done.stderr
     assert "set PRSHOTS_IMG_URL on the service" in done.stderr
 
 
@@ -317,7 +319,7 @@ class TestExpire:
         view_url = workflow.upload()
         workflow.here("comment", "--post")
         with UnreliableProxy(workflow.github.url) as front:
-            front.will(CUT, when=when, times=sending.TRIES)
+            front.will(CUT, when=when, times=sender.TRIES)
             words = workflow.fails("expire", "--post", GITHUB_API_URL=front.url)
             assert words.startswith("the screenshots are deleted, but the comment could not be changed")
             assert workflow.client.get(view_url).status_code == 410
@@ -350,7 +352,7 @@ class TestComment:
     def test_without_screenshots_is_not_created_but_is_updated(self, workflow: Workflow) -> None:
         done = workflow.here("comment", "--post")
         assert (done.exit_code, done.stdout) == (0, "")
-        assert "No screenshots, so no comment was posted" in done.stderr
+        assert "has no screenshots, so no comment was posted" in done.stderr
         workflow.upload()
         workflow.here("comment", "--post")
         workflow.here("expire")

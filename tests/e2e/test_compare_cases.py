@@ -154,8 +154,8 @@ def test_without_a_checkout_it_is_the_newest_baseline_and_never_fails(shop: Shop
     options = ("--pr", "1", "--commit", work.head)
     done = shop.in_terminal("upload", "shots", *options, shots={"home": 2})
     assert done.returncode == 0
-    assert "Note: git does not know the base of" in done.stderr
-    assert "So the newest baselines of main were compared." in done.stderr
+    assert "Note: git can't find the base of" in done.stderr
+    assert "Compared with the newest baselines of main instead." in done.stderr
     said = shop.in_terminal("compare", *options, "--fail-on", "changed")
     assert said.returncode == 0
     assert "changed (since the newest baseline)" in said.stdout
@@ -166,7 +166,7 @@ def test_sharded_run(shop: Shop, work: Repository) -> None:
     main = work.head
     shop.build(main, {"home": 1, "cart": 1}, "--partial")
     shop.build(main, {"help": 1, "old": 1}, "--partial")
-    assert "are uploaded" in shop.on_main(main, "compare", "--complete").stderr
+    assert "complete." in shop.on_main(main, "compare", "--complete").stderr
     work.branch("change")
     head = work.commit()
     half = shop.pull(1, head, {"home": 1, "cart": 2}, "--partial", compare=("--fail-on", "removed"))
@@ -183,7 +183,7 @@ def test_partial_run(shop: Shop, work: Repository) -> None:
     work.branch("change")
     found = shop.pull(1, work.commit(), {"cart": 2}, "--partial", compare=("--fail-on", "removed"))
     assert (found.code, found.state, found.verdicts) == (0, "incomplete", {"cart": "changed"})
-    assert "Some screenshots of the base are missing in this run" in found.told
+    assert "Some of the base's screenshots are missing in this run" in found.told
 
 
 def test_cached_main_build(shop: Shop, work: Repository) -> None:
@@ -209,7 +209,7 @@ def test_fork(shop: Shop, work: Repository) -> None:
     for options in (("--baseline",), ("--baseline", "--branch", "main")):
         done = shop.in_fork(1, head, "upload", "shots", *options)
         assert done.returncode == 2
-        assert "a pull request never writes baselines" in done.stderr
+        assert "which never writes baselines" in done.stderr
     assert shop.pull(2, head, {"home": 1}).verdicts == {"home": "unchanged"}
 
 

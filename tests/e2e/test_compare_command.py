@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from prshots.cli import compare as compare_module
-from prshots.client import comparing
+from prshots.client import compare
 from prshots.client.service import Client
 from support.clients import CLIENTS, ONLY_PYTHON, Run, runner_of
 from support.compared_shop import draw
@@ -120,7 +120,7 @@ class TestOutput:
         assert done.stderr == "failed-0 9x9: not compared: damaged\n"
         done = run("compare", "--pr", "7", "-q", "--format", "json", "--fail-on", "changed")
         assert (done.returncode, len(json.loads(done.stdout)["shots"])) == (4, 2)
-        assert done.stderr.splitlines()[1:] == ["1 shot with a verdict of --fail-on changed."]
+        assert done.stderr.splitlines()[1:] == ["1 shot matched --fail-on changed."]
         assert len(run("compare", "--pr", "7", "-q", "--format", "table").stdout.splitlines()) == 2
 
 
@@ -142,8 +142,8 @@ def test_a_pair_that_was_uploaded_together_is_compared_with_its_own_before(
         )
     done = run("compare", "--pr", "7", "--branch", "main", "--fail-on", "changed", PRSHOTS_TOKEN=token)
     assert done.returncode == 4
-    assert "home 160x120 changed (own before) " in " ".join(done.stdout.split())
-    assert "Compared with its own before: 1 changed." in done.stderr
+    assert "home 160x120 changed (own before image) " in " ".join(done.stdout.split())
+    assert "Compared with its own before image: 1 changed." in done.stderr
 
 
 @pytest.mark.usefixtures("compared")
@@ -189,8 +189,8 @@ class TestCompare:
 class TestWaiting:
     @pytest.fixture(autouse=True)
     def fast(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(comparing, "POLL_SECONDS", 0.01)
-        monkeypatch.setattr(comparing, "TELL_SECONDS", 0.0)
+        monkeypatch.setattr(compare, "POLL_SECONDS", 0.01)
+        monkeypatch.setattr(compare, "TELL_SECONDS", 0.0)
 
     def test_asks_again_until_the_result_is_final(self, run: Run, front: UnreliableProxy) -> None:
         front.will(refuse(202, body=running()), when="POST /v1/compare")
@@ -205,7 +205,7 @@ class TestWaiting:
         ("later", "words"),
         [
             (running(state="failed"), "The comparison with main failed. Run prshots compare again."),
-            (running(commit_sha="9" * 40), "was replaced: the latest is of commit 9999999"),
+            (running(commit_sha="9" * 40), "was replaced: the latest one is of commit 9999999"),
             ({"state": "running"}, "answered without 'pr_number'"),
         ],
     )
@@ -220,7 +220,7 @@ class TestWaiting:
     def test_gives_up_after_a_while(
         self, run: Run, front: UnreliableProxy, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(comparing, "WAIT_SECONDS", -1.0)
+        monkeypatch.setattr(compare, "WAIT_SECONDS", -1.0)
         front.will(refuse(202, body=running()), when="POST /v1/compare")
         done = run("compare", "--pr", "7")
         assert done.returncode == 1
@@ -278,7 +278,7 @@ def test_a_baseline_needs_a_branch_and_the_whole_commit(run: Run, shots: Path) -
     assert shots.exists()
     assert "no branch for the baselines" in run("upload", "shots", "--baseline").stderr
     done = run("upload", "shots", "--baseline", "--branch", "main", "--commit", "abc1234")
-    assert (done.returncode, "git does not know abc1234" in done.stderr) == (2, True)
+    assert (done.returncode, "git doesn't know abc1234" in done.stderr) == (2, True)
     dry = run("upload", "shots", "--baseline", "--branch", "main", "--dry-run")
     assert "Dry run: 3 would be uploaded to the baselines of main, commit 0123456." in dry.stderr
     assert "light" in dry.stdout

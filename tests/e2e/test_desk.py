@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prshots.client.ci import ForgeKind
-from prshots.client.ci.desk import at_desk
+from prshots.client.ci.local_checkout import find_local_checkout
 from prshots.client.heads import Head, current_head
 from prshots.contract.errors import InvalidInputError
 from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
@@ -53,7 +53,7 @@ def test_the_remote_names_the_repository_and_its_forge(
     shop: Repository, remote: str, found: tuple[object, ...]
 ) -> None:
     shop.git("remote", "add", "origin", remote)
-    desk = at_desk({"PRSHOTS_FORGE_TOKEN": "secret"})
+    desk = find_local_checkout({"PRSHOTS_FORGE_TOKEN": "secret"})
     job = desk.job
     assert (job.forge, job.forge_url, job.repository) == found
     assert job.repository_url == (f"{found[1]}/{found[2]}" if found[2] else "")
@@ -66,30 +66,30 @@ def test_the_remote_names_the_repository_and_its_forge(
 def test_a_fork_as_origin_has_the_branch_and_upstream_gets_the_pull_request(shop: Repository) -> None:
     shop.git("remote", "add", "origin", "git@github.com:Ann/shop.git")
     shop.git("remote", "add", "upstream", "https://github.com/acme/shop")
-    desk = at_desk({})
+    desk = find_local_checkout({})
     assert (desk.job.repository, desk.repository, desk.is_fork) == ("acme/shop", "Ann/shop", True)
     # To track upstream's main is not to be there.
     shop.git("config", "branch.cart.remote", "upstream")
     shop.git("config", "branch.cart.merge", "refs/heads/main")
-    assert at_desk({}).repository == "Ann/shop"
+    assert find_local_checkout({}).repository == "Ann/shop"
     shop.git("config", "branch.cart.merge", "refs/heads/cart")
-    assert (at_desk({}).repository, at_desk({}).is_fork) == ("acme/shop", False)
+    assert (find_local_checkout({}).repository, find_local_checkout({}).is_fork) == ("acme/shop", False)
     shop.git("config", "branch.cart.pushRemote", "https://github.com/bob/shop.git")
-    assert (at_desk({}).repository, at_desk({}).is_fork) == ("bob/shop", True)
+    assert (find_local_checkout({}).repository, find_local_checkout({}).is_fork) == ("bob/shop", True)
 
 
 @pytest.mark.slow  # runs git many times
 def test_ssh_and_https_of_one_repository_are_not_a_fork(shop: Repository) -> None:
     shop.git("remote", "add", "origin", "git@github.com:acme/shop.git")
     shop.git("remote", "add", "upstream", "https://github.com/Acme/Shop")
-    assert not at_desk({}).is_fork
+    assert not find_local_checkout({}).is_fork
 
 
 @pytest.mark.slow  # runs git many times
 def test_several_remotes_without_a_usual_name_say_nothing(shop: Repository) -> None:
     for name in ("one", "two"):
         shop.git("remote", "add", name, f"https://github.com/{name}/shop")
-    desk = at_desk({})
+    desk = find_local_checkout({})
     assert (desk.job.repository, desk.branch, desk.problem) == ("", "cart", "")
     assert "use --repository" in current_head({}, None).unknown
 
@@ -99,16 +99,16 @@ def test_without_a_branch_the_problem_says_what_to_do(
 ) -> None:
     shop.git("remote", "add", "origin", "https://github.com/acme/shop")
     shop.git("checkout", "--quiet", "--detach")
-    assert "HEAD is detached" in at_desk({}).problem
+    assert "HEAD is detached" in find_local_checkout({}).problem
     with pytest.raises(InvalidInputError, match=r"git switch -c NAME\. Or use --pr N"):
         current_head({}, None)
     shop.git("checkout", "--quiet", "main")
-    assert "main is the default branch" in at_desk({}).problem
+    assert "main is the default branch" in find_local_checkout({}).problem
     shop.git("remote", "set-url", "origin", "https://github.com/ann/shop")
     shop.git("remote", "add", "upstream", "https://github.com/acme/shop")
-    assert at_desk({}).problem == ""  # a fork's main may be the head of a pull request
+    assert find_local_checkout({}).problem == ""  # a fork's main may be the head of a pull request
     monkeypatch.chdir(tmp_path)
-    assert "in no git repository" in at_desk({}).problem
+    assert "not in a git repository" in find_local_checkout({}).problem
     with pytest.raises(InvalidInputError, match="change to your checkout") as caught:
         current_head({}, None)
     assert "\n" not in str(caught.value)
@@ -121,7 +121,7 @@ def test_worktrees_and_submodules_have_their_own_branch_and_remote(
     shop.git("remote", "add", "origin", "https://github.com/acme/shop")
     shop.git("worktree", "add", "--quiet", "-b", "other", str(tmp_path / "other"))
     monkeypatch.chdir(tmp_path / "other")
-    assert (at_desk({}).branch, at_desk({}).repository) == ("other", "acme/shop")
+    assert (find_local_checkout({}).branch, find_local_checkout({}).repository) == ("other", "acme/shop")
     part = Repository.new(tmp_path / "part")
     part.commit()
     shop.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(part.folder), "part")
@@ -129,7 +129,7 @@ def test_worktrees_and_submodules_have_their_own_branch_and_remote(
     inside.git("remote", "set-url", "origin", "https://github.com/acme/part")
     inside.branch("paint")
     monkeypatch.chdir(inside.folder)
-    assert (at_desk({}).branch, at_desk({}).repository) == ("paint", "acme/part")
+    assert (find_local_checkout({}).branch, find_local_checkout({}).repository) == ("paint", "acme/part")
 
 
 class TestThePullRequestOfTheBranch:

@@ -9,7 +9,7 @@ import pytest
 from prshots.cli import service_options
 from prshots.client.ci import Job
 from prshots.client.ci import git as git_module
-from prshots.client.ci.base_commits import Base, base_of
+from prshots.client.ci.base_commits import BaseCommits, base_of
 from prshots.client.ci.checkout import builds_baselines, default_branch
 from prshots.contract.errors import InvalidInputError
 from support.engine_servers import process_state
@@ -135,7 +135,7 @@ class TestMergeRef:
         checkout_of(work, tmp_path / "job", "refs/pull/7/merge")
         monkeypatch.chdir(tmp_path / "job")
         job = Job(commit_sha=head, target_branch="main")
-        assert base_of(job, head, "", told.append) == Base("main", tuple(history))
+        assert base_of(job, head, "", told.append) == BaseCommits("main", tuple(history))
         # Another branch than the target has another base.
         assert base_of(job, head, "cart", told.append).commits[0] == head
 
@@ -152,7 +152,7 @@ class TestMergeRef:
         monkeypatch.chdir(job.folder)
         assert git_module.fetch(history[1], depth=9, say=told.append, what="").error
         base = base_of(Job(commit_sha=head, target_branch="main"), head, "", told.append)
-        assert base == Base("main", tuple(history[1:]))
+        assert base == BaseCommits("main", tuple(history[1:]))
 
     def test_without_the_remote_it_is_that_commit_alone(
         self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
@@ -164,7 +164,7 @@ class TestMergeRef:
         job = checkout_of(work, tmp_path / "job", "refs/pull/7/merge")
         job.git("remote", "set-url", "origin", (tmp_path / "gone.git").as_uri())
         monkeypatch.chdir(job.folder)
-        assert base_of(Job(target_branch="main"), head, "", told.append) == Base("main", (onto,))
+        assert base_of(Job(target_branch="main"), head, "", told.append) == BaseCommits("main", (onto,))
 
 
 class TestBranchPoint:
@@ -179,7 +179,7 @@ class TestBranchPoint:
         work.push("main", "cart")
         monkeypatch.chdir(work.folder)
         base = base_of(Job(commit_sha=head, target_branch="main"), head[:12], "", told.append)
-        assert base == Base("main", tuple(history[4:204]))
+        assert base == BaseCommits("main", tuple(history[4:204]))
 
     def test_first_parents_leave_out_what_was_merged(
         self, work: Repository, monkeypatch: pytest.MonkeyPatch, told: Told
@@ -194,7 +194,7 @@ class TestBranchPoint:
         head = work.commit()
         work.push("main", "cart")
         monkeypatch.chdir(work.folder)
-        assert base_of(Job(), head, "", told.append) == Base("main", (merge, first))
+        assert base_of(Job(), head, "", told.append) == BaseCommits("main", (merge, first))
 
     def test_a_shallow_clone_is_deepened_as_far_as_needed(
         self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
@@ -221,7 +221,7 @@ class TestBranchPoint:
         for depth in (0, 1):
             checkout_of(work, tmp_path / f"job{depth}", "refs/heads/main", depth=depth)
             monkeypatch.chdir(tmp_path / f"job{depth}")
-            assert base_of(Job(target_branch="main"), head, "", told.append) == Base("main", (first,))
+            assert base_of(Job(target_branch="main"), head, "", told.append) == BaseCommits("main", (first,))
 
     def test_gitlab_names_the_base_itself(
         self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
@@ -233,9 +233,9 @@ class TestBranchPoint:
         job = Job(commit_sha=head, target_branch="main", base_sha=history[1])
         checkout_of(work, tmp_path / "job", "refs/heads/cart")
         monkeypatch.chdir(tmp_path / "job")
-        assert base_of(job, head, "", told.append) == Base("main", tuple(history[1:]))
+        assert base_of(job, head, "", told.append) == BaseCommits("main", tuple(history[1:]))
         monkeypatch.setenv("PATH", "")
-        assert base_of(job, head, "", told.append) == Base("main", (history[1],))
+        assert base_of(job, head, "", told.append) == BaseCommits("main", (history[1],))
 
     def test_the_target_of_a_checkout_that_cannot_fetch_is_what_it_has(
         self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
@@ -246,7 +246,7 @@ class TestBranchPoint:
         head = work.commit()
         work.git("remote", "set-url", "origin", (tmp_path / "gone.git").as_uri())
         monkeypatch.chdir(work.folder)
-        assert base_of(Job(target_branch="main"), head, "", told.append) == Base("main", (first,))
+        assert base_of(Job(target_branch="main"), head, "", told.append) == BaseCommits("main", (first,))
         assert told[-1].startswith("Could not fetch main: ")
         assert told[-1].endswith(". Using what the checkout has.")
 
@@ -319,7 +319,9 @@ def test_a_lock_of_another_process_is_waited_for(
     release = threading.Timer(0.1, lock.unlink)
     release.start()
     try:
-        assert base_of(Job(target_branch="main"), head, "", told.append) == Base("main", tuple(history))
+        assert base_of(Job(target_branch="main"), head, "", told.append) == BaseCommits(
+            "main", tuple(history)
+        )
     finally:
         release.join()
     lock.touch()

@@ -168,7 +168,7 @@ async def test_the_doctor_names_what_is_wrong(desk: AgentDesk, tmp_path: Path) -
     async with session(desk, PRSHOTS_URL="", GIT_CEILING_DIRECTORIES=str(tmp_path)) as client:
         found = wrong(await called(client, "doctor", folder=str(tmp_path)))
         assert "set PRSHOTS_URL" in found["service"]
-        assert "in no git repository" in found["git"]
+        assert "not in a git repository" in found["git"]
 
 
 @pytest.mark.slow

@@ -1,69 +1,19 @@
-"""`npx prshots`: the same options as the Python command, and a package that has all it needs."""
+"""`npx prshots`: a package that has all it needs."""
 
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer.main
 
-from prshots.cli import app
 from support.clients import PACKAGE, command_of
 
 ROOT = Path(__file__).parents[2]
-
-Options = dict[str, tuple[list[str], str, bool, list[str]]]
 
 
 def node(*args: str, cwd: Path | None = None) -> str:
     done = subprocess.run(["node", *args], cwd=cwd, capture_output=True, text=True, timeout=60, check=True)
     return done.stdout
-
-
-def node_commands() -> dict[str, Any]:
-    options = Path(command_of("node")[1]).with_name("options.js")
-    found: dict[str, Any] = json.loads(
-        node("-e", f"import('{options}').then(({{ COMMANDS }}) => console.log(JSON.stringify(COMMANDS)))")
-    )
-    return found
-
-
-def python_options(command: str) -> Options:
-    """Return each option's names, variable, whether it is a flag, and its choices."""
-    group: Any = typer.main.get_command(app)
-    return {
-        option.name: (
-            sorted(option.opts),
-            option.envvar or "",
-            option.is_flag,
-            list(getattr(option.type, "choices", [])),
-        )
-        for option in group.commands[command].params
-        if option.param_type_name == "option"
-    }
-
-
-def node_options(command: dict[str, Any]) -> list[tuple[list[str], str, bool, list[str]]]:
-    return [
-        (
-            sorted([f"--{option['name']}", *([f"-{option['short']}"] if "short" in option else [])]),
-            option.get("variable", ""),
-            "takes" not in option,
-            option.get("choices", []),
-        )
-        for option in command["options"]
-    ]
-
-
-def test_both_commands_have_the_same_options() -> None:
-    commands = node_commands()
-    assert list(commands) == ["upload", "compare", "comment", "expire", "delete"]
-    group: Any = typer.main.get_command(app)
-    for name, command in commands.items():
-        assert sorted(node_options(command)) == sorted(python_options(name).values()), name
-        summary = (group.commands[name].help or "").partition("\n")[0]
-        assert command["summary"].rstrip(".") in summary
 
 
 @pytest.mark.slow

@@ -150,7 +150,7 @@ def test_to_have_screenshot_is_one_shot_with_its_before(gallery: Gallery) -> Non
     snapshot.parent.mkdir()
     Image.new("RGB", (320, 200), "white").save(snapshot)
     done = gallery.suite.run()
-    assert "prshots: Compared with its own before: 1 changed. " in done.stderr, (
+    assert "prshots: Compared with its own before image: 1 changed. " in done.stderr, (
         done.stderr
     )  # the first.png is new
     assert gallery.shots() == [

@@ -143,7 +143,7 @@ def test_screenshots_are_uploaded_during_the_run_into_one_comment(
     assert done.returncode == 0, done.stdout + done.stderr
     (comment,) = github.comments(suite.pr_number)
     assert (
-        f"prshots: 1 screenshot uploaded to PR {suite.pr_number}, comment created: {comment['html_url']}\n"
+        f"prshots: 1 screenshot uploaded to pull request {suite.pr_number}, comment created: {comment['html_url']}\n"
         in done.stderr
     )
     assert comment["body"].startswith(f"<!-- svc:pr-{suite.pr_number} -->\n### 1 screenshot, not compared\n")
@@ -171,7 +171,7 @@ def test_screenshots_are_uploaded_during_the_run_into_one_comment(
     )  # one line only, for whichever came first
     (comment,) = github.comments(suite.pr_number)
     assert (
-        f"prshots: 2 screenshots uploaded to PR {suite.pr_number}, comment updated: {comment['html_url']}\n"
+        f"prshots: 2 screenshots uploaded to pull request {suite.pr_number}, comment updated: {comment['html_url']}\n"
         in failed.stderr
     )
     names = re.findall(r"<code>(.+?)</code>", comment["body"])
@@ -192,7 +192,7 @@ def test_a_run_passes_when_the_forge_is_down(
         assert done.returncode == 0, done.stdout + done.stderr
         assert front.count("GET ") == 2
         said = done.stderr.splitlines()
-        assert f"prshots: 2 screenshots uploaded to PR {suite.pr_number}" in said
+        assert f"prshots: 2 screenshots uploaded to pull request {suite.pr_number}" in said
         assert "prshots: dots/attaches/broken: not uploaded: it is not a PNG, JPEG or WebP image" in said
         assert (
             "prshots: dots/attaches/huge: not uploaded: it has 5 MB, and the service takes less than 5 MB"
@@ -209,7 +209,7 @@ def test_a_run_passes_when_the_forge_is_down(
 def test_a_wrong_token_is_reported_once_and_not_shown(suite: Suite) -> None:
     wrong = "msr_" + "0" * 64
     said = suite.called(ONE_TEST_TWO_RUNS, PRSHOTS_TOKEN=wrong)
-    assert said[0] == f"prshots: 0 screenshots uploaded to PR {suite.pr_number}"
+    assert said[0] == f"prshots: 0 screenshots uploaded to pull request {suite.pr_number}"
     assert said[1].startswith("prshots: 1 screenshot not uploaded: http://127.0.0.1:")
     assert said[1].endswith("refused the token: it is wrong or revoked, or belongs to another service")
     assert wrong not in "".join(said)
@@ -241,10 +241,10 @@ def test_other_forges_get_one_comment_that_is_updated(
     assert comment.body.startswith(marker)
     assert "### 2 screenshots" in comment.body
     assert re.fullmatch(
-        rf"prshots: 1 screenshot uploaded to PR 11, comment created: http://.*{comment.id}", created
+        rf"prshots: 1 screenshot uploaded to pull request 11, comment created: http://.*{comment.id}", created
     )
     assert re.fullmatch(
-        rf"prshots: 1 screenshot uploaded to PR 11, comment updated: http://.*{comment.id}", updated
+        rf"prshots: 1 screenshot uploaded to pull request 11, comment updated: http://.*{comment.id}", updated
     )
 
 
@@ -263,7 +263,7 @@ def test_a_job_without_a_secret_uploads_with_its_id_token(
     }
     said = uploads_in(suite.called(ONE_TEST_TWO_RUNS, PRSHOTS_TOKEN="", **job))
     assert [line.partition(",")[0] for line in said] == [
-        f"prshots: 1 screenshot uploaded to PR {suite.pr_number}"
+        f"prshots: 1 screenshot uploaded to pull request {suite.pr_number}"
     ] * 2
     another = job | {"ACTIONS_ID_TOKEN_REQUEST_URL": ci_issuer.job_url(repository="octo/other")}
     refused = suite.called(ONE_TEST_TWO_RUNS, PRSHOTS_TOKEN="", **another)
@@ -325,15 +325,15 @@ def test_baselines_of_main_are_what_a_pull_request_is_compared_with(
     changed = {"home": "teal", "cart": "red"}
     shard = jobs.pull(suite.pr_number, head, main, changed, SHARD="1/2")
     at = f"Compared with main at {main[:7]}: 1 changed, "
-    assert shard[1].startswith(f"{at}1 unchanged. Some screenshots of the base are missing in this run")
+    assert shard[1].startswith(f"{at}1 unchanged. Some of the base's screenshots are missing in this run")
     failed = jobs.pull(github.new_pr(), head, main, changed, RESULT="failed")
     assert failed[1].startswith(
-        f"{at}1 new, 1 unchanged. Some screenshots of the base are missing in this run"
+        f"{at}1 new, 1 unchanged. Some of the base's screenshots are missing in this run"
     )
     uploaded, compared, dashboard = jobs.pull(suite.pr_number, head, main, changed)
     (comment,) = github.comments(suite.pr_number)
     assert uploaded == (
-        f"2 screenshots uploaded to PR {suite.pr_number}, comment updated: {comment['html_url']}"
+        f"2 screenshots uploaded to pull request {suite.pr_number}, comment updated: {comment['html_url']}"
     )
     assert compared == f"{at}1 removed, 1 unchanged."
     assert "changed, 1 removed" in comment["body"].splitlines()[1]

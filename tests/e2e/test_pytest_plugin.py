@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from prshots.client import Client, sending
+from prshots.client import Client, sender
 from support.chromium import CHROMIUM, QUIET
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 from support.git_repositories import Repository
@@ -53,7 +53,7 @@ def here(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, job: Job) -
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(ONLY_OURS))
-    monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(sender, "FIRST_PAUSE_SECONDS", 0.01)
     return pytester
 
 
@@ -124,7 +124,10 @@ def test_is_called_wrongly(shot):
     assert comparison == NO_BASELINES
     assert dashboard.endswith(f"/prs/{job.pr_number}")
     assert warning.startswith("cut off: the file is cut off (damaged PNG); uploading it anyway")
-    assert done == f"8 screenshots uploaded to PR {job.pr_number}, comment created: {comment['html_url']}"
+    assert (
+        done
+        == f"8 screenshots uploaded to pull request {job.pr_number}, comment created: {comment['html_url']}"
+    )
     broken, gone, huge = sorted(problems)
     assert broken == "broken: is not a PNG, JPEG or WebP image"
     assert gone.startswith("gone: no screenshot: [Errno 2] No such file or directory: ")
@@ -192,7 +195,10 @@ def test_fails_when_the_page_has_gone(page):
     assert "2 failed, 2 passed in" in said
     (comment,) = github.comments(job.pr_number)
     done, _, problem, _ = lines(said)
-    assert done == f"3 screenshots uploaded to PR {job.pr_number}, comment created: {comment['html_url']}"
+    assert (
+        done
+        == f"3 screenshots uploaded to pull request {job.pr_number}, comment created: {comment['html_url']}"
+    )
     assert problem.startswith("failed/test_pages/test_fails_when_the_page_has_gone: no screenshot: ")
     assert entries(job) == [
         "failed/test_pages/test_fails 320x200",
@@ -218,7 +224,7 @@ def test_the_comment_is_updated_and_a_forge_outage_fails_only_strict_runs(
         down = here.runpytest_inprocess()
         assert down.ret == 0
         assert lines(down.stdout.str())[:-1] == [
-            f"3 screenshots uploaded to PR {job.pr_number}",
+            f"3 screenshots uploaded to pull request {job.pr_number}",
             NO_BASELINES,
             "the comment was not posted: GitHub answered 502: Bad gateway",
         ]
@@ -269,15 +275,13 @@ def test_main_uploads_baselines_and_a_pull_request_is_compared_with_them(
         ]
     refused = here.runpytest_inprocess("--prshots-baseline", "--prshots=on")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines(
-        "*this job runs for a pull request, and a pull request never writes baselines"
-    )
+    refused.stderr.fnmatch_lines("*this job runs for a pull request, which never writes baselines")
 
     monkeypatch.setenv("SIZE", "25")
     same = here.runpytest_inprocess()
     _, comparison, note, dashboard = lines(same.stdout.str())
     assert comparison == "Compared with main at 0123456: 1 changed, 2 unchanged."
-    assert note.startswith("Note: git does not know the base of 0123456: ")
+    assert note.startswith("Note: git can't find the base of 0123456: ")
     assert dashboard.startswith("dashboard: http")
 
 

@@ -21,7 +21,7 @@ from PIL import Image
 
 from prshots.cli.upload import upload
 from prshots.client import DEFAULT_CONCURRENCY, Client, upload_all
-from prshots.client import sending as sending_module
+from prshots.client import sender as sending_module
 from support.clients import CLIENTS, ONLY_PYTHON, command_of, runner_of
 from support.http_server import QuietHandler, serving
 from support.raw_requests import running_service
@@ -425,7 +425,7 @@ class TestOutput:
     def test_a_dry_run_names_what_a_real_upload_still_needs(self, run: Any) -> None:
         ran = run("upload", "shots", "--dry-run")
         assert ran.code == 0
-        assert "A real upload needs more: no pull request" in ran.err
+        assert "A real upload also needs this: no pull request" in ran.err
 
     def test_no_output_contains_the_token(self, run: Any) -> None:
         for options in ([], ["--dry-run"], ["--format", "json"], ["--url", "http://127.0.0.1:9"], ["--help"]):
@@ -507,7 +507,7 @@ class TestExitCodes:
             (["upload", "shots", "--pr", "1"], {"PRSHOTS_TOKEN": "a b"}, "token"),
             (["delete", "0" * 32], {"PRSHOTS_URL": "ftp://x"}, "is not an address: got 'ftp://x'"),
             (["comment", "--pr", "1", "--post"], {}, "no forge detected"),
-            (["upload", "shots", "--baseline", "--pr", "1"], {}, "--baseline is for jobs of a branch"),
+            (["upload", "shots", "--baseline", "--pr", "1"], {}, "--baseline is for jobs on a branch"),
             (["comment", "--pr", "1", "--template", "nowhere.md"], {}, "cannot read the template"),
         ],
     )

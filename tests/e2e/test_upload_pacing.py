@@ -15,8 +15,8 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from prshots.client import Client, ShotFile, sending, upload_all
-from prshots.client.sending import Sender
+from prshots.client import Client, ShotFile, sender, upload_all
+from prshots.client.sender import Sender
 from support.engine_servers import Valkey, running_valkey
 from support.raw_requests import running_service
 from support.service import SHA, Service, png
@@ -129,7 +129,7 @@ def test_the_python_client_waits_and_is_never_refused(
                 later += seconds
 
     clock = SimpleNamespace(time=time.time, monotonic=lambda: time.monotonic() + later)
-    monkeypatch.setattr(sending, "time", clock)
+    monkeypatch.setattr(sender, "time", clock)
     monkeypatch.setattr(Sender, "_sleep", let_pass)
     before = limited.metrics()
     with Client(limited.service.base_url, limited.token, on_wait=said.append) as client:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from prshots.client.ci import ForgeKind, Job, Lookup, detected
+from prshots.client.ci import ForgeKind, Job, Lookup, detect_job
 from prshots.client.forges import forge_of
 from prshots.client.forges.plain import IssueForge
 from support.described_forges import FOLDER, DescribedForge, described, of_github, of_others
@@ -161,7 +161,7 @@ def test_githubs_own_examples_of_events_name_only_pull_requests_of_their_reposit
     known: dict[str, set[str]] = {}
     for name, payload in examples():
         (tmp_path / "event.json").write_text(json.dumps(payload))
-        job = detected(environ | {"GITHUB_EVENT_NAME": name})
+        job = detect_job(environ | {"GITHUB_EVENT_NAME": name})
         if job.pr_number is not None:
             own = (payload.get("pull_request") or payload.get("issue") or {}).get("number")
             listed = {

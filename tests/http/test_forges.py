@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from prshots.client import sending
+from prshots.client import sender
 from prshots.client.forges import Forge
 from prshots.client.forges.bitbucket import Bitbucket
 from prshots.client.forges.gitea import Gitea
@@ -271,10 +271,10 @@ def test_temporary_failures_are_retried(place: Place, text: str) -> None:
 
 
 def test_the_error_is_raised_after_the_last_retry(place: Place, text: str) -> None:
-    place.front.will(refuse(500), when="POST", times=sending.TRIES)
+    place.front.will(refuse(500), when="POST", times=sender.TRIES)
     with pytest.raises(ForgeError, match="answered 500"):
         place.forge.create(place.pr_number, text)
-    place.front.will(CUT, when="POST", times=sending.TRIES)
+    place.front.will(CUT, when="POST", times=sender.TRIES)
     with pytest.raises(UnreachableError, match=r"lost the connection to .* after 5 tries"):
         place.forge.create(place.pr_number, text)
     assert place.bodies() == []

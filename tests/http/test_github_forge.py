@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
-from prshots.client import sending
+from prshots.client import sender
 from prshots.client.ci import ForgeKind, Job
 from prshots.client.forges import forge_of
-from prshots.client.forges.forks import refused
+from prshots.client.forges.forks import with_fork_advice
 from prshots.client.forges.github import GitHub
-from prshots.client.sending import limit_of
+from prshots.client.sender import limit_of
 from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, InvalidInputError
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
@@ -57,7 +57,7 @@ def front(github: GitHubLookAlike) -> Iterator[UnreliableProxy]:
 
 @pytest.fixture
 def place(github: GitHubLookAlike, front: UnreliableProxy, monkeypatch: pytest.MonkeyPatch) -> Place:
-    monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.002)
+    monkeypatch.setattr(sender, "FIRST_PAUSE_SECONDS", 0.002)
     front.seen.clear()
     front.seen_headers.clear()
     return Place(github, front, github.new_pr())
@@ -242,12 +242,12 @@ def test_proxied_image_urls_are_found_and_purged(place: Place, forge: GitHub) ->
 
 def test_a_refusal_on_a_fork_pull_request_explains_the_fork() -> None:
     error = ForgeRefusedError("GitHub does not let this token do it: Resource not accessible by integration")
-    assert refused(error, Job(forge=ForgeKind.GITHUB)) is error
+    assert with_fork_advice(error, Job(forge=ForgeKind.GITHUB)) is error
     for kind in ForgeKind:
-        words = str(refused(error, Job(forge=kind, from_fork=True)))
+        words = str(with_fork_advice(error, Job(forge=kind, from_fork=True)))
         assert "comes from a fork" in words
         assert "Resource not accessible" in words
-    words = str(refused(error, Job(forge=ForgeKind.GITHUB, from_fork=True)))
+    words = str(with_fork_advice(error, Job(forge=ForgeKind.GITHUB, from_fork=True)))
     assert all(
         word in words for word in ("workflow_run", "pull_request_target", "dangerous", "PRSHOTS_FORGE_TOKEN")
     )

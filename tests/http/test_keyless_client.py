@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from prshots.client import keyless, sending
+from prshots.client import keyless, sender
 from prshots.client.keyless import ExchangedToken, token_source
 from prshots.client.service import Client
 from prshots.client.tokens import FixedToken
@@ -93,7 +93,7 @@ def front(ground: Ground) -> Iterator[UnreliableProxy]:
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(sender, "FIRST_PAUSE_SECONDS", 0.001)
 
 
 def in_actions(front: UnreliableProxy) -> dict[str, str]:
@@ -108,7 +108,7 @@ class TestGivenToken:
     def test_is_used_without_any_request(self, front: UnreliableProxy) -> None:
         source = token_source(front.url, f" {TOKEN}\r\n", "", in_actions(front))
         assert source.token() == TOKEN
-        assert source.renewed(TOKEN) is None
+        assert source.renew(TOKEN) is None
         assert TOKEN not in repr(source)
         assert front.seen == []
 
@@ -176,7 +176,7 @@ class TestExchange:
             tokens = set(threads.map(lambda _: source.token(), range(16)))
         assert len(tokens) == len(ground.asked) == 1
         with ThreadPoolExecutor(8) as threads:
-            renewed = set(threads.map(source.renewed, [*tokens] * 16))
+            renewed = set(threads.map(source.renew, [*tokens] * 16))
         assert renewed == {source.token()} != tokens
         assert [asked["id_token"] for asked in ground.asked] == [
             f"{JWT}-1",
@@ -267,7 +267,7 @@ class TestFailedExchange:
         assert ground.asked == []
 
     def test_an_unreachable_service_raises_an_unreachable_error(self, front: UnreliableProxy) -> None:
-        front.will(CUT, when="POST /v1/oidc/token", times=sending.TRIES)
+        front.will(CUT, when="POST /v1/oidc/token", times=sender.TRIES)
         with pytest.raises(UnreachableError, match="lost the connection to") as caught:
             token_source(front.url, "", "", in_actions(front)).token()
         assert JWT not in str(caught.value)

@@ -17,9 +17,9 @@ import httpx
 import pytest
 
 from prshots.client import Client, ShotFile, UploadOutcome, upload_all
-from prshots.client import sending as sending_module
-from prshots.client.sending import LIMITS, TRIES, Sender, limit_of, retry_after
-from prshots.client.uploading import NOT_TRIED
+from prshots.client import sender as sending_module
+from prshots.client.sender import LIMITS, TRIES, Sender, limit_of, retry_after
+from prshots.client.upload import NOT_TRIED
 from prshots.contract.errors import (
     CallError,
     ExpireFailedError,
@@ -454,9 +454,9 @@ class TestAddresses:
         [
             (
                 "https://shots.example.com/v1/upload",
-                "redirects to https://shots.example.com: use that address",
+                "redirects to https://shots.example.com: set --url (PRSHOTS_URL) to that address",
             ),
-            ("/elsewhere/v1/upload", "/elsewhere: use that address"),
+            ("/elsewhere/v1/upload", "/elsewhere: set --url (PRSHOTS_URL) to that address"),
             ("https://login.example.com/in?state=abc123", "redirects to https://login.example.com/in: use"),
         ],
     )

@@ -50,6 +50,7 @@ def _built() -> "TemporaryDirectory[str]":
     """Compile the package apart from its own `dist`, which another test may be using."""
     folder = TemporaryDirectory(prefix="prshots-node-")
     compiler = PACKAGE / "node_modules" / ".bin" / "tsc"
+    subprocess.run(["node", "contract.js"], cwd=PACKAGE, check=True, timeout=60)
     subprocess.run([compiler, "--outDir", f"{folder.name}/dist"], cwd=PACKAGE, check=True, timeout=120)
     shutil.copy(PACKAGE / "package.json", folder.name)
     return folder

@@ -14,7 +14,7 @@ import prshots
 from prshots.cli import app
 from prshots.client.ci import Job
 from prshots.client.heads import Head
-from prshots.client.showing import Shown, ShownShot
+from prshots.client.show import Shown, ShownShot
 from prshots.contract.replies import Staged
 from prshots.server.http.llms import llms_route
 
@@ -57,7 +57,9 @@ def test_the_skill_has_the_front_matter_that_agents_look_for() -> None:
 
 
 def test_messages_that_the_skill_explains_exist() -> None:
-    source = "".join(file.read_text() for file in Path(prshots.__file__).parent.rglob("*.py"))
+    package = Path(prshots.__file__).parent
+    files = [*package.rglob("*.py"), package / "contract" / "client.json"]
+    source = "".join(file.read_text() for file in files)
     joined = re.sub(r'"\s*f?"', "", source)
     cells = re.findall(r"^\| (`.+?`) \|", SKILL.read_text(), re.MULTILINE)
     messages = [message.rstrip("… ") for cell in cells for message in re.findall("`(.+?)`", cell)]

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prshots.cli import service_options
-from prshots.client.ci import ForgeKind, Job, detected, with_forge
+from prshots.client.ci import ForgeKind, Job, detect_job, with_forge
 from prshots.client.ci.actions_event import MAX_BYTES
-from prshots.client.ci.forge_addresses import api_root, place_of_remote
+from prshots.client.ci.forge_addresses import api_root, repository_of_remote
 from prshots.contract.errors import InvalidInputError
 from support.vectors import cases, vectors
 
@@ -38,7 +38,7 @@ def variables_of(case: dict[str, Any], event: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("case", cases("ci_detection", "detected"))
 def test_a_ci_job_is_detected_from_its_variables(case: dict[str, Any], tmp_path: Path) -> None:
-    job = detected(variables_of(case, tmp_path / "event.json"))
+    job = detect_job(variables_of(case, tmp_path / "event.json"))
     known = asdict(job)
     assert {name: known[name] for name in case["job"]} == case["job"]
     token = known["forge_token"]
@@ -54,7 +54,7 @@ def test_an_invalid_event_file_is_ignored(tmp_path: Path) -> None:
         huge.truncate(MAX_BYTES + 1)
     os.mkfifo(tmp_path / "pipe")  # reading it would block forever
     for path in (*tmp_path.iterdir(), tmp_path, tmp_path / "missing", "no\0path", "\udcff"):
-        assert detected(GITHUB | {"GITHUB_EVENT_PATH": str(path)}).pr_number == 12, path
+        assert detect_job(GITHUB | {"GITHUB_EVENT_PATH": str(path)}).pr_number == 12, path
 
 
 NAMES = sorted(
@@ -91,7 +91,7 @@ VALUES = st.one_of(
     ),
 )
 def test_any_variable_values_give_a_valid_job(environ: dict[str, str], beside: dict[str, str]) -> None:
-    job = detected(beside | environ)
+    job = detect_job(beside | environ)
     assert job.pr_number is None or 1 <= job.pr_number < 2**31
     assert "@" not in job.forge_api + job.forge_url
     assert not set(job.repository.split("/")) & {".", ".."}
@@ -138,12 +138,12 @@ def test_any_variable_values_give_a_valid_job(environ: dict[str, str], beside: d
 def test_no_event_content_breaks_detection(tmp_path_factory: pytest.TempPathFactory, event: object) -> None:
     path = tmp_path_factory.getbasetemp() / "event.json"
     path.write_text(json.dumps(event))
-    assert detected(GITHUB | {"GITHUB_EVENT_PATH": str(path)}).ci == "GitHub Actions"
+    assert detect_job(GITHUB | {"GITHUB_EVENT_PATH": str(path)}).ci == "GitHub Actions"
 
 
 @pytest.mark.parametrize("case", cases("ci_detection", "remotes"))
 def test_a_git_remote_gives_the_forge_url_and_repository(case: dict[str, Any]) -> None:
-    place = place_of_remote(case["remote"])
+    place = repository_of_remote(case["remote"])
     assert (place.kind, place.url, place.repository) == (case["forge"], case["url"], case["repository"])
 
 
@@ -175,13 +175,13 @@ class TestCommandOptions:
     def test_the_pr_option_overrides_the_job_and_one_of_them_is_required(self) -> None:
         assert service_options.pull_request(7, Job(pr_number=12)) == 7
         assert service_options.pull_request(None, Job(pr_number=12)) == 12
-        with pytest.raises(InvalidInputError, match=r"this Buildkite job does not run for one. Use --pr"):
+        with pytest.raises(InvalidInputError, match=r"this Buildkite job doesn't run for one. Set --pr"):
             service_options.pull_request(None, Job(ci="Buildkite"))
 
     @pytest.mark.parametrize("given", ["HEAD", "abc", "g" * 40, "0" * 41])
     def test_an_invalid_commit_is_refused(self, given: str) -> None:
         with pytest.raises(typer.BadParameter, match="7 to 40"):
-            service_options._checked_commit(given)
+            service_options._check_commit(given)
 
     @pytest.mark.parametrize(
         ("url", "words"),
@@ -197,5 +197,5 @@ class TestCommandOptions:
     )
     def test_an_invalid_service_url_is_refused(self, url: str, words: str) -> None:
         with pytest.raises(InvalidInputError, match=words) as caught:
-            service_options.connected(url, "", "")
+            service_options.connect(url, "", "")
         assert "hunter2" not in str(caught.value)

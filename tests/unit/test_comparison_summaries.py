@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prshots.client.comparing import summary
+from prshots.client.compare import summary
 from prshots.client.replies import comparison_from
 from support.vectors import cases
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prshots.client.posting import unreachable_images
+from prshots.client.post_comment import unreachable_images
 from support.vectors import cases
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prshots.client.pairing import find_pairs
+from prshots.client.pairs import find_pairs
 from prshots.contract.errors import InvalidInputError
 from support.drawn_pages import drawn_page
 
@@ -26,7 +26,7 @@ def test_one_and_one_are_a_pair_whatever_their_names(tmp_path: Path) -> None:
     draw("new.png", str(tmp_path / "old.png"))
     found = find_pairs(["new.png"], [str(tmp_path / "old.png")], name="checkout/cart")
     (shot,) = found.shots
-    assert (shot.name, found.befores[shot.key].path.name) == ("checkout/cart", "old.png")
+    assert (shot.name, found.before_images[shot.key].path.name) == ("checkout/cart", "old.png")
     assert found.problems == []
 
 
@@ -34,7 +34,7 @@ def test_several_are_paired_by_name_viewport_and_theme() -> None:
     draw("a/cart@390x844.png", "a/cart@1280x800.png", "a/new.png", "b/cart@1280x800.png", "b/gone.png")
     found = find_pairs(["a"], ["b"])
     assert {shot.name for shot in found.shots} == {"cart", "new"}
-    assert list(found.befores) == [("cart", "1280x800", "")]
+    assert list(found.before_images) == [("cart", "1280x800", "")]
     (problem,) = found.problems
     assert "gone.png" in problem.path
 
@@ -51,4 +51,4 @@ def test_a_before_alone_is_refused_and_a_missing_one_is_a_problem() -> None:
         find_pairs([], ["new.png"])
     found = find_pairs(["new.png"], ["old.png"])
     assert [problem.words for problem in found.problems] == ["no such file or folder"]
-    assert found.befores == {}
+    assert found.before_images == {}

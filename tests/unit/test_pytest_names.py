@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from prshots.pytest_plugin.naming import ShotNames, check_template
-from prshots.pytest_plugin.taking import viewport_of
+from prshots.pytest_plugin.camera import viewport_of
+from prshots.pytest_plugin.shot_names import ShotNames, check_template
 
 
 def item_of(nodeid: str, parameters: str = "", *, browser: str = "", browsers: object = None) -> pytest.Item:
@@ -59,7 +59,7 @@ def test_only_a_later_browser_is_in_a_name(
     parameters: str, browser: str, browsers: object, name: str
 ) -> None:
     item = item_of("a.py::test", parameters, browser=browser, browsers=browsers)
-    assert ShotNames.of(item).numbered(1) == name
+    assert ShotNames.of(item).nth(1) == name
 
 
 def test_a_template_makes_names() -> None:
@@ -70,8 +70,8 @@ def test_a_template_makes_names() -> None:
         "{class}: {test} ({parameters}, {browser})": "TestB: test (big, firefox)",
         "{file}//": "a (firefox)",
     }
-    assert {template: ShotNames.of(item, template).numbered(1) for template in by} == by
-    assert ShotNames.of(item, "{test}").numbered(2) == "test-2 (firefox)"
+    assert {template: ShotNames.of(item, template).nth(1) for template in by} == by
+    assert ShotNames.of(item, "{test}").nth(2) == "test-2 (firefox)"
     assert ShotNames.of(item_of("a.py::test"), "{test} ({parameters}, {browser})").unnamed == "test"
     with pytest.raises(pytest.UsageError, match=r"prshots_name takes .*\{browser\}; got '\{project\}'"):
         check_template("{file}/{project}")

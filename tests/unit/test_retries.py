@@ -18,10 +18,10 @@ from typing import Any
 import httpx
 import pytest
 
-from prshots.client import sending
-from prshots.client.sending import Sender, limit_of, retry_after, unanswered
+from prshots.client import sender
+from prshots.client.sender import Sender, limit_of, no_reply_message, retry_after
 from prshots.client.shots import ShotFile
-from prshots.client.uploading import upload_all
+from prshots.client.upload import upload_all
 from prshots.contract.errors import (
     CallError,
     InvalidInputError,
@@ -60,7 +60,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock(vectors("retries")["now"])
-    monkeypatch.setattr(sending, "time", SimpleNamespace(time=lambda: made.now, monotonic=lambda: made.now))
+    monkeypatch.setattr(sender, "time", SimpleNamespace(time=lambda: made.now, monotonic=lambda: made.now))
     monkeypatch.setattr(Sender, "_sleep", lambda _self, seconds: made.sleep(seconds))
     return made
 
@@ -146,7 +146,7 @@ FAULTS: dict[str, tuple[httpx.RequestError, Exception]] = {
 @pytest.mark.parametrize("case", cases("retries", "unanswered"))
 def test_a_request_without_a_reply_is_explained_in_plain_words(case: dict[str, Any]) -> None:
     error, error.__cause__ = FAULTS[case["fault"]]
-    assert unanswered(httpx.Request("POST", "http://localhost:8081/v1/upload"), error) == case["words"]
+    assert no_reply_message(httpx.Request("POST", "http://localhost:8081/v1/upload"), error) == case["words"]
 
 
 @pytest.mark.parametrize("case", cases("retries", "paced"))

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from prshots.client.shots import find_shots
-from prshots.pytest_plugin.naming import ShotNames, shortened
-from prshots.pytest_plugin.taking import Camera
+from prshots.pytest_plugin.camera import Camera
+from prshots.pytest_plugin.shot_names import ShotNames, shorten
 from support.vectors import cases
 
 
@@ -38,14 +38,14 @@ def test_the_file_name_sets_the_name_viewport_and_theme(case: dict[str, Any], tm
 
 @pytest.mark.parametrize("case", cases("shot_names", "fitted"))
 def test_a_name_is_cleaned_and_shortened_to_200_characters(case: dict[str, Any]) -> None:
-    assert shortened(text_of(case["given"])) == text_of(case["name"])
+    assert shorten(text_of(case["given"])) == text_of(case["name"])
 
 
 @pytest.mark.parametrize("case", cases("shot_names", "repeated"))
 def test_a_repeated_name_gets_a_number(case: dict[str, Any]) -> None:
     names: list[str] = []
     camera = Camera(
-        ShotNames(shortened(text_of(case["name"]))), {}, lambda _name, take: names.append(take().name)
+        ShotNames(shorten(text_of(case["name"]))), {}, lambda _name, take: names.append(take().name)
     )
     for _ in case["names"]:
         camera(b"an image")

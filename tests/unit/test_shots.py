@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from prshots.client.shots import Found, ShotFile, find_shots
-from prshots.client.shrinking import MAX_PIXELS, shrunk
+from prshots.client.shrink import MAX_PIXELS, shrink
 from prshots.contract.errors import InvalidInputError
 from support.nasty_pictures import jpeg_of_kind, jpeg_with_scans, jpeg_with_segments, png_with_chunks
 from support.service import MAX_BYTES
@@ -123,7 +123,7 @@ class TestShrinking:
         smooth = Image.linear_gradient("L").resize((640, 400)).convert("RGB")
         smooth.save("smooth.png", compress_level=0)
         assert Path("smooth.png").stat().st_size > 700_000
-        content, content_type, label = shrunk(Path("smooth.png"), limit=700_000)
+        content, content_type, label = shrink(Path("smooth.png"), limit=700_000)
         assert (content_type, label) == ("image/webp", "WebP")
         assert len(content) < 700_000
         with Image.open(io.BytesIO(content)) as shown:
@@ -131,14 +131,14 @@ class TestShrinking:
 
     def test_keeps_png_if_the_image_is_too_long_for_webp(self) -> None:
         Image.new("RGB", (10, 20_000)).save("long.png", compress_level=0)
-        content, content_type, _ = shrunk(Path("long.png"), limit=500_000)
+        content, content_type, _ = shrink(Path("long.png"), limit=500_000)
         assert content_type == "image/png"
         with Image.open(io.BytesIO(content)) as shown:
             assert shown.size == (10, 20_000)
 
     def test_scales_noise_down_until_it_fits(self) -> None:
         noise((300, 200), "RGBA").save("noise.png")
-        content, content_type, _ = shrunk(Path("noise.png"), limit=5_000)
+        content, content_type, _ = shrink(Path("noise.png"), limit=5_000)
         assert content_type == "image/webp"
         assert len(content) < 5_000
         with Image.open(io.BytesIO(content)) as shown:
@@ -149,7 +149,7 @@ class TestShrinking:
         notes = Image.Exif()
         notes[0x0112] = 6
         Image.new("RGB", (40, 20)).save("turned.jpg", exif=notes)
-        with Image.open(io.BytesIO(shrunk(Path("turned.jpg"), MAX_BYTES).content)) as shown:
+        with Image.open(io.BytesIO(shrink(Path("turned.jpg"), MAX_BYTES).content)) as shown:
             assert shown.size == (20, 40)
 
     @pytest.mark.parametrize(
@@ -158,13 +158,13 @@ class TestShrinking:
     def test_an_image_that_cannot_be_decoded_is_refused(self, content: bytes) -> None:
         made("broken.png", content=content)
         with pytest.raises(InvalidInputError, match="cannot be shrunk"):
-            shrunk(Path("broken.png"), MAX_BYTES)
+            shrink(Path("broken.png"), MAX_BYTES)
 
     def test_a_decompression_bomb_is_refused(self) -> None:
         header = b"IHDR" + (int(MAX_PIXELS**0.5) + 1).to_bytes(4) * 2 + SMALL[24:29]
         made("bomb.png", content=SMALL[:12] + header + zlib.crc32(header).to_bytes(4) + SMALL[33:])
         with pytest.raises(InvalidInputError, match="too many to shrink"):
-            shrunk(Path("bomb.png"), MAX_BYTES)
+            shrink(Path("bomb.png"), MAX_BYTES)
 
     @pytest.mark.parametrize(
         ("content", "words"),
@@ -179,4 +179,4 @@ class TestShrinking:
     def test_an_image_that_would_take_minutes_is_refused(self, content: bytes, words: str) -> None:
         made("slow.jpg", content=content)
         with pytest.raises(InvalidInputError, match=words):
-            shrunk(Path("slow.jpg"), MAX_BYTES)
+            shrink(Path("slow.jpg"), MAX_BYTES)

@@ -17,7 +17,7 @@ JOB_VALUES = {"pr_number": "7", "commit": "abc1234", "run_url": "https://ci.exam
 @pytest.mark.parametrize("case", cases("templates", "filled"))
 def test_a_template_is_filled(case: dict[str, Any]) -> None:
     comment = SizedComment(pr_number=7, shown=0, listed=0, omitted=0, **case["comment"])
-    assert Template.of(case["template"], "t").filled(comment, JOB_VALUES) == case["text"]
+    assert Template.of(case["template"], "t").fill(comment, JOB_VALUES) == case["text"]
 
 
 @pytest.mark.parametrize("case", cases("templates", "rooms"))

@@ -15,7 +15,7 @@ from prshots.client.forges import Forge
 from prshots.client.forges.bitbucket import Bitbucket
 from prshots.client.forges.github import GitHub
 from prshots.client.forges.gitlab import GitLab
-from prshots.client.posting import Composer
+from prshots.client.post_comment import Composer
 from prshots.client.service import Client
 from prshots.client.templates import Template
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
@@ -95,7 +95,7 @@ class TestSizeLimit:
         assert limit - 200 < len(text.encode()) <= limit
         without = 2000 - text.count("![")
         assert made.notes == [
-            f"{without} of 2000 screenshots have no picture in the comment: it may have at most {limit:,} bytes"
+            f"{without} of 2000 screenshots have no image in the comment, which can have at most {limit:,} bytes"
         ]
 
     @given(
@@ -138,11 +138,11 @@ class TestTemplates:
         text = written(["cart"], marker)
         first, _, entries = text.markdown.partition("### 1 screenshot")
         assert first.rstrip() == marker.line(7)
-        assert template.filled(text, JOB_VALUES) == (
+        assert template.fill(text, JOB_VALUES) == (
             f"{first}## 1 for #7 at abc1234\n\n"
             f"### 1 screenshot{entries.rstrip()}\n\n[Run](https://ci.example/1)\n"
         )
-        parts = Template.of("{{entries}}\n{{heading}}", "t").filled(text, JOB_VALUES)
+        parts = Template.of("{{entries}}\n{{heading}}", "t").fill(text, JOB_VALUES)
         assert parts == f"{first}{entries.strip()}\n### 1 screenshot"
 
     def test_the_template_surrounds_the_screenshots(self) -> None:
@@ -153,7 +153,7 @@ class TestTemplates:
 
     def test_a_shot_name_that_looks_like_a_placeholder_is_not_filled(self) -> None:
         text = written(["{{count}} {{run_url}}"])
-        filled = Template.of("{{screenshots}}", "t").filled(text, JOB_VALUES)
+        filled = Template.of("{{screenshots}}", "t").fill(text, JOB_VALUES)
         assert filled == text.markdown.rstrip()
         assert "{{run_url}}" in filled
 
@@ -166,14 +166,14 @@ class TestTemplates:
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            (b"", "has no place for the screenshots: add {{screenshots}} or {{entries}}"),
-            (b"{{count}} screenshots", "has no place for the screenshots"),
+            (b"", "has no placeholder for the screenshots: add {{screenshots}} or {{entries}}"),
+            (b"{{count}} screenshots", "has no placeholder for the screenshots"),
             (
                 b"{{screenshots}} {{branch}}",
-                "has an unknown place {{branch}}: use one of {{screenshots}}",
+                "has an unknown placeholder {{branch}}: use one of {{screenshots}}",
             ),
             (b"{{screenshots}} ${{ github.sha }}", "{{github.sha}}"),
-            (b"{{screenshots}} {{}}", "unknown place {{}}"),
+            (b"{{screenshots}} {{}}", "unknown placeholder {{}}"),
             (b"{{screenshots}} caf\xe9", "is not UTF-8 text"),
             ("{{screenshots}}".encode("utf-16"), "is not UTF-8 text"),
             (b"{{screenshots}}" + b"x" * MAX_COMMENT_BYTES, "longer than 65,536 bytes"),

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from prshots.cli.upload_progress import TELL_SECONDS, Lines
+from prshots.cli.progress import TELL_SECONDS, ProgressLines
 from prshots.client.shots import ShotFile
-from prshots.client.uploading import NOT_TRIED, UploadOutcome
+from prshots.client.upload import NOT_TRIED, UploadOutcome
 from prshots.contract.replies import Uploaded
 
 DONE = Uploaded("id", "url", "markdown")
@@ -18,7 +18,7 @@ def outcome(name: str, *, error: str = "", is_fatal: bool = False) -> UploadOutc
 
 
 def test_300_quick_uploads_print_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with Lines(300, clock=lambda: 0.0) as lines:
+    with ProgressLines(300, clock=lambda: 0.0) as lines:
         for number in range(300):
             lines.done(outcome(str(number)))
     assert capsys.readouterr() == ("", "")
@@ -26,7 +26,7 @@ def test_300_quick_uploads_print_nothing(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_slow_upload_says_how_far_it_is_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
     times = iter(number * TELL_SECONDS / 100 for number in range(1000))
-    with Lines(300, clock=lambda: next(times)) as lines:
+    with ProgressLines(300, clock=lambda: next(times)) as lines:
         for number in range(300):
             lines.done(outcome(str(number)))
     assert capsys.readouterr().err.splitlines() == ["Uploading … 100 of 300", "Uploading … 200 of 300"]
@@ -34,7 +34,7 @@ def test_a_slow_upload_says_how_far_it_is_now_and_then(capsys: pytest.CaptureFix
 
 def test_each_failure_has_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     refused = "https://example.com refused the token"
-    with Lines(6, clock=lambda: 0.0) as lines:
+    with ProgressLines(6, clock=lambda: 0.0) as lines:
         lines.done(outcome("a", error="is empty"))
         lines.done(outcome("b", error="is empty"))
         for name in ("c", "d"):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prshots.cli.upload_target import Target, target_of
+from prshots.cli.target import Target, target_of
 from prshots.client.ci import Job
 from prshots.contract.errors import InvalidInputError
 from support.vectors import cases

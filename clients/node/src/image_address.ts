@@ -1,6 +1,8 @@
 /** Recognize the address that only delivers images, given as the address of the service. */
+
 import { ImageAddressError } from "./errors.js";
-import type { Reply } from "./sending.js";
+import type { Reply } from "./sender.js";
+import { message } from "./statements.js";
 
 /** The ports that a service uses unless it is told otherwise. */
 const [API_PORT, IMAGE_PORT] = ["8081", "8082"];
@@ -19,12 +21,11 @@ export function refuseImageAddress(url: string, reply: Pick<Reply, "status" | "h
     ANSWERS[reply.status] === reply.text &&
     reply.headers.get("x-content-type-options") === "nosniff" &&
     !reply.headers.has("x-request-id");
-  if (isDelivery)
-    throw new ImageAddressError(`${url} is the image address of a prshots service${advice(url)}`);
+  if (isDelivery) throw new ImageAddressError(message("image_address", { url, advice: advice(url) }));
 }
 
 function advice(url: string): string {
   if (new URL(url).port === IMAGE_PORT)
     return `; did you mean ${url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`)}?`;
-  return ": set url (PRSHOTS_URL) to the address of its API or its dashboard";
+  return message("use_service_address");
 }

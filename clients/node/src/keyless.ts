@@ -1,13 +1,15 @@
 /** The upload token: a setting, or the job's own ID token exchanged for one. */
+
 import type { Environ } from "./ci/job.js";
 import * as validate from "./ci/validate.js";
 import { CallError, InvalidInputError, UnauthorizedError } from "./errors.js";
-import { jsonOf, type Sender } from "./sending.js";
+import { jsonOf, type Sender } from "./sender.js";
+import { message } from "./statements.js";
 
 export interface TokenSource {
   token(): Promise<string>;
   /** Return a new token after the service refused this one; nothing when there is no other. */
-  renewed(refused: string): Promise<string | undefined>;
+  renew(refused: string): Promise<string | undefined>;
 }
 
 const UPLOAD_TOKEN = /^msr_[0-9a-f]{64}$/;
@@ -23,11 +25,8 @@ export function tokenSource(
   const given = token.trim(); // a secret is often stored with a line break at its end
   if (given) {
     if (!UPLOAD_TOKEN.test(given))
-      throw new InvalidInputError(
-        "token (PRSHOTS_TOKEN) is not an upload token: those are msr_ and 64 hex digits, " +
-          `this one has ${given.length} characters`,
-      );
-    return { token: async () => given, renewed: async () => undefined };
+      throw new InvalidInputError(message("invalid_token", { count: given.length }));
+    return { token: async () => given, renew: async () => undefined };
   }
   const idToken = idTokenSource(url, environ, sender);
   if (!idToken)
@@ -35,7 +34,7 @@ export function tokenSource(
       "no upload token: set PRSHOTS_TOKEN, or give the job an ID token " +
         `(GitHub: permissions: id-token: write; GitLab: id_tokens: {PRSHOTS_ID_TOKEN: {aud: ${url}}})`,
     );
-  return new ExchangedToken(async () => exchanged(url, await idToken(), project, sender));
+  return new ExchangedToken(async () => exchangeToken(url, await idToken(), project, sender));
 }
 
 /** A token that is valid for 15 minutes. It is requested once, however many uploads wait for it. */
@@ -45,17 +44,17 @@ class ExchangedToken implements TokenSource {
   constructor(private readonly exchange: () => Promise<string>) {}
 
   token(): Promise<string> {
-    this.#current ??= this.#exchanged();
+    this.#current ??= this.#exchange();
     return this.#current;
   }
 
-  async renewed(refused: string): Promise<string | undefined> {
-    if ((await this.#current) === refused) this.#current = this.#exchanged();
+  async renew(refused: string): Promise<string | undefined> {
+    if ((await this.#current) === refused) this.#current = this.#exchange();
     return this.token();
   }
 
   /** A failed exchange is not kept: the next upload tries again. */
-  #exchanged(): Promise<string> {
+  #exchange(): Promise<string> {
     return this.exchange().catch((error) => {
       this.#current = undefined;
       throw error;
@@ -76,12 +75,12 @@ function idTokenSource(url: string, environ: Environ, sender: Sender): (() => Pr
     const reply = await sender.send(asked.href, () => ({ headers }));
     const { value } = (jsonOf(reply, asked.host) ?? {}) as { value?: unknown };
     if (reply.status !== 200 || typeof value !== "string" || !value)
-      throw new CallError(`${asked.host} answered ${reply.status} and gave this job no ID token`);
+      throw new CallError(message("no_id_token", { host: asked.host, status: reply.status }));
     return value;
   };
 }
 
-async function exchanged(url: string, idToken: string, project: string, sender: Sender): Promise<string> {
+async function exchangeToken(url: string, idToken: string, project: string, sender: Sender): Promise<string> {
   const body = JSON.stringify({ id_token: idToken, ...(project && { project }) });
   const headers = { "Content-Type": "application/json" };
   const reply = await sender.send(`${url}/v1/oidc/token`, () => ({ method: "POST", headers, body }));
@@ -101,8 +100,7 @@ async function exchanged(url: string, idToken: string, project: string, sender: 
     throw new CallError(`${url} answered without a token: is it the address of a prshots API?`);
   if (project && !namesOfProject(granted).includes(project))
     throw new CallError(
-      `${url} answered for the project ${granted.organization}/${granted.project}, not for ${project}, so nothing ` +
-        "is uploaded: set project (PRSHOTS_PROJECT) to organization/name or its id, and update the service",
+      message("other_project", { url, given: `${granted.organization}/${granted.project}`, project }),
     );
   return token;
 }

@@ -1,25 +1,29 @@
 /** Ask the forge for what the event of an Actions job does not name: its pull request, or the head of that. */
-import { checkedOut } from "./ci/checkout.js";
+
+import { headCommit } from "./ci/checkout.js";
 import type { Job } from "./ci/job.js";
 import { InvalidInputError, messageOf } from "./errors.js";
 import { forgeOf } from "./forges/index.js";
 import type { AnswersLookups } from "./forges/pull_requests.js";
-import type { Sender } from "./sending.js";
+import type { Sender } from "./sender.js";
+import { message } from "./statements.js";
 
 /**
- * Return the job's pull request; nothing if it runs for none. Throws InvalidInputError if the forge does not tell.
+ * Return the job's pull request; undefined if it isn't for one. Throws InvalidInputError if the forge doesn't say.
  */
 export async function pullRequestOf(job: Job, sender: Sender): Promise<number | undefined> {
   if (job.prNumber !== undefined || !job.lookup) return job.prNumber;
-  const missing = `the event names no pull request for commit ${job.commitSha.slice(0, 7)}`;
-  const advice = "Set the pull request: prNumber (PRSHOTS_PR), or `pr-number` in the action";
-  const found = await asked(job, sender, missing, advice, (forge) => forge.openPullRequests(job.commitSha));
+  const missing = message("no_pull_request_in_event", { commit: job.commitSha.slice(0, 7) });
+  const advice = message("set_pull_request");
+  const found = await askForge(job, sender, missing, advice, (forge) =>
+    forge.openPullRequests(job.commitSha),
+  );
   if (found.length > 1)
     throw new InvalidInputError(
-      `${missing}, and it is the head of several: ${found.sort((a, b) => a - b).join(", ")}. ${advice}`,
+      message("head_of_several", { missing, numbers: found.sort((a, b) => a - b).join(", "), advice }),
     );
   if (!found.length && job.lookup === "pull_request")
-    throw new InvalidInputError(`${missing}, and no open one has it as its head. ${advice}`);
+    throw new InvalidInputError(message("head_of_none", { missing, advice }));
   return found[0];
 }
 
@@ -28,24 +32,24 @@ export async function commitOf(job: Job, prNumber: number, sender: Sender): Prom
   if (job.commitSha) return job.commitSha;
   if (job.lookup !== "head") return commitHere(); // otherwise here is the base's checkout
   const missing = `the event does not name the head of pull request ${prNumber}`;
-  const advice = "Set the commit: commit (PRSHOTS_COMMIT), also in the action";
-  const sha = await asked(job, sender, missing, advice, (forge) => forge.headOf(prNumber));
-  if (!sha) throw new InvalidInputError(`${missing}, and the forge does not tell it. ${advice}`);
+  const advice = "Set the commit: commit (PRSHOTS_COMMIT), or `commit` in the action";
+  const sha = await askForge(job, sender, missing, advice, (forge) => forge.headOf(prNumber));
+  if (!sha) throw new InvalidInputError(`${missing}, and the forge doesn't report it. ${advice}`);
   return sha;
 }
 
 /** Return the commit that is checked out. Throws InvalidInputError. */
 async function commitHere(): Promise<string> {
-  const commit = await checkedOut();
+  const commit = await headCommit();
   if (!commit)
     throw new InvalidInputError(
-      "no commit: the CI does not name one and this folder is in no git repository. Set commit (PRSHOTS_COMMIT)",
+      "no commit: the CI does not name one and not in a git repository. Set commit (PRSHOTS_COMMIT)",
     );
   return commit;
 }
 
 /** Return the forge's answer. Only GitHub and Gitea run jobs that have to ask. */
-async function asked<T>(
+async function askForge<T>(
   job: Job,
   sender: Sender,
   missing: string,

@@ -23,12 +23,12 @@ export class Patience {
     return this.reason !== "";
   }
 
-  succeeded(): void {
+  recordSuccess(): void {
     this.#failures = 0;
   }
 
   /** Count an error. Return whether every other upload would fail for the same reason. */
-  failed(error: unknown): boolean {
+  recordFailure(error: unknown): boolean {
     if (error instanceof CallError) this.#failures += 1;
     const isHopeless = HOPELESS.some((kind) => error instanceof kind);
     if (isHopeless || this.#failures >= FAILURES_IN_A_ROW) this.reason ||= messageOf(error);

@@ -28,7 +28,7 @@ interface Chunks {
 }
 
 /** Throws InvalidInputError for another kind of PNG, and for a damaged one. */
-export async function decoded(image: Buffer, maxPixels: number): Promise<Bitmap> {
+export async function decode(image: Buffer, maxPixels: number): Promise<Bitmap> {
   const { header, palette, alpha, data } = chunksOf(image);
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
   const colorType = header.readUInt8(9);
@@ -131,7 +131,7 @@ function withoutPalette(
 }
 
 /** Encode. A better compression would take several times as long, for a few percent. */
-export async function encoded({ width, height, channels, pixels }: Bitmap): Promise<Buffer> {
+export async function encode({ width, height, channels, pixels }: Bitmap): Promise<Buffer> {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);

@@ -1,7 +1,7 @@
 /** What must not appear in a log. A service or a forge may repeat a token in its reply. */
 import type { Environ } from "./ci/job.js";
 
-/** A shorter value is no secret, and replacing it would garble messages. */
+/** A shorter value isn't a secret, and replacing it would garble messages. */
 const SHORTEST_SECRET = 8;
 
 /** Return the tokens from the options and the environment. */
@@ -12,7 +12,7 @@ export function secretsOf(options: { token?: string; forgeToken?: string }, envi
 }
 
 /** Return the text without these secrets, and without anything that looks like an upload token. */
-export function redacted(text: string, secrets: string[]): string {
+export function redact(text: string, secrets: string[]): string {
   return secrets
     .reduce((left, secret) => left.replaceAll(secret, "[hidden]"), text)
     .replace(/msr_\w+/g, "msr_[hidden]");

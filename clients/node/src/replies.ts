@@ -16,9 +16,9 @@ export interface ComparedShot {
   pixels: number;
   /** How many rows were inserted; negative if they were removed. */
   shift: number;
-  /** False if the base may be of other work. */
+  /** False if the base may come from other work. */
   ancestor: boolean;
-  /** It was compared with the before that was uploaded with it. */
+  /** It was compared with the before image that was uploaded with it. */
   isPair: boolean;
   reason: string;
 }
@@ -29,7 +29,7 @@ export interface Comparison {
   commitSha: string;
   baseCommit: string;
   counts: Record<string, number>;
-  /** How many shots were compared with the before that was uploaded with them. */
+  /** How many shots were compared with the before image that was uploaded with them. */
   pairs: number;
   shots: ComparedShot[];
   dashboardUrl: string;

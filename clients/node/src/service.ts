@@ -1,6 +1,8 @@
 /** The routes of the public API that a run needs. */
+
 import { createHash } from "node:crypto";
 import { STATUS_CODES } from "node:http";
+import { CONTRACT } from "./contract.js";
 import {
   CallError,
   EXPIRE_FAILED,
@@ -27,12 +29,13 @@ import {
   type State,
   type Uploaded,
 } from "./replies.js";
-import { jsonOf, type Reply, type Sender } from "./sending.js";
+import { jsonOf, type Reply, type Sender } from "./sender.js";
 import type { Title } from "./shot_names.js";
+import { message } from "./statements.js";
 
 const HEADERS = { "User-Agent": "prshots-node" };
 
-/** GitHub's limit. Counting UTF-8 bytes satisfies every forge, whatever it counts. */
+/** GitHub's limit. Counting UTF-8 bytes satisfies every forge. */
 export const MAX_COMMENT_BYTES = 65_536;
 /** The shortest comment that the service writes. */
 export const MIN_COMMENT_BYTES = 1024;
@@ -47,7 +50,7 @@ const FINDING_ROUTES = /^\/v1\/(images\/|compare\?|pull$)/;
 const UPLOADS = new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
 
 /** What the comment shows. */
-export const VIEWS = ["all", "latest", "changes"] as const;
+export const VIEWS = CONTRACT.options.view.choices;
 export type View = (typeof VIEWS)[number];
 
 export interface Picture {
@@ -73,7 +76,7 @@ export class Service {
     private readonly sender: Sender,
   ) {}
 
-  /** Upload an image of a pull request, with its before if it has one. */
+  /** Upload an image of a pull request, with its before image if it has one. */
   upload(shot: Shot, prNumber: number, commitSha: string): Promise<Uploaded> {
     const where = { pr_number: String(prNumber), commit_sha: commitSha };
     return this.#sendImage("/v1/upload", shot, where, shot.before);
@@ -101,7 +104,7 @@ export class Service {
       const asked = shots.slice(start, start + MAX_KNOWN_SHOTS);
       const about = { branch, commit_sha: commitSha, shots: asked };
       const { missing } = await this.#tell("/v1/baseline/known", about);
-      if (!Array.isArray(missing)) throw this.#unlike("missing");
+      if (!Array.isArray(missing)) throw this.#unexpectedReply("missing");
       found.push(...missing);
     }
     return found;
@@ -154,7 +157,8 @@ export class Service {
     if (view !== "all") asked.set("view", view);
     const reply = await this.#call(`/v1/comment?${asked}`, () => ({}));
     const { markdown, heading, count, listed, omitted } = reply;
-    if (typeof markdown !== "string" || typeof count !== "number") throw this.#unlike("markdown and count");
+    if (typeof markdown !== "string" || typeof count !== "number")
+      throw this.#unexpectedReply("markdown and count");
     return {
       markdown,
       heading: typeof heading === "string" ? heading : "",
@@ -171,7 +175,7 @@ export class Service {
     const reply = await this.#tell("/v1/expire", { pr_number: prNumber, ...merged });
     const { policy, marked, expired, baselines } = reply;
     if (typeof policy !== "string" || typeof marked !== "number" || typeof expired !== "number")
-      throw this.#unlike("policy, marked and expired");
+      throw this.#unexpectedReply("policy, marked and expired");
     return { prNumber, policy, marked, expired, baselines: Number(baselines ?? 0) };
   }
 
@@ -182,14 +186,13 @@ export class Service {
   async moveStaged(branch: string, prNumber: number, repository: string, fromFork: boolean): Promise<Moved> {
     const asked = { branch, pr_number: prNumber, repository, from_fork: fromFork };
     const { moved, kept, reason } = await this.#tell("/v1/staged/move", asked);
-    if (typeof moved !== "number" || typeof kept !== "number") throw this.#unlike("moved and kept");
+    if (typeof moved !== "number" || typeof kept !== "number") throw this.#unexpectedReply("moved and kept");
     return { moved, kept, reason: typeof reason === "string" ? reason : "" };
   }
 
   /** Delete one image now. Throws NotFoundError. */
   async delete(id: string): Promise<void> {
-    if (!IMAGE_ID.test(id))
-      throw new InvalidInputError("an image id is 32 hexadecimal characters: use the id of its upload");
+    if (!IMAGE_ID.test(id)) throw new InvalidInputError(message("invalid_image_id"));
     await this.#call(`/v1/images/${id}`, () => ({ method: "DELETE" }));
   }
 
@@ -233,7 +236,7 @@ export class Service {
     });
     const { id, view_url: viewUrl, markdown } = reply;
     if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
-      throw this.#unlike("id, view_url and markdown");
+      throw this.#unexpectedReply("id, view_url and markdown");
     return { id, viewUrl, markdown };
   }
 
@@ -245,7 +248,8 @@ export class Service {
   #comparisonIn(value: Json): Comparison {
     const { state, branch, base_commit: baseCommit, commit_sha: commitSha, counts } = value;
     const isOne = typeof state === "string" && typeof branch === "string" && typeof commitSha === "string";
-    if (!isOne || typeof counts !== "object" || counts === null) throw this.#unlike("state and counts");
+    if (!isOne || typeof counts !== "object" || counts === null)
+      throw this.#unexpectedReply("state and counts");
     return {
       state: state as State,
       branch,
@@ -259,7 +263,7 @@ export class Service {
     };
   }
 
-  #unlike(missing: string): CallError {
+  #unexpectedReply(missing: string): CallError {
     return new CallError(
       `${this.url} answered without ${missing}: is it a prshots API, and not older than this client?`,
     );
@@ -267,16 +271,16 @@ export class Service {
 
   async #call(path: string, request: () => RequestInit): Promise<Json> {
     const token = await this.tokens.token();
-    let reply = await this.#sent(path, request, token);
+    let reply = await this.#sendOnce(path, request, token);
     if (reply.status === 401) {
-      const other = await this.tokens.renewed(token);
-      if (other) reply = await this.#sent(path, request, other);
+      const other = await this.tokens.renew(token);
+      if (other) reply = await this.#sendOnce(path, request, other);
     }
     refuseImageAddress(this.url, reply);
     return this.#value(reply, path);
   }
 
-  #sent(path: string, request: () => RequestInit, token: string): Promise<Reply> {
+  #sendOnce(path: string, request: () => RequestInit, token: string): Promise<Reply> {
     const own = { ...HEADERS, Authorization: `Bearer ${token}` };
     const signed = () => {
       const { headers, ...rest } = request();
@@ -289,7 +293,7 @@ export class Service {
     const { status } = reply;
     if (status >= 300 && status < 400)
       throw new WrongAddressError(
-        `${this.url} redirects to ${reply.headers.get("location")}: set url (PRSHOTS_URL) to that address`,
+        message("redirects", { url: this.url, target: String(reply.headers.get("location")) }),
       );
     const value = objectIn(reply.text);
     if (status === 404 && value && FINDING_ROUTES.test(path))
@@ -297,13 +301,10 @@ export class Service {
     if (!value || status === 404) {
       const answered = `${this.url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim();
       if (status >= 500) throw new CallError(answered);
-      throw new WrongAddressError(`${answered}: is this the address of a prshots service?`);
+      throw new WrongAddressError(message("is_this_prshots", { answered }));
     }
     if (status === 200 || status === 202) return value;
-    if (status === 401)
-      throw new UnauthorizedError(
-        `${this.url} refused the token: it is wrong or revoked, or belongs to another service`,
-      );
+    if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
     const words = `${this.url} answered ${status}: ${value.error ?? STATUS_CODES[status]}`;
     if (status === 413) throw new PayloadTooLargeError(words);

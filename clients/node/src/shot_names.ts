@@ -28,7 +28,7 @@ export function suffixesOf(stem: string): Title {
 }
 
 /** Return a name that the service accepts. A name that is too long keeps its beginning and gets a hash. */
-export function fitted(given: string): string {
+export function fitName(given: string): string {
   const name = clean(given);
   const characters = Array.from(name);
   if (characters.length <= MAX_NAME_CHARACTERS) return name;
@@ -55,7 +55,7 @@ export class UniqueNames {
     const at = free < 0 ? owners.length : free;
     owners[at] = owner;
     this.#taken.set(key, owners);
-    return at === 0 ? title.name : fitted(`${title.name}-${at + 1}`);
+    return at === 0 ? title.name : fitName(`${title.name}-${at + 1}`);
   }
 
   /** Free the owner's names: a test that runs again takes the same screenshots again. */

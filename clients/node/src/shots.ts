@@ -1,12 +1,14 @@
 /** Find the screenshots among files, and their names, viewports and themes, before anything is uploaded. */
+
 import { open, stat } from "node:fs/promises";
 import path from "node:path";
 import { InvalidInputError } from "./errors.js";
+import { type FoundFile, findFiles, partsOf, reasonOf } from "./file_search.js";
 import { type ContentType, contentTypeOf, isCutOff, LABELS, pixelSize } from "./formats.js";
 import { byNumbers } from "./natural_order.js";
-import { type FoundFile, partsOf, reasonOf, searched } from "./searching.js";
 import { MAX_NAME_CHARACTERS, suffixesOf, THEMES, VIEWPORT } from "./shot_names.js";
-import { quoted } from "./wording.js";
+import { message } from "./statements.js";
+import { quote } from "./wording.js";
 
 /** The extensions to look for in a folder. What a file really is depends on its content. */
 const EXTENSIONS: Record<string, ContentType> = {
@@ -65,17 +67,14 @@ export interface Naming {
 export async function findShots(paths: readonly string[], naming: Naming = {}): Promise<Found> {
   const { base = "", name = "", viewport = "", theme = "" } = naming;
   if (viewport && !VIEWPORT.test(viewport))
-    throw new InvalidInputError(
-      `invalid viewport ${quoted(viewport)}: use <width>x<height>, such as 1280x800`,
-    );
+    throw new InvalidInputError(message("invalid_viewport", { given: quote(viewport) }));
   if (theme && !THEMES.includes(theme))
-    throw new InvalidInputError(`invalid theme ${quoted(theme)}: use ${THEMES.join(" or ")}`);
+    throw new InvalidInputError(message("invalid_theme", { given: quote(theme) }));
   const problems: Problem[] = [];
   const onProblem = (at: string, words: string, isMissing = false) =>
     problems.push({ path: at, words, isMissing });
-  const files = withoutRepetitions([...searched(paths, hasExtension, onProblem)]);
-  if (name && files.length > 1)
-    throw new InvalidInputError(`--name is for one screenshot, but ${files.length} files were found`);
+  const files = withoutRepetitions([...findFiles(paths, hasExtension, onProblem)]);
+  if (name && files.length > 1) throw new InvalidInputError(message("name_for_one", { count: files.length }));
   const shots = new Map<string, ShotFile>();
   for (const file of files) {
     try {
@@ -98,7 +97,7 @@ export function keyOf({ name, viewport, theme }: Pick<ShotFile, "name" | "viewpo
 
 /** Return what is wrong and what to do, in words that read well after the file's path. */
 export function cutOffWarning(contentType: ContentType): string {
-  return `the file is cut off (damaged ${LABELS[contentType]}); uploading it anyway. Take the screenshot again`;
+  return message("cut_off", { format: LABELS[contentType] });
 }
 
 function hasExtension(file: string): boolean {
@@ -113,7 +112,7 @@ function withoutRepetitions(files: FoundFile[]): FoundFile[] {
 
 function sameShot({ theme }: ShotFile, other: ShotFile): string {
   const same = theme ? "name, viewport and theme" : "name and viewport";
-  return `has the same ${same} as ${other.path}: rename one`;
+  return message("same_shot", { parts: same, other: other.path });
 }
 
 function inOrder(one: ShotFile, other: ShotFile): number {
@@ -127,13 +126,12 @@ async function shotFrom(file: FoundFile, given: Required<Naming>): Promise<ShotF
     : suffixesOf(nameOf(file.path, given.base));
   checkName(title.name);
   if (file.isUnreadable) throw new InvalidInputError("has a name that is not UTF-8: rename it");
-  const { contentType, size, pixels, warning } = await inspected(file.path);
+  const { contentType, size, pixels, warning } = await inspect(file.path);
   const viewport = given.viewport || title.viewport || pixels;
-  if (!viewport) throw new InvalidInputError("has no size in pixels: the file may be damaged");
-  if (!VIEWPORT.test(viewport))
-    throw new InvalidInputError(`has the viewport ${viewport}: use --viewport, with sides of 1 to 99999`);
+  if (!viewport) throw new InvalidInputError(message("no_pixel_size"));
+  if (!VIEWPORT.test(viewport)) throw new InvalidInputError(message("viewport_out_of_range", { viewport }));
   const namedAs = EXTENSIONS[path.extname(file.path).toLowerCase()] ?? contentType;
-  const note = namedAs === contentType ? "" : `is a ${LABELS[contentType]}, despite its extension`;
+  const note = namedAs === contentType ? "" : message("other_format", { format: LABELS[contentType] });
   const theme = given.theme || title.theme;
   return { path: file.path, name: title.name, viewport, theme, contentType, size, note, warning };
 }
@@ -142,7 +140,7 @@ function nameOf(file: string, folder: string): string {
   const stem = hasExtension(file) ? file.slice(0, -path.extname(file).length) : file;
   const relative = partsOf(path.relative(folder || ".", stem));
   if (!relative.includes("..")) return relative.join("/");
-  if (folder) throw new InvalidInputError(`is not in ${folder}: --base must be a folder that contains it`);
+  if (folder) throw new InvalidInputError(message("not_in_base", { folder }));
   // Outside the working folder: as given.
   return partsOf(path.normalize(stem))
     .filter((part) => part !== "..")
@@ -150,30 +148,28 @@ function nameOf(file: string, folder: string): string {
 }
 
 function checkName(name: string): void {
-  if (!name) throw new InvalidInputError("has no name, only a viewport: use --name");
+  if (!name) throw new InvalidInputError(message("no_name"));
   const { length } = Array.from(name);
   if (length > MAX_NAME_CHARACTERS)
-    throw new InvalidInputError(
-      `has a name of ${length} characters, more than ${MAX_NAME_CHARACTERS}: shorten it with --base`,
-    );
+    throw new InvalidInputError(message("name_too_long", { count: length, limit: MAX_NAME_CHARACTERS }));
   if (name.includes("\0") || /\p{Surrogate}/u.test(name))
-    throw new InvalidInputError("has a name that is not UTF-8: rename it, or use --name");
+    throw new InvalidInputError(message("name_not_text"));
 }
 
 interface Inspected {
   contentType: ContentType;
   size: number;
-  /** Such as 1280x800; empty if the file does not tell. */
+  /** Such as 1280x800; empty if the file doesn't say. */
   pixels: string;
   /** Not empty if the file is damaged. */
   warning: string;
 }
 
-async function inspected(file: string): Promise<Inspected> {
+async function inspect(file: string): Promise<Inspected> {
   const { size, data } = await beginningOf(file);
-  if (!data.length) throw new InvalidInputError("is empty");
+  if (!data.length) throw new InvalidInputError(message("empty_file"));
   const contentType = contentTypeOf(data);
-  if (!contentType) throw new InvalidInputError("is not a PNG, JPEG or WebP image");
+  if (!contentType) throw new InvalidInputError(message("not_an_image"));
   const isDamaged = size <= data.length && isCutOff(data);
   const pixels = pixelSize(data);
   return {
@@ -187,7 +183,7 @@ async function inspected(file: string): Promise<Inspected> {
 /** Return a file's size and what it begins with. Throws InvalidInputError. */
 async function beginningOf(file: string): Promise<{ size: number; data: Buffer }> {
   try {
-    if (!(await stat(file)).isFile()) throw new InvalidInputError("is not a file"); // opening a pipe would block
+    if (!(await stat(file)).isFile()) throw new InvalidInputError(message("not_a_file")); // opening a pipe would block
     const handle = await open(file);
     try {
       const { size } = await handle.stat();
@@ -199,6 +195,6 @@ async function beginningOf(file: string): Promise<{ size: number; data: Buffer }
     }
   } catch (error) {
     if (error instanceof InvalidInputError) throw error;
-    throw new InvalidInputError(`cannot read: ${reasonOf(error)}`);
+    throw new InvalidInputError(message("cannot_read", { why: reasonOf(error) }));
   }
 }

@@ -44,9 +44,7 @@ export async function keepCurrent(
     written = JSON.stringify([kept.id, text]);
   }
   if (posted.outcome === "unchanged")
-    throw new ForgeError(
-      `${forge.label} lists our comment, but says that it does not exist when we change it`,
-    );
+    throw new ForgeError(`${forge.label} lists our comment, but says it doesn't exist when we change it`);
   return posted; // there is something new to say each time; the job that uploads it posts it too
 }
 

@@ -1,9 +1,11 @@
 /** Where the screenshots of a job belong: to a pull request, or to a branch as its baselines. */
-import { buildsBaselines, checkedOut, fullCommit } from "./ci/checkout.js";
+
+import { buildsBaselines, fullCommit, headCommit } from "./ci/checkout.js";
 import type { Job } from "./ci/job.js";
 import { InvalidInputError } from "./errors.js";
 import { commitOf, pullRequestOf } from "./lookup.js";
-import type { Sender } from "./sending.js";
+import type { Sender } from "./sender.js";
+import { message } from "./statements.js";
 
 export interface Target {
   commitSha: string;
@@ -14,26 +16,57 @@ export interface Target {
 
 /**
  * Return the target of a job; nothing if it is of no pull request and not of the branch that has the baselines: the given
- * one, else the default one. A job of a pull request never writes baselines. Throws InvalidInputError.
+ * one, else the default one. A pull request's job never writes baselines. Throws InvalidInputError.
  */
-export async function targetOf(job: Job, branch: string, sender: Sender): Promise<Target | undefined> {
+export async function targetOfJob(job: Job, branch: string, sender: Sender): Promise<Target | undefined> {
   if (await buildsBaselines(job, branch))
-    return { commitSha: await baselineCommit(job), baselineOf: job.branch };
+    return { commitSha: await baselineCommit(job.commitSha), baselineOf: job.branch };
   const prNumber = await pullRequestOf(job, sender);
   return prNumber === undefined ? undefined : { commitSha: await commitOf(job, prNumber, sender), prNumber };
 }
 
-async function baselineCommit(job: Job): Promise<string> {
-  const sha = job.commitSha || (await checkedOut());
-  const found = sha && (await fullCommit(sha));
-  if (found) return found;
-  const why = sha ? `git does not know ${sha}` : "neither the CI nor git names one";
-  throw new InvalidInputError(
-    `no commit for the baselines: ${why}. Set commit (PRSHOTS_COMMIT) with all 40 characters`,
-  );
+export interface Asked {
+  pr: number | undefined;
+  commit: string;
+  branch: string;
+  baseline?: boolean;
 }
 
-/** Return the target in words. */
-export function nameOf({ prNumber, baselineOf }: Target): string {
-  return baselineOf ? `the baselines of ${baselineOf}` : `PR ${prNumber}`;
+/**
+ * Return the target of a job. A job on the branch that has the baselines uploads baselines. A pull request's job never
+ * does. Throws InvalidInputError if the options or CI do not name all of it.
+ */
+export async function targetOf(job: Job, asked: Asked, sender: Sender): Promise<Target> {
+  const { pr, commit, branch, baseline = false } = asked;
+  if (!baseline && (pr !== undefined || !(await buildsBaselines(job, branch)))) {
+    const prNumber = await pullRequest(pr, job, sender);
+    return { commitSha: commit || (await commitOf(job, prNumber, sender)), prNumber };
+  }
+  if (pr !== undefined || job.prNumber !== undefined || job.lookup || job.fromFork)
+    throw new InvalidInputError(message("baseline_in_pull_request"));
+  const baselineOf = branch || job.branch;
+  if (!baselineOf) throw new InvalidInputError(message("no_baseline_branch"));
+  return { commitSha: await baselineCommit(commit || job.commitSha), baselineOf };
+}
+
+/** Return the pull request's number, from the option or from CI. Throws InvalidInputError. */
+export async function pullRequest(given: number | undefined, job: Job, sender: Sender): Promise<number> {
+  const found = given ?? (await pullRequestOf(job, sender));
+  if (found !== undefined) return found;
+  const why = job.ci ? message("job_without_pull_request", { ci: job.ci }) : message("no_ci");
+  throw new InvalidInputError(message("no_pull_request", { why }));
+}
+
+async function baselineCommit(given: string): Promise<string> {
+  const sha = given || (await headCommit());
+  const found = sha && (await fullCommit(sha));
+  if (found) return found;
+  const why = sha ? message("unknown_commit", { sha }) : message("no_commit_named");
+  throw new InvalidInputError(message("no_baseline_commit", { why }));
+}
+
+/** Return the target in words. In a dry run, the pull request may be unknown. */
+export function describeTarget({ prNumber, baselineOf }: Target): string {
+  if (baselineOf) return message("baselines_of", { branch: baselineOf });
+  return message("pull_request", { number: prNumber ?? "?" });
 }

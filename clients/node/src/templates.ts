@@ -1,10 +1,12 @@
-/** A text around the screenshots in the comment, with places to fill in. */
+/** A text around the screenshots in the comment, with placeholders. */
+
 import { open } from "node:fs/promises";
 import { InvalidInputError } from "./errors.js";
+import { reasonOf } from "./file_search.js";
 import type { CommentText } from "./replies.js";
-import { reasonOf } from "./searching.js";
 import { MAX_COMMENT_BYTES } from "./service.js";
-import { grouped } from "./wording.js";
+import { message } from "./statements.js";
+import { formatNumber } from "./wording.js";
 
 const COMMENT_PLACES = ["screenshots", "heading", "entries", "count"];
 const JOB_PLACES = ["pr_number", "commit", "run_url", "dashboard_url"];
@@ -25,13 +27,13 @@ export class Template {
     const content = await contentOf(path);
     if (content.length > MAX_COMMENT_BYTES)
       throw new InvalidInputError(
-        `the template ${path} is longer than ${grouped(MAX_COMMENT_BYTES)} bytes, the most a comment may have`,
+        message("template_too_long", { file: path, limit: formatNumber(MAX_COMMENT_BYTES) }),
       );
     try {
       return Template.of(new TextDecoder("utf-8", { fatal: true }).decode(content), path);
     } catch (error) {
       if (error instanceof InvalidInputError) throw error;
-      throw new InvalidInputError(`the template ${path} is not UTF-8 text`);
+      throw new InvalidInputError(message("template_not_text", { file: path }));
     }
   }
 
@@ -42,18 +44,25 @@ export class Template {
     const unknown = places.find((place) => !known.includes(place));
     if (unknown !== undefined)
       throw new InvalidInputError(
-        `the template ${origin} has an unknown place {{${unknown.slice(0, 60)}}}: use one of ` +
-          known.map((name) => `{{${name}}}`).join(", "),
+        message("template_unknown_placeholder", {
+          file: origin,
+          placeholder: `{{${unknown.slice(0, 60)}}}`,
+          known: known.map((name) => `{{${name}}}`).join(", "),
+        }),
       );
     if (!places.some((place) => SCREENSHOT_PLACES.includes(place)))
       throw new InvalidInputError(
-        `the template ${origin} has no place for the screenshots: add {{screenshots}} or {{entries}}`,
+        message("template_without_screenshots", {
+          file: origin,
+          screenshots: "{{screenshots}}",
+          entries: "{{entries}}",
+        }),
       );
     return new Template(text.replaceAll("\r\n", "\n"));
   }
 
   /** Return the service's comment with the template around it. The marker stays first. */
-  filled(comment: CommentText, jobValues: JobValues): string {
+  fill(comment: CommentText, jobValues: JobValues): string {
     const { markdown, heading, count } = comment;
     const at = Math.max(markdown.indexOf(heading), 0);
     const [marker, entries] = [markdown.slice(0, at), markdown.slice(at + heading.length)];
@@ -64,7 +73,7 @@ export class Template {
       count: String(count),
       ...jobValues,
     };
-    return marker + this.#substituted(values);
+    return marker + this.#substitute(values);
   }
 
   /** Return how long the service's comment may be, in bytes, so that the filled template fits. */
@@ -76,13 +85,13 @@ export class Template {
       count: " ".repeat(MAX_COUNT_BYTES),
       ...jobValues,
     };
-    const own = Buffer.byteLength(`${marker}\n\n${this.#substituted(widest)}`);
+    const own = Buffer.byteLength(`${marker}\n\n${this.#substitute(widest)}`);
     const copies = placesIn(this.text).filter((place) => SCREENSHOT_PLACES.includes(place)).length;
     return Math.floor((limit - own) / copies);
   }
 
-  /** Fill all places in one pass: a screenshot's name may look like a place, and stays a name. */
-  #substituted(values: Record<string, string>): string {
+  /** Fill all places in one pass: a screenshot's name may look like a placeholder, and stays a name. */
+  #substitute(values: Record<string, string>): string {
     return this.text.replace(PLACE, (_, place: string) => values[place] ?? "");
   }
 }

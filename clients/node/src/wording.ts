@@ -6,10 +6,10 @@ const SHORT_ESCAPES: Record<string, string> = { "\t": "\\t", "\n": "\\n", "\r": 
 
 /** Return the text with control characters escaped. */
 export function printable(text: string): string {
-  return text.replace(NOT_PRINTABLE, (character) => (character === " " ? " " : escaped(character)));
+  return text.replace(NOT_PRINTABLE, (character) => (character === " " ? " " : escapeCharacter(character)));
 }
 
-function escaped(character: string): string {
+function escapeCharacter(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   const hex = (digits: number) => code.toString(16).padStart(digits, "0");
   if (code > 0xffff) return `\\U${hex(8)}`;
@@ -17,16 +17,16 @@ function escaped(character: string): string {
 }
 
 /** Return what the user gave, in quotes and shortened. */
-export function quoted(given: string, length = 60): string {
+export function quote(given: string, length = 60): string {
   const text = printable(Array.from(given).slice(0, length).join("").replaceAll("\\", "\\\\"));
   return text.includes("'") && !text.includes('"') ? `"${text}"` : `'${text.replaceAll("'", "\\'")}'`;
 }
 
 /** Return a number with separators: 1,234. */
-export function grouped(count: number): string {
+export function formatNumber(count: number): string {
   return count.toLocaleString("en-US");
 }
 
-export function counted(count: number, noun: string): string {
-  return `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
+export function pluralize(count: number, noun: string): string {
+  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -7,7 +7,7 @@ import { flagInput, linesInput, Runner, textInput } from "../dist/action/runner.
 import { clientEnviron, settingsOf } from "../dist/action/settings.js";
 import { throughProxy } from "../dist/proxy.js";
 
-function printed(environ = {}) {
+function print(environ = {}) {
   const texts = [];
   return { runner: new Runner(environ, (text) => texts.push(text)), lines: () => texts.join("").split("\n") };
 }
@@ -45,13 +45,13 @@ test("after a step that failed, the screenshots are not all", () => {
 });
 
 test("an annotation is one line without tokens", () => {
-  const { runner, lines } = printed({ PRSHOTS_TOKEN: "very-secret-token" });
+  const { runner, lines } = print({ PRSHOTS_TOKEN: "very-secret-token" });
   runner.annotate("error", "50% of\r\na very-secret-token\n::notice::x");
   assert.deepEqual(lines(), ["::error title=prshots::50%25 of%0D%0Aa [hidden]%0A::notice::x", ""]);
 });
 
 test("messages are no commands of the runner, also if the command fails", async () => {
-  const { runner, lines } = printed({ PRSHOTS_TOKEN: "very-secret-token" });
+  const { runner, lines } = print({ PRSHOTS_TOKEN: "very-secret-token" });
   const failed = runner.withoutCommands(async (say) => {
     say("::error::very-secret-token.png");
     throw new Error("failed");
@@ -66,7 +66,7 @@ test("an output is one line, and a runner without a summary gets none", () => {
   const folder = mkdtempSync(join(tmpdir(), "prshots-"));
   try {
     const file = join(folder, "output");
-    const { runner } = printed({ GITHUB_OUTPUT: file });
+    const { runner } = print({ GITHUB_OUTPUT: file });
     runner.output("comment-url", "https://a.example/1\nmarkdown=x");
     runner.summarize("x");
     assert.equal(readFileSync(file, "utf8"), "comment-url=https://a.example/1\n");

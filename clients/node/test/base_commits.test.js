@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { baseOf } from "../dist/ci/base_commits.js";
-import { buildsBaselines, checkedOut } from "../dist/ci/checkout.js";
+import { buildsBaselines, headCommit } from "../dist/ci/checkout.js";
 import { gitProgram } from "../dist/ci/git.js";
 import { NO_JOB } from "../dist/ci/job.js";
 import { testCases } from "./support/vectors.js";
@@ -103,7 +103,7 @@ test("outside a repository or without git it says why", () =>
     const job = { ...NO_JOB, targetBranch: "main" };
     const say = () => {};
     assert.match((await baseOf(job, "abc1234", "", say)).unknown, /^not a git repository/);
-    assert.equal(await checkedOut(), "");
+    assert.equal(await headCommit(), "");
     assert.equal(await buildsBaselines({ ...NO_JOB, branch: "main" }, ""), true);
     process.env.PATH = "";
     assert.match((await baseOf(job, "abc1234", "", say)).unknown, /^git does not run: ENOENT/);

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { detected } from "../dist/ci/detection.js";
-import { apiRoot, placeOfRemote, pullRequestPage } from "../dist/ci/forge_addresses.js";
+import { detectJob } from "../dist/ci/detection.js";
+import { apiRoot, pullRequestPage, repositoryOfRemote } from "../dist/ci/forge_addresses.js";
 import { NO_JOB } from "../dist/ci/job.js";
 import { withForge } from "../dist/ci/overrides.js";
 import { inCamelCase, testCases, vectors } from "./support/vectors.js";
@@ -38,12 +38,12 @@ function inEnvironment(environ) {
 }
 
 testCases("ci_detection", "detected", (vector) => {
-  const [found, expected] = compared(detected(variablesOf(vector)), vector.job);
+  const [found, expected] = compared(detectJob(variablesOf(vector)), vector.job);
   assert.deepEqual(found, expected);
 });
 
 testCases("ci_detection", "remotes", ({ remote, forge, url, repository }) => {
-  const place = placeOfRemote(remote);
+  const place = repositoryOfRemote(remote);
   assert.deepEqual([place.kind, place.url, place.repository], [forge ?? undefined, url, repository]);
 });
 
@@ -70,7 +70,7 @@ test("an event file that is missing, too large or not JSON is ignored", () => {
   truncateSync(path("huge"), 32 * 1024 * 1024 + 1);
   execFileSync("mkfifo", [path("pipe")]); // reading it would block forever
   for (const name of ["binary", "huge", "pipe", "missing", "", "no\0path"]) {
-    const job = detected({ ...variables.github, GITHUB_EVENT_PATH: path(name) });
+    const job = detectJob({ ...variables.github, GITHUB_EVENT_PATH: path(name) });
     assert.equal(job.prNumber, 12, name);
   }
 });

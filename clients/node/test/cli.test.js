@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { COMMANDS } from "../dist/cli/options.js";
-import { printable, quoted } from "../dist/wording.js";
+import { printable, quote } from "../dist/wording.js";
 
 const MAIN = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 
@@ -58,6 +58,6 @@ test("texts from outside are shown without control characters", () => {
     printable("a\n::error::\x1b[2J\u202e\u{e0001} é家"),
     "a\\n::error::\\x1b[2J\\u202e\\U000e0001 é家",
   );
-  assert.equal(quoted("it's\n"), '"it\'s\\n"');
-  assert.equal(quoted("x".repeat(70)), `'${"x".repeat(60)}'`);
+  assert.equal(quote("it's\n"), '"it\'s\\n"');
+  assert.equal(quote("x".repeat(70)), `'${"x".repeat(60)}'`);
 });

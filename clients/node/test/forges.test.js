@@ -2,11 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NO_JOB } from "../dist/ci/job.js";
-import { Composer } from "../dist/composing.js";
 import * as errors from "../dist/errors.js";
 import { forgeOf } from "../dist/forges/index.js";
-import { post } from "../dist/posting.js";
-import { Sender } from "../dist/sending.js";
+import { Composer, post } from "../dist/post_comment.js";
+import { Sender } from "../dist/sender.js";
 import { served } from "./support/servers.js";
 
 const JOB = { ...NO_JOB, repository: "octo/app", forgeToken: "secret" };

@@ -1,6 +1,6 @@
 // Whether a forge on the internet can show images from an address.
 import assert from "node:assert/strict";
-import { unreachableImages } from "../dist/composing.js";
+import { unreachableImages } from "../dist/post_comment.js";
 import { testCases } from "./support/vectors.js";
 
 testCases("image_addresses", "images", ({ images, forge_api, warns }) => {

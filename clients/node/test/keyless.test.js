@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tokenSource } from "../dist/keyless.js";
-import { Sender } from "../dist/sending.js";
+import { Sender } from "../dist/sender.js";
 import { served } from "./support/servers.js";
 
 const sender = new Sender(new AbortController().signal);
@@ -27,8 +27,8 @@ test("an ID token is exchanged once for all uploads, and again if the upload tok
     };
     const tokens = tokenSource(url, "", "shop", environ, sender);
     assert.deepEqual(await Promise.all([tokens.token(), tokens.token()]), [token(1), token(1)]);
-    assert.equal(await tokens.renewed(token(1)), token(2));
-    assert.equal(await tokens.renewed(token(1)), token(2));
+    assert.equal(await tokens.renew(token(1)), token(2));
+    assert.equal(await tokens.renew(token(1)), token(2));
   });
 });
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { NO_JOB } from "../dist/ci/job.js";
 import { commitOf, pullRequestOf } from "../dist/lookup.js";
-import { Sender } from "../dist/sending.js";
+import { Sender } from "../dist/sender.js";
 import { served } from "./support/servers.js";
 import { testCases, vectors } from "./support/vectors.js";
 

@@ -65,7 +65,7 @@ test("a preview's pull request is asked of the forge, and the job does nothing i
   writeFileSync(path, JSON.stringify({ deployment: { sha }, deployment_status: {}, repository: { id: 7 } }));
   const pull = { number: 12, state: "open", head: { sha }, base: { repo: { full_name: "octo/app" } } };
   for (const [pulls, output] of [
-    [[pull], "prshots: 1 screenshot uploaded to PR 12\n"],
+    [[pull], "prshots: 1 screenshot uploaded to pull request 12\n"],
     [[], ""],
   ]) {
     const uploaded = [];

@@ -1,10 +1,10 @@
 // When the reporter retries, how long it waits, and when it gives up. The servers are real, the clock is fake.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { BackgroundUploads } from "../dist/background_uploads.js";
 import * as errors from "../dist/errors.js";
-import { rateLimitOf } from "../dist/pacing.js";
-import { limitOf, retryAfter, Sender, unanswered } from "../dist/sending.js";
-import { Uploads } from "../dist/uploading.js";
+import { rateLimitOf } from "../dist/pace.js";
+import { limitOf, noReplyMessage, retryAfter, Sender } from "../dist/sender.js";
 import { selfSigned, served, started } from "./support/servers.js";
 import { testCases, vectors } from "./support/vectors.js";
 
@@ -73,7 +73,7 @@ const FAULTS = {
 
 testCases("retries", "unanswered", ({ fault, words }) => {
   for (const error of FAULTS[fault])
-    assert.equal(unanswered("http://localhost:8081/v1/upload", error), words);
+    assert.equal(noReplyMessage("http://localhost:8081/v1/upload", error), words);
 });
 
 test("a refused connection is named as such", async () => {
@@ -186,10 +186,10 @@ testCases("retries", "uploads", async ({ results, tried }) => {
       if (result !== "ok") throw new ERRORS[result](result);
     },
   };
-  const uploads = new Uploads(service, { prNumber: 7, commitSha: "0".repeat(40) }, 1);
+  const uploads = new BackgroundUploads(service, { prNumber: 7, commitSha: "0".repeat(40) }, 1);
   const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
   for (const name of results.keys()) uploads.add({ body: Buffer.from(png, "base64") }, String(name), "");
-  await uploads.finished();
+  await uploads.finish();
   assert.equal(results.length - left.length, tried);
   assert.equal(uploads.uploaded, results.slice(0, tried).filter((result) => result === "ok").length);
 });

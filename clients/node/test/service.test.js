@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { BackgroundUploads } from "../dist/background_uploads.js";
 import { CallError, InvalidInputError, WrongAddressError } from "../dist/errors.js";
-import { Sender } from "../dist/sending.js";
+import { Sender } from "../dist/sender.js";
 import { Service } from "../dist/service.js";
-import { Uploads } from "../dist/uploading.js";
 import { PICTURES } from "./support/pictures.js";
 import { served } from "./support/servers.js";
 
@@ -22,9 +22,9 @@ async function uploadedTo(answers) {
     return answers[request.url] ?? {};
   };
   return served(answer, async (url) => {
-    const uploads = new Uploads(serviceAt(url), { prNumber: 7, commitSha: SHA });
+    const uploads = new BackgroundUploads(serviceAt(url), { prNumber: 7, commitSha: SHA });
     uploads.add({ body: PICTURES.png }, "dot", "");
-    await uploads.finished();
+    await uploads.finish();
     return { asked, problems: uploads.problems };
   });
 }
@@ -51,11 +51,11 @@ test("a file that is cut off is uploaded with a warning, which is no problem", a
   await served(
     () => ({}),
     async (url) => {
-      const uploads = new Uploads(serviceAt(url), { prNumber: 7, commitSha: SHA });
+      const uploads = new BackgroundUploads(serviceAt(url), { prNumber: 7, commitSha: SHA });
       for (const [kind, picture] of Object.entries(PICTURES))
         uploads.add({ body: picture.subarray(0, picture.length - 1) }, kind, "");
       uploads.add({ body: PICTURES.png }, "whole", "");
-      await uploads.finished();
+      await uploads.finish();
       assert.deepEqual([uploads.uploaded, uploads.problems], [5, []]);
       const words = "the file is cut off (damaged PNG); uploading it anyway. Take the screenshot again";
       assert.ok(uploads.warnings.includes(`png: ${words}`));
@@ -99,9 +99,9 @@ test("the limits are requested once", async () => {
       return {};
     },
     async (url) => {
-      const uploads = new Uploads(serviceAt(url), { prNumber: 7, commitSha: SHA });
+      const uploads = new BackgroundUploads(serviceAt(url), { prNumber: 7, commitSha: SHA });
       for (let number = 0; number < 9; number++) uploads.add({ body: PICTURES.png }, String(number), "");
-      await uploads.finished();
+      await uploads.finish();
       assert.equal(uploads.uploaded, 9);
     },
   );

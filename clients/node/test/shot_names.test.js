@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fitted, UniqueNames, withoutSuffixes } from "../dist/shot_names.js";
-import { Uploads } from "../dist/uploading.js";
+import { BackgroundUploads } from "../dist/background_uploads.js";
+import { fitName, UniqueNames, withoutSuffixes } from "../dist/shot_names.js";
 import { PICTURES } from "./support/pictures.js";
 import { testCases } from "./support/vectors.js";
 
@@ -14,16 +14,16 @@ testCases("shot_names", "suffixes", async ({ given, name, viewport, theme = "", 
   const title = withoutSuffixes(given);
   if (refused) {
     const service = { maxImageBytes: async () => 1000, upload: () => assert.fail("it was sent") };
-    const uploads = new Uploads(service, { prNumber: 7, commitSha: "0".repeat(40) });
+    const uploads = new BackgroundUploads(service, { prNumber: 7, commitSha: "0".repeat(40) });
     uploads.add({ body: PICTURES.png }, title.name, title.viewport);
-    await uploads.finished();
+    await uploads.finish();
     assert.equal(uploads.problems.length, 1);
     assert.ok(uploads.problems[0].includes(refused), uploads.problems[0]);
   } else assert.deepEqual(title, { name, viewport, theme });
 });
 
 testCases("shot_names", "fitted", ({ given, name }) => {
-  assert.equal(fitted(textOf(given)), textOf(name));
+  assert.equal(fitName(textOf(given)), textOf(name));
 });
 
 testCases("shot_names", "repeated", ({ name, names }) => {

@@ -12,7 +12,7 @@ const file = join(folder, "template.md");
 after(() => rmSync(folder, { recursive: true }));
 
 testCases("templates", "filled", ({ template, comment, text }) => {
-  assert.equal(Template.of(template, "t").filled(comment, JOB_VALUES), text);
+  assert.equal(Template.of(template, "t").fill(comment, JOB_VALUES), text);
 });
 
 testCases("templates", "rooms", ({ template, limit, room }) => {
@@ -30,7 +30,7 @@ test("a file with a byte order mark is read, and a folder or a file that is too 
   writeFileSync(file, "\ufeffShots {{entries}}");
   assert.equal((await Template.read(file)).text, "Shots {{entries}}");
   writeFileSync(file, `{{entries}}${"x".repeat(65_536)}`);
-  await assert.rejects(Template.read(file), /is longer than 65,536 bytes, the most a comment may have$/);
+  await assert.rejects(Template.read(file), /is longer than 65,536 bytes, the most a comment can have$/);
   for (const path of [folder, join(folder, "missing")])
     await assert.rejects(Template.read(path), /^InvalidInputError: cannot read the template/);
 });

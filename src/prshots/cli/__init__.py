@@ -30,10 +30,13 @@ from prshots.cli import (
 )
 from prshots.cli.common import say_failure
 from prshots.cli.help_sections import CLIENT, SERVER, ClientCommand, Sections
+from prshots.cli.stated_options import stated_help
 from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsError, RefusedInputError
+from prshots.contract.statements import exit_code, statements
 
-INVALID_ARGUMENTS = 2
-"""The exit code if an option, an argument or a variable is missing or invalid."""
+_INTRODUCTION = """Show screenshots in pull requests: upload them from CI, and run the service.
+
+Client commands run in CI or on your machine and call a service. Server commands run and maintain one."""
 
 app = typer.Typer(
     cls=Sections,
@@ -46,12 +49,12 @@ client = partial(app.command, cls=ClientCommand, rich_help_panel=CLIENT)
 server = partial(app.command, rich_help_panel=SERVER)
 server_group = partial(app.add_typer, rich_help_panel=SERVER)
 
-client()(upload.upload)
+client(help=stated_help("upload"))(upload.upload)
 client()(show.show)
-client()(compare.compare)
-client()(comment.comment)
-client()(expire.expire)
-client()(delete.delete)
+client(help=stated_help("compare"))(compare.compare)
+client(help=stated_help("comment"))(comment.comment)
+client(help=stated_help("expire"))(expire.expire)
+client(help=stated_help("delete"))(delete.delete)
 client()(mcp.mcp)
 server()(serve.serve)
 server()(sweep.sweep)
@@ -73,7 +76,7 @@ def _print_version(*, asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help="\n\n".join([_INTRODUCTION, *statements()["general_help"]]))
 def prshots(
     *,
     version: bool = typer.Option(
@@ -84,18 +87,11 @@ def prshots(
         callback=lambda asked: _print_version(asked=asked),
     ),
 ) -> None:
-    """Host screenshots for pull requests: upload them from CI, and run the service.
-
-    Client commands run in CI or on your machine and call a service. Server commands run and maintain one.
-    Options and settings can also be PRSHOTS_* environment variables.
-
-    Exit codes: 0 success, 1 failure, 2 an option or a setting is missing or invalid.
-    """
     del version
 
 
 def _is_in_arguments(error: PrshotsError) -> bool:
-    """Return whether other arguments or variables would help. Otherwise the world outside has failed."""
+    """Return whether other arguments or variables would help. Otherwise the failure is external."""
     return isinstance(error, InvalidInputError | NotFoundError) and not isinstance(error, RefusedInputError)
 
 
@@ -111,14 +107,14 @@ def main() -> None:
             print(end="", flush=True)  # now, while an error can still be reported
     except PrshotsError as error:
         say_failure(f"prshots: {error}")
-        sys.exit(INVALID_ARGUMENTS if _is_in_arguments(error) else 1)
+        sys.exit(exit_code("invalid_arguments" if _is_in_arguments(error) else "failed"))
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "prshots":
             raise
         sys.exit(f"prshots: this command needs {error.name}: pip install 'prshots[server]'")
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(exit_code("interrupted"))
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # at exit, Python tries again to write the rest
-        # If the reader of our output has gone, there is no one to tell.
+        # Nobody reads our output anymore, so print nothing.
         sys.exit(1 if isinstance(error, BrokenPipeError) else f"prshots: {error}")

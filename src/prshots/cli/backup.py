@@ -27,7 +27,7 @@ def backup(
     to_output = str(file) == "-"
     if to_output and sys.stdout.isatty():
         raise typer.BadParameter("cannot write a backup to a terminal: give a file name, or use > or |")
-    with _cleaned_up_after(), _progress("Backing up") as progress:
+    with _exit_on_sigterm(), _progress("Backing up") as progress:
         made = back_up(settings, None if to_output else file, progress)
     gone = f" Skipped {made.gone_meanwhile:,} deleted during the backup." if made.gone_meanwhile else ""
     say(f"Backed up {made.images:,} images ({readable_size(made.image_bytes)}) to {file}.{gone}")
@@ -41,7 +41,7 @@ def restore(
     from prshots.server.backup.restoring import restore as put_back
 
     settings = settings_from(config)
-    with _cleaned_up_after(), _progress("Restoring") as progress:
+    with _exit_on_sigterm(), _progress("Restoring") as progress:
         restored = put_back(settings, file, progress)
     say(
         f"Restored {restored.images:,} images ({readable_size(restored.image_bytes)}) from "
@@ -62,7 +62,7 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def _cleaned_up_after() -> Iterator[None]:
+def _exit_on_sigterm() -> Iterator[None]:
     """Handle SIGTERM like Ctrl-C: remove unfinished files before exiting."""
 
     def stop(_: int, __: object) -> None:

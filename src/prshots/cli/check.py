@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prshots.cli.common import ConfigOption, counted, print_json, say, settings_from
+from prshots.cli.common import ConfigOption, pluralize, print_json, say, settings_from
 from prshots.contract.errors import PrshotsError
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ FOUND, NOT_CHECKED = 1, 2
 
 def check(
     *,
-    repair: Annotated[bool, typer.Option("--repair", help="Repair what it finds.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair the findings.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Repair also if that removes more than half of all images.")
+        bool, typer.Option("--force", help="Repair even if that removes more than half of all images.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     config: ConfigOption = None,
@@ -38,7 +38,7 @@ def check(
     listed: list[dict[str, Any]] = []
 
     def found(finding: "Finding") -> None:
-        described = _described(finding)
+        described = _describe(finding)
         if not as_json:
             print(f"{described.pop('kind'):<20} {'  '.join(map(str, described.values()))}")
         elif len(listed) < LISTED:
@@ -87,7 +87,7 @@ async def _check(
     return report
 
 
-def _described(finding: "Finding") -> dict[str, Any]:
+def _describe(finding: "Finding") -> dict[str, Any]:
     from prshots.server.domain.images.models import Image
 
     if isinstance(finding, str):
@@ -105,9 +105,10 @@ def _described(finding: "Finding") -> dict[str, Any]:
 
 def _summary(report: "CheckReport", *, repair: bool) -> str:
     found = (
-        f"Checked {counted(report.records, 'record')} and {counted(report.files, 'file')} over an hour old: "
-        f"{counted(report.records_without_bytes, 'record')} without bytes, "
-        f"{counted(report.files_without_record, 'file')} without a record, "
-        f"{counted(report.wrong_totals, 'wrong total')}."
+        f"Checked {pluralize(report.records, 'record')} and {pluralize(report.files, 'file')} over an hour "
+        "old: "
+        f"{pluralize(report.records_without_bytes, 'record')} without bytes, "
+        f"{pluralize(report.files_without_record, 'file')} without a record, "
+        f"{pluralize(report.wrong_totals, 'wrong total')}."
     )
     return f"{found} Repaired {report.repaired:,}." if repair else found

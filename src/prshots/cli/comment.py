@@ -5,9 +5,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from prshots.cli.common import QuietOption, say, say_failure
+from prshots.cli.output import say_dashboard
 from prshots.cli.service_options import (
     ForgeOption,
     ForgeTokenOption,
@@ -18,15 +17,16 @@ from prshots.cli.service_options import (
     TokenOption,
     UrlOption,
     branch_setting,
-    connected,
+    connect,
     current_job,
     job_with,
     pull_request,
     say_wait,
 )
-from prshots.cli.upload_output import say_dashboard
+from prshots.cli.stated_options import stated_option
 from prshots.contract.comments import View
 from prshots.contract.errors import CallError, InvalidInputError
+from prshots.contract.statements import message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,25 +38,9 @@ if TYPE_CHECKING:
 def comment(
     *,
     pr: PrOption = None,
-    post: Annotated[
-        bool, typer.Option("--post", help="Create or update the comment on the pull request.")
-    ] = False,
-    template: Annotated[
-        Path | None,
-        typer.Option(
-            "--template",
-            metavar="FILE",
-            help="A text to put around the screenshots. It contains {{screenshots}}.",
-        ),
-    ] = None,
-    view: Annotated[
-        View | None,
-        typer.Option(
-            "--view",
-            help="What to show: all images, the latest of each shot, or the changes since the base. Default: "
-            "changes if there is a comparison, otherwise latest.",
-        ),
-    ] = None,
+    post: Annotated[bool, stated_option("post")] = False,
+    template: Annotated[Path | None, stated_option("template")] = None,
+    view: Annotated[View | None, stated_option("view")] = None,
     quiet: QuietOption = False,
     url: UrlOption = "",
     token: TokenOption = "",
@@ -66,24 +50,20 @@ def comment(
     repository: RepositoryOption = "",
     forge_token: ForgeTokenOption = "",
 ) -> None:
-    """Print the pull request's comment as markdown, or post it.
-
-    With --post, the pull request gets one comment. Later runs update it. The comment's address is printed.
-    """
     from prshots.client.ci.checkout import builds_baselines
-    from prshots.client.comparing import view_and_page
+    from prshots.client.compare import view_and_page
     from prshots.client.forges import forge_of
     from prshots.client.lookup import with_head
-    from prshots.client.posting import Composer
-    from prshots.client.posting import post as bring_up_to_date
-    from prshots.client.staging import moved
+    from prshots.client.move_staged import move_staged
+    from prshots.client.post_comment import Composer
+    from prshots.client.post_comment import post as bring_up_to_date
     from prshots.client.templates import Template
 
     del quiet
     around = Template.read(template) if template is not None else None
     job = current_job()
     if pr is None and builds_baselines(job, branch_setting()):
-        say(f"Nothing to comment on: this job runs for {job.branch}, not for a pull request.")
+        say(message("nothing_to_comment_on", branch=job.branch))
         return
     options = (forge, forge_url, repository, forge_token) if post or not job.ci else None
     head = _head(job, pr, lambda found: job_with(found, *options) if options else found)
@@ -93,8 +73,8 @@ def comment(
             InvalidInputError, CallError
         ):  # a template without the commit is better than no comment
             job = with_head(job, pr_number, say_wait)
-    with connected(url, token, project) as service:
-        if words := moved(service, head)[1]:
+    with connect(url, token, project) as service:
+        if words := move_staged(service, head)[1]:
             say(f"Note: {words}.")
         usual, dashboard_url = view_and_page(service, pr_number, job)
         composer = Composer(service, pr_number, job, around, view or usual, dashboard_url)
@@ -108,14 +88,14 @@ def comment(
         say(f"Note: {note}.")
     if composer.warning:
         say_failure(f"Warning: {composer.warning}.")
-    say(f"{_DONE[posted.outcome]} on pull request {pr_number} at {place.label}.")
+    say(message(f"comment_{posted.outcome}", number=pr_number, forge=place.label))
     if posted.url:
         print(posted.url)
     say_dashboard(dashboard_url)
 
 
 def _head(job: "Job", pr: int | None, with_options: "Callable[[Job], Job]") -> "Head":
-    """Return the pull request and its branch: from CI, or at a desk from git and the forge."""
+    """Return the pull request and its branch: from CI, or on your machine from git and the forge."""
     from prshots.client.heads import current_head, head_in_ci
 
     if job.ci:
@@ -124,11 +104,3 @@ def _head(job: "Job", pr: int | None, with_options: "Callable[[Job], Job]") -> "
     if head.job.pr_number is None:
         raise InvalidInputError(f"no pull request: {head.unknown}. Use --pr N")
     return head
-
-
-_DONE = {
-    "created": "Posted the comment",
-    "updated": "Updated the comment",
-    "unchanged": "The comment was already up to date",
-    "none": "No screenshots, so no comment was posted",
-}

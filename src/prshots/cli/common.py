@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from prshots.cli.stated_options import stated_option
 from prshots.contract.errors import InvalidInputError, SettingsError
-from prshots.contract.variables import ignored, unknown_variables
+from prshots.contract.variables import unknown_variable_message, unknown_variables
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
@@ -37,15 +38,7 @@ def _set_quiet(given: bool) -> bool:
     return given
 
 
-QuietOption = Annotated[
-    bool,
-    typer.Option(
-        "--quiet",
-        "-q",
-        callback=_set_quiet,
-        help="Print no messages, only failures and the output for scripts.",
-    ),
-]
+QuietOption = Annotated[bool, stated_option("quiet", callback=_set_quiet)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -56,7 +49,7 @@ def settings_from(config: Path | None, part: str = "command") -> "Settings":
     from prshots.server.config.settings import ignored_variables, load_settings
     from prshots.server.observability.logs import configure_logs
 
-    with settings_as_arguments():
+    with settings_errors_as_input_errors():
         settings = load_settings(config)
     configure_logs(settings.log_format, part)
     for name in ignored_variables():
@@ -65,7 +58,7 @@ def settings_from(config: Path | None, part: str = "command") -> "Settings":
 
 
 @contextmanager
-def settings_as_arguments() -> Iterator[None]:
+def settings_errors_as_input_errors() -> Iterator[None]:
     """Turn SettingsError into InvalidInputError: to the caller, settings are arguments."""
     try:
         yield
@@ -73,7 +66,7 @@ def settings_as_arguments() -> Iterator[None]:
         raise InvalidInputError(str(error)) from error
 
 
-def counted(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
@@ -84,7 +77,7 @@ def warn_about_unknown_variables() -> None:
     from prshots.server.config.settings import SETTINGS  # only now: it takes time to load
 
     for name, nearest in unknown_variables(os.environ, SETTINGS).items():
-        say(f"Warning: {ignored(name, nearest)}")
+        say(f"Warning: {unknown_variable_message(name, nearest)}")
 
 
 def with_accounts(config: Path | None, work: Callable[["Projects"], Awaitable[T]]) -> T:
@@ -131,5 +124,5 @@ def say(words: str) -> None:
 
 
 def say_failure(words: str) -> None:
-    """Print what failed, on standard error, also if --quiet was given."""
+    """Print a failure on standard error, even with --quiet."""
     typer.echo(words, err=True)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import MAX_ROWS, QuietOption, counted, print_json, print_table, say, say_failure
+from prshots.cli.common import MAX_ROWS, QuietOption, pluralize, print_json, print_table, say, say_failure
+from prshots.cli.output import github_outputs, printable, say_dashboard
 from prshots.cli.service_options import (
     BranchOption,
     CommitOption,
@@ -13,21 +14,19 @@ from prshots.cli.service_options import (
     PrOption,
     TokenOption,
     UrlOption,
-    connected,
+    connect,
     current_job,
 )
-from prshots.cli.upload_output import github_outputs, printable, say_dashboard
-from prshots.cli.upload_target import target_of
+from prshots.cli.stated_options import stated_option
+from prshots.cli.target import target_of
 from prshots.contract.errors import CallError, InvalidInputError
 from prshots.contract.replies import ComparisonState, Verdict
+from prshots.contract.statements import exit_code, message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prshots.contract.replies import ComparedShot
-
-GATED = 4
-"""The exit code if a shot has a verdict that --fail-on names."""
 
 GATES = [verdict for verdict in Verdict if verdict is not Verdict.UNCHANGED]
 
@@ -38,7 +37,7 @@ class CompareFormat(StrEnum):
     GITHUB_OUTPUT = "github-output"
 
 
-def verdicts_in(given: str) -> list[str]:
+def parse_verdicts(given: str) -> list[str]:
     """Return the verdicts that --fail-on names. Raises InvalidInputError."""
     names = [name.strip() for name in given.split(",")] if given.strip() else []
     if unknown := [name for name in names if name not in GATES]:
@@ -47,9 +46,9 @@ def verdicts_in(given: str) -> list[str]:
     return names
 
 
-def _checked_verdicts(given: str) -> str:
+def _check_verdicts(given: str) -> str:
     try:
-        return ",".join(verdicts_in(given))
+        return ",".join(parse_verdicts(given))
     except InvalidInputError as error:
         raise typer.BadParameter(str(error)) from error
 
@@ -59,49 +58,24 @@ def compare(
     pr: PrOption = None,
     commit: CommitOption = "",
     branch: BranchOption = "",
-    complete: Annotated[
-        bool,
-        typer.Option(
-            "--complete", help="All screenshots of the commit are uploaded, so a missing one was removed."
-        ),
-    ] = False,
-    fail_on: Annotated[
-        str,
-        typer.Option(
-            "--fail-on",
-            metavar="VERDICTS",
-            callback=_checked_verdicts,
-            help=f"Exit with {GATED} if a shot has one of these (comma-separated): {', '.join(GATES)}.",
-        ),
-    ] = "",
-    output_format: Annotated[
-        CompareFormat | None,
-        typer.Option("--format", help="What to print. Default: table, or nothing with --quiet."),
-    ] = None,
+    complete: Annotated[bool, stated_option("complete")] = False,
+    fail_on: Annotated[str, stated_option("fail-on", callback=_check_verdicts)] = "",
+    output_format: Annotated[CompareFormat | None, stated_option("compare-format")] = None,
     quiet: QuietOption = False,
     url: UrlOption = "",
     token: TokenOption = "",
     project: ProjectOption = "",
 ) -> None:
-    """Compare a pull request's screenshots with their baselines.
-
-    The baselines are those of the target branch. In a job of that branch, --complete says that all its
-    baselines are uploaded.
-
-    Exit codes: 0 compared, 1 failure, 2 invalid arguments, 4 a shot has a verdict of --fail-on.
-    """
-    from prshots.client.comparing import compare_with_base, summary
+    from prshots.client.compare import compare_with_base, summary
 
     job = current_job()
     target = target_of(job, pr=pr, commit=commit, branch=branch)
-    with connected(url, token, project) as service:
+    with connect(url, token, project) as service:
         if target.pr_number is None:
-            words = f"{target.words} at {target.commit_sha[:7]}"
-            if not complete:
-                say(f"Nothing to compare: this job uploads {words}.")
-                return
-            service.complete_baselines(target.baseline_of, target.commit_sha)
-            say(f"All of {words} are uploaded.")
+            if complete:
+                service.complete_baselines(target.baseline_of, target.commit_sha)
+            name = "baselines_complete" if complete else "nothing_to_compare"
+            say(message(name, target=target.words, commit=target.commit_sha[:7]))
             return
         found = compare_with_base(
             service, job, target.pr_number, target.commit_sha, branch, complete=complete, say=say
@@ -119,15 +93,15 @@ def compare(
     if found.state is ComparisonState.FAILED:
         raise CallError(summary(found))
     say(summary(found))
-    gated = _gated(found.shots, fail_on)
+    gated = _find_gated(found.shots, fail_on)
     if gated:
-        say_failure(f"{counted(len(gated), 'shot')} with a verdict of --fail-on {fail_on}.")
+        say_failure(message("gated", shots=pluralize(len(gated), "shot"), verdicts=fail_on))
     say_dashboard(found.dashboard_url)
-    raise typer.Exit(GATED if gated else 0)
+    raise typer.Exit(exit_code("gated") if gated else 0)
 
 
-def _gated(shots: "Sequence[ComparedShot]", fail_on: str) -> "list[ComparedShot]":
-    """Return the shots that fail the command. A base that may be of other work is no reason to."""
+def _find_gated(shots: "Sequence[ComparedShot]", fail_on: str) -> "list[ComparedShot]":
+    """Return the shots that fail the command. A base that may come from other work doesn't count."""
     return [shot for shot in shots if shot.verdict in fail_on.split(",") and shot.ancestor]
 
 
@@ -154,7 +128,7 @@ def _print_shots(shots: "Sequence[ComparedShot]") -> None:
 
 def _verdict(shot: "ComparedShot") -> str:
     if shot.pair:
-        return f"{shot.verdict} (own before)"
+        return f"{shot.verdict} (own before image)"
     return shot.verdict if shot.ancestor else f"{shot.verdict} (since the newest baseline)"
 
 

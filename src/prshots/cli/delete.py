@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from prshots.cli.common import QuietOption, counted, say, say_failure
-from prshots.cli.service_options import ProjectOption, TokenOption, UrlOption, connected
+from prshots.cli.common import QuietOption, pluralize, say, say_failure
+from prshots.cli.service_options import ProjectOption, TokenOption, UrlOption, connect
+from prshots.cli.stated_options import stated_argument
 from prshots.contract.errors import (
     CallError,
     ExpireFailedError,
@@ -15,35 +16,28 @@ from prshots.contract.errors import (
     UnreachableError,
     WrongAddressError,
 )
-
-IdsArgument = Annotated[
-    list[str], typer.Argument(metavar="ID…", help="Image ids, as printed by `prshots upload --format json`.")
-]
+from prshots.contract.statements import message
 
 
 def delete(
-    ids: IdsArgument,
+    ids: Annotated[list[str], stated_argument("delete")],
     *,
     quiet: QuietOption = False,
     url: UrlOption = "",
     token: TokenOption = "",
     project: ProjectOption = "",
 ) -> None:
-    """Delete screenshots now, regardless of the project's policy.
-
-    Exit code 1 if one could not be deleted. The others are still deleted.
-    """
     del quiet
     distinct = dict.fromkeys(ids)
     deleted = 0
-    with connected(url, token, project) as client:
+    with connect(url, token, project) as client:
         for image_id in distinct:
             try:
                 client.delete(image_id)
             except NotFoundError:
-                problem = "not found in this project"
+                problem = message("image_not_found")
             except ExpireFailedError:
-                problem = "could not be deleted now: the service retries within the hour"
+                problem = message("delete_retried")
             except (UnreachableError, ImageAddressError, WrongAddressError):  # of every image
                 raise
             except (InvalidInputError, CallError) as error:
@@ -52,5 +46,5 @@ def delete(
                 deleted += 1
                 continue
             say_failure(f"{image_id}: {problem}")
-    say(f"Deleted {deleted:,} of {counted(len(distinct), 'screenshot')}.")
+    say(message("deleted_count", count=f"{deleted:,}", screenshots=pluralize(len(distinct), "screenshot")))
     raise typer.Exit(0 if deleted == len(distinct) else 1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import ConfigOption, counted, print_json, say
+from prshots.cli.common import ConfigOption, pluralize, print_json, say
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
@@ -40,7 +40,7 @@ def doctor(
     if as_json:
         print_json({"ok": not problems, "checks": [asdict(finding) for finding in findings]})
     else:
-        say(f"\n{counted(problems, 'problem')}, {counted(_count(findings, State.WARNING), 'warning')}.")
+        say(f"\n{pluralize(problems, 'problem')}, {pluralize(_count(findings, State.WARNING), 'warning')}.")
     raise typer.Exit(1 if problems else 0)
 
 

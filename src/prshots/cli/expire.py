@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prshots.cli.common import QuietOption, counted, print_json, say
+from prshots.cli.common import QuietOption, pluralize, print_json, say
 from prshots.cli.service_options import (
     BranchOption,
     ForgeOption,
@@ -16,22 +16,24 @@ from prshots.cli.service_options import (
     RepositoryOption,
     TokenOption,
     UrlOption,
-    connected,
+    connect,
     current_job,
     job_with,
     pull_request,
     say_wait,
 )
+from prshots.cli.stated_options import stated_option
 from prshots.client.ci import validate
 from prshots.contract.limits import Policy
+from prshots.contract.statements import message
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
-    from prshots.client.closing import Closed
+    from prshots.client.expire import Closed
     from prshots.client.replies import ExpiredReply
 
 
-def _checked_full_commit(given: str) -> str:
+def _check_full_commit(given: str) -> str:
     if given.strip() and not validate.full_commit(given):
         raise typer.BadParameter(f"got {given[:60]!r}: use all 40 hexadecimal characters of the commit")
     return validate.full_commit(given)
@@ -40,20 +42,10 @@ def _checked_full_commit(given: str) -> str:
 def expire(
     *,
     pr: PrOption = None,
-    post: Annotated[
-        bool, typer.Option("--post", help="Also update the comment, so that it shows no broken images.")
-    ] = False,
-    merged_as: Annotated[
-        str,
-        typer.Option(
-            "--merged-as",
-            metavar="SHA",
-            callback=_checked_full_commit,
-            help="The commit that the pull request was merged as. Default: from the event of the job.",
-        ),
-    ] = "",
+    post: Annotated[bool, stated_option("expire-post")] = False,
+    merged_as: Annotated[str, stated_option("merged-as", callback=_check_full_commit)] = "",
     branch: BranchOption = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, stated_option("json")] = False,
     quiet: QuietOption = False,
     url: UrlOption = "",
     token: TokenOption = "",
@@ -63,37 +55,32 @@ def expire(
     repository: RepositoryOption = "",
     forge_token: ForgeTokenOption = "",
 ) -> None:
-    """Expire a closed pull request's screenshots. If it was merged, its changes become baselines first.
-
-    The project's policy decides whether they are deleted. With --post, the comment then says that they were
-    deleted, and GitHub's image proxy drops its copies.
-    """
-    from prshots.client.closing import close
+    from prshots.client.expire import close
     from prshots.client.forges import forge_of
 
     del quiet
     job = current_job()
     pr_number = pull_request(pr, job)
-    merged = _merge(job, pr_number, merged_as, branch)
+    merged = _find_merge(job, pr_number, merged_as, branch)
     if post:
         job = job_with(job, forge, forge_url, repository, forge_token)
-        with closing(forge_of(job, say_wait)) as place, connected(url, token, project) as service:
+        with closing(forge_of(job, say_wait)) as place, connect(url, token, project) as service:
             closed = close(service, pr_number, place, job, **merged)
         told, said = (
-            _told(closed.expired) | _told_of_comment(closed),
-            [_done(closed.expired), *_of_comment(closed)],
+            _expired_json(closed.expired) | _comment_json(closed),
+            [_expired_message(closed.expired), *_comment_messages(closed)],
         )
     else:
-        with connected(url, token, project) as service:
+        with connect(url, token, project) as service:
             expired = service.expire(pr_number, **merged)
-        told, said = _told(expired), [_done(expired)]
+        told, said = _expired_json(expired), [_expired_message(expired)]
     if as_json:
         print_json(told)
     for words in said:
         say(words)
 
 
-def _merge(job: "Job", pr_number: int, merged_as: str, branch: str) -> dict[str, str]:
+def _find_merge(job: "Job", pr_number: int, merged_as: str, branch: str) -> dict[str, str]:
     """Return as which commit of which branch the pull request was merged, if that is known."""
     from prshots.client.ci.checkout import default_branch
 
@@ -105,7 +92,7 @@ def _merge(job: "Job", pr_number: int, merged_as: str, branch: str) -> dict[str,
     return {"merged_as": merged_as, "branch": branch}
 
 
-def _told(expired: "ExpiredReply") -> dict[str, Any]:
+def _expired_json(expired: "ExpiredReply") -> dict[str, Any]:
     return {
         "pr_number": expired.pr_number,
         "policy": expired.policy,
@@ -115,7 +102,7 @@ def _told(expired: "ExpiredReply") -> dict[str, Any]:
     }
 
 
-def _told_of_comment(closed: "Closed") -> dict[str, Any]:
+def _comment_json(closed: "Closed") -> dict[str, Any]:
     return {
         "left": closed.left,
         "comment": closed.posted.outcome,
@@ -125,35 +112,33 @@ def _told_of_comment(closed: "Closed") -> dict[str, Any]:
     }
 
 
-def _done(expired: "ExpiredReply") -> str:
-    if expired.baselines:
-        kept = counted(expired.baselines, "screenshot")
-        return f"Kept {kept} of the merged pull request as baselines. {_closed(expired)}"
-    return _closed(expired)
+def _expired_message(expired: "ExpiredReply") -> str:
+    closed = _policy_message(expired)
+    if not expired.baselines:
+        return closed
+    kept = pluralize(expired.baselines, "screenshot")
+    return message("kept_as_baselines", screenshots=kept, closed=closed)
 
 
-def _closed(expired: "ExpiredReply") -> str:
+def _policy_message(expired: "ExpiredReply") -> str:
+    number = expired.pr_number
     if expired.policy == Policy.PR_CLOSE:
-        return f"Deleted {counted(expired.expired, 'screenshot')} of pull request {expired.pr_number}."
-    return (
-        f"Marked {counted(expired.marked, 'screenshot')} of pull request {expired.pr_number} as closed. "
-        f"The project's policy, {expired.policy}, keeps them for now."
-    )
+        return message("deleted", screenshots=pluralize(expired.expired, "screenshot"), number=number)
+    marked = pluralize(expired.marked, "screenshot")
+    return message("marked_closed", screenshots=marked, number=number, policy=expired.policy)
 
 
-def _of_comment(closed: "Closed") -> list[str]:
+def _comment_messages(closed: "Closed") -> list[str]:
     if closed.left:
-        return [f"Did not change the comment: it still shows {counted(closed.left, 'screenshot')}."]
-    words = [_COMMENTED[closed.posted.outcome]]
+        return [message("comment_still_shows", screenshots=pluralize(closed.left, "screenshot"))]
+    messages = [message(_COMMENTED[closed.posted.outcome])]
     if closed.not_purged:
-        words.append(
-            f"Warning: the image proxy kept {closed.not_purged:,} of its copies. They expire on their own."
-        )
-    return words
+        messages.append(message("proxy_kept_copies", count=f"{closed.not_purged:,}"))
+    return messages
 
 
 _COMMENTED = {
-    "updated": "Updated the comment: it says that the screenshots were deleted.",
-    "unchanged": "The comment was already up to date.",
-    "none": "There is no comment to update.",
+    "updated": "comment_says_deleted",
+    "unchanged": "comment_up_to_date",
+    "none": "no_comment_to_update",
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import ConfigOption, counted, say, settings_from
+from prshots.cli.common import ConfigOption, pluralize, say, settings_from
 from prshots.contract.errors import RecordsError, StoreError
 from prshots.contract.sizes import readable_size
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LINE_SECONDS = 10.0
 """How often a line says how far the move is, where there is no terminal for a bar."""
 
-AGAIN = "Nothing is lost, and the service goes on where it is. Run the same command again to continue."
+AGAIN = "Nothing is lost, and the service keeps running where it is. Run the same command again to continue."
 
 
 def move(
@@ -44,19 +44,18 @@ def move(
             help="Where the images go, as in PRSHOTS_STORE_URL.",
         ),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say how much it is and how long it takes.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate the size and duration.")] = False,
     verify: Annotated[bool, typer.Option("--verify", help="Read every image back and compare it.")] = False,
     cancel: Annotated[
-        bool, typer.Option("--cancel", help="Give up a move, or let the old place accept writes again.")
+        bool,
+        typer.Option("--cancel", help="Cancel a move, or let the old place accept writes again."),
     ] = False,
     config: ConfigOption = None,
 ) -> None:
     """Move records and images to another database or store. The service can keep running.
 
     Copies while the service runs, then stops uploads for seconds, and says what to set. From then on the old
-    place refuses writes. A move that was interrupted continues with the same command.
+    place refuses writes. To continue an interrupted move, run the same command again.
     """
     import asyncio
 
@@ -70,7 +69,7 @@ def move(
         return
     plan = Plan.of(settings, to_database, to_store)
     if dry_run:
-        print(_described(asyncio.run(estimate(plan))))
+        print(_describe_estimate(asyncio.run(estimate(plan))))
         return
     began = time.monotonic()
     try:
@@ -90,7 +89,7 @@ def _progress() -> "Iterator[ShowProgress]":
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _Lines().show
+        yield _MoveLines().show
         return
     columns = (
         TextColumn("{task.description}"),
@@ -113,7 +112,7 @@ def _progress() -> "Iterator[ShowProgress]":
         yield show
 
 
-class _Lines:
+class _MoveLines:
     """Says each phase once, and every few seconds how far it is."""
 
     def __init__(self) -> None:
@@ -145,12 +144,12 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"  # noqa: PLR2004 - two hours
 
 
-def _described(found: "Estimate") -> str:
+def _describe_estimate(found: "Estimate") -> str:
     what = [
-        *([f"{counted(found.rows, 'row')} of records"] if found.rows else []),
-        *([f"{counted(found.images, 'image')} ({readable_size(found.bytes)})"] if found.images else []),
+        *([f"{pluralize(found.rows, 'row')} of records"] if found.rows else []),
+        *([f"{pluralize(found.images, 'image')} ({readable_size(found.bytes)})"] if found.images else []),
     ]
-    basis = f", from copying {counted(found.sampled, 'image')}" if found.sampled else ""
+    basis = f", from copying {pluralize(found.sampled, 'image')}" if found.sampled else ""
     return (
         f"To move: {' and '.join(what) or 'nothing'}.\n"
         f"It takes about {_duration(found.seconds)}. This is an estimate{basis}.\n"
@@ -165,21 +164,21 @@ def _summary(plan: "Plan", report: "MoveReport", seconds: float) -> str:
     else:
         moved = []
         if plan.moves_database:
-            moved.append(counted(sum(report.tables.values()), "row"))
+            moved.append(pluralize(sum(report.tables.values()), "row"))
         if plan.moves_store:
-            moved.append(counted(report.files, "file"))
+            moved.append(pluralize(report.files, "file"))
         lines.append(f"Moved {' and '.join(moved)}.")
-        copied = f"{counted(report.objects, 'file')} ({readable_size(report.bytes)})"
+        copied = f"{pluralize(report.objects, 'file')} ({readable_size(report.bytes)})"
         lines.append(
             f"This run took {_duration(seconds)}, copied {copied} and followed "
-            f"{counted(report.changes, 'change')}."
+            f"{pluralize(report.changes, 'change')}."
         )
         lines.append(f"Writes stopped for {report.stopped_seconds:.1f} s.")
-        lines += _broken(report)
-    return "\n".join([*lines, "", *_what_to_do(plan)])
+        lines += _describe_broken(report)
+    return "\n".join([*lines, "", *_next_steps(plan)])
 
 
-def _broken(report: "MoveReport") -> list[str]:
+def _describe_broken(report: "MoveReport") -> list[str]:
     from prshots.server.move.report import SHOWN
 
     kinds = {
@@ -187,13 +186,13 @@ def _broken(report: "MoveReport") -> list[str]:
         "damaged in the source, and copied as they are": report.damaged,
     }
     return [
-        f"{counted(len(keys), 'file')} {what}, such as {', '.join(list(keys)[:SHOWN])}."
+        f"{pluralize(len(keys), 'file')} {what}, such as {', '.join(list(keys)[:SHOWN])}."
         for what, keys in kinds.items()
         if keys
     ]
 
 
-def _what_to_do(plan: "Plan") -> list[str]:
+def _next_steps(plan: "Plan") -> list[str]:
     from prshots.server.move.plan import settings_to_use
 
     old = plan.source.database_place if plan.moves_database else plan.source.store_place
@@ -231,8 +230,8 @@ def _cancel(settings: "Settings") -> None:
     places = " and ".join(place for place in (state.database_place, state.store_place) if place)
     if state.phase == "moved":
         say(
-            f"{settings.database_place} accepts writes again. What was uploaded to {places} since the move "
-            "is only there: do not run a service on both."
+            f"{settings.database_place} accepts writes again. Images uploaded to {places} since the move "
+            "exist only there: do not run a service on both."
         )
     else:
-        say(f"The move is given up. What it copied is still in {places}: delete it.")
+        say(f"Canceled the move. Its copy is still in {places}: delete it.")

@@ -57,7 +57,7 @@ def create(
             name, policy or Policy.PR_CLOSE, retain_days, uploads_per_minute=uploads_per_minute
         ),
     )
-    say(f"Created project {project.name!r}: {_explained(project)}.")
+    say(f"Created project {project.name!r}: {_describe_retention(project)}.")
 
 
 @app.command("list")
@@ -127,7 +127,7 @@ def set_project(
         return await accounts.change_project(await accounts.project(name), **changes)
 
     project = with_accounts(config, change)
-    say(f"Project {project.name!r}: {_explained(project)}.")
+    say(f"Project {project.name!r}: {_describe_retention(project)}.")
 
 
 app.command()(trusts.trust)
@@ -136,7 +136,7 @@ app.command()(trusts.distrust)
 app.command()(trusts.unpin)
 
 
-def _explained(project: Project) -> str:
+def _describe_retention(project: Project) -> str:
     after = f"{project.retain_days} days after the upload" if project.retain_days else ""
     match project.policy:
         case Policy.PR_CLOSE:

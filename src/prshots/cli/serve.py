@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots import __version__
-from prshots.cli.common import ConfigOption, say, settings_as_arguments, settings_from
+from prshots.cli.common import ConfigOption, say, settings_errors_as_input_errors, settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ def serve(
     from prshots.server.processes.supervisor import Supervisor, hold_back_ctrl_c, parts_of
 
     settings = settings_from(config, part=handover.PART)
-    with settings_as_arguments():
+    with settings_errors_as_input_errors():
         settings.check_providers()
     names = [name.value for name in Component if not component or name in component]
     parts = parts_of(settings, names)
@@ -74,7 +74,7 @@ def serve(
     def greet(wait_until_ready: "Callable[[], bool]") -> None:
         link = _PendingSignInLink(config) if makes_link else None
         if wait_until_ready():
-            _greet(settings, names, config, link.wait() if link else None)
+            _print_greeting(settings, names, config, link.wait() if link else None)
 
     handover.become(supervisor, settings.log_format, greet)
 
@@ -99,7 +99,7 @@ class _PendingSignInLink:
             return ""
 
 
-def _greet(settings: "Settings", names: list[str], config: Path | None, link: str | None) -> None:
+def _print_greeting(settings: "Settings", names: list[str], config: Path | None, link: str | None) -> None:
     if settings.log_format == "json":
         import structlog
 
@@ -131,7 +131,7 @@ def _how_to_sign_in(settings: "Settings", link: str | None, config: Path | None)
     """Return how to sign in. `link` is None when people sign in with a provider, "" if making it failed."""
     if link is None:
         return [f"Open {settings.web_url} in a browser.\n"]
-    command = _pasteable("login-link", config, *_DATA_VARIABLES, "PRSHOTS_WEB_PORT", "PRSHOTS_WEB_URL")
+    command = _command_to_paste("login-link", config, *_DATA_VARIABLES, "PRSHOTS_WEB_PORT", "PRSHOTS_WEB_URL")
     if not link:
         return [f"To sign in, run this command and open the link it prints: {command}\n"]
     return [
@@ -141,8 +141,8 @@ def _how_to_sign_in(settings: "Settings", link: str | None, config: Path | None)
 
 
 def _next_commands(config: Path | None, base_url: str) -> list[str]:
-    create = _pasteable("project create demo", config, *_DATA_VARIABLES)
-    issue = _pasteable("token create demo", config, *_DATA_VARIABLES)
+    create = _command_to_paste("project create demo", config, *_DATA_VARIABLES)
+    issue = _command_to_paste("token create demo", config, *_DATA_VARIABLES)
     return [
         "To upload, run this in another terminal, in the same folder:\n",
         f"  {create}",
@@ -151,14 +151,14 @@ def _next_commands(config: Path | None, base_url: str) -> list[str]:
     ]
 
 
-def _pasteable(words: str, config: Path | None, *variables: str) -> str:
+def _command_to_paste(words: str, config: Path | None, *variables: str) -> str:
     """Return a command that works in another terminal, where our variables are not set."""
-    given = "".join(f"{name}={_shown(os.environ[name])} " for name in variables if name in os.environ)
+    given = "".join(f"{name}={_quote_value(os.environ[name])} " for name in variables if name in os.environ)
     option = f" --config {shlex.quote(str(config))}" if config else ""
     return f"{given}{_own_command()} {words}{option}"
 
 
-def _shown(value: str) -> str:
+def _quote_value(value: str) -> str:
     """Return a variable's value quoted for the shell. A URL with `@` may hold a password and is hidden."""
     return "…" if "@" in value else shlex.quote(value)
 

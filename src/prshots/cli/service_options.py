@@ -6,119 +6,46 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots.cli.common import say
+from prshots.cli.stated_options import stated_option
 from prshots.client.ci import ForgeKind, validate
 from prshots.contract.addresses import is_public
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.statements import message
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
-    from prshots.client.sending import OnWait
+    from prshots.client.sender import OnWait
     from prshots.client.service import Client
 
 
-def _checked_pr(given: int | None) -> int | None:
+def _check_pr(given: int | None) -> int | None:
     if given is not None and not validate.pr_number(given):
         raise typer.BadParameter(f"got {given}: use the number of a pull request, such as 7")
     return given
 
 
-def _checked_commit(given: str) -> str:
+def _check_commit(given: str) -> str:
     if given.strip() and not validate.commit(given):
         raise typer.BadParameter(f"got {given[:60]!r}: use 7 to 40 hexadecimal characters")
     return validate.commit(given)
 
 
-def _checked_branch(given: str) -> str:
+def _check_branch(given: str) -> str:
     if given.strip() and not validate.branch(given):
         raise typer.BadParameter(f"got {given[:60]!r}: use the name of a branch, such as main")
     return validate.branch(given)
 
 
-UrlOption = Annotated[
-    str,
-    typer.Option("--url", envvar="PRSHOTS_URL", metavar="URL", help="The address of your prshots service."),
-]
-TokenOption = Annotated[
-    str,
-    typer.Option(
-        "--token",
-        envvar="PRSHOTS_TOKEN",
-        metavar="TOKEN",
-        help="An upload token. Default: exchange the CI job's ID token for one (keyless upload).",
-    ),
-]
-ProjectOption = Annotated[
-    str,
-    typer.Option(
-        "--project",
-        envvar="PRSHOTS_PROJECT",
-        metavar="NAME",
-        help="For keyless upload: the project, as organization/name or its id.",
-    ),
-]
-PrOption = Annotated[
-    int | None,
-    typer.Option(
-        "--pr",
-        envvar="PRSHOTS_PR",
-        metavar="N",
-        callback=_checked_pr,
-        help="The pull request's number. Default: the one that CI runs for.",
-    ),
-]
-CommitOption = Annotated[
-    str,
-    typer.Option(
-        "--commit",
-        envvar="PRSHOTS_COMMIT",
-        metavar="SHA",
-        callback=_checked_commit,
-        help="The commit of the screenshots. Default: the pull request's head in CI, otherwise git's HEAD.",
-    ),
-]
-BranchOption = Annotated[
-    str,
-    typer.Option(
-        "--branch",
-        envvar="PRSHOTS_BRANCH",
-        metavar="NAME",
-        callback=_checked_branch,
-        help="The branch that has the baselines. Default: the pull request's target, or the default branch.",
-    ),
-]
-ForgeOption = Annotated[
-    ForgeKind | None,
-    typer.Option(
-        "--forge", envvar="PRSHOTS_FORGE", help="The forge of the pull request. Default: detected in CI."
-    ),
-]
-ForgeUrlOption = Annotated[
-    str,
-    typer.Option(
-        "--forge-url",
-        envvar="PRSHOTS_FORGE_URL",
-        metavar="URL",
-        help="The base URL of the forge's API, such as https://gitlab.example.com/api/v4.",
-    ),
-]
-RepositoryOption = Annotated[
-    str,
-    typer.Option(
-        "--repository",
-        envvar="PRSHOTS_REPOSITORY",
-        metavar="OWNER/NAME",
-        help="The pull request's repository. On GitLab: the project's path or id.",
-    ),
-]
-ForgeTokenOption = Annotated[
-    str,
-    typer.Option(
-        "--forge-token",
-        envvar="PRSHOTS_FORGE_TOKEN",
-        metavar="TOKEN",
-        help="A forge token that may write comments. Default: GITHUB_TOKEN, GITLAB_TOKEN, …",
-    ),
-]
+UrlOption = Annotated[str, stated_option("url")]
+TokenOption = Annotated[str, stated_option("token")]
+ProjectOption = Annotated[str, stated_option("project")]
+PrOption = Annotated[int | None, stated_option("pr", callback=_check_pr)]
+CommitOption = Annotated[str, stated_option("commit", callback=_check_commit)]
+BranchOption = Annotated[str, stated_option("branch", callback=_check_branch)]
+ForgeOption = Annotated[ForgeKind | None, stated_option("forge")]
+ForgeUrlOption = Annotated[str, stated_option("forge-url")]
+RepositoryOption = Annotated[str, stated_option("repository")]
+ForgeTokenOption = Annotated[str, stated_option("forge-token")]
 
 
 def branch_setting() -> str:
@@ -127,15 +54,15 @@ def branch_setting() -> str:
 
 
 def current_job() -> "Job":
-    """Return the CI's job; at a desk, what git says about the repository."""
-    from prshots.client.ci import detected
+    """Return the CI job. Without CI, return what git says about the repository."""
+    from prshots.client.ci import detect_job
 
-    job = detected(os.environ)
+    job = detect_job(os.environ)
     if job.ci:
         return job
-    from prshots.client.ci.desk import at_desk
+    from prshots.client.ci.local_checkout import find_local_checkout
 
-    return at_desk(os.environ).job
+    return find_local_checkout(os.environ).job
 
 
 def job_with(job: "Job", forge: ForgeKind | None, forge_url: str, repository: str, forge_token: str) -> "Job":
@@ -145,7 +72,7 @@ def job_with(job: "Job", forge: ForgeKind | None, forge_url: str, repository: st
     return with_forge(job, os.environ, kind=forge, api=forge_url, repository=repository, token=forge_token)
 
 
-def connected(url: str, token: str, project: str, on_wait: "OnWait | None" = None) -> "Client":
+def connect(url: str, token: str, project: str, on_wait: "OnWait | None" = None) -> "Client":
     """Return a client of the service. Raises InvalidInputError if the URL or the token is invalid."""
     from prshots.client.keyless import token_source
     from prshots.client.service import Client
@@ -156,16 +83,14 @@ def connected(url: str, token: str, project: str, on_wait: "OnWait | None" = Non
 
 def _service_address(url: str) -> str:
     if not url.strip():
-        raise InvalidInputError(
-            "no service URL: set --url or PRSHOTS_URL to an address such as https://prshots.example.com"
-        )
+        raise InvalidInputError(message("no_service_url"))
     if address := validate.root(url):
         return address
     if "@" in url:  # may contain a password, which must not be logged
-        raise InvalidInputError("--url (PRSHOTS_URL) must not contain a user or a password")
+        raise InvalidInputError(message("url_has_password"))
     meant = validate.root(_with_scheme(url.strip())) if "://" not in url else ""
-    advice = f"did you mean {meant}?" if meant else "use an address such as https://prshots.example.com"
-    raise InvalidInputError(f"--url (PRSHOTS_URL) is not an address: got {url[:100]!r}; {advice}")
+    advice = message("did_you_mean", meant=meant) if meant else message("use_address")
+    raise InvalidInputError(message("invalid_url", given=repr(url[:100]), advice=advice))
 
 
 def _with_scheme(address: str) -> str:
@@ -187,8 +112,8 @@ def pull_request(given: int | None, job: "Job") -> int:
 
         job = with_pull_request(job, say_wait)
     if job.pr_number is None:
-        why = f"this {job.ci} job does not run for one" if job.ci else "no supported CI detected"
-        raise InvalidInputError(f"no pull request: {why}. Use --pr N")
+        why = message("job_without_pull_request", ci=job.ci) if job.ci else message("no_ci")
+        raise InvalidInputError(message("no_pull_request", why=why))
     return job.pr_number
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots.cli.common import QuietOption, print_json, say, say_failure
+from prshots.cli.output import printable, say_dashboard
 from prshots.cli.service_options import (
     ForgeOption,
     ForgeTokenOption,
@@ -16,17 +17,17 @@ from prshots.cli.service_options import (
     TokenOption,
     UrlOption,
     branch_setting,
-    connected,
+    connect,
     job_with,
     say_wait,
 )
 from prshots.cli.upload import NameOption, ThemeOption, ViewportOption
-from prshots.cli.upload_output import SOME_FAILED, printable, say_dashboard
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.statements import exit_code
 
 if TYPE_CHECKING:
-    from prshots.client.pairing import Pairs
-    from prshots.client.showing import Shown
+    from prshots.client.pairs import Pairs
+    from prshots.client.show import Shown
 
 
 def show(
@@ -34,7 +35,7 @@ def show(
         list[str] | None,
         typer.Argument(
             metavar="PATH…",
-            help="Files, folders or globs. Without any: what is staged for the branch.",
+            help="Files, folders or globs. Default: the branch's staged screenshots.",
             show_default=False,
         ),
     ] = None,
@@ -44,12 +45,12 @@ def show(
         typer.Option(
             "--before",
             metavar="PATH",
-            help="How it looked before: a file, or a folder with files of the same names. Repeatable.",
+            help="The before image: a file, or a folder with files of the same names. Repeatable.",
         ),
     ] = None,
     after: Annotated[
         list[str] | None,
-        typer.Option("--after", metavar="PATH", help="How it looks now: the same as PATH. Repeatable."),
+        typer.Option("--after", metavar="PATH", help="The image now: same as PATH. Repeatable."),
     ] = None,
     name: NameOption = "",
     viewport: ViewportOption = "",
@@ -76,14 +77,14 @@ def show(
     """
     del quiet
     from prshots.client.heads import current_head
-    from prshots.client.showing import show as show_pairs
+    from prshots.client.show import show as show_pairs
 
     pairs = _pairs([*(paths or []), *(after or [])], before or [], name, viewport, theme)
     for problem in pairs.problems:
         say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
     if pairs.problems and not pairs.shots:
         raise typer.Exit(1)
-    with connected(url, token, project) as service:
+    with connect(url, token, project) as service:
         head = current_head(
             os.environ,
             pr,
@@ -91,20 +92,20 @@ def show(
             say_wait,
         )
         shown = show_pairs(service, head, pairs, base_branch=branch_setting(), say=say)
-    _tell(shown, as_json=as_json)
+    _print_result(shown, as_json=as_json)
     raise typer.Exit(_exit_code(shown))
 
 
-def _pairs(paths: list[str], befores: list[str], name: str, viewport: str, theme: str) -> "Pairs":
-    from prshots.client.pairing import find_pairs
+def _pairs(paths: list[str], before_images: list[str], name: str, viewport: str, theme: str) -> "Pairs":
+    from prshots.client.pairs import find_pairs
 
     try:
-        return find_pairs(paths, befores, name=name, viewport=viewport, theme=theme)
+        return find_pairs(paths, before_images, name=name, viewport=viewport, theme=theme)
     except InvalidInputError as error:
         raise typer.BadParameter(str(error)) from error
 
 
-def _tell(shown: "Shown", *, as_json: bool) -> None:
+def _print_result(shown: "Shown", *, as_json: bool) -> None:
     for problem in shown.failed:
         say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
     for note in shown.notes:
@@ -122,4 +123,4 @@ def _tell(shown: "Shown", *, as_json: bool) -> None:
 def _exit_code(shown: "Shown") -> int:
     if not (shown.failed or shown.problems):
         return 0
-    return SOME_FAILED if shown.shots else 1
+    return exit_code("some_failed" if shown.shots else "failed")

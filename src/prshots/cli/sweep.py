@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import ConfigOption, counted, print_json, say, settings_from
+from prshots.cli.common import ConfigOption, pluralize, print_json, say, settings_from
 from prshots.contract.sizes import readable_size
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def sweep(
     for words in report.refused.values():
         say(f"prshots: {words}")
     if report.failed:
-        say(f"{counted(report.failed, 'file')} could not be deleted; the next sweep tries again.")
+        say(f"{pluralize(report.failed, 'file')} could not be deleted; the next sweep tries again.")
     if report.failed or report.refused:
         raise typer.Exit(1)
 
@@ -63,8 +63,7 @@ async def _sweep(settings: "Settings", *, force: bool) -> tuple["SweepReport", f
 
 
 def _summary(report: "SweepReport", seconds: float) -> str:
-    swept = (
-        f"Expired {counted(report.expired, 'image')} ({readable_size(report.freed_bytes)}) in {seconds:.1f} s"
-    )
+    images = f"{pluralize(report.expired, 'image')} ({readable_size(report.freed_bytes)})"
+    swept = f"Expired {images} in {seconds:.1f} s"
     leftovers = report.orphans + report.unfinished
-    return f"{swept}; removed {counted(leftovers, 'file')} without a record." if leftovers else f"{swept}."
+    return f"{swept}; removed {pluralize(leftovers, 'file')} without a record." if leftovers else f"{swept}."

@@ -69,6 +69,6 @@ def revoke(
     token_id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, from `prshots token list`.")],
     config: ConfigOption = None,
 ) -> None:
-    """Revoke a token. It stops working immediately, also in a running service."""
+    """Revoke a token. It stops working immediately, even in a running service."""
     with_accounts(config, lambda accounts: accounts.revoke_token(token_id))
     say(f"Revoked token {token_id}.")

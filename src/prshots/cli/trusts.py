@@ -82,7 +82,7 @@ def trust(
     made = _with_trusts(settings, add)
     print(made.id)
     say(f"CI jobs can now upload to {name!r} with an ID token from {made.issuer}")
-    say(f"that has {_in_words(made.claims)} and the audience {settings.base_url}.")
+    say(f"that has {_format_claims(made.claims)} and the audience {settings.base_url}.")
 
 
 def list_trusts(name: NameArgument, *, as_json: JsonOption = False, config: ConfigOption = None) -> None:
@@ -101,8 +101,8 @@ def list_trusts(name: NameArgument, *, as_json: JsonOption = False, config: Conf
             [
                 trust.id,
                 trust.issuer,
-                _in_words(trust.claims),
-                _in_words(trust.pins or {}) or "-",
+                _format_claims(trust.claims),
+                _format_claims(trust.pins or {}) or "-",
                 when(trust.created_at),
                 when(trust.last_used_at),
             ]
@@ -113,7 +113,7 @@ def list_trusts(name: NameArgument, *, as_json: JsonOption = False, config: Conf
         if trust.refused_ids:
             say(
                 f"On {when(trust.refused_at)}, trust {trust.id} refused a job with "
-                f"{_in_words(trust.refused_ids)}. If this is the right repository, run "
+                f"{_format_claims(trust.refused_ids)}. If this is the right repository, run "
                 f"`prshots project unpin {trust.id}`."
             )
 
@@ -181,5 +181,5 @@ def _pairs(given: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _in_words(claims: Mapping[str, str]) -> str:
+def _format_claims(claims: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in sorted(claims.items()))

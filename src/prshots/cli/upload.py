@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots.cli.common import MAX_ROWS, QuietOption, say, say_failure
+from prshots.cli.output import OutputFormat, UploadReport, printable, say_dashboard
+from prshots.cli.progress import ProgressBar, ProgressLines
 from prshots.cli.service_options import (
     BranchOption,
     CommitOption,
@@ -16,16 +18,15 @@ from prshots.cli.service_options import (
     PrOption,
     TokenOption,
     UrlOption,
-    connected,
+    connect,
     current_job,
 )
-from prshots.cli.upload_output import OutputFormat, UploadReport, printable, say_dashboard
-from prshots.cli.upload_progress import Bar, Lines
-from prshots.cli.upload_target import Target, target_of
-from prshots.client import DEFAULT_CONCURRENCY
+from prshots.cli.stated_options import stated_argument, stated_option
+from prshots.cli.target import Target, target_of
 from prshots.contract.errors import InvalidInputError, PrshotsError
 from prshots.contract.limits import MAX_IMAGE_BYTES
 from prshots.contract.sizes import readable_size
+from prshots.contract.statements import message, statements
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
@@ -33,76 +34,16 @@ if TYPE_CHECKING:
     from prshots.client.service import Client
     from prshots.client.shots import Found, ShotFile
 
-MAX_CONCURRENCY = 64
 WARNING = "warning: "
+_JOBS = statements()["options"]["jobs"]
 
-PathsArgument = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="PATH…", help="Files, folders or globs. A glob with ** searches all folders below."
-    ),
-]
-NameOption = Annotated[
-    str, typer.Option("--name", metavar="NAME", help="The screenshot's name. For a single file only.")
-]
-BaseOption = Annotated[
-    str,
-    typer.Option("--base", metavar="DIR", help="Name screenshots by their path relative to this folder."),
-]
-ViewportOption = Annotated[
-    str,
-    typer.Option(
-        "--viewport",
-        metavar="WxH",
-        help="The viewport of all screenshots. Default: the suffix of the file name (cart@1280x800.png), "
-        "otherwise the image's size in pixels.",
-    ),
-]
-ThemeOption = Annotated[
-    str,
-    typer.Option(
-        "--theme",
-        metavar="light|dark",
-        help="The theme of all screenshots. Default: the suffix of the file name (cart@1280x800.dark.png), "
-        "otherwise none.",
-    ),
-]
-BaselineOption = Annotated[
-    bool,
-    typer.Option(
-        "--baseline",
-        help="Upload baselines of the branch. Default: if the job builds the default branch.",
-    ),
-]
-NoCompareOption = Annotated[bool, typer.Option("--no-compare", help="Do not compare with the base.")]
-PartialOption = Annotated[
-    bool,
-    typer.Option(
-        "--partial",
-        help="These are not all screenshots of the commit: one of several shards, or only some tests ran.",
-    ),
-]
-JobsOption = Annotated[
-    int,
-    typer.Option("--jobs", metavar="N", min=1, max=MAX_CONCURRENCY, help="How many uploads run at a time."),
-]
-ShrinkOption = Annotated[
-    bool, typer.Option("--shrink", help="Recompress images that are too large for the service.")
-]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Print what would be uploaded, and send nothing.")
-]
-FormatOption = Annotated[
-    OutputFormat | None,
-    typer.Option("--format", help="What to print. Default: table, or nothing with --quiet."),
-]
-AllowEmptyOption = Annotated[
-    bool, typer.Option("--allow-empty", help="Succeed if there are no screenshots, or a path does not exist.")
-]
+NameOption = Annotated[str, stated_option("name")]
+ViewportOption = Annotated[str, stated_option("viewport")]
+ThemeOption = Annotated[str, stated_option("theme")]
 
 
 def upload(
-    paths: PathsArgument,
+    paths: Annotated[list[str], stated_argument("upload")],
     *,
     url: UrlOption = "",
     token: TokenOption = "",
@@ -110,31 +51,25 @@ def upload(
     pr: PrOption = None,
     commit: CommitOption = "",
     name: NameOption = "",
-    base: BaseOption = "",
+    base: Annotated[str, stated_option("base")] = "",
     viewport: ViewportOption = "",
     theme: ThemeOption = "",
     branch: BranchOption = "",
-    baseline: BaselineOption = False,
-    no_compare: NoCompareOption = False,
-    partial: PartialOption = False,
-    jobs: JobsOption = DEFAULT_CONCURRENCY,
-    shrink: ShrinkOption = False,
-    dry_run: DryRunOption = False,
-    output_format: FormatOption = None,
+    baseline: Annotated[bool, stated_option("baseline")] = False,
+    no_compare: Annotated[bool, stated_option("no-compare")] = False,
+    partial: Annotated[bool, stated_option("partial")] = False,
+    jobs: Annotated[int, stated_option("jobs", min=1, max=_JOBS["largest"])] = _JOBS["default"],
+    shrink: Annotated[bool, stated_option("shrink")] = False,
+    dry_run: Annotated[bool, stated_option("dry-run")] = False,
+    output_format: Annotated[OutputFormat | None, stated_option("upload-format")] = None,
     quiet: QuietOption = False,
-    allow_empty: AllowEmptyOption = False,
+    allow_empty: Annotated[bool, stated_option("allow-empty")] = False,
 ) -> None:
-    """Upload screenshots to a pull request, and compare them.
-
-    They are compared with the baselines of the target branch. A job of the default branch uploads baselines.
-
-    Exit codes: 0 all uploaded, 1 none uploaded, 2 invalid arguments, 3 some uploaded.
-    """
     if shrink:
-        from prshots.client.shrinking import require_pillow
+        from prshots.client.shrink import require_pillow
 
         require_pillow()
-    found = _found(paths, base=base, name=name, viewport=viewport, theme=theme, allow_empty=allow_empty)
+    found = _find_shots(paths, base=base, name=name, viewport=viewport, theme=theme, allow_empty=allow_empty)
     for problem in found.problems:
         say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
     for shot in found.shots:
@@ -146,32 +81,32 @@ def upload(
         report = _dry_run(found, target, shrink=shrink)
     elif found.shots:
         target = target_of(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
-        progress = (Bar if sys.stderr.isatty() and not quiet else Lines)(len(found.shots))
-        with connected(url, token, project, progress.say) as client:
-            report = _uploaded(client, target, found, progress, jobs=jobs, shrink=shrink)
+        progress = (ProgressBar if sys.stderr.isatty() and not quiet else ProgressLines)(len(found.shots))
+        with connect(url, token, project, progress.say) as client:
+            report = _upload(client, target, found, progress, jobs=jobs, shrink=shrink)
             report.say_summary()
             is_complete = report.exit_code == 0 and not (partial or job.is_parallel)
             if job.is_parallel and not partial:
-                say("Note: after the last of these parallel jobs, run prshots compare --complete.")
+                say(message("complete_after_parallel_jobs"))
             if target.baseline_of and is_complete:
                 client.complete_baselines(target.baseline_of, target.commit_sha)
             elif target.pr_number is not None and report.count:
-                report = _compared(
+                report = _compare(
                     client, report, job, branch, compare=not no_compare, is_complete=is_complete
                 )
     else:
-        say("No screenshots to upload.")
+        say(message("nothing_to_upload"))
         report = UploadReport(Target(commit, pr_number=pr), [], found.problems)
     report.print(output_format or (None if quiet else OutputFormat.TABLE))
     say_dashboard(report.dashboard_url)
     raise typer.Exit(report.exit_code)
 
 
-def _uploaded(
-    client: "Client", target: Target, found: "Found", progress: Lines, *, jobs: int, shrink: bool
+def _upload(
+    client: "Client", target: Target, found: "Found", progress: ProgressLines, *, jobs: int, shrink: bool
 ) -> UploadReport:
     from prshots.client.baselines import upload_baselines
-    from prshots.client.uploading import upload_all
+    from prshots.client.upload import upload_all
 
     with progress:
         if target.pr_number is not None:
@@ -197,11 +132,11 @@ def _uploaded(
     return UploadReport(target, outcomes, found.problems)
 
 
-def _compared(
+def _compare(
     client: "Client", report: UploadReport, job: "Job", branch: str, *, compare: bool, is_complete: bool
 ) -> UploadReport:
     """Return the report with the comparison. The screenshots are uploaded: a failure is only a warning."""
-    from prshots.client.comparing import compare_with_base, describe, summary
+    from prshots.client.compare import compare_with_base, describe, summary
 
     number, sha = report.target.pr_number or 0, report.target.commit_sha
     comparison: ComparisonReply | None = None
@@ -212,11 +147,11 @@ def _compared(
             comparison = compare_with_base(client, job, number, sha, branch, complete=is_complete, say=say)
             say(summary(comparison))
     except PrshotsError as error:
-        say_failure(f"Warning: not compared: {error}.")
+        say_failure(message("not_compared", problem=error))
     return replace(report, comparison=comparison, dashboard_url=dashboard_url)
 
 
-def _found(
+def _find_shots(
     paths: Sequence[str], *, base: str, name: str, viewport: str, theme: str, allow_empty: bool
 ) -> "Found":
     """Find the screenshots. Exits with 1 if there are none."""
@@ -230,27 +165,24 @@ def _found(
         problems = [problem for problem in problems if not problem.is_missing]
     elif not shots and all(problem.is_missing for problem in problems):
         searched = ", ".join(printable(path) or "''" for path in paths)
-        say_failure(
-            f"prshots: no screenshots found: no PNG, JPEG or WebP at {searched} in {Path.cwd()}. "
-            "If that is fine, use --allow-empty"
-        )
+        say_failure(f"prshots: {message('no_screenshots_found', searched=searched, folder=Path.cwd())}")
         raise typer.Exit(1)
     return Found(shots, problems)
 
 
 def _dry_run(found: "Found", target: Target, *, shrink: bool) -> UploadReport:
     """Report what would be sent."""
-    from prshots.client.uploading import UploadOutcome
+    from prshots.client.upload import UploadOutcome
 
     outcomes = [UploadOutcome(shot, note=_dry_note(shot, shrink=shrink)) for shot in found.shots]
-    where = f"{target.words}, commit {target.commit_sha[:7] or '?'}"
     listed = ""
     if len(outcomes) > MAX_ROWS:  # no table says it
-        listed = " To list them, use --format json."
+        listed = message("list_with_json")
         for outcome in outcomes:
             if outcome.note.startswith(WARNING):
                 say(printable(f"{outcome.shot.path}: {outcome.note}"))
-    say(f"Dry run: {len(outcomes)} would be uploaded to {where}. Nothing was sent.{listed}")
+    commit = target.commit_sha[:7] or "?"
+    say(message("dry_run", count=len(outcomes), target=target.words, commit=commit, listed=listed))
     return UploadReport(target, outcomes, found.problems, is_dry=True)
 
 
@@ -259,7 +191,7 @@ def _target_if_known(job: "Job", *, pr: int | None, commit: str, branch: str, ba
     try:
         return target_of(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
     except InvalidInputError as error:
-        say(f"A real upload needs more: {error}")
+        say(message("real_upload_needs", problem=error))
         return Target(commit, pr_number=pr)
 
 
@@ -269,5 +201,5 @@ def _dry_note(shot: "ShotFile", *, shrink: bool) -> str:
         return shot.note
     limit = readable_size(MAX_IMAGE_BYTES)
     if shrink:
-        return f"is {readable_size(shot.size)}; would be shrunk below the service's limit (default {limit})"
-    return f"{WARNING}is {readable_size(shot.size)}, over the default limit of {limit}; --shrink makes it fit"
+        return message("would_shrink", size=readable_size(shot.size), limit=limit)
+    return message("over_default_limit", size=readable_size(shot.size), limit=limit)

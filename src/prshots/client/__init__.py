@@ -7,19 +7,21 @@ command loads only what it needs.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from prshots.contract.statements import statements
+
 if TYPE_CHECKING:
     from prshots.client.baselines import upload_baselines
-    from prshots.client.ci import ForgeKind, Job, detected
-    from prshots.client.comparing import compare_with_base
+    from prshots.client.ci import ForgeKind, Job, detect_job
+    from prshots.client.compare import compare_with_base
     from prshots.client.forges import forge_of
-    from prshots.client.posting import Composer, post
+    from prshots.client.post_comment import Composer, post
     from prshots.client.service import Client
     from prshots.client.shots import Found, Problem, ShotFile, find_shots
-    from prshots.client.uploading import UploadOutcome, upload_all
+    from prshots.client.upload import UploadOutcome, upload_all
     from prshots.contract.comments import Marker, View
     from prshots.contract.replies import Comparison, Expired, ServiceLimits, SizedComment, Uploaded
 
-DEFAULT_CONCURRENCY = 8
+DEFAULT_CONCURRENCY: int = statements()["options"]["jobs"]["default"]
 """How many uploads run at a time by default."""
 
 __all__ = [
@@ -40,7 +42,7 @@ __all__ = [
     "Uploaded",
     "View",
     "compare_with_base",
-    "detected",
+    "detect_job",
     "find_shots",
     "forge_of",
     "post",
@@ -50,13 +52,13 @@ __all__ = [
 
 _MODULES = {
     "prshots.client.baselines": ("upload_baselines",),
-    "prshots.client.comparing": ("compare_with_base",),
-    "prshots.client.ci": ("ForgeKind", "Job", "detected"),
+    "prshots.client.compare": ("compare_with_base",),
+    "prshots.client.ci": ("ForgeKind", "Job", "detect_job"),
     "prshots.client.forges": ("forge_of",),
-    "prshots.client.posting": ("Composer", "post"),
+    "prshots.client.post_comment": ("Composer", "post"),
     "prshots.client.service": ("Client",),
     "prshots.client.shots": ("Found", "Problem", "ShotFile", "find_shots"),
-    "prshots.client.uploading": ("UploadOutcome", "upload_all"),
+    "prshots.client.upload": ("UploadOutcome", "upload_all"),
     "prshots.contract.comments": ("Marker", "View"),
     "prshots.contract.replies": ("Comparison", "Expired", "ServiceLimits", "SizedComment", "Uploaded"),
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from prshots.client import DEFAULT_CONCURRENCY
 from prshots.client.service import Client, Image
 from prshots.client.shots import ShotFile
-from prshots.client.uploading import UploadOutcome, ignore_outcome, send_all
+from prshots.client.upload import UploadOutcome, ignore_outcome, send_all
 from prshots.contract.limits import MAX_IMAGE_BYTES, MAX_KNOWN_SHOTS
 from prshots.contract.replies import ServiceLimits, Uploaded
 
@@ -40,7 +40,7 @@ def upload_baselines(
         )
 
     limits = client.limits() if shots else None
-    known = _known(client, branch, commit_sha, _sent_as_they_are(shots, limits, shrink=shrink))
+    known = _find_known(client, branch, commit_sha, _files_sent_unchanged(shots, limits, shrink=shrink))
     outcomes = {key: UploadOutcome(shot, note=shot.note, is_known=True) for key, shot in known.items()}
     for outcome in outcomes.values():
         on_done(outcome)
@@ -50,15 +50,17 @@ def upload_baselines(
     return [outcomes[shot.key] for shot in shots]
 
 
-def _sent_as_they_are(
+def _files_sent_unchanged(
     shots: Sequence[ShotFile], limits: ServiceLimits | None, *, shrink: bool
 ) -> list[ShotFile]:
-    """Return the shots whose file is what the service gets, so that the file's hash tells."""
+    """Return the shots whose file is sent unchanged, so that its hash identifies it."""
     max_bytes = limits.max_image_bytes if limits else MAX_IMAGE_BYTES
     return [shot for shot in shots if not shrink or shot.size < max_bytes]
 
 
-def _known(client: Client, branch: str, commit_sha: str, shots: Sequence[ShotFile]) -> dict[Key, ShotFile]:
+def _find_known(
+    client: Client, branch: str, commit_sha: str, shots: Sequence[ShotFile]
+) -> dict[Key, ShotFile]:
     """Return the shots whose bytes the service has. It has recorded them for this commit."""
     hashes = {shot.key: found for shot in shots if (found := _sha256(shot))}
     by_key = {shot.key: shot for shot in shots if shot.key in hashes}

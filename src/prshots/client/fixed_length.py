@@ -1,4 +1,4 @@
-"""Read a file for a request whose headers tell its length."""
+"""Read a file for a request whose headers contain its length."""
 
 import os
 from typing import BinaryIO

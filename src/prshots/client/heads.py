@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from prshots.client.ci import Job, detected
-from prshots.client.ci.desk import Desk, at_desk
-from prshots.client.ci.forge_addresses import place_of_remote
-from prshots.client.forges import Forge, PullRequest, forge_of
+from prshots.client.ci import Job, detect_job
+from prshots.client.ci.forge_addresses import repository_of_remote
+from prshots.client.ci.local_checkout import LocalCheckout, find_local_checkout
+from prshots.client.forges import Forge, ForgePullRequest, forge_of
 from prshots.client.lookup import with_pull_request
-from prshots.client.sending import OnWait, ignore_wait
+from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import InvalidInputError, PrshotsError
 
 
@@ -35,40 +35,44 @@ def current_head(
     with_options: Callable[[Job], Job] = lambda job: job,
     on_wait: OnWait = ignore_wait,
 ) -> Head:
-    """Return the head that CI names, or at a desk git and the forge. Raises InvalidInputError.
+    """Return the head that CI names, or on your machine git and the forge. Raises InvalidInputError.
 
     `with_options` puts what the user says in place of what was found.
     """
-    job = detected(environ)
+    job = detect_job(environ)
     if job.ci:
         return head_in_ci(with_options(job), pr, on_wait)
-    desk = at_desk(environ)
-    return head_at(_at(desk, with_options(desk.job)), pr, on_wait)
+    desk = find_local_checkout(environ)
+    return head_of_checkout(_with_job(desk, with_options(desk.job)), pr, on_wait)
 
 
-def _at(desk: Desk, job: Job) -> Desk:
+def _with_job(desk: LocalCheckout, job: Job) -> LocalCheckout:
     """Return the desk with another job. Its branch stays where it is, which may be a fork of that."""
     if job.repository == desk.job.repository:
         return replace(desk, job=job)
     is_fork = "/" in job.repository and desk.repository.lower() not in {"", job.repository.lower()}
-    return Desk(replace(job, repository_url=""), desk.repository or job.repository, is_fork, desk.problem)
+    return LocalCheckout(
+        replace(job, repository_url=""), desk.repository or job.repository, is_fork, desk.problem
+    )
 
 
 def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
-    """Return the head that CI names. Raises InvalidInputError if it leaves out what only the forge tells."""
+    """Return the head that CI names. Raises InvalidInputError if it omits what only the forge knows."""
     if pr is not None and pr != job.pr_number:  # what CI says is about another one
         return Head(replace(job, pr_number=pr, title="", author="", source_branch="", pr_url=""), "")
     job = with_pull_request(job, on_wait)
-    repository = job.repository if "/" in job.repository else place_of_remote(job.repository_url).repository
+    repository = (
+        job.repository if "/" in job.repository else repository_of_remote(job.repository_url).repository
+    )
     if job.pr_number is None and job.branch in {"", job.default_branch}:
         where = f"for {job.branch}" if job.branch else "for no branch"
         raise InvalidInputError(f"no pull request: this {job.ci} job runs {where}. Use --pr N")
     if job.pr_number is None:
-        return Head(job, job.branch, repository, unknown=f"this {job.ci} job runs for none")
+        return Head(job, job.branch, repository, unknown=f"this {job.ci} job isn't for a pull request")
     return Head(job, job.source_branch, repository, job.from_fork)
 
 
-def head_at(desk: Desk, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
+def head_of_checkout(desk: LocalCheckout, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
     """Return the head that git and the forge name.
 
     Without a pull request, `unknown` says why. Raises InvalidInputError if there is no branch either, or if
@@ -77,11 +81,11 @@ def head_at(desk: Desk, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
     if pr is None and desk.problem:
         raise InvalidInputError(f"no pull request: {desk.problem}. Or use --pr N")
     known = Head(replace(desk.job, pr_number=pr), desk.branch, desk.repository, desk.is_fork)
-    reason = _why_not_asked(desk.job)
+    reason = _why_not_ask_forge(desk.job)
     if not reason:
         try:
             with closing(forge_of(desk.job, on_wait)) as forge:
-                return _asked(forge, known, desk, pr)
+                return _ask_forge(forge, known, desk, pr)
         except InvalidInputError:
             raise
         except PrshotsError as error:
@@ -91,9 +95,9 @@ def head_at(desk: Desk, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
     return replace(known, job=replace(known.job, source_branch=""), unsure=reason)
 
 
-def _asked(forge: Forge, known: Head, desk: Desk, pr: int | None) -> Head:
+def _ask_forge(forge: Forge, known: Head, desk: LocalCheckout, pr: int | None) -> Head:
     if pr is not None:
-        return _of(forge.pull_request(pr), known)
+        return _with_pull_request(forge.pull_request(pr), known)
     found = forge.open_from(desk.branch, desk.repository if desk.is_fork else "")
     if len(found) > 1:
         numbers = ", ".join(str(pull.number) for pull in sorted(found, key=lambda pull: pull.number))
@@ -101,10 +105,10 @@ def _asked(forge: Forge, known: Head, desk: Desk, pr: int | None) -> Head:
     if not found:
         where = desk.job.repository or forge.label
         return replace(known, unknown=f"{where} has no open pull request from {desk.branch}")
-    return _of(found[0], known)
+    return _with_pull_request(found[0], known)
 
 
-def _of(pull: PullRequest, known: Head) -> Head:
+def _with_pull_request(pull: ForgePullRequest, known: Head) -> Head:
     job = replace(
         known.job,
         pr_number=pull.number,
@@ -124,10 +128,10 @@ def _of(pull: PullRequest, known: Head) -> Head:
     )
 
 
-def _why_not_asked(job: Job) -> str:
+def _why_not_ask_forge(job: Job) -> str:
     """Return why the forge cannot be asked; empty if it can."""
     if not job.repository:
-        return "git has no remote on a forge: use --repository OWNER/NAME"
+        return "no git remote points to a forge: use --repository OWNER/NAME"
     if job.forge is None:
         return f"{job.forge_url or 'the remote'} is an unknown kind of forge: use --forge and --forge-url"
     if not job.forge_token:

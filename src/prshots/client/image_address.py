@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from prshots.contract.errors import ImageAddressError
+from prshots.contract.statements import message
 
 API_PORT, IMAGE_PORT = 8081, 8082
 """The ports that a service uses unless it is told otherwise."""
@@ -26,10 +27,10 @@ def refuse_image_address(url: str, reply: httpx.Response) -> None:
         and "x-request-id" not in reply.headers
     )
     if is_delivery:
-        raise ImageAddressError(f"{url} is the image address of a prshots service{_advice(url)}")
+        raise ImageAddressError(message("image_address", url=url, advice=_advice(url)))
 
 
 def _advice(url: str) -> str:
     if urlsplit(url).port == IMAGE_PORT:
         return f"; did you mean {url.replace(f':{IMAGE_PORT}', f':{API_PORT}', 1)}?"
-    return ": set --url (PRSHOTS_URL) to the address of its API or its dashboard"
+    return message("use_service_address")

@@ -9,13 +9,14 @@ from typing import Any
 import httpx
 
 from prshots import __version__
-from prshots.client.ci import detected, validate
+from prshots.client.ci import detect_job, validate
 from prshots.client.image_address import refuse_image_address
-from prshots.client.sending import OnWait, Sender, ignore_wait
+from prshots.client.sender import OnWait, Sender, ignore_wait
 from prshots.client.tokens import FixedToken, TokenSource
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN
 from prshots.contract.redaction import redact
+from prshots.contract.statements import message
 
 LIFETIME_SECONDS = 15 * 60.0
 """The lifetime of such a token."""
@@ -41,7 +42,7 @@ def token_source(
     url = url.rstrip("/")
     if id_tokens := _id_tokens(url, environ):
         return ExchangedToken(url, project.strip(), id_tokens, on_wait)
-    raise InvalidInputError(f"no upload token: {_what_to_do(url, environ)}")
+    raise InvalidInputError(f"no upload token: {_token_advice(url, environ)}")
 
 
 class ExchangedToken:
@@ -62,7 +63,7 @@ class ExchangedToken:
                 self._exchange()
             return self._secret
 
-    def renewed(self, refused: str) -> str | None:
+    def renew(self, refused: str) -> str | None:
         with self._lock:
             if self._secret == refused:  # otherwise another thread has renewed it
                 self._exchange()
@@ -81,14 +82,14 @@ class ExchangedToken:
             )
         finally:
             sender.close()
-        self._secret = self._granted(reply)
+        self._secret = self._read_token(reply)
         self._renew_at = asked_at + LIFETIME_SECONDS - MARGIN_SECONDS
 
-    def _granted(self, reply: httpx.Response) -> str:
+    def _read_token(self, reply: httpx.Response) -> str:
         refuse_image_address(self._url, reply)
         said = _json_object(reply)
         if reply.status_code == httpx.codes.UNAUTHORIZED:
-            raise UnauthorizedError(_refused(self._url, self._project))
+            raise UnauthorizedError(_refusal_message(self._url, self._project))
         if reply.status_code != httpx.codes.OK:
             words = redact(str(said.get("error", reply.reason_phrase)))[:300]
             raise CallError(f"{self._url} answered {reply.status_code} to the job's ID token: {words}")
@@ -97,13 +98,9 @@ class ExchangedToken:
             raise CallError(
                 f"{self._url} answered without a token: is this the address of a prshots service?"
             )
-        if self._project and self._project not in _names_of_project(said):
+        if self._project and self._project not in _project_names(said):
             given = f"{_text(said, 'organization')}/{_text(said, 'project')}"
-            raise CallError(
-                f"{self._url} answered for the project {given}, not for {self._project}, so "
-                "nothing is uploaded: set the project (--project, "
-                "PRSHOTS_PROJECT) to organization/name or its id, and update the service"
-            )
+            raise CallError(message("other_project", url=self._url, given=given, project=self._project))
         return token
 
 
@@ -122,13 +119,13 @@ def _id_tokens(url: str, environ: Mapping[str, str]) -> IdTokens | None:
         reply = sender.send(lambda: client.build_request("GET", asking, headers=headers))
         value = _json_object(reply).get("value")
         if reply.status_code != httpx.codes.OK or not isinstance(value, str) or not value:
-            raise CallError(f"{asking.host} answered {reply.status_code} and gave this job no ID token")
+            raise CallError(message("no_id_token", host=asking.host, status=reply.status_code))
         return value
 
     return from_actions
 
 
-def _names_of_project(said: Mapping[str, Any]) -> set[str]:
+def _project_names(said: Mapping[str, Any]) -> set[str]:
     """Return how a job can name the project that a token is for. A name alone counts in `local` only."""
     project_id, organization, name = (_text(said, key) for key in ("project_id", "organization", "project"))
     return {project_id, f"{organization}/{name}", *([name] if organization == "local" else [])}
@@ -139,7 +136,7 @@ def _text(said: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _refused(url: str, project: str) -> str:
+def _refusal_message(url: str, project: str) -> str:
     which = (
         f"Is {project!r} the right project?"
         if project
@@ -152,8 +149,8 @@ def _refused(url: str, project: str) -> str:
     )
 
 
-def _what_to_do(url: str, environ: Mapping[str, str]) -> str:
-    job = detected(environ)
+def _token_advice(url: str, environ: Mapping[str, str]) -> str:
+    job = detect_job(environ)
     setting = "set PRSHOTS_TOKEN from a CI secret"
     match job.ci:
         case "GitHub Actions":

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from prshots.client.ci import Job, Lookup
 from prshots.client.forges import forge_of
-from prshots.client.sending import OnWait, ignore_wait
+from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
+from prshots.contract.statements import message
 
 if TYPE_CHECKING:
     from prshots.client.forges.plain import IssueForge
@@ -17,22 +18,22 @@ T = TypeVar("T")
 
 
 def with_pull_request(job: Job, on_wait: OnWait = ignore_wait) -> Job:
-    """Return the job with its pull request, which stays None if it runs for none.
+    """Return the job with its pull request, which stays None if the job isn't for one.
 
-    Raises InvalidInputError if the forge does not tell, and CallError if it fails.
+    Raises InvalidInputError if the forge doesn't say, and CallError if it fails.
     """
     if job.pr_number is not None or job.lookup not in {Lookup.PULL_REQUEST, Lookup.ANY_PULL_REQUEST}:
         return job
-    missing = f"the event names no pull request for commit {job.commit_sha[:7]}"
-    advice = "Set the pull request: --pr N, or `pr-number` in the action"
-    found = _asked(job, missing, advice, lambda forge: forge.open_pull_requests(job.commit_sha), on_wait)
+    missing = message("no_pull_request_in_event", commit=job.commit_sha[:7])
+    advice = message("set_pull_request")
+    found = _ask_forge(job, missing, advice, lambda forge: forge.open_pull_requests(job.commit_sha), on_wait)
     if len(found) == 1:
         return replace(job, pr_number=found.pop(), lookup=None)
     if found:
         numbers = ", ".join(map(str, sorted(found)))
-        raise InvalidInputError(f"{missing}, and it is the head of several: {numbers}. {advice}")
+        raise InvalidInputError(message("head_of_several", missing=missing, numbers=numbers, advice=advice))
     if job.lookup is Lookup.PULL_REQUEST:
-        raise InvalidInputError(f"{missing}, and no open one has it as its head. {advice}")
+        raise InvalidInputError(message("head_of_none", missing=missing, advice=advice))
     return job
 
 
@@ -41,14 +42,16 @@ def with_head(job: Job, pr_number: int, on_wait: OnWait = ignore_wait) -> Job:
     if job.lookup is not Lookup.HEAD:
         return job
     missing = f"the event does not name the head of pull request {pr_number}"
-    advice = "Set the commit: --commit SHA, or `commit` in the action"
-    sha = _asked(job, missing, advice, lambda forge: forge.head_of(pr_number), on_wait)
+    advice = "Set the commit: --commit (PRSHOTS_COMMIT), or `commit` in the action"
+    sha = _ask_forge(job, missing, advice, lambda forge: forge.head_of(pr_number), on_wait)
     if not sha:
-        raise InvalidInputError(f"{missing}, and the forge does not tell it. {advice}")
+        raise InvalidInputError(f"{missing}, and the forge doesn't report it. {advice}")
     return replace(job, commit_sha=sha, lookup=None)
 
 
-def _asked(job: Job, missing: str, advice: str, question: Callable[["IssueForge"], T], on_wait: OnWait) -> T:
+def _ask_forge(
+    job: Job, missing: str, advice: str, question: Callable[["IssueForge"], T], on_wait: OnWait
+) -> T:
     """Return the forge's answer. Only GitHub and Gitea run jobs that have to ask."""
     try:
         with closing(cast("IssueForge", forge_of(job, on_wait))) as forge:

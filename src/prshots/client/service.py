@@ -15,7 +15,7 @@ from prshots.client.ci import validate
 from prshots.client.fixed_length import FixedLengthFile
 from prshots.client.image_address import refuse_image_address
 from prshots.client.replies import ComparisonReply, ExpiredReply, comparison_from
-from prshots.client.sending import OnWait, Sender, ignore_wait
+from prshots.client.sender import OnWait, Sender, ignore_wait
 from prshots.client.tokens import FixedToken, TokenSource
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.errors import (
@@ -33,7 +33,16 @@ from prshots.contract.errors import (
 )
 from prshots.contract.limits import IMAGE_ID
 from prshots.contract.redaction import redact
-from prshots.contract.replies import Moved, PutUrls, ServiceLimits, SizedComment, Staged, StagedShot, Uploaded
+from prshots.contract.replies import (
+    Moved,
+    OneTimeUrls,
+    ServiceLimits,
+    SizedComment,
+    Staged,
+    StagedShot,
+    Uploaded,
+)
+from prshots.contract.statements import message
 
 TIMEOUT_SECONDS = 60.0
 CONNECT_SECONDS = 10.0
@@ -50,7 +59,7 @@ _FINDING_ROUTES = ("DELETE /v1/images/", "GET /v1/compare", "POST /v1/pull")
 """Routes that answer 404 if they don't find what the request names. Elsewhere, the address is wrong."""
 
 Reply = TypeVar(
-    "Reply", Uploaded, Staged, StagedShot, Moved, PutUrls, ExpiredReply, SizedComment, ServiceLimits
+    "Reply", Uploaded, Staged, StagedShot, Moved, OneTimeUrls, ExpiredReply, SizedComment, ServiceLimits
 )
 Image: TypeAlias = bytes | Callable[[], BinaryIO]
 """An image's bytes, or a function that opens it."""
@@ -59,7 +68,7 @@ Image: TypeAlias = bytes | Callable[[], BinaryIO]
 class Client:
     """Calls a prshots service with an upload token. Thread-safe. Close it, or use `with`.
 
-    Failed requests are retried, and rate limits are waited for (see `sending.py`). Every method may raise
+    Failed requests are retried, and rate limits are waited for (see `sender.py`). Every method may raise
     UnauthorizedError, RateLimitedError, UnreachableError and CallError.
     """
 
@@ -69,7 +78,7 @@ class Client:
         if not self.url:
             raise InvalidInputError("invalid service URL: use an address such as https://prshots.example.com")
         self._tokens = FixedToken(token) if isinstance(token, str) else token
-        self._client = _opened(self.url)
+        self._client = _open_client(self.url)
         self._sender = Sender(self._client, on_wait)
         self._limits: ServiceLimits | None = None
         self._asked_for_limits = False
@@ -104,10 +113,8 @@ class Client:
         InvalidInputError, PayloadTooLargeError, UnsupportedTypeError.
         """
         fields = {"name": name, "pr_number": str(pr_number), "commit_sha": commit_sha, "viewport": viewport}
-        files = {"image": (image, content_type)}
-        if before is not None:
-            files["before"] = (before, before_content_type or content_type)
-        return self._sent_images("/v1/upload", files, fields, theme)
+        images = _with_before(image, content_type, before, before_content_type)
+        return self._read(Uploaded, self._post_images("/v1/upload", images, fields, theme))
 
     def baseline(
         self,
@@ -122,7 +129,8 @@ class Client:
     ) -> Uploaded:
         """Upload an image as a branch's baseline. Raises what `upload` raises."""
         fields = {"name": name, "branch": branch, "commit_sha": commit_sha, "viewport": viewport}
-        return self._sent_images("/v1/baseline", {"image": (image, content_type)}, fields, theme)
+        images = {"image": (image, content_type)}
+        return self._read(Uploaded, self._post_images("/v1/baseline", images, fields, theme))
 
     def missing_baselines(
         self, branch: str, commit_sha: str, shots: Sequence[Mapping[str, str]]
@@ -132,14 +140,14 @@ class Client:
         Each shot has `name`, `viewport`, `theme` and `sha256`. Also raises InvalidInputError.
         """
         asked = {"branch": branch, "commit_sha": commit_sha, "shots": shots}
-        missing = self._told("/v1/baseline/known", asked).get("missing")
+        missing = self._post_json("/v1/baseline/known", asked).get("missing")
         if not isinstance(missing, list) or not all(isinstance(shot, dict) for shot in missing):
-            raise self._unlike(["missing"])
+            raise self._unexpected_reply(["missing"])
         return missing
 
     def complete_baselines(self, branch: str, commit_sha: str) -> None:
         """Say that a commit's baselines are all there. Also raises InvalidInputError."""
-        self._told("/v1/baseline/complete", {"branch": branch, "commit_sha": commit_sha})
+        self._post_json("/v1/baseline/complete", {"branch": branch, "commit_sha": commit_sha})
 
     def compare(
         self,
@@ -156,8 +164,8 @@ class Client:
         raises InvalidInputError.
         """
         asked = {"pr_number": pr_number, "commit_sha": commit_sha, "branch": branch}
-        return self._comparison(
-            self._told("/v1/compare", asked | {"commits": list(commits), "complete": complete})
+        return self._read_comparison(
+            self._post_json("/v1/compare", asked | {"commits": list(commits), "complete": complete})
         )
 
     def comparison(self, pr_number: int) -> ComparisonReply | None:
@@ -166,7 +174,7 @@ class Client:
             reply = self._call("GET", "/v1/compare", lambda: {"params": {"pr_number": str(pr_number)}})
         except NotFoundError:
             return None
-        return self._comparison(reply)
+        return self._read_comparison(reply)
 
     def describe(self, pr_number: int, about: Mapping[str, str]) -> str:
         """Tell the service about a pull request, and return its page on the dashboard.
@@ -174,7 +182,7 @@ class Client:
         `about` may have `repository`, `url`, `title`, `source_branch` and `author`. Also raises
         InvalidInputError, and NotFoundError if nothing was uploaded to the pull request yet.
         """
-        url = self._told("/v1/pull", {"pr_number": pr_number, **about}).get("dashboard_url")
+        url = self._post_json("/v1/pull", {"pr_number": pr_number, **about}).get("dashboard_url")
         return url if isinstance(url, str) else ""
 
     def comment(
@@ -194,13 +202,13 @@ class Client:
     def expire(self, pr_number: int, *, merged_as: str = "", branch: str = "") -> ExpiredReply:
         """Tell the service that the pull request is closed, and as which commit of a branch it was merged."""
         merged = {"merged_as": merged_as, "branch": branch} if merged_as and branch else {}
-        reply = self._told("/v1/expire", {"pr_number": pr_number, **merged})
+        reply = self._post_json("/v1/expire", {"pr_number": pr_number, **merged})
         return self._read(ExpiredReply, {"baselines": 0} | reply)
 
     def delete(self, image_id: str) -> None:
         """Delete one image now. Also raises InvalidInputError, NotFoundError, ExpireFailedError."""
         if not IMAGE_ID.fullmatch(image_id):
-            raise InvalidInputError("an image id is 32 hexadecimal characters: use the id of its upload")
+            raise InvalidInputError(message("invalid_image_id"))
         self._call("DELETE", f"/v1/images/{image_id}", dict)
 
     def limits(self) -> ServiceLimits | None:
@@ -210,7 +218,7 @@ class Client:
         Raises ImageAddressError.
         """
         if not self._asked_for_limits:
-            self._limits = self._fetched_limits()
+            self._limits = self._fetch_limits()
             self._asked_for_limits = True
         return self._limits
 
@@ -234,10 +242,8 @@ class Client:
         """
         fields = {"name": name, "branch": branch, "commit_sha": commit_sha, "viewport": viewport}
         where = fields | ({"repository": repository} if repository else {})
-        files = {"image": (image, content_type)}
-        if before is not None:
-            files["before"] = (before, before_content_type or content_type)
-        return self._read(Staged, self._reply_to_images("/v1/staged", files, where, theme))
+        images = _with_before(image, content_type, before, before_content_type)
+        return self._read(Staged, self._post_images("/v1/staged", images, where, theme))
 
     def staged(self, branch: str, *, repository: str | None = None) -> list[StagedShot]:
         """Return the images staged for a branch, oldest first. Also raises InvalidInputError.
@@ -247,7 +253,7 @@ class Client:
         params = {"branch": branch} | ({} if repository is None else {"repository": repository})
         found = self._call("GET", "/v1/staged", lambda: {"params": params}).get("staged")
         if not isinstance(found, list) or not all(isinstance(shot, dict) for shot in found):
-            raise self._unlike(["staged"])
+            raise self._unexpected_reply(["staged"])
         return [self._read(StagedShot, shot) for shot in found]
 
     def move_staged(self, branch: str, pr_number: int, *, repository: str, from_fork: bool) -> Moved:
@@ -256,7 +262,7 @@ class Client:
         `repository` is the `owner/name` that has the branch. `from_fork`: it is not the project's own.
         """
         asked = {"branch": branch, "pr_number": pr_number, "repository": repository, "from_fork": from_fork}
-        return self._read(Moved, self._told("/v1/staged/move", asked))
+        return self._read(Moved, self._post_json("/v1/staged/move", asked))
 
     def put_url(
         self,
@@ -270,7 +276,7 @@ class Client:
         branch: str = "",
         repository: str = "",
         with_before: bool = False,
-    ) -> PutUrls:
+    ) -> OneTimeUrls:
         """Return a URL that takes one image with a PUT, without a token: of a pull request, or for a branch.
 
         Also raises InvalidInputError, UnsupportedTypeError.
@@ -280,12 +286,12 @@ class Client:
             {"branch": branch, "repository": repository} if pr_number is None else {"pr_number": pr_number}
         )
         asked = what | where | ({"theme": theme} if theme else {}) | {"with_before": with_before}
-        reply = self._told("/v1/put-urls", asked)
+        reply = self._post_json("/v1/put-urls", asked)
         if with_before and not isinstance(reply.get("before_put_url"), str):
-            raise self._unlike(["before_put_url"])
-        return self._read(PutUrls, {"before_put_url": ""} | reply)
+            raise self._unexpected_reply(["before_put_url"])
+        return self._read(OneTimeUrls, {"before_put_url": ""} | reply)
 
-    def _fetched_limits(self) -> ServiceLimits | None:
+    def _fetch_limits(self) -> ServiceLimits | None:
         try:
             reply = self._sender.send(
                 lambda: self._client.build_request("GET", "/v1/limits", timeout=LIMITS_SECONDS), tries=1
@@ -294,24 +300,19 @@ class Client:
             return None
         refuse_image_address(self.url, reply)
         try:
-            return self._read(ServiceLimits, self._value(reply, "GET /v1/limits"))
+            return self._read(ServiceLimits, self._read_json(reply, "GET /v1/limits"))
         except PrshotsError:
             return None
 
-    def _sent_images(
-        self, path: str, images: Mapping[str, tuple[Image, str]], fields: dict[str, str], theme: str
-    ) -> Uploaded:
-        """Send images, given by their form field with their content types."""
-        return self._read(Uploaded, self._reply_to_images(path, images, fields, theme))
-
-    def _reply_to_images(
+    def _post_images(
         self, path: str, images: Mapping[str, tuple[Image, str]], fields: dict[str, str], theme: str
     ) -> dict[str, Any]:
+        """Send images, given by their form field with their content types."""
         data = fields | ({"theme": theme} if theme else {})
         with ExitStack() as stack:
             # Opened once. Each attempt reads them from the beginning, in small parts.
             opened = {
-                field: (stack.enter_context(_opened_image(image)), content_type)
+                field: (stack.enter_context(_open_image(image)), content_type)
                 for field, (image, content_type) in images.items()
             }
 
@@ -324,24 +325,24 @@ class Client:
 
             return self._call("POST", path, parts, is_upload=True)
 
-    def _told(self, path: str, asked: Mapping[str, object]) -> dict[str, Any]:
+    def _post_json(self, path: str, asked: Mapping[str, object]) -> dict[str, Any]:
         return self._call("POST", path, lambda: {"json": asked})
 
-    def _comparison(self, reply: dict[str, Any]) -> ComparisonReply:
+    def _read_comparison(self, reply: dict[str, Any]) -> ComparisonReply:
         try:
             return comparison_from(reply)
         except (KeyError, TypeError, ValueError) as error:
-            raise self._unlike([str(error)]) from error
+            raise self._unexpected_reply([str(error)]) from error
 
     def _call(
         self, method: str, path: str, parts: Callable[[], dict[str, Any]], *, is_upload: bool = False
     ) -> dict[str, Any]:
         token = self._tokens.token()
         reply = self._send(method, path, parts, token, is_upload=is_upload)
-        if reply.status_code == httpx.codes.UNAUTHORIZED and (other := self._tokens.renewed(token)):
+        if reply.status_code == httpx.codes.UNAUTHORIZED and (other := self._tokens.renew(token)):
             reply = self._send(method, path, parts, other, is_upload=is_upload)
         refuse_image_address(self.url, reply)
-        return self._value(reply, f"{method} {path}")
+        return self._read_json(reply, f"{method} {path}")
 
     def _send(
         self, method: str, path: str, parts: Callable[[], dict[str, Any]], token: str, *, is_upload: bool
@@ -351,12 +352,10 @@ class Client:
             lambda: self._client.build_request(method, path, headers=headers, **parts()), is_upload=is_upload
         )
 
-    def _value(self, reply: httpx.Response, route: str) -> dict[str, Any]:
+    def _read_json(self, reply: httpx.Response, route: str) -> dict[str, Any]:
         status = reply.status_code
         if redirect := reply.next_request:  # not followed: a POST would become a GET, without the image
-            raise WrongAddressError(
-                f"{self.url} redirects to {_target(redirect)}: use that address (--url or PRSHOTS_URL)"
-            )
+            raise WrongAddressError(message("redirects", url=self.url, target=_redirect_target(redirect)))
         try:
             value = json.loads(reply.content)
         except ValueError:
@@ -366,14 +365,12 @@ class Client:
             answered = f"{self.url} answered {status} {reply.reason_phrase}"
             if reply.is_server_error:
                 raise CallError(answered)
-            raise WrongAddressError(f"{answered}: is this the address of a prshots service?")
+            raise WrongAddressError(message("is_this_prshots", answered=answered))
         if status in {httpx.codes.OK, httpx.codes.ACCEPTED}:
             return value
         words = redact(str(value.get("error", reply.reason_phrase)))[:300]
         if status == httpx.codes.UNAUTHORIZED:
-            raise UnauthorizedError(
-                f"{self.url} refused the token: it is wrong or revoked, or belongs to another service"
-            )
+            raise UnauthorizedError(message("wrong_token", url=self.url))
         if words == EXPIRE_FAILED:
             raise ExpireFailedError(words)
         raise _ERRORS.get(status, CallError)(f"{self.url} answered {status}: {words}")
@@ -383,21 +380,28 @@ class Client:
         found = {field.name: value.get(field.name) for field in fields(kind)}
         types = {field.name: cast("type", field.type) for field in fields(kind)}
         if missing := [name for name in found if not isinstance(found[name], types[name])]:
-            raise self._unlike(missing)
+            raise self._unexpected_reply(missing)
         return kind(**cast("dict[str, Any]", found))
 
-    def _unlike(self, missing: Sequence[str]) -> CallError:
+    def _unexpected_reply(self, missing: Sequence[str]) -> CallError:
         return CallError(
             f"{self.url} answered without {', '.join(missing)}: it is not a prshots service, or its "
             f"version does not match this client ({__version__})"
         )
 
 
-def _opened_image(image: Image) -> BinaryIO:
+def _with_before(
+    image: Image, content_type: str, before: Image | None, before_content_type: str
+) -> dict[str, tuple[Image, str]]:
+    images = {"image": (image, content_type)}
+    return images if before is None else images | {"before": (before, before_content_type or content_type)}
+
+
+def _open_image(image: Image) -> BinaryIO:
     return io.BytesIO(image) if isinstance(image, bytes) else image()
 
 
-def _opened(url: str) -> httpx.Client:
+def _open_client(url: str) -> httpx.Client:
     """Return an HTTP client. The environment sets its proxy and certificate authorities."""
     try:
         return httpx.Client(
@@ -415,7 +419,7 @@ def _opened(url: str) -> httpx.Client:
         ) from error
 
 
-def _target(redirect: httpx.Request) -> str:
+def _redirect_target(redirect: httpx.Request) -> str:
     """Return the redirect's target as a service address."""
     path = redirect.url.path.removesuffix("/v1/upload").rstrip("/")
     return redact(f"{redirect.url.scheme}://{redirect.url.netloc.decode()}{path}")[:200]

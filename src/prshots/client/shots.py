@@ -15,6 +15,7 @@ from prshots.contract.errors import InvalidInputError
 from prshots.contract.formats import BY_EXT, LEADING_BYTES, ImageFormat, format_of, pixel_size
 from prshots.contract.image_structure import is_cut_off
 from prshots.contract.limits import MAX_NAME_CHARACTERS, THEMES, VIEWPORT
+from prshots.contract.statements import message
 
 EXTENSIONS = {".png": BY_EXT["png"], ".jpg": BY_EXT["jpg"], ".jpeg": BY_EXT["jpg"], ".webp": BY_EXT["webp"]}
 """The extensions to look for in a folder. What a file really is depends on its content."""
@@ -70,7 +71,7 @@ def find_shots(
     name: str = "",
     viewport: str = "",
     theme: str = "",
-    at_desk: bool = False,
+    short_names_outside: bool = False,
 ) -> Found:
     """Find screenshots in files, folders and globs (including `**`), and sort them by name.
 
@@ -78,29 +79,32 @@ def find_shots(
     that was searched, otherwise as given, without leading `..`. `name` is for a single file.
     The viewport is the suffix after an `@`, as in `cart@1280x800.png`, otherwise the image's size in pixels.
     A theme may follow it: `cart@1280x800.dark.png`. `viewport` and `theme` override what the file says.
-    With `at_desk`, a file outside the working folder, such as a temporary one, has only its file name.
+    With `short_names_outside`, a file outside the working folder, such as a temporary one, is named after its
+    file name alone.
 
     Raises InvalidInputError if another argument is invalid. An invalid file becomes a problem instead.
     """
     if viewport and not VIEWPORT.fullmatch(viewport):
-        raise InvalidInputError(f"invalid viewport {viewport!r}: use <width>x<height>, such as 1280x800")
+        raise InvalidInputError(message("invalid_viewport", given=repr(viewport)))
     if theme and theme not in THEMES:
-        raise InvalidInputError(f"invalid theme {theme!r}: use {' or '.join(THEMES)}")
+        raise InvalidInputError(message("invalid_theme", given=repr(theme)))
     problems: list[Problem] = []
-    files = _without_repetitions(_all_files(paths, problems.append))
+    files = _drop_repetitions(_all_files(paths, problems.append))
     if name and len(files) > 1:
-        raise InvalidInputError(f"--name is for one screenshot, but {len(files)} files were found")
+        raise InvalidInputError(message("name_for_one", count=len(files)))
     shots: dict[tuple[str, str, str], ShotFile] = {}
     for path, folder in files:
         try:
-            named = name or _name_of(path, base or folder or (_outside(path) if at_desk else ""))
+            named = name or _name_of(
+                path, base or folder or (_folder_if_outside(path) if short_names_outside else "")
+            )
             shot = shot_from(path, name=named, viewport=viewport, theme=theme, with_suffix=not name)
         except InvalidInputError as error:
             problems.append(Problem(str(path), str(error)))
             continue
         if (other := shots.setdefault(shot.key, shot)) is not shot:
             same = "name, viewport and theme" if shot.theme else "name and viewport"
-            problems.append(Problem(str(path), f"has the same {same} as {other.path}: rename one"))
+            problems.append(Problem(str(path), message("same_shot", parts=same, other=other.path)))
     return Found(sorted(shots.values(), key=_order), problems)
 
 
@@ -116,22 +120,20 @@ def shot_from(
     if with_suffix and (found := _SUFFIXES.fullmatch(name)):
         name, viewport, theme = found[1].rstrip(" /"), viewport or found[2], theme or found[3] or ""
     _check_name(name)
-    image_format, size, pixels, warning = _inspected(path)
+    image_format, size, pixels, warning = _inspect(path)
     if not viewport and pixels is None:
-        raise InvalidInputError("has no size in pixels: the file may be damaged")
+        raise InvalidInputError(message("no_pixel_size"))
     viewport = viewport or "{}x{}".format(*pixels or ())
     if not VIEWPORT.fullmatch(viewport):
-        raise InvalidInputError(f"has the viewport {viewport}: use --viewport, with sides of 1 to 99999")
+        raise InvalidInputError(message("viewport_out_of_range", viewport=viewport))
     named_as = EXTENSIONS.get(path.suffix.lower(), image_format)
-    note = "" if named_as is image_format else f"is a {image_format.label}, despite its extension"
+    note = "" if named_as is image_format else message("other_format", format=image_format.label)
     return ShotFile(path, name, viewport, image_format.content_type, size, note, warning, theme)
 
 
 def cut_off_warning(image_format: ImageFormat) -> str:
     """Return what is wrong and what to do, in words that read well after the file's path."""
-    return (
-        f"the file is cut off (damaged {image_format.label}); uploading it anyway. Take the screenshot again"
-    )
+    return message("cut_off", format=image_format.label)
 
 
 def _all_files(
@@ -141,25 +143,27 @@ def _all_files(
     for given in paths:
         path = Path(given)
         if os.path.isdir(given):  # noqa: PTH112 - Path("") would be the working folder
-            for found in _matching(path, _EVERYTHING, on_problem):
+            for found in _find_matches(path, _EVERYTHING, on_problem):
                 if found.suffix.lower() in EXTENSIONS:
                     yield found, str(path)
         elif os.path.lexists(given):  # before globs: a file name may look like a pattern, such as [id].png
             yield path, ""
         elif glob.has_magic(str(given)):
-            yield from ((found, "") for found in _globbed(path, on_problem))
+            yield from ((found, "") for found in _expand_glob(path, on_problem))
         else:
-            on_problem(Problem(str(given), "no such file or folder", is_missing=True))
+            on_problem(Problem(str(given), message("no_such_path"), is_missing=True))
 
 
-def _globbed(pattern: Path, on_problem: Callable[[Problem], None]) -> Iterator[Path]:
+def _expand_glob(pattern: Path, on_problem: Callable[[Problem], None]) -> Iterator[Path]:
     plain = next(at for at, part in enumerate(pattern.parts) if glob.has_magic(part))
     folder = Path(*pattern.parts[:plain])
     if os.path.isdir(folder):  # noqa: PTH112 - does not raise for a path that is too long
-        yield from _matching(folder, pattern.parts[plain:], on_problem)
+        yield from _find_matches(folder, pattern.parts[plain:], on_problem)
 
 
-def _matching(folder: Path, pattern: Sequence[str], on_problem: Callable[[Problem], None]) -> Iterator[Path]:
+def _find_matches(
+    folder: Path, pattern: Sequence[str], on_problem: Callable[[Problem], None]
+) -> Iterator[Path]:
     """Yield the files that match. Hidden ones match only a pattern that starts with a dot.
 
     `**` searches every folder, but does not follow links to folders: they may form a cycle.
@@ -169,20 +173,20 @@ def _matching(folder: Path, pattern: Sequence[str], on_problem: Callable[[Proble
         with os.scandir(folder) as scanned:
             entries = sorted(scanned, key=lambda entry: entry.name)
     except OSError as error:
-        on_problem(Problem(str(folder), f"cannot search the folder: {error.strerror}"))
+        on_problem(Problem(str(folder), message("cannot_search", why=error.strerror)))
         return
     if first == "**":
-        yield from _matching(folder, rest or ["*"], on_problem)
+        yield from _find_matches(folder, rest or ["*"], on_problem)
     for entry in entries:
         path = folder / entry.name
         if entry.name.startswith(".") and not first.startswith("."):
             continue
         if first == "**":
             if entry.is_dir(follow_symlinks=False):
-                yield from _matching(path, pattern, on_problem)
+                yield from _find_matches(path, pattern, on_problem)
         elif fnmatch.fnmatch(entry.name, first):
             if _is_folder(entry) and rest:
-                yield from _matching(path, rest, on_problem)
+                yield from _find_matches(path, rest, on_problem)
             elif not (_is_folder(entry) or rest):
                 yield path
 
@@ -194,12 +198,12 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
         return False
 
 
-def _without_repetitions(files: Iterator[tuple[Path, str]]) -> list[tuple[Path, str]]:
+def _drop_repetitions(files: Iterator[tuple[Path, str]]) -> list[tuple[Path, str]]:
     """Return each file once, as it was found first. Paths and patterns may overlap."""
     return list({os.path.abspath(path): (path, folder) for path, folder in reversed([*files])}.values())[::-1]  # noqa: PTH100 - does not resolve links
 
 
-def _outside(path: Path) -> str:
+def _folder_if_outside(path: Path) -> str:
     """Return the folder of a file that is outside the working folder; empty if it is inside."""
     return "" if path.resolve().is_relative_to(Path.cwd().resolve()) else str(path.parent)
 
@@ -209,7 +213,7 @@ def _name_of(path: Path, folder: str) -> str:
         path = path.with_suffix("")
     relative = PurePath(os.path.relpath(path, folder or "."))
     if folder and ".." in relative.parts:
-        raise InvalidInputError(f"is not in {folder}: --base must be a folder that contains it")
+        raise InvalidInputError(message("not_in_base", folder=folder))
     if ".." in relative.parts:  # outside the working folder: as given
         relative = PurePath(os.path.normpath(path))
     return "/".join(part for part in relative.parts if part not in ("..", relative.anchor))
@@ -217,30 +221,30 @@ def _name_of(path: Path, folder: str) -> str:
 
 def _check_name(name: str) -> None:
     if not name:
-        raise InvalidInputError("has no name, only a viewport: use --name")
+        raise InvalidInputError(message("no_name"))
     if len(name) > MAX_NAME_CHARACTERS:
-        raise InvalidInputError(
-            f"has a name of {len(name)} characters, more than {MAX_NAME_CHARACTERS}: shorten it with --base"
-        )
+        raise InvalidInputError(message("name_too_long", count=len(name), limit=MAX_NAME_CHARACTERS))
     if "\0" in name or not is_unicode(name):
-        raise InvalidInputError("has a name that is not UTF-8: rename it, or use --name")
+        raise InvalidInputError(message("name_not_text"))
 
 
-def _inspected(path: Path) -> tuple[ImageFormat, int, tuple[int, int] | None, str]:
+def _inspect(path: Path) -> tuple[ImageFormat, int, tuple[int, int] | None, str]:
     """Return the file's format, its size in bytes, its size in pixels if known, and a warning if damaged."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would block
-            raise InvalidInputError("is not a file")
+            raise InvalidInputError(message("not_a_file"))
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             data = file.read(_MAX_READ_BYTES)
     except (OSError, ValueError) as error:  # ValueError: the path has a NUL
-        raise InvalidInputError(f"cannot read: {getattr(error, 'strerror', '') or error}") from error
+        raise InvalidInputError(
+            message("cannot_read", why=getattr(error, "strerror", "") or error)
+        ) from error
     if not data:
-        raise InvalidInputError("is empty")
+        raise InvalidInputError(message("empty_file"))
     image_format = format_of(data[:LEADING_BYTES])
     if image_format is None:
-        raise InvalidInputError("is not a PNG, JPEG or WebP image")
+        raise InvalidInputError(message("not_an_image"))
     is_damaged = size <= len(data) and is_cut_off(data)
     return image_format, size, pixel_size(data), cut_off_warning(image_format) if is_damaged else ""
 

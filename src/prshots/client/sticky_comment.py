@@ -43,15 +43,15 @@ def keep_current(forge: Forge, pr_number: int, render: Callable[[], str], *, cre
         if kept is None:
             if not creating:
                 return Posted(PostOutcome.NONE)
-            kept = ours.created(text)
+            kept = ours.create(text)
             posted = Posted(PostOutcome.CREATED, kept.url)
-        elif _same(kept.body, text) or (kept.id, text) == written:
+        elif _is_same_text(kept.body, text) or (kept.id, text) == written:
             return Posted(posted.outcome, kept.url)
-        elif ours.updated(kept, text) and posted.outcome is PostOutcome.UNCHANGED:
+        elif ours.update(kept, text) and posted.outcome is PostOutcome.UNCHANGED:
             posted = Posted(PostOutcome.UPDATED, kept.url)
         written = kept.id, text
     if posted.outcome is PostOutcome.UNCHANGED:
-        raise ForgeError(f"{forge.label} lists our comment, but says that it has gone when we change it")
+        raise ForgeError(f"{forge.label} lists our comment, but says it doesn't exist when we change it")
     return posted  # the text keeps changing: the job that uploads also posts
 
 
@@ -81,18 +81,18 @@ class OurComments:
     def oldest_alone(self) -> Comment | None:
         """Return the oldest, and delete the others: concurrent jobs and lost replies create duplicates."""
         found = self.all()
-        if self._me:  # otherwise they may not be ours: only trying to change them tells
+        if self._me:  # otherwise they may not be ours: only an attempt to change them shows it
             for comment in found[1:]:
                 self.forge.delete(self.pr_number, comment.id)
                 self._gone.add(comment.id)
         return found[0] if found else None
 
-    def created(self, text: str) -> Comment:
+    def create(self, text: str) -> Comment:
         self._made = self.forge.create(self.pr_number, text)
         self._me = self._made.author or self._me
         return self._made
 
-    def updated(self, comment: Comment, text: str) -> bool:
+    def update(self, comment: Comment, text: str) -> bool:
         """Change the comment. Return False if it no longer exists, or is not ours."""
         try:
             self.forge.update(self.pr_number, comment.id, text)
@@ -110,6 +110,6 @@ def _begins_with(body: str, marker: str) -> bool:
     return body.lstrip("\ufeff \t\r\n").startswith(marker)
 
 
-def _same(body: str, text: str) -> bool:
+def _is_same_text(body: str, text: str) -> bool:
     """Return whether the texts are equal, apart from line endings and outer whitespace."""
     return body.replace("\r\n", "\n").strip() == text.replace("\r\n", "\n").strip()

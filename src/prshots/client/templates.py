@@ -1,4 +1,4 @@
-"""A text around the screenshots in the comment, with places to fill in."""
+"""A text around the screenshots in the comment, with placeholders."""
 
 import re
 from collections.abc import Mapping
@@ -8,6 +8,7 @@ from pathlib import Path
 from prshots.contract.comments import MAX_COMMENT_BYTES
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.replies import SizedComment
+from prshots.contract.statements import message
 
 COMMENT_PLACES = ("screenshots", "heading", "entries", "count")
 JOB_PLACES = ("pr_number", "commit", "run_url", "dashboard_url")
@@ -32,13 +33,11 @@ class Template:
         except OSError as error:
             raise InvalidInputError(f"cannot read the template: {error}") from error
         if len(content) > MAX_COMMENT_BYTES:
-            raise InvalidInputError(
-                f"the template {path} is longer than {MAX_COMMENT_BYTES:,} bytes, the most a comment may have"
-            )
+            raise InvalidInputError(message("template_too_long", file=path, limit=f"{MAX_COMMENT_BYTES:,}"))
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise InvalidInputError(f"the template {path} is not UTF-8 text") from error
+            raise InvalidInputError(message("template_not_text", file=path)) from error
         return cls.of(text, str(path))
 
     @classmethod
@@ -52,20 +51,28 @@ class Template:
         for place in places:
             if place not in known:
                 raise InvalidInputError(
-                    f"the template {origin} has an unknown place {{{{{place[:60]}}}}}: use one of "
-                    + ", ".join(f"{{{{{name}}}}}" for name in known)
+                    message(
+                        "template_unknown_placeholder",
+                        file=origin,
+                        placeholder=f"{{{{{place[:60]}}}}}",
+                        known=", ".join(f"{{{{{name}}}}}" for name in known),
+                    )
                 )
         if not _SCREENSHOT_PLACES & set(places):
             raise InvalidInputError(
-                f"the template {origin} has no place for the screenshots: "
-                "add {{screenshots}} or {{entries}}"
+                message(
+                    "template_without_screenshots",
+                    file=origin,
+                    screenshots="{{screenshots}}",
+                    entries="{{entries}}",
+                )
             )
         return cls(text.replace("\r\n", "\n"))
 
-    def filled(self, comment: SizedComment, job_values: Mapping[str, str]) -> str:
+    def fill(self, comment: SizedComment, job_values: Mapping[str, str]) -> str:
         """Return the service's comment with the template around it. The marker stays first."""
         marker, heading, entries = comment.markdown.partition(comment.heading)
-        return marker + self._substituted(
+        return marker + self._substitute(
             {
                 "screenshots": (heading + entries).strip("\n"),
                 "heading": heading,
@@ -84,10 +91,10 @@ class Template:
             "count": " " * _MAX_COUNT_BYTES,
             **job_values,
         }
-        own = len(f"{marker}\n\n{self._substituted(widest)}".encode())
+        own = len(f"{marker}\n\n{self._substitute(widest)}".encode())
         copies = sum(place in _SCREENSHOT_PLACES for place in _PLACE.findall(self.text))
         return (limit - own) // copies
 
-    def _substituted(self, values: Mapping[str, str]) -> str:
-        # In one pass: a screenshot's name may look like a place, and stays a name.
+    def _substitute(self, values: Mapping[str, str]) -> str:
+        # In one pass: a screenshot's name may look like a placeholder, and stays a name.
         return _PLACE.sub(lambda place: values[place[1]], self.text)

@@ -5,13 +5,14 @@ from typing import Protocol
 
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import UPLOAD_TOKEN
+from prshots.contract.statements import message
 
 
 class TokenSource(Protocol):
     def token(self) -> str:
         """Return a token. Raises CallError, UnauthorizedError if there is none."""
 
-    def renewed(self, refused: str) -> str | None:
+    def renew(self, refused: str) -> str | None:
         """Return a new token in place of a refused one; None if there is no other.
 
         Raises CallError, UnauthorizedError.
@@ -28,15 +29,12 @@ class FixedToken:
         # Secrets are often stored with a trailing newline.
         stripped = self.secret.strip()
         if not UPLOAD_TOKEN.fullmatch(stripped):
-            raise InvalidInputError(
-                "invalid upload token (--token, PRSHOTS_TOKEN): use msr_ and 64 hexadecimal characters; got "
-                f"{len(stripped)} characters in all"
-            )
+            raise InvalidInputError(message("invalid_token", count=len(stripped)))
         object.__setattr__(self, "secret", stripped)
 
     def token(self) -> str:
         return self.secret
 
-    def renewed(self, refused: str) -> str | None:
+    def renew(self, refused: str) -> str | None:
         del refused
         return None

@@ -1,4 +1,4 @@
-"""What an address tells: where a GitHub's API is, and whether the internet can reach a host."""
+"""Facts from an address: where GitHub's API is, and whether the internet can reach a host."""
 
 import ipaddress
 
@@ -17,7 +17,7 @@ def github_api(url: str) -> str:
 
 
 def is_public(host: str) -> bool:
-    """Return whether the internet can reach this host, as far as its name tells."""
+    """Return whether the internet can reach this host, judging by its name."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_global
     except ValueError:

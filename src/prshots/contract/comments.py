@@ -6,7 +6,7 @@ MIN_COMMENT_BYTES = 1024
 """The shortest comment you can ask for. It has room for the heading and the link to the dashboard."""
 
 MAX_COMMENT_BYTES = 65_536
-"""GitHub's limit is 65,536 characters. Counting UTF-8 bytes satisfies every forge, whatever it counts."""
+"""GitHub's limit is 65,536 characters. Counting UTF-8 bytes satisfies every forge."""
 
 
 class Marker(StrEnum):

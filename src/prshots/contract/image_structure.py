@@ -12,7 +12,7 @@ from prshots.contract.errors import PictureTooLargeError, UnsupportedPictureErro
 from prshots.contract.formats import LEADING_BYTES, format_of
 
 MAX_SCANS = 50
-"""Of a progressive JPEG. Encoders write about 10. Each one visits every pixel, also if it has no bytes."""
+"""Of a progressive JPEG. Encoders write about 10. Each one visits every pixel, even if it has no bytes."""
 
 MAX_SEGMENTS = 1_000
 """Of a JPEG. A color profile of 5 MB takes 80."""

@@ -5,21 +5,11 @@ The settings of the service are in `server/config/settings.py`. This module has 
 
 from collections.abc import Collection, Mapping
 
+from prshots.contract.statements import statements
+
 PREFIX = "PRSHOTS_"
 
-CLIENT = (
-    "URL",
-    "TOKEN",
-    "PROJECT",
-    "PR",
-    "COMMIT",
-    "BRANCH",
-    "ID_TOKEN",
-    "FORGE",
-    "FORGE_URL",
-    "FORGE_TOKEN",
-    "REPOSITORY",
-)
+CLIENT: tuple[str, ...] = tuple(statements()["variables"])
 """Read by the client commands, the pytest plugin and the Playwright reporter."""
 
 OTHERS = (
@@ -49,10 +39,10 @@ def unknown_variables(environ: Mapping[str, str], settings: Collection[str]) -> 
 def client_warnings(environ: Mapping[str, str]) -> list[str]:
     """Return a warning for each variable that looks like a misspelled one of the clients.
 
-    Other unknown variables get none: a test run is no place to learn about those of other tools.
+    Other unknown variables get none: they may belong to other tools.
     """
     return [
-        ignored(f"{PREFIX}{name}", nearest)
+        unknown_variable_message(f"{PREFIX}{name}", nearest)
         for name in _given(environ)
         if name not in CLIENT and (nearest := nearest_name(name, CLIENT, PREFIX))
     ]
@@ -62,7 +52,7 @@ def _given(environ: Mapping[str, str]) -> list[str]:
     return sorted(name.removeprefix(PREFIX) for name in environ if name.startswith(PREFIX) and environ[name])
 
 
-def ignored(name: str, nearest: str) -> str:
+def unknown_variable_message(name: str, nearest: str) -> str:
     return f"unknown variable {name} is ignored{f': did you mean {nearest}?' if nearest else '.'}"
 
 

@@ -17,8 +17,8 @@ from pydantic import Field
 
 from prshots import __version__
 from prshots.contract.errors import PrshotsError
-from prshots.mcp_server.desk_tools import MAX_SHOTS, DeskTools
-from prshots.mcp_server.findings import findings
+from prshots.mcp_server.checkout_tools import MAX_SHOTS, CheckoutTools
+from prshots.mcp_server.setup_checks import check_setup
 
 T = TypeVar("T")
 
@@ -129,14 +129,14 @@ class Tools:
             str, Field(pattern="^image/(png|jpeg|webp)$", description="image/png, image/jpeg or image/webp.")
         ] = "image/png",
         theme: Theme = "",
-        with_before: Annotated[bool, Field(description="Also get a URL for the image before.")] = False,
+        with_before: Annotated[bool, Field(description="Also get a URL for the before image.")] = False,
         pr: PullRequest = None,
         folder: Folder = ".",
     ) -> Answer:
         """Get a one-time URL for a screenshot that is on another machine than this server.
 
         Send the file's bytes there with PUT and the same Content-Type, within 10 minutes. The reply has the
-        markdown. If you get before_put_url, PUT the image before there first.
+        markdown. If you get before_put_url, PUT the before image there first.
         """
         return await self._run(
             context,
@@ -153,9 +153,9 @@ class Tools:
 
     async def doctor(self, context: Context, folder: Folder = ".") -> Answer:
         """Check that the service answers, the token is valid, and git and the pull request are found."""
-        return await self._run(context, folder, _examined)
+        return await self._run(context, folder, _check_setup)
 
-    async def _run(self, context: Context, folder: str, work: Callable[[DeskTools], T]) -> T:
+    async def _run(self, context: Context, folder: str, work: Callable[[CheckoutTools], T]) -> T:
         """Run the work in a thread, and report its progress. Raises ToolError with what to do."""
         last = 0.0
 
@@ -169,7 +169,7 @@ class Tools:
             if not path.is_dir():
                 raise ToolError(f"folder: {folder[:200]!r} is not a folder. Use the path of your checkout")
             with contextlib.chdir(path):
-                return work(DeskTools(self._environ, tell))
+                return work(CheckoutTools(self._environ, tell))
 
         try:
             return await anyio.to_thread.run_sync(here, limiter=self._one)
@@ -179,6 +179,6 @@ class Tools:
             raise ToolError(f"{error.strerror or error}") from error
 
 
-def _examined(tools: DeskTools) -> Answer:
-    found = [asdict(one) for one in findings(tools.environ, tools.connected, lambda: tools.head(None))]
+def _check_setup(tools: CheckoutTools) -> Answer:
+    found = [asdict(one) for one in check_setup(tools.environ, tools.connect, lambda: tools.head(None))]
     return {"ok": all(one["ok"] for one in found), "checks": found}

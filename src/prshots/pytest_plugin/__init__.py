@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from prshots.pytest_plugin.naming import ShotNames
-    from prshots.pytest_plugin.run import Run
-    from prshots.pytest_plugin.taking import Camera
+    from prshots.pytest_plugin.camera import Camera
+    from prshots.pytest_plugin.run import PytestRun
+    from prshots.pytest_plugin.shot_names import ShotNames
 
-_RUN: "pytest.StashKey[Run]" = pytest.StashKey()
+_RUN: "pytest.StashKey[PytestRun]" = pytest.StashKey()
 
 _SWITCHES = {
     "post": (False, "post the pull request's comment at the end"),
@@ -60,11 +60,11 @@ def _setting(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - a switc
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start the run. Raises UsageError if uploads are on and a setting is missing or invalid."""
-    from prshots.pytest_plugin.naming import check_template
-    from prshots.pytest_plugin.run import Run
+    from prshots.pytest_plugin.run import PytestRun
+    from prshots.pytest_plugin.shot_names import check_template
 
     check_template(_setting(config, "prshots_name"))
-    config.stash[_RUN] = run = Run.begun(
+    config.stash[_RUN] = run = PytestRun.begin(
         mode=_setting(config, "prshots"),
         folder=_setting(config, "prshots_dir"),
         posts=_setting(config, "prshots_post"),
@@ -81,13 +81,13 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def shot(request: pytest.FixtureRequest) -> "Camera":
     """Take screenshots for the pull request: `shot(page)` or `shot(png_bytes, "checkout/cart")`."""
-    from prshots.pytest_plugin.taking import Camera
+    from prshots.pytest_plugin.camera import Camera
 
     return Camera(_names_of(request.node), request.node.funcargs, request.config.stash[_RUN].take)
 
 
 def _names_of(item: pytest.Item) -> "ShotNames":
-    from prshots.pytest_plugin.naming import DEFAULT_TEMPLATE, ShotNames
+    from prshots.pytest_plugin.shot_names import DEFAULT_TEMPLATE, ShotNames
 
     return ShotNames.of(item, _setting(item.config, "prshots_name") or DEFAULT_TEMPLATE)
 

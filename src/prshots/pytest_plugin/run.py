@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import pytest
 
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
+from prshots.contract.statements import message
 from prshots.contract.variables import client_warnings
-from prshots.pytest_plugin.naming import ShotNames
+from prshots.pytest_plugin.camera import Screenshot, screenshot_function, theme_of, viewport_of
 from prshots.pytest_plugin.report import RunReport
-from prshots.pytest_plugin.taking import Taken, theme_of, viewport_of, way_to_take
+from prshots.pytest_plugin.shot_names import ShotNames
 
 if TYPE_CHECKING:
-    from prshots.pytest_plugin.uploads import BackgroundUploads
+    from prshots.pytest_plugin.background_uploads import BackgroundUploads
 
 _BROWSERS = ("page", "driver", "selenium", "browser")
 """The fixtures to take a screenshot of when a test fails, in this order."""
@@ -31,11 +32,11 @@ class _Spooled(NamedTuple):
     """A screenshot of the test that runs, in a temporary file."""
 
     path: Path
-    taken: Taken
+    taken: Screenshot
 
 
 @dataclass(slots=True)
-class Run:
+class PytestRun:
     """The screenshots of a test run. `folder` and `uploads` are None if they are off."""
 
     folder: Path | None
@@ -52,7 +53,7 @@ class Run:
     _kept: set[Path] = field(default_factory=set)
 
     @classmethod
-    def begun(
+    def begin(
         cls,
         *,
         mode: str,
@@ -87,24 +88,24 @@ class Run:
         """Return whether screenshots are neither kept nor uploaded, as on a developer's machine."""
         return self.uploads is None and self.folder is None
 
-    def take(self, name: str, take: Callable[[], Taken]) -> None:
+    def take(self, name: str, take: Callable[[], Screenshot]) -> None:
         """Take a screenshot of the test that runs. Errors become lines of the report."""
         if self.is_idle:
             return
         try:
             self._spool_image(take())
         except Exception as error:  # noqa: BLE001 - a browser that is gone may raise anything
-            self._problems_of_test.append(f"{name}: {_words(error)}")
+            self._problems_of_test.append(f"{name}: {_error_message(error)}")
 
     def take_failure(self, names: ShotNames, fixtures: Mapping[str, Any]) -> None:
-        """Take a screenshot of a failed test's browser, if it has one. A failure is no baseline."""
+        """Take a screenshot of a failed test's browser, if it has one. It is never a baseline."""
         is_baseline = self.uploads is not None and self.uploads.pr_number is None
         if not self.takes_failures or self.is_idle or is_baseline:
             return
-        name = names.labeled(f"failed/{names.unnamed}")
+        name = names.with_label(f"failed/{names.unnamed}")
         for browser in (fixtures[fixture] for fixture in _BROWSERS if fixture in fixtures):
             if hasattr(browser, "screenshot") or hasattr(browser, "get_screenshot_as_png"):
-                self.take(name, lambda browser=browser: _of_failure(name, browser))  # type: ignore[misc]
+                self.take(name, lambda browser=browser: _take_failure(name, browser))  # type: ignore[misc]
                 return
 
     def forget_test(self) -> None:
@@ -126,7 +127,7 @@ class Run:
     def finish(self, *, interrupted: bool) -> None:
         """Wait for the uploads, compare, and post the comment. If the run was interrupted, do neither."""
         if self.uploads is not None:
-            uploaded, known, problems = self.uploads.finished(hurry=interrupted)
+            uploaded, known, problems = self.uploads.finish(hurry=interrupted)
             self.report.uploaded += uploaded
             self.report.known += known
             self.report.problems += problems
@@ -154,17 +155,17 @@ class Run:
             except PrshotsError as error:
                 self.report.problems.append(f"the comment was not posted: {error}")
 
-    def _spool_image(self, taken: Taken) -> None:
+    def _spool_image(self, taken: Screenshot) -> None:
         """Write it to a temporary file: all of a run's images may not fit in memory."""
         from prshots.contract.formats import format_of
 
         if format_of(taken.image) is None:
-            raise InvalidInputError("is not a PNG, JPEG or WebP image" if taken.image else "is empty")
+            raise InvalidInputError(message("not_an_image" if taken.image else "empty_file"))
         path = self._spool_path()
         path.write_bytes(taken.image)
         self._of_test.append(_Spooled(path, taken._replace(image=b"")))
 
-    def _save(self, path: Path, taken: Taken) -> None:
+    def _save(self, path: Path, taken: Screenshot) -> None:
         """Keep and upload a spooled image. Raises InvalidInputError."""
         from prshots.client.shots import shot_from
         from prshots.contract.formats import format_of
@@ -206,8 +207,8 @@ class Run:
         return self._spool / str(self._spooled)
 
 
-def _of_failure(name: str, browser: Any) -> Taken:  # noqa: ANN401 - many kinds
-    return Taken(way_to_take(browser)(), name, viewport_of(browser), theme_of(browser))
+def _take_failure(name: str, browser: Any) -> Screenshot:  # noqa: ANN401 - many kinds
+    return Screenshot(screenshot_function(browser)(), name, viewport_of(browser), theme_of(browser))
 
 
 def _suffix(image: bytes, viewport: str, theme: str) -> str:
@@ -223,14 +224,14 @@ def _background_uploads(mode: str, *, is_baseline: bool) -> "BackgroundUploads |
     """Return the uploads; None if they are off, or not configured. Raises InvalidInputError."""
     if mode == "off" or (mode == "auto" and not os.environ.get("PRSHOTS_URL", "").strip()):
         return None
-    from prshots.pytest_plugin.uploads import BackgroundUploads
+    from prshots.pytest_plugin.background_uploads import BackgroundUploads
 
     return BackgroundUploads.from_environment(
         os.environ, only_if_known=mode == "auto", is_baseline=is_baseline
     )
 
 
-def _words(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     """Return the error on one line: browsers append whole logs."""
     if isinstance(error, PrshotsError):
         return str(error)

@@ -1,11 +1,11 @@
 // Every call that the reporter makes to a forge: node every_call.mjs KIND API REPOSITORY TOKEN PR
-import { detected } from "../../../clients/node/dist/ci/detection.js";
+import { detectJob } from "../../../clients/node/dist/ci/detection.js";
 import { forgeOf } from "../../../clients/node/dist/forges/index.js";
-import { Sender } from "../../../clients/node/dist/sending.js";
+import { Sender } from "../../../clients/node/dist/sender.js";
 
 const [forge, forgeApi, repository, forgeToken, number] = process.argv.slice(2);
 const prNumber = Number(number);
-const job = { ...detected({}), forge, forgeApi, repository, forgeToken };
+const job = { ...detectJob({}), forge, forgeApi, repository, forgeToken };
 const place = forgeOf(job, new Sender(new AbortController().signal, 1));
 
 await place.me();

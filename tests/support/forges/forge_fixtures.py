@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from prshots.client import sending
+from prshots.client import sender
 
 
 @pytest.fixture(autouse=True)
 def short_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the pauses between retries, and skip loading TLS certificates: the tests use plain HTTP."""
-    monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.002)
+    monkeypatch.setattr(sender, "FIRST_PAUSE_SECONDS", 0.002)
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
 

@@ -5,11 +5,11 @@
  */
 import { resolve } from "node:path";
 import { buildsBaselines } from "../ci/checkout.js";
-import { detected } from "../ci/detection.js";
+import { detectJob } from "../ci/detection.js";
 import type { Environ, Job } from "../ci/job.js";
 import { InvalidInputError } from "../errors.js";
 import { pullRequestOf } from "../lookup.js";
-import { Sender } from "../sending.js";
+import { Sender } from "../sender.js";
 import { FORKS, hasCredentials, withoutSecrets } from "./forks.js";
 import type { Runner } from "./runner.js";
 import { settingsOf } from "./settings.js";
@@ -18,7 +18,7 @@ import { Steps } from "./steps.js";
 const NOTHING_TO_DO =
   "This job runs for neither a pull request nor the branch of the baselines: nothing to do.";
 const NO_BASELINES =
-  "A step before this one failed, so its screenshots are no baselines. Nothing was uploaded.";
+  "A step before this one failed, so its screenshots can't be baselines. Nothing was uploaded.";
 
 /** Return whether the step succeeded. Throws PrshotsError. */
 export async function run(runner: Runner, given: Environ): Promise<boolean> {
@@ -48,7 +48,7 @@ export async function run(runner: Runner, given: Environ): Promise<boolean> {
 
 /** Return the job with its pull request, so that the forge is asked at most once. Throws InvalidInputError. */
 async function knownJob(environ: Environ): Promise<Job> {
-  const job = detected(environ);
+  const job = detectJob(environ);
   if (environ.PRSHOTS_PR) return job;
   return { ...job, prNumber: await pullRequestOf(job, new Sender(new AbortController().signal)) };
 }

@@ -8,7 +8,7 @@ import { Runner, textInput } from "./runner.js";
 import { clientEnviron } from "./settings.js";
 
 async function main(): Promise<boolean> {
-  const environ = taken(process.env);
+  const environ = takeEnviron(process.env);
   const runner = new Runner(environ);
   runner.mask(environ.PRSHOTS_TOKEN ?? "");
   const warnings = [throughProxy(environ), ...misspelledVariables(environ)];
@@ -22,7 +22,7 @@ async function main(): Promise<boolean> {
 }
 
 /** Return the environment of the client, and keep the tokens and files of the workspace away from git. */
-function taken(own: NodeJS.ProcessEnv): Environ {
+function takeEnviron(own: NodeJS.ProcessEnv): Environ {
   const environ = clientEnviron(own);
   for (const name of ["token", "github-token"])
     if (textInput(own, name)) delete own[`INPUT_${name.toUpperCase()}`];

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import type { Environ } from "../ci/job.js";
 import { InvalidInputError } from "../errors.js";
-import { redacted, secretsOf } from "../redaction.js";
+import { redact, secretsOf } from "../redaction.js";
 
 export type Level = "notice" | "warning" | "error";
 type Print = (text: string) => void;
@@ -39,12 +39,12 @@ export class Runner {
 
   /** Print an annotation for the workflow's page. */
   annotate(level: Level, words: string): void {
-    this.print(`::${level} title=prshots::${escaped(this.#hidden(words))}\n`);
+    this.print(`::${level} title=prshots::${escapeCommand(this.#redact(words))}\n`);
   }
 
   /** Hide a secret in the job's log. */
   mask(secret: string): void {
-    if (secret) this.print(`::add-mask::${escaped(secret)}\n`);
+    if (secret) this.print(`::add-mask::${escapeCommand(secret)}\n`);
   }
 
   /**
@@ -55,7 +55,7 @@ export class Runner {
     const resume = randomBytes(16).toString("hex");
     this.print(`::stop-commands::${resume}\n`);
     try {
-      return await work((words) => this.print(`${this.#hidden(words)}\n`));
+      return await work((words) => this.print(`${this.#redact(words)}\n`));
     } finally {
       this.print(`::${resume}::\n`);
     }
@@ -80,8 +80,8 @@ export class Runner {
     this.#append("GITHUB_STEP_SUMMARY", markdown);
   }
 
-  #hidden(words: string): string {
-    return redacted(words, secretsOf({}, this.environ));
+  #redact(words: string): string {
+    return redact(words, secretsOf({}, this.environ));
   }
 
   #append(variable: string, text: string): void {
@@ -90,6 +90,6 @@ export class Runner {
   }
 }
 
-function escaped(words: string): string {
+function escapeCommand(words: string): string {
   return words.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }

@@ -1,7 +1,7 @@
 /** What the action is asked to do: its inputs, checked, before anything is sent. */
 import type { Environ } from "../ci/job.js";
 import * as validate from "../ci/validate.js";
-import { verdictsIn } from "../commands/compare.js";
+import { parseVerdicts } from "../commands/compare.js";
 import { InvalidInputError, messageOf } from "../errors.js";
 import { VIEWS, type View } from "../service.js";
 import { flagInput, linesInput, textInput } from "./runner.js";
@@ -84,7 +84,7 @@ function branchIn(given: string): string {
 
 function gateIn(given: string): string {
   try {
-    return verdictsIn(given).join(",");
+    return parseVerdicts(given).join(",");
   } catch (error) {
     throw new InvalidInputError(`${messageOf(error).replace("--fail-on", "The input `fail-on`")}.`);
   }

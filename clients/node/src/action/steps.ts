@@ -4,18 +4,18 @@ import { comment } from "../commands/comment.js";
 import { ComparisonFailedError, compare } from "../commands/compare.js";
 import { expire } from "../commands/expire.js";
 import { moveStaged } from "../commands/move_staged.js";
-import { compareText, uploadText } from "../commands/outputs.js";
+import { compareText, uploadText } from "../commands/output.js";
 import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
 import { InvalidInputError, messageOf, PrshotsError } from "../errors.js";
+import { EXIT_CODES } from "../statements.js";
 import type { Posted } from "../sticky_comment.js";
-import { counted } from "../wording.js";
+import { pluralize } from "../wording.js";
 import { FORKS, withoutSecrets } from "./forks.js";
 import type { Runner } from "./runner.js";
 import type { Settings } from "./settings.js";
 
 const WARNING = "Warning: ";
-const SOME_FAILED = 3;
 
 export class Steps {
   /** What failed, in the client's words. */
@@ -41,10 +41,11 @@ export class Steps {
       return upload(options, context);
     });
     this.runner.outputs(uploadText(done, "github-output"));
-    if (done.exitCode === 1)
-      return this.#failed(`No file was uploaded. ${this.#failures[0] ?? "See the log."}`);
+    if (done.exitCode === EXIT_CODES.failed)
+      return this.#failStep(`No file was uploaded. ${this.#failures[0] ?? "See the log."}`);
     const isShown = done.count === 0 || (await this.#show());
-    if (done.exitCode === SOME_FAILED) return this.#failed("Some files were not uploaded. See the log.");
+    if (done.exitCode === EXIT_CODES.some_failed)
+      return this.#failStep("Some files were not uploaded. See the log.");
     return isShown;
   }
 
@@ -87,7 +88,7 @@ export class Steps {
     const { gated, dashboardUrl } = await this.#run((context) => compare({ failOn, branch }, context));
     if (!gated) return true;
     const dashboard = dashboardUrl && ` Dashboard: ${dashboardUrl}`;
-    return this.#failed(`${counted(gated, "shot")} with a verdict of \`fail-on: ${failOn}\`.${dashboard}`);
+    return this.#failStep(`${pluralize(gated, "shot")} matched \`fail-on: ${failOn}\`.${dashboard}`);
   }
 
   /** Run a command that may post. A job without secrets may be read-only: if it cannot post, only warn. */
@@ -99,7 +100,7 @@ export class Steps {
     } catch (error) {
       if (!(error instanceof PrshotsError)) throw error;
       const why = posts && withoutSecrets(this.job, this.environ);
-      if (!why) return this.#failed(messageOf(error));
+      if (!why) return this.#failStep(messageOf(error));
       this.runner.annotate(
         "warning",
         `${messageOf(error)} (The job does not fail, because ${why}.) See ${FORKS}`,
@@ -129,7 +130,7 @@ export class Steps {
     }
   }
 
-  #failed(words: string): false {
+  #failStep(words: string): false {
     this.runner.annotate("error", words);
     return false;
   }

@@ -77,7 +77,7 @@ function ofPullRequest(pull: Json, ref: string, built: string, closed: boolean):
 }
 
 /**
- * A workflow run, a check suite or a check run. GitHub lists every pull request with this head, also those that other
+ * A workflow run, a check suite or a check run. GitHub lists every pull request with this head, including those that other
  * repositories have of this branch.
  */
 function ofRun(said: unknown, run: Json): Partial<Job> {

@@ -2,7 +2,7 @@
  * The base of a pull request: the commits of the target branch that it is compared with.
  *
  * The list starts where the pull request branched off, or at the commit that the CI merged it with, and follows first
- * parents. A shallow clone is deepened, but no further than needed. See decision 0025.
+ * parents. The client deepens a shallow clone, but no further than needed. See decision 0025.
  */
 import { defaultBranch, fullCommit } from "./checkout.js";
 import { commitAt, fetchFrom, git, isShallow, remoteName, type Say } from "./git.js";
@@ -10,13 +10,13 @@ import type { Job } from "./job.js";
 
 /** As many as the service accepts. */
 const MAX_BASE_COMMITS = 200;
-/** A shallow clone is deepened until the list has this many. A branch keeps the baselines of 50 by default. */
+/** The client deepens a shallow clone until the list has this many. A branch keeps the baselines of 50 by default. */
 const ENOUGH_COMMITS = 50;
 /** The depths to fetch, one after the other, to find where the pull request branched off. */
 const DEPTHS = [ENOUGH_COMMITS, 4 * ENOUGH_COMMITS, 20 * ENOUGH_COMMITS];
 
 /** The branch to compare with, and its commits, newest first. Without commits, `unknown` says why. */
-export interface Base {
+export interface BaseCommits {
   branch: string;
   commits: string[];
   unknown: string;
@@ -26,24 +26,24 @@ export interface Base {
  * Return the base of a commit: on the given branch, else on the pull request's target. Never rejects. `say` is called
  * with a sentence if git takes longer than a second, or cannot fetch.
  */
-export async function baseOf(job: Job, commitSha: string, branch: string, say: Say): Promise<Base> {
+export async function baseOf(job: Job, commitSha: string, branch: string, say: Say): Promise<BaseCommits> {
   const target = branch || job.targetBranch || (await defaultBranch(job));
   const head = await fullCommit(commitSha);
-  const start = (await mergedOnto(head)) || (commitSha === job.commitSha ? job.baseSha : "");
+  const start = (await mergeTarget(head)) || (commitSha === job.commitSha ? job.baseSha : "");
   if (start && (!branch || branch === job.targetBranch))
     return { branch: target, commits: await historyFrom(start, target, say), unknown: "" };
-  const unknown = (why: string): Base => ({ branch: target, commits: [], unknown: why });
+  const unknown = (why: string): BaseCommits => ({ branch: target, commits: [], unknown: why });
   const { error } = await git("rev-parse", "--git-dir");
   if (error) return unknown(error);
   if (!head) return unknown(`the checkout does not have the commit ${commitSha}`);
-  return branchedOff(target, head, say);
+  return commitsSinceForkPoint(target, head, say);
 }
 
 /**
- * Return the commit that the CI merged the head with for this job: HEAD^1; nothing if HEAD is no such merge. The commit
- * itself names its parents, also in a clone that does not have them.
+ * Return the commit that the CI merged the head with for this job: HEAD^1; nothing if HEAD isn't such a merge. The commit
+ * itself names its parents, even in a clone that doesn't have them.
  */
-async function mergedOnto(head: string): Promise<string> {
+async function mergeTarget(head: string): Promise<string> {
   const [headers = ""] = (await git("cat-file", "commit", "HEAD")).output.split("\n\n", 1);
   const parents = Array.from(headers.matchAll(/^parent ([0-9a-f]{40})$/gm), ([, sha = ""]) => sha);
   const [onto = "", merged] = parents;
@@ -64,11 +64,11 @@ async function historyFrom(start: string, target: string, say: Say): Promise<str
 }
 
 /** Return the history of the commit where the head branched off the target. */
-async function branchedOff(target: string, head: string, say: Say): Promise<Base> {
+async function commitsSinceForkPoint(target: string, head: string, say: Say): Promise<BaseCommits> {
   let commits: string[] = [];
   let problem = "";
   for (const depth of (await isShallow()) ? DEPTHS : [0]) {
-    problem = await fetched(target, head, depth, say);
+    problem = await fetchBranches(target, head, depth, say);
     commits = await firstParents(await mergeBase(target, head));
     if (problem || commits.length >= ENOUGH_COMMITS || !(await isShallow())) break;
   }
@@ -81,7 +81,7 @@ async function branchedOff(target: string, head: string, say: Say): Promise<Base
  * Fetch the target branch, and the head as far as it is missing. Return why the first failed. One after the other: of two
  * refs in one fetch, git may deepen only one. The head is optional, since some remotes do not hand out a commit by its SHA.
  */
-async function fetched(target: string, head: string, depth: number, say: Say): Promise<string> {
+async function fetchBranches(target: string, head: string, depth: number, say: Say): Promise<string> {
   const { error } = await fetchFrom(await refspecOf(target), depth, say, historyOf(target));
   if (!error && (depth || !(await commitAt(head))))
     await fetchFrom(head, depth, say, historyOf(head.slice(0, 7)));

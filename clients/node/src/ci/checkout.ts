@@ -6,8 +6,8 @@ import * as validate from "./validate.js";
 const USUAL_BRANCHES = ["main", "master"];
 const OF_ORIGIN = "refs/remotes/origin/";
 
-/** Return the commit of the working folder; nothing when it is in no git repository. */
-export function checkedOut(): Promise<string> {
+/** Return the commit of the working folder; empty if it isn't in a git repository. */
+export function headCommit(): Promise<string> {
   return commitAt("HEAD");
 }
 

@@ -2,25 +2,25 @@
 import { eventOf, numberIn } from "./actions_event.js";
 import {
   apiRoot,
+  type ForgeRepository,
   forgeToken,
-  type Place,
-  placeOfPullRequest,
-  placeOfRemote,
+  repositoryOfPullRequest,
+  repositoryOfRemote,
   runsOnGitea,
 } from "./forge_addresses.js";
-import { type Environ, type ForgeKind, type Job, NO_JOB, settled } from "./job.js";
+import { type Environ, type ForgeKind, type Job, NO_JOB, normalizeJob } from "./job.js";
 import * as validate from "./validate.js";
 import { first } from "./validate.js";
 
 /** Return what the environment says; an empty job if it is from no CI that we know. */
-export function detected(environ: Environ): Job {
-  return settled(CIS.find(([runs]) => runs(environ))?.[1](environ) ?? NO_JOB);
+export function detectJob(environ: Environ): Job {
+  return normalizeJob(CIS.find(([runs]) => runs(environ))?.[1](environ) ?? NO_JOB);
 }
 
 /** What the CI says besides the place of the pull request. */
 type Said = Partial<Job> & Pick<Job, "commitSha"> & { api?: string };
 
-function jobAt(ci: string, environ: Environ, place: Place, { api, ...said }: Said): Job {
+function jobAt(ci: string, environ: Environ, place: ForgeRepository, { api, ...said }: Said): Job {
   const { kind, url, repository, prNumber } = place;
   const isNamed = url !== "" && repository.includes("/");
   return {
@@ -53,7 +53,7 @@ function isSeveral(count: string | undefined): boolean {
 function actions(environ: Environ): Job {
   const onGitea = runsOnGitea(environ);
   const { prNumber, ...said } = eventOf(environ);
-  const place: Place = {
+  const place: ForgeRepository = {
     kind: onGitea ? "gitea" : "github",
     url: validate.root(environ.GITHUB_SERVER_URL),
     repository: validate.repository(environ.GITHUB_REPOSITORY),
@@ -82,7 +82,7 @@ function gitlab(environ: Environ): Job {
     const [open = ""] = first(environ, "CI_OPEN_MERGE_REQUESTS").split(",");
     const path = open.slice(0, Math.max(open.lastIndexOf("!"), 0));
     fromFork = path !== "" && path !== first(environ, "CI_PROJECT_PATH");
-    // The default branch is built for its own sake, also if a merge request wants it elsewhere.
+    // A job on the default branch is for that branch, even if a merge request merges it elsewhere.
     const isDefault = branch !== "" && branch === defaultBranch && !fromFork;
     prNumber = isDefault ? undefined : validate.prNumber(open.slice(open.lastIndexOf("!") + 1));
     target = fromFork ? validate.repository(path) : "";
@@ -116,7 +116,7 @@ function gitlab(environ: Environ): Job {
 
 function bitbucket(environ: Environ): Job {
   const branch = branchIn(environ, "BITBUCKET_BRANCH");
-  const place: Place = {
+  const place: ForgeRepository = {
     kind: "bitbucket",
     url: "https://bitbucket.org",
     repository: validate.repository(environ.BITBUCKET_REPO_FULL_NAME),
@@ -157,7 +157,7 @@ function buildkite(environ: Environ): Job {
     validate.prNumber(environ.BUILDKITE_PULL_REQUEST), // "false" without one
     first(environ, "BUILDKITE_PIPELINE_PROVIDER"),
   );
-  const head = placeOfRemote(first(environ, "BUILDKITE_PULL_REQUEST_REPO")).repository;
+  const head = repositoryOfRemote(first(environ, "BUILDKITE_PULL_REQUEST_REPO")).repository;
   const branch = branchIn(environ, "BUILDKITE_BRANCH");
   // A fork's branch may have the name of one of ours.
   const ofPullRequest = !["", "false"].includes(first(environ, "BUILDKITE_PULL_REQUEST"));
@@ -199,7 +199,7 @@ function azure(environ: Environ): Job {
 }
 
 function woodpecker(environ: Environ): Job {
-  const place: Place = {
+  const place: ForgeRepository = {
     kind: PROVIDERS.get(first(environ, "CI_FORGE_TYPE").toLowerCase()),
     url: validate.root(environ.CI_FORGE_URL),
     repository: validate.repository(environ.CI_REPO),
@@ -223,12 +223,12 @@ function jenkins(environ: Environ): Job {
   const prNumber = validate.prNumber(first(environ, "CHANGE_ID", "ghprbPullId"));
   const page = first(environ, "CHANGE_URL", "ghprbPullLink");
   const place = placeOf(page, first(environ, "GIT_URL", "GIT_URL_1"), prNumber);
-  const head = placeOfRemote(first(environ, "ghprbAuthorRepoGitUrl")).repository;
+  const head = repositoryOfRemote(first(environ, "ghprbAuthorRepoGitUrl")).repository;
   const branch = validate.branch(
     first(environ, "BRANCH_NAME") || first(environ, "GIT_BRANCH").replace(/^origin\//, ""),
   );
   return jobAt("Jenkins", environ, place, {
-    // GIT_COMMIT is a merge if the project builds merges. Only the plugin tells the head.
+    // GIT_COMMIT is a merge if the project builds merges. Only the plugin names the head.
     commitSha: validate.commit(environ.ghprbActualCommit, environ.GIT_COMMIT),
     runUrl: first(environ, "BUILD_URL"),
     fromFork: first(environ, "CHANGE_FORK") !== "" || (head !== "" && head !== place.repository),
@@ -242,12 +242,12 @@ function jenkins(environ: Environ): Job {
 }
 
 /**
- * Return where the pull request is, in a CI that serves several forges. The pull request's page tells best; otherwise
+ * Return where the pull request is, in a CI that serves several forges. The pull request's page is the best source; otherwise
  * the address that git fetches from, and the CI's name for the forge.
  */
-function placeOf(page: string, remote: string, prNumber: number | undefined, provider = ""): Place {
-  const byPage = placeOfPullRequest(page);
-  const found = byPage.kind ? byPage : placeOfRemote(remote);
+function placeOf(page: string, remote: string, prNumber: number | undefined, provider = ""): ForgeRepository {
+  const byPage = repositoryOfPullRequest(page);
+  const found = byPage.kind ? byPage : repositoryOfRemote(remote);
   const kind = found.kind ?? PROVIDERS.get(provider.toLowerCase());
   return { ...found, kind, prNumber: prNumber ?? found.prNumber };
 }

@@ -3,17 +3,17 @@ import { BlockList, isIP } from "node:net";
 import type { Environ, ForgeKind } from "./job.js";
 import * as validate from "./validate.js";
 
-/** A repository on a forge, as far as an address tells. */
-export interface Place {
+/** A repository on a forge, read from an address. */
+export interface ForgeRepository {
   kind: ForgeKind | undefined;
   url: string;
   repository: string;
   prNumber: number | undefined;
 }
 
-const NOWHERE: Place = { kind: undefined, url: "", repository: "", prNumber: undefined };
+const NOWHERE: ForgeRepository = { kind: undefined, url: "", repository: "", prNumber: undefined };
 
-/** There is no public Gitea. */
+/** Gitea has no public instance. */
 const PUBLIC: Record<ForgeKind, string> = {
   github: "https://github.com",
   gitlab: "https://gitlab.com",
@@ -65,7 +65,7 @@ const REMOTES = [
 ];
 
 /** Return the repository of a pull request's page, and the kind of forge that has such pages. */
-export function placeOfPullRequest(address: string): Place {
+export function repositoryOfPullRequest(address: string): ForgeRepository {
   const { scheme = "", host = "", path = "" } = PAGE.exec(validate.address(address))?.groups ?? {};
   const trimmed = path.replace(/^\/+|\/+$/g, "");
   for (const [pattern, kind] of PULL_REQUESTS) {
@@ -101,7 +101,7 @@ export function pullRequestPage(
 }
 
 /** Return the repository that git fetches from: https://host/o/r.git, git@host:o/r.git or ssh://host/o/r. */
-export function placeOfRemote(remote: string): Place {
+export function repositoryOfRemote(remote: string): ForgeRepository {
   if (remote.length > validate.MAX_LENGTH) return NOWHERE;
   const found = REMOTES.map((pattern) => pattern.exec(remote.trim())).find(Boolean)?.groups;
   const { scheme = "", host = "", port = "", path = "" } = found ?? {};
@@ -112,7 +112,7 @@ export function placeOfRemote(remote: string): Place {
   return { kind: kindOfHost(host), url, repository, prNumber: undefined };
 }
 
-/** Return the kind of forge, if the host's name tells. */
+/** Return the kind of forge, by its host name. */
 function kindOfHost(host: string): ForgeKind | undefined {
   return HOSTS.find(([pattern]) => pattern.test(host.toLowerCase()))?.[1];
 }
@@ -138,7 +138,7 @@ export function apiRoot(kind: ForgeKind | undefined, given = ""): string {
   }
 }
 
-/** Return the kind of forge, if the root of its API tells. */
+/** Return the kind of forge, by the base URL of its API. */
 export function kindOfApi(api: string): ForgeKind | undefined {
   const { host = "", path = "" } = PAGE.exec(api)?.groups ?? {};
   const version = /\/api\/(v[134])$/.exec(path)?.[1];
@@ -152,7 +152,7 @@ export function isOnTheInternet(api: string): boolean {
   return EVERYONES.has(host) || host.endsWith(".ghe.com");
 }
 
-/** Return whether the internet can reach this address, as far as its host tells. */
+/** Return whether the internet can reach this address, judging by its host. */
 export function isPublic(address: string): boolean {
   const host = hostOf(address).replace(/\.$/, "");
   if (isIP(host.replace(/^\[|\]$/g, ""))) return !NOT_GLOBAL.check(...addressAndFamily(host));

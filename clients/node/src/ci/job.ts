@@ -1,9 +1,10 @@
 /** What we know about the CI job that runs us. */
+import { CONTRACT } from "../contract.js";
 
 /** Environment variables. */
 export type Environ = Readonly<Record<string, string | undefined>>;
 
-export const FORGES = ["github", "gitlab", "gitea", "bitbucket"] as const;
+export const FORGES = CONTRACT.options.forge.choices;
 export type ForgeKind = (typeof FORGES)[number];
 
 /**
@@ -81,7 +82,7 @@ export const NO_JOB: Job = {
 };
 
 /** Return the job of a pull request without a branch, and the job of a branch without a pull request. */
-export function settled(job: Job): Job {
+export function normalizeJob(job: Job): Job {
   if (job.prNumber !== undefined || job.lookup) return { ...job, branch: "" };
   return { ...job, targetBranch: "", sourceBranch: "", title: "", author: "", baseSha: "", mergedAs: "" };
 }

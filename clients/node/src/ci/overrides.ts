@@ -36,7 +36,7 @@ function atForge(job: Job, environ: Environ, givenKind: ForgeKind | undefined, g
   const kind = givenKind ?? (api ? kindOfApi(api) : undefined) ?? job.forge;
   if (api && !kind)
     throw new InvalidInputError(
-      `forgeUrl (PRSHOTS_FORGE_URL) does not tell which forge it is: set forge (PRSHOTS_FORGE) to ${FORGES.join(", ")}`,
+      `forgeUrl (PRSHOTS_FORGE_URL) doesn't say which forge it is: set forge (PRSHOTS_FORGE) to ${FORGES.join(", ")}`,
     );
   if (!kind || (kind === job.forge && !api)) return job;
   const moved = kind === job.forge ? job : atOtherForge(job, environ, kind);

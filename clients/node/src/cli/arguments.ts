@@ -1,10 +1,9 @@
 /** The arguments of a command, as it takes them. */
 import { parseArgs } from "node:util";
+import { CONTRACT } from "../contract.js";
 import { InvalidInputError, messageOf } from "../errors.js";
-import { quoted } from "../wording.js";
+import { quote } from "../wording.js";
 import type { Command, Option } from "./options.js";
-
-const LARGEST_JOBS = 64;
 
 /** The values of the options that were given, by their names. */
 export class Given {
@@ -38,12 +37,12 @@ export class Given {
     if (typeof given !== "string") return undefined;
     const number = /^[0-9]{1,10}$/.test(given.trim()) ? Number(given) : 0;
     if (number < 1 || number > largest)
-      throw new InvalidInputError(`--${name} takes a number from 1 to ${largest}; got ${quoted(given)}`);
+      throw new InvalidInputError(`--${name} takes a number from 1 to ${largest}; got ${quote(given)}`);
     return number;
   }
 
   jobs(): number | undefined {
-    return this.number("jobs", LARGEST_JOBS);
+    return this.number("jobs", CONTRACT.options.jobs.largest);
   }
 }
 
@@ -56,7 +55,7 @@ function camelCase(name: string): string {
 }
 
 /** Parse a command's arguments; undefined if help was asked for. Throws InvalidInputError. */
-export function parsed(name: string, command: Command, args: string[]): Given | undefined {
+export function parseArguments(name: string, command: Command, args: string[]): Given | undefined {
   const help: Option = { name: "help", short: "h", help: "" };
   const options = Object.fromEntries(
     [...command.options, help].map(({ name: option, short, takes }) => [
@@ -64,22 +63,23 @@ export function parsed(name: string, command: Command, args: string[]): Given | 
       { type: takes ? ("string" as const) : ("boolean" as const), ...(short && { short }) },
     ]),
   );
-  const { values, positionals } = parsedBy(name, () => parseArgs({ args, options, allowPositionals: true }));
+  const { values, positionals } = parseWith(name, () => parseArgs({ args, options, allowPositionals: true }));
   if (values.help) return undefined;
-  if (!command.arguments && positionals.length)
-    throw invalid(name, `unexpected argument ${quoted(positionals[0] ?? "")}`);
-  if (command.arguments && !positionals.length) throw invalid(name, `missing argument ${command.arguments}`);
+  if (!command.argument && positionals.length)
+    throw invalid(name, `unexpected argument ${quote(positionals[0] ?? "")}`);
+  if (command.argument && !positionals.length)
+    throw invalid(name, `missing argument ${command.argument.name}`);
   for (const { name: option, choices } of command.options) checkChoice(option, values[option], choices);
   return new Given(positionals, values as Record<string, string | boolean | undefined>);
 }
 
 function checkChoice(option: string, value: unknown, choices: readonly string[] | undefined): void {
   if (typeof value !== "string" || !choices || choices.includes(value)) return;
-  throw new InvalidInputError(`--${option} takes one of ${choices.join(", ")}; got ${quoted(value)}`);
+  throw new InvalidInputError(`--${option} takes one of ${choices.join(", ")}; got ${quote(value)}`);
 }
 
 /** Parse, and turn the errors of parseArgs into ours. Their first sentence says what is wrong. */
-function parsedBy<T>(name: string, parse: () => T): T {
+function parseWith<T>(name: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {

@@ -1,12 +1,12 @@
 /** The texts of `--help`. */
+import { CONTRACT } from "../contract.js";
 import { COMMANDS, type Command, type Option } from "./options.js";
 
 const WIDTH = 100;
 
 const INTRODUCTION = [
-  "Upload screenshots to a pull request's prshots service, from CI.",
-  "Options can also be PRSHOTS_* environment variables. `prshots COMMAND --help` lists them.",
-  "Exit codes: 0 success, 1 failure, 2 an option or a setting is missing or invalid.",
+  "Show screenshots in pull requests: upload them from CI to a prshots service.",
+  ...CONTRACT.general_help,
 ];
 
 export function generalHelp(): string {
@@ -25,10 +25,11 @@ export function generalHelp(): string {
 
 export function helpOf(name: string, command: Command): string {
   const rows = command.options.map((option): [string, string] => [signature(option), explanation(option)]);
-  const usage = ["Usage: prshots", name, "[OPTIONS]", command.arguments].filter(Boolean).join(" ");
+  const usage = ["Usage: prshots", name, "[OPTIONS]", command.argument?.name].filter(Boolean).join(" ");
   return [
     `${usage}\n`,
     ...[command.summary, ...command.details].map(paragraph),
+    ...(command.argument ? [`Arguments:\n${table([[command.argument.name, command.argument.help]])}`] : []),
     `Options:\n${table([...rows, ["-h, --help", "Show this message and exit."]])}`,
   ].join("\n");
 }
@@ -38,22 +39,23 @@ function signature({ name, short, takes, choices }: Option): string {
   return `${short ? `-${short}, ` : ""}--${name}${taken ? ` ${taken}` : ""}`;
 }
 
-function explanation({ help, variable }: Option): string {
-  return variable ? `${help} [env: ${variable}]` : help;
+function explanation({ help, variable, default: usual }: Option): string {
+  const notes = [variable && ` [env: ${variable}]`, usual && ` [default: ${usual}]`];
+  return [help, ...notes].filter(Boolean).join("");
 }
 
 function paragraph(text: string): string {
-  return `${wrapped(text, WIDTH - 2)
+  return `${wrap(text, WIDTH - 2)
     .map((line) => `  ${line}\n`)
     .join("")}`;
 }
 
-/** Return two columns. A long first cell gets a line of its own. */
+/** Return two columns. A long first cell gets its own line. */
 function table(rows: [string, string][]): string {
   const left = Math.min(Math.max(...rows.map(([cell]) => cell.length)), 26);
   return rows
     .map(([cell, text]) => {
-      const [first = "", ...rest] = wrapped(text, WIDTH - left - 4);
+      const [first = "", ...rest] = wrap(text, WIDTH - left - 4);
       const indent = " ".repeat(left + 4);
       const start = cell.length > left ? `  ${cell}\n${indent}` : `  ${cell.padEnd(left)}  `;
       return `${[start + first, ...rest.map((line) => indent + line)].join("\n")}\n`;
@@ -61,7 +63,7 @@ function table(rows: [string, string][]): string {
     .join("");
 }
 
-function wrapped(text: string, width: number): string[] {
+function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const last = lines.at(-1);

@@ -4,24 +4,23 @@ import { readFileSync } from "node:fs";
 import { FORGES } from "../ci/job.js";
 import { comment } from "../commands/comment.js";
 import { ComparisonFailedError, compare } from "../commands/compare.js";
-import { deleteImages } from "../commands/deleting.js";
+import { deleteImages } from "../commands/delete.js";
 import { expire } from "../commands/expire.js";
 import { moveStaged } from "../commands/move_staged.js";
-import { COMPARE_FORMATS, compareText, jsonText, UPLOAD_FORMATS, uploadText } from "../commands/outputs.js";
+import { COMPARE_FORMATS, compareText, jsonText, UPLOAD_FORMATS, uploadText } from "../commands/output.js";
 import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
 import { InvalidInputError, messageOf, NotFoundError, PrshotsError, RefusedInputError } from "../errors.js";
 import { throughProxy } from "../proxy.js";
-import { redacted, secretsOf } from "../redaction.js";
+import { redact, secretsOf } from "../redaction.js";
 import { VIEWS } from "../service.js";
+import { EXIT_CODES } from "../statements.js";
 import { misspelledVariables } from "../variables.js";
-import { type Given, invalid, parsed } from "./arguments.js";
+import { type Given, invalid, parseArguments } from "./arguments.js";
 import { generalHelp, helpOf } from "./help.js";
 import { COMMANDS } from "./options.js";
 
-const FAILED = 1;
-const INVALID_ARGUMENTS = 2;
-const INTERRUPTED = 130;
+const { failed: FAILED, invalid_arguments: INVALID_ARGUMENTS, interrupted: INTERRUPTED } = EXIT_CODES;
 const MAX_PR_NUMBER = 2_147_483_647;
 
 /** Runs a command, prints its result, and returns the exit code. */
@@ -127,13 +126,13 @@ function sayDashboard(url: string, { say }: Context): void {
 /** Return the exit code. */
 async function main(args: string[]): Promise<number> {
   const [name = "", ...rest] = args;
-  if (name === "--version") return printed(`prshots ${version()}\n`);
-  if (["", "-h", "--help"].includes(name)) return printed(generalHelp(), name ? 0 : INVALID_ARGUMENTS);
+  if (name === "--version") return print(`prshots ${version()}\n`);
+  if (["", "-h", "--help"].includes(name)) return print(generalHelp(), name ? 0 : INVALID_ARGUMENTS);
   const [command, run] = Object.hasOwn(COMMANDS, name) ? [COMMANDS[name], RUNS[name]] : [];
   try {
     if (!command || !run) throw invalid("", `unknown command ${name}`);
-    const given = parsed(name, command, rest);
-    if (!given) return printed(helpOf(name, command));
+    const given = parseArguments(name, command, rest);
+    if (!given) return print(helpOf(name, command));
     const context = contextOf(given);
     const proxy = throughProxy(process.env);
     for (const words of [...misspelledVariables(process.env), ...(proxy ? [proxy] : [])])
@@ -146,7 +145,7 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-function printed(text: string, code = 0): number {
+function print(text: string, code = 0): number {
   process.stdout.write(text);
   return code;
 }
@@ -163,7 +162,7 @@ function contextOf(given: Given): Context {
 }
 
 function tell(words: string, secrets: string[]): void {
-  process.stderr.write(`${redacted(words, secrets)}\n`);
+  process.stderr.write(`${redact(words, secrets)}\n`);
 }
 
 /** Return a message of the client with the names of our options: `prNumber (PRSHOTS_PR)` is `--pr (PRSHOTS_PR)`. */
@@ -178,7 +177,7 @@ function withOptions(words: string): string {
   );
 }
 
-/** Return whether other arguments or variables would help. Otherwise the world outside has failed. */
+/** Return whether other arguments or variables would help. Otherwise the failure is external. */
 function isInArguments(error: PrshotsError): boolean {
   const isInput = error instanceof InvalidInputError || error instanceof NotFoundError;
   return isInput && !(error instanceof RefusedInputError);
@@ -188,6 +187,6 @@ function version(): string {
   return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
 }
 
-// If the reader of our output has gone, there is no one to tell.
+// Nobody reads our output anymore, so print nothing.
 process.stdout.on("error", () => process.exit(FAILED));
 process.exitCode = await main(process.argv.slice(2));

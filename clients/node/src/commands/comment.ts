@@ -1,42 +1,36 @@
 /** The pull request's comment: its markdown, or posted. */
+
 import { buildsBaselines } from "../ci/checkout.js";
-import { detected } from "../ci/detection.js";
+import { detectJob } from "../ci/detection.js";
 import type { Job } from "../ci/job.js";
-import { viewAndPage } from "../comparing.js";
-import { Composer } from "../composing.js";
+import { viewAndPage } from "../compare.js";
 import { PrshotsError } from "../errors.js";
 import { forgeOf } from "../forges/index.js";
 import { commitOf } from "../lookup.js";
-import { post } from "../posting.js";
-import type { Sender } from "../sending.js";
+import { Composer, post } from "../post_comment.js";
+import type { Sender } from "../sender.js";
+import { message } from "../statements.js";
 import type { Posted } from "../sticky_comment.js";
+import { pullRequest } from "../target.js";
 import { Template } from "../templates.js";
-import { branchIn, connected, jobAtForge, prIn, senderOf } from "./connecting.js";
-import { pullRequest } from "./targets.js";
+import { branchIn, connect, jobAtForge, prIn, senderOf } from "./service_options.js";
 import type { CommentOptions, CommentResult, Context } from "./types.js";
-
-const DONE: Record<Posted["outcome"], string> = {
-  created: "Posted the comment",
-  updated: "Updated the comment",
-  unchanged: "The comment was already up to date",
-  none: "No screenshots, so no comment was posted",
-};
 
 /** Throws PrshotsError. */
 export async function comment(options: CommentOptions, context: Context): Promise<CommentResult> {
   const { environ, say } = context;
   const template = options.template ? await Template.read(options.template) : undefined;
   const given = prIn(options, environ);
-  let job = detected(environ);
+  let job = detectJob(environ);
   if (given === undefined && (await buildsBaselines(job, branchIn({}, environ)))) {
-    say(`Nothing to comment on: this job runs for ${job.branch}, not for a pull request.`);
+    say(message("nothing_to_comment_on", { branch: job.branch }));
     return { markdown: "", dashboardUrl: "" };
   }
   const sender = senderOf(context);
   const prNumber = await pullRequest(given, job, sender);
   if (template) job = await withHead(job, prNumber, sender);
   if (options.post) job = jobAtForge(job, options, environ);
-  const service = connected(options, context);
+  const service = connect(options, context);
   const { view: usual, dashboardUrl } = await viewAndPage(service, prNumber, job);
   const composer = new Composer(service, prNumber, job, {
     view: options.view ?? usual,
@@ -44,16 +38,21 @@ export async function comment(options: CommentOptions, context: Context): Promis
     dashboardUrl,
   });
   if (!options.post) return { markdown: await composer.markdown(), dashboardUrl };
-  return { markdown: "", posted: await posted(composer, job, sender, context), dashboardUrl };
+  return { markdown: "", posted: await postAndReport(composer, job, sender, context), dashboardUrl };
 }
 
-async function posted(composer: Composer, job: Job, sender: Sender, context: Context): Promise<Posted> {
+async function postAndReport(
+  composer: Composer,
+  job: Job,
+  sender: Sender,
+  context: Context,
+): Promise<Posted> {
   const { say, fail = say } = context;
   const forge = forgeOf(job, sender);
   const done = await post(forge, composer);
   for (const note of composer.notes) say(`Note: ${note}.`);
   if (composer.warning) fail(`Warning: ${composer.warning}.`);
-  say(`${DONE[done.outcome]} on pull request ${composer.prNumber} at ${forge.label}.`);
+  say(message(`comment_${done.outcome}`, { number: composer.prNumber, forge: forge.label }));
   return done;
 }
 

@@ -1,17 +1,16 @@
 /** Compare a pull request's screenshots with its base. */
-import { detected } from "../ci/detection.js";
-import { compareWithBase, summary } from "../comparing.js";
+import { detectJob } from "../ci/detection.js";
+import { compareWithBase, summary } from "../compare.js";
 import { CallError, InvalidInputError } from "../errors.js";
 import { type ComparedShot, type Comparison, VERDICTS } from "../replies.js";
-import { counted, printable, quoted } from "../wording.js";
-import { branchIn, commitIn, connected, prIn, senderOf } from "./connecting.js";
-import { targetOf, wordsFor } from "./targets.js";
+import { EXIT_CODES, message } from "../statements.js";
+import { describeTarget, targetOf } from "../target.js";
+import { pluralize, printable, quote } from "../wording.js";
+import { branchIn, commitIn, connect, prIn, senderOf } from "./service_options.js";
 import type { CompareOptions, CompareResult, Context } from "./types.js";
 
 /** The verdicts that --fail-on takes. */
 export const GATES: readonly string[] = VERDICTS.filter((verdict) => verdict !== "unchanged");
-/** The exit code if a shot has a verdict that --fail-on names. */
-const GATED = 4;
 
 export class ComparisonFailedError extends CallError {
   override name = "ComparisonFailedError";
@@ -24,21 +23,21 @@ export class ComparisonFailedError extends CallError {
 /** Throws PrshotsError. */
 export async function compare(options: CompareOptions, context: Context): Promise<CompareResult> {
   const { environ, say, fail = say } = context;
-  const failOn = verdictsIn(options.failOn ?? "");
-  const job = detected(environ);
+  const failOn = parseVerdicts(options.failOn ?? "");
+  const job = detectJob(environ);
   const asked = {
     pr: prIn(options, environ),
     commit: commitIn(options, environ),
     branch: branchIn(options, environ),
   };
   const target = await targetOf(job, asked, senderOf(context));
-  const service = connected(options, context);
+  const service = connect(options, context);
   const { prNumber, commitSha, baselineOf = "" } = target;
   const complete = options.complete ?? false;
   if (prNumber === undefined) {
-    const words = `${wordsFor(target)} at ${commitSha.slice(0, 7)}`;
     if (complete) await service.completeBaselines(baselineOf, commitSha);
-    say(complete ? `All of ${words} are uploaded.` : `Nothing to compare: this job uploads ${words}.`);
+    const about = { target: describeTarget(target), commit: commitSha.slice(0, 7) };
+    say(message(complete ? "baselines_complete" : "nothing_to_compare", about));
     return { dashboardUrl: "", gated: 0, exitCode: 0 };
   }
   const compared = { prNumber, commitSha, branch: asked.branch, complete };
@@ -46,21 +45,21 @@ export async function compare(options: CompareOptions, context: Context): Promis
   for (const shot of comparison.shots) if (shot.verdict === "failed") fail(failureOf(shot));
   if (comparison.state === "failed") throw new ComparisonFailedError(comparison);
   say(summary(comparison));
-  // A base that may be of other work is no reason to fail.
+  // A base that may come from other work doesn't fail the command.
   const gated = comparison.shots.filter(
     ({ verdict, ancestor }) => ancestor && failOn.includes(verdict),
   ).length;
-  if (gated) fail(`${counted(gated, "shot")} with a verdict of --fail-on ${failOn.join(",")}.`);
-  return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? GATED : 0 };
+  if (gated) fail(message("gated", { shots: pluralize(gated, "shot"), verdicts: failOn.join(",") }));
+  return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? EXIT_CODES.gated : 0 };
 }
 
 /** Return the verdicts that --fail-on names. Throws InvalidInputError. */
-export function verdictsIn(given: string): string[] {
+export function parseVerdicts(given: string): string[] {
   const names = given.trim() ? given.split(",").map((name) => name.trim()) : [];
   const unknown = names.find((name) => !GATES.includes(name));
   if (unknown !== undefined)
     throw new InvalidInputError(
-      `--fail-on is invalid: got ${quoted(unknown)}; use one or more of ${GATES.join(", ")}, comma-separated`,
+      `--fail-on is invalid: got ${quote(unknown)}; use one or more of ${GATES.join(", ")}, comma-separated`,
     );
   return names;
 }

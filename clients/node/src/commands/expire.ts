@@ -1,42 +1,43 @@
 /** Close a pull request's screenshots. */
+
 import { defaultBranch } from "../ci/checkout.js";
-import { detected } from "../ci/detection.js";
+import { detectJob } from "../ci/detection.js";
 import type { Job } from "../ci/job.js";
 import * as validate from "../ci/validate.js";
-import { type Closed, close } from "../closing.js";
+import { type Closed, close } from "../expire.js";
 import { forgeOf } from "../forges/index.js";
 import type { Expired } from "../replies.js";
-import type { Posted } from "../sticky_comment.js";
-import { counted, grouped } from "../wording.js";
-import { branchIn, checked, connected, jobAtForge, prIn, senderOf } from "./connecting.js";
-import { pullRequest } from "./targets.js";
+import { message } from "../statements.js";
+import { pullRequest } from "../target.js";
+import { formatNumber, pluralize } from "../wording.js";
+import { branchIn, checked, connect, jobAtForge, prIn, senderOf } from "./service_options.js";
 import type { Context, ExpireOptions, ExpireResult } from "./types.js";
 
 const PR_CLOSE = "pr_close";
-const COMMENTED: Record<Posted["outcome"], string> = {
-  created: "Posted the comment.", // never: a comment is only changed
-  updated: "Updated the comment: it says that the screenshots were deleted.",
-  unchanged: "The comment was already up to date.",
-  none: "There is no comment to update.",
-};
+const COMMENTED = {
+  created: "comment_says_deleted", // never: a comment is only changed
+  updated: "comment_says_deleted",
+  unchanged: "comment_up_to_date",
+  none: "no_comment_to_update",
+} as const;
 
 /** Throws PrshotsError. */
 export async function expire(options: ExpireOptions, context: Context): Promise<ExpireResult> {
   const { environ, say } = context;
-  const found = detected(environ);
+  const found = detectJob(environ);
   const [given, branch] = [prIn(options, environ), branchIn(options, environ)];
   const sender = senderOf(context);
   const prNumber = await pullRequest(given, found, sender);
   const merge = await mergeOf(found, prNumber, options.mergedAs ?? "", branch);
   if (!options.post) {
-    const expired = await connected(options, context).expire(prNumber, merge);
-    say(wordsFor(expired));
+    const expired = await connect(options, context).expire(prNumber, merge);
+    say(expiredMessage(expired));
     return { json: jsonOf(expired) };
   }
   const job = jobAtForge(found, options, environ);
   const forge = forgeOf(job, sender);
-  const closed = await close(connected(options, context), prNumber, forge, job, merge);
-  for (const words of [wordsFor(closed.expired), ...commentWords(closed)]) say(words);
+  const closed = await close(connect(options, context), prNumber, forge, job, merge);
+  for (const words of [expiredMessage(closed.expired), ...commentMessages(closed)]) say(words);
   return { json: { ...jsonOf(closed.expired), ...commentJson(closed) }, posted: closed.posted };
 }
 
@@ -65,25 +66,21 @@ function commentJson({ left, posted, purged, notPurged }: Closed): Record<string
   };
 }
 
-function wordsFor(expired: Expired): string {
-  const { prNumber, policy, marked } = expired;
-  const kept = expired.baselines
-    ? `Kept ${counted(expired.baselines, "screenshot")} of the merged pull request as baselines. `
-    : "";
-  if (policy === PR_CLOSE)
-    return `${kept}Deleted ${counted(expired.expired, "screenshot")} of pull request ${prNumber}.`;
-  return (
-    `${kept}Marked ${counted(marked, "screenshot")} of pull request ${prNumber} as closed. ` +
-    `The project's policy, ${policy}, keeps them for now.`
-  );
+function expiredMessage(expired: Expired): string {
+  const closed = policyMessage(expired);
+  if (!expired.baselines) return closed;
+  return message("kept_as_baselines", { screenshots: pluralize(expired.baselines, "screenshot"), closed });
 }
 
-function commentWords({ left, posted, notPurged }: Closed): string[] {
-  if (left) return [`Did not change the comment: it still shows ${counted(left, "screenshot")}.`];
-  const words = [COMMENTED[posted.outcome]];
-  if (notPurged)
-    words.push(
-      `Warning: the image proxy kept ${grouped(notPurged)} of its copies. They expire on their own.`,
-    );
-  return words;
+function policyMessage({ prNumber: number, policy, marked, expired }: Expired): string {
+  if (policy === PR_CLOSE)
+    return message("deleted", { screenshots: pluralize(expired, "screenshot"), number });
+  return message("marked_closed", { screenshots: pluralize(marked, "screenshot"), number, policy });
+}
+
+function commentMessages({ left, posted, notPurged }: Closed): string[] {
+  if (left) return [message("comment_still_shows", { screenshots: pluralize(left, "screenshot") })];
+  const messages = [message(COMMENTED[posted.outcome])];
+  if (notPurged) messages.push(message("proxy_kept_copies", { count: formatNumber(notPurged) }));
+  return messages;
 }

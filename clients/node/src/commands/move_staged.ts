@@ -1,9 +1,9 @@
 /** Move what was staged for a branch, before it had a pull request, to that pull request. */
-import { detected } from "../ci/detection.js";
-import { placeOfRemote } from "../ci/forge_addresses.js";
+import { detectJob } from "../ci/detection.js";
+import { repositoryOfRemote } from "../ci/forge_addresses.js";
 import { messageOf, PrshotsError } from "../errors.js";
-import { counted } from "../wording.js";
-import { connected, prIn } from "./connecting.js";
+import { pluralize } from "../wording.js";
+import { connect, prIn } from "./service_options.js";
 import type { Context, ServiceOptions } from "./types.js";
 
 /**
@@ -12,13 +12,13 @@ import type { Context, ServiceOptions } from "./types.js";
  */
 export async function moveStaged(options: ServiceOptions & { pr?: number }, context: Context): Promise<void> {
   const { environ, say, fail = say } = context;
-  const { prNumber, sourceBranch, repository, repositoryUrl, fromFork } = detected(environ);
+  const { prNumber, sourceBranch, repository, repositoryUrl, fromFork } = detectJob(environ);
   const isJobsOwn = (prIn(options, environ) ?? prNumber) === prNumber;
   if (prNumber === undefined || !isJobsOwn || !sourceBranch) return;
-  const service = connected(options, context);
+  const service = connect(options, context);
   try {
     // GitLab names the project by its id. The address has the path, which screenshots are staged with.
-    const own = repository.includes("/") ? repository : placeOfRemote(repositoryUrl).repository;
+    const own = repository.includes("/") ? repository : repositoryOfRemote(repositoryUrl).repository;
     // The branch of a fork is in another repository, which the event may not name. Nothing moves from there.
     const done = await service.moveStaged(sourceBranch, prNumber, fromFork ? "" : own, fromFork);
     const words = done.moved ? [`${staged(done.moved)} moved to pull request ${prNumber}`] : [];
@@ -31,5 +31,5 @@ export async function moveStaged(options: ServiceOptions & { pr?: number }, cont
 }
 
 function staged(count: number): string {
-  return counted(count, "staged screenshot");
+  return pluralize(count, "staged screenshot");
 }

@@ -1,9 +1,10 @@
 /** What the user sees while files are uploaded: a line per failure, and how far the upload is if it takes long. */
-import { NOT_TRIED, type UploadOutcome } from "../file_uploads.js";
-import { grouped, printable } from "../wording.js";
+import { message } from "../statements.js";
+import { NOT_TRIED, type UploadOutcome } from "../upload.js";
+import { formatNumber, printable } from "../wording.js";
 import type { Context } from "./types.js";
 
-/** How often the user is told how far the upload is. */
+/** How often the user gets a progress line. */
 const TELL_SECONDS = 10;
 
 export class Progress {
@@ -18,7 +19,7 @@ export class Progress {
   ) {
     this.#toldAt = now();
     context.stopped.addEventListener("abort", () =>
-      this.#fail(`Interrupted: ${this.#count} of ${total} screenshots processed.`),
+      this.#fail(message("interrupted", { count: this.#count, total })),
     );
   }
 
@@ -27,7 +28,9 @@ export class Progress {
     this.#tellFailure(outcome);
     if (this.now() - this.#toldAt < TELL_SECONDS || this.#count === this.total) return;
     this.#toldAt = this.now();
-    this.context.say(`Uploading … ${grouped(this.#count)} of ${grouped(this.total)}`);
+    this.context.say(
+      message("uploading", { count: formatNumber(this.#count), total: formatNumber(this.total) }),
+    );
   }
 
   /** A failure that stops all uploads names no file, and is told once. Files that were not tried get no line. */

@@ -5,18 +5,18 @@
  * PrshotsError. An option that is missing or empty comes from the environment (PRSHOTS_URL, …), then from the CI.
  */
 import type { Environ, ForgeKind } from "../ci/job.js";
-import type { UploadOutcome } from "../file_uploads.js";
 import type { Comparison } from "../replies.js";
 import type { View } from "../service.js";
 import type { Problem } from "../shots.js";
 import type { Posted } from "../sticky_comment.js";
 import type { Target } from "../target.js";
+import type { UploadOutcome } from "../upload.js";
 
 export interface Context {
   environ: Environ;
   /** Gets each message for the user: a sentence, which may start with "Warning: " or "Note: ". */
   say(words: string): void;
-  /** Gets what failed, also if the user wants to see nothing else; default `say`. */
+  /** Gets failures, even with --quiet; default `say`. */
   fail?(words: string): void;
   /** Stops the command. */
   stopped: AbortSignal;
@@ -61,7 +61,7 @@ export interface UploadResult {
   /** A pull request or the baselines of a branch. In a dry run, either may be unknown. */
   target: Target;
   outcomes: UploadOutcome[];
-  /** Files and paths that are no usable screenshots. */
+  /** Files and paths that aren't usable screenshots. */
   problems: Problem[];
   isDry: boolean;
   comparison?: Comparison;
@@ -103,7 +103,7 @@ export interface CommentOptions extends ServiceOptions, ForgeOptions {
 }
 
 export interface CommentResult {
-  /** Without `post`: the comment. Empty in a job that runs for no pull request. */
+  /** Without `post`: the comment. Empty in a job without a pull request. */
   markdown: string;
   /** With `post`: what was done, and the comment's address. */
   posted?: Posted;

@@ -1,18 +1,19 @@
 /** Upload screenshots to a pull request and compare them, or upload them as baselines. */
-import { detected } from "../ci/detection.js";
+import { detectJob } from "../ci/detection.js";
 import type { Job } from "../ci/job.js";
-import { compareWithBase, describe, summary } from "../comparing.js";
+import { compareWithBase, describe, summary } from "../compare.js";
 import { InvalidInputError, messageOf, PrshotsError } from "../errors.js";
-import { MAX_IMAGE_BYTES, NOT_TRIED, outcomeOf, type UploadOutcome, uploadAll } from "../file_uploads.js";
 import type { Service } from "../service.js";
 import { type Found, findShots, type ShotFile } from "../shots.js";
 import { readableSize } from "../sizes.js";
+import { EXIT_CODES, message } from "../statements.js";
 import type { Target } from "../target.js";
-import { grouped, printable } from "../wording.js";
-import { branchIn, commitIn, connected, prIn, senderOf } from "./connecting.js";
-import { MAX_ROWS } from "./outputs.js";
+import { describeTarget, targetOf } from "../target.js";
+import { MAX_IMAGE_BYTES, NOT_TRIED, outcomeOf, type UploadOutcome, uploadAll } from "../upload.js";
+import { formatNumber, printable } from "../wording.js";
+import { MAX_ROWS } from "./output.js";
 import { Progress } from "./progress.js";
-import { targetOf, wordsFor } from "./targets.js";
+import { branchIn, commitIn, connect, prIn, senderOf } from "./service_options.js";
 import type { Context, UploadOptions, UploadResult } from "./types.js";
 
 const WARNING = "warning: ";
@@ -26,38 +27,42 @@ export async function upload(options: UploadOptions, context: Context): Promise<
     branch: branchIn(options, environ),
     baseline: options.baseline ?? false,
   };
-  const found = await foundShots(options);
+  const found = await findScreenshots(options);
   for (const { path, words } of found.problems) fail(`${printable(path)}: ${printable(words)}`);
   for (const { path, warning } of found.shots) if (warning) say(`${printable(path)}: ${warning}`);
-  const job = detected(environ);
+  const job = detectJob(environ);
   const unknown: Target = { commitSha: asked.commit, ...(asked.pr !== undefined && { prNumber: asked.pr }) };
   if (options.dryRun) {
     const target = await targetOf(job, asked, senderOf(context)).catch((error) => {
       if (!(error instanceof InvalidInputError)) throw error;
-      say(`A real upload needs more: ${error.message}`);
+      say(message("real_upload_needs", { problem: error.message }));
       return unknown;
     });
     return dryRun(found, target, options.shrink ?? false, say);
   }
   if (!found.shots.length) {
-    say("No screenshots to upload.");
+    say(message("nothing_to_upload"));
     return resultOf(unknown, [], found);
   }
   const target = await targetOf(job, asked, senderOf(context));
-  return new Upload(connected(options, context), job, target, options, context).run(found, asked.branch);
+  return new Upload(connect(options, context), job, target, options, context).run(found, asked.branch);
 }
 
 /** Find the screenshots. Throws PrshotsError if there are none. */
-async function foundShots({ paths, base, name, viewport, theme, allowEmpty }: UploadOptions): Promise<Found> {
+async function findScreenshots({
+  paths,
+  base,
+  name,
+  viewport,
+  theme,
+  allowEmpty,
+}: UploadOptions): Promise<Found> {
   const naming = { base: base ?? "", name: name ?? "", viewport: viewport ?? "", theme: theme ?? "" };
   const { shots, problems } = await findShots(paths, naming);
   if (allowEmpty) return { shots, problems: problems.filter(({ isMissing }) => !isMissing) };
   if (shots.length || problems.some(({ isMissing }) => !isMissing)) return { shots, problems };
   const searched = paths.map((path) => printable(path) || "''").join(", ");
-  throw new PrshotsError(
-    `no screenshots found: no PNG, JPEG or WebP at ${searched} in ${process.cwd()}. ` +
-      "If that is fine, use --allow-empty",
-  );
+  throw new PrshotsError(message("no_screenshots_found", { searched, folder: process.cwd() }));
 }
 
 /** Return what happened, with the exit code: 0 if everything was uploaded, 1 if nothing was, 3 if only some was. */
@@ -71,18 +76,18 @@ function resultOf(target: Target, outcomes: UploadOutcome[], { problems }: Found
     isDry: false,
     dashboardUrl: "",
     count: outcomes.filter(({ uploaded, isKnown }) => uploaded || isKnown).length,
-    exitCode: isAll ? 0 : good ? 3 : 1,
+    exitCode: isAll ? 0 : good ? EXIT_CODES.some_failed : EXIT_CODES.failed,
   };
 }
 
 function dryRun(found: Found, target: Target, shrink: boolean, say: Context["say"]): UploadResult {
   const outcomes = found.shots.map((shot) => outcomeOf(shot, { note: dryNote(shot, shrink) }));
-  const where = `${wordsFor(target)}, commit ${target.commitSha.slice(0, 7) || "?"}`;
+  const commit = target.commitSha.slice(0, 7) || "?";
   const isListed = outcomes.length <= MAX_ROWS;
   for (const { shot, note } of isListed ? [] : outcomes)
     if (note.startsWith(WARNING)) say(printable(`${shot.path}: ${note}`)); // no table says it
-  const listed = isListed ? "" : " To list them, use --format json.";
-  say(`Dry run: ${outcomes.length} would be uploaded to ${where}. Nothing was sent.${listed}`);
+  const listed = isListed ? "" : message("list_with_json");
+  say(message("dry_run", { count: outcomes.length, target: describeTarget(target), commit, listed }));
   return { ...resultOf(target, outcomes, found), isDry: true };
 }
 
@@ -91,8 +96,8 @@ function dryNote({ size, note }: ShotFile, shrink: boolean): string {
   if (size < MAX_IMAGE_BYTES) return note;
   const limit = readableSize(MAX_IMAGE_BYTES);
   return shrink
-    ? `is ${readableSize(size)}; would be shrunk below the service's limit (default ${limit})`
-    : `${WARNING}is ${readableSize(size)}, over the default limit of ${limit}; --shrink makes it fit`;
+    ? message("would_shrink", { size: readableSize(size), limit })
+    : message("over_default_limit", { size: readableSize(size), limit });
 }
 
 class Upload {
@@ -116,26 +121,30 @@ class Upload {
     const result = resultOf(this.target, outcomes, found);
     this.#saySummary(result);
     const isComplete = result.exitCode === 0 && !options.partial && !job.isParallel;
-    if (job.isParallel && !options.partial)
-      context.say("Note: after the last of these parallel jobs, run prshots compare --complete.");
+    if (job.isParallel && !options.partial) context.say(message("complete_after_parallel_jobs"));
     if (baselineOf && isComplete) await this.service.completeBaselines(baselineOf, commitSha);
     if (prNumber === undefined || !result.count) return result;
-    return { ...result, ...(await this.#compared(prNumber, branch, isComplete)) };
+    return { ...result, ...(await this.#compare(prNumber, branch, isComplete)) };
   }
 
   #saySummary({ outcomes, problems, count }: UploadResult): void {
     const { say } = this.context;
-    if (outcomes.some(({ isTooLarge }) => isTooLarge))
-      say("To recompress images that are too large, use --shrink.");
+    if (outcomes.some(({ isTooLarge }) => isTooLarge)) say(message("use_shrink"));
     const known = outcomes.filter(({ isKnown }) => isKnown).length;
     const left = outcomes.filter(({ error }) => error === NOT_TRIED).length;
-    const words = `Uploaded ${count} of ${outcomes.length + problems.length} screenshots to ${wordsFor(this.target)}.`;
-    const unchanged = known ? ` ${grouped(known)} of them were already there.` : "";
-    say(words + unchanged + (left ? ` ${grouped(left)} were not tried.` : ""));
+    say(
+      message("uploaded_summary", {
+        count,
+        total: outcomes.length + problems.length,
+        target: describeTarget(this.target),
+        already_there: known ? message("already_there", { count: formatNumber(known) }) : "",
+        not_tried: left ? message("not_tried_count", { count: formatNumber(left) }) : "",
+      }),
+    );
   }
 
   /** Return the comparison. The screenshots are uploaded: a failure is only a warning. */
-  async #compared(
+  async #compare(
     prNumber: number,
     branch: string,
     complete: boolean,
@@ -154,7 +163,7 @@ class Upload {
       return { comparison, dashboardUrl };
     } catch (error) {
       if (!(error instanceof PrshotsError)) throw error;
-      fail(`Warning: not compared: ${messageOf(error)}.`);
+      fail(message("not_compared", { problem: messageOf(error) }));
       return { dashboardUrl };
     }
   }

@@ -1,7 +1,7 @@
 /** Bitbucket Cloud. It shows HTML as text, so the service writes the comment without any. */
 import { ForgeRefusedError, NotFoundError } from "../errors.js";
-import { ForgeApi, type Json, type Paging, textAt } from "./calling.js";
 import { type Access, type Comment, type Forge, NO_PROXY } from "./forge.js";
+import { ForgeApi, type Json, type Paging, textAt } from "./forge_api.js";
 
 const NEEDS =
   "Bitbucket takes a repository, project or workspace access token with the scope pullrequest:write, or as EMAIL:TOKEN " +
@@ -30,7 +30,7 @@ export class Bitbucket implements Forge {
 
   /**
    * Return our account; undefined for an access token, which belongs to no account that we can ask for. Then an attempt
-   * tells which comment is ours: only its author may change it.
+   * shows which comment is ours: only its author may change it.
    */
   async me(): Promise<string | undefined> {
     if (!this.#me && !this.#hasAsked) {
@@ -66,7 +66,7 @@ export class Bitbucket implements Forge {
     return this.#api.remove(`${this.#comments(prNumber)}/${id}`);
   }
 
-  /** Bitbucket abbreviates the commit, so that it is of no use. */
+  /** Bitbucket abbreviates the commit, so it can't be used. */
   async mergeOf(): Promise<undefined> {
     return undefined;
   }

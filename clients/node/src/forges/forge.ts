@@ -1,6 +1,6 @@
 /** What a forge can do, whichever it is. */
 import * as validate from "../ci/validate.js";
-import type { Sender } from "../sending.js";
+import type { Sender } from "../sender.js";
 
 export interface Comment {
   id: string;
@@ -21,7 +21,7 @@ export interface Forge {
   readonly maxCommentBytes: number;
   readonly markerStyle: Marker;
   /**
-   * Return the account that our token belongs to; empty when the forge does not say. Undefined where an attempt tells:
+   * Return the account that our token belongs to; empty if the forge doesn't say. Undefined if only an attempt shows it:
    * only its author may change a comment, and `update` throws NotFoundError for someone else's.
    */
   me(): Promise<string | undefined>;
@@ -30,9 +30,9 @@ export interface Forge {
   create(prNumber: number, body: string): Promise<Comment>;
   /** Change a comment's text. Throws NotFoundError when the comment does not exist anymore. */
   update(prNumber: number, id: string, body: string): Promise<void>;
-  /** Delete a comment. It is no error if it does not exist anymore. */
+  /** Delete a comment. Not an error if it no longer exists. */
   delete(prNumber: number, id: string): Promise<void>;
-  /** Return how the pull request was merged; undefined if it was not, or if the forge does not tell. */
+  /** Return how the pull request was merged; undefined if it was not, or if the forge doesn't say. */
   mergeOf(prNumber: number): Promise<Merge | undefined>;
   /** Return the addresses of the comment's images on the forge's image proxy. */
   proxiedImages(id: string): Promise<string[]>;

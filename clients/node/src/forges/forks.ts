@@ -16,13 +16,13 @@ const FROM_A_FORK: Record<ForgeKind, string> = {
 };
 
 /** Return the error with advice, if the pull request comes from a fork. */
-export function refused(error: ForgeRefusedError, job: Job): ForgeError {
-  const words = advice(job);
+export function withForkAdvice(error: ForgeRefusedError, job: Job): ForgeError {
+  const words = forkAdvice(job);
   return words ? new ForgeError(`${words} (${error.message})`) : error;
 }
 
 /** Return what to do; nothing if the pull request does not come from a fork. */
-export function advice(job: Job): string {
+export function forkAdvice(job: Job): string {
   if (!job.fromFork || !job.forge) return "";
   return `this pull request comes from a fork, so its job is read-only. ${FROM_A_FORK[job.forge]}`;
 }

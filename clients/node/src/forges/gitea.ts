@@ -1,6 +1,7 @@
 /** Gitea and Forgejo: the comment belongs to the issue behind the pull request. */
-import { ForgeApi, textAt } from "./calling.js";
+
 import { type Access, type Comment, type Forge, type Merge, NO_PROXY } from "./forge.js";
+import { ForgeApi, textAt } from "./forge_api.js";
 import { type AnswersLookups, headOf, mergeOf, openWithHead } from "./pull_requests.js";
 
 const NEEDS =
@@ -21,7 +22,7 @@ export class Gitea implements Forge, AnswersLookups {
     this.#issues = `/repos/${repository}/issues`;
   }
 
-  /** The token of Actions may ask too. Guessing is no option: writers may change other people's comments. */
+  /** The Actions token can ask. Guessing isn't safe: writers can change other people's comments. */
   async me(): Promise<string | undefined> {
     return textAt(await this.#api.call("GET", "/user"), "login") || undefined;
   }

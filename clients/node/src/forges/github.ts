@@ -1,8 +1,8 @@
 /** GitHub, .com and Enterprise: the comment belongs to the issue behind the pull request. */
 import { ForgeError, NotFoundError } from "../errors.js";
-import type { Reply } from "../sending.js";
-import { ForgeApi, parsed, said, textAt } from "./calling.js";
+import type { Reply } from "../sender.js";
 import type { Access, Comment, Forge, Merge } from "./forge.js";
+import { errorMessage, ForgeApi, parseJson, textAt } from "./forge_api.js";
 import { type AnswersLookups, headOf, mergeOf, openWithHead } from "./pull_requests.js";
 
 const NEEDS =
@@ -32,12 +32,12 @@ export class GitHub implements Forge, AnswersLookups {
     this.#issues = `/repos/${repository}/issues`;
   }
 
-  /** Only GraphQL tells an app or a workflow its login. */
+  /** Only GraphQL gives an app or a workflow its login. */
   async me(): Promise<string> {
     const query = { query: "query { viewer { login } }" };
-    const viewer = parsed((await this.#api.reply("POST", this.#graphql, { json: query })).text);
+    const viewer = parseJson((await this.#api.reply("POST", this.#graphql, { json: query })).text);
     const login = textAt(viewer, "data", "viewer", "login");
-    return login || textAt(parsed((await this.#api.reply("GET", "/user")).text), "login");
+    return login || textAt(parseJson((await this.#api.reply("GET", "/user")).text), "login");
   }
 
   async comments(prNumber: number): Promise<Comment[]> {
@@ -48,11 +48,11 @@ export class GitHub implements Forge, AnswersLookups {
 
   async create(prNumber: number, body: string): Promise<Comment> {
     const path = `${this.#issues}/${prNumber}/comments`;
-    return this.#comment(await this.#inPullRequest(prNumber, () => this.#sent("POST", path, body)));
+    return this.#comment(await this.#inPullRequest(prNumber, () => this.#sendOnce("POST", path, body)));
   }
 
   async update(_prNumber: number, id: string, body: string): Promise<void> {
-    await this.#sent("PATCH", `${this.#issues}/comments/${id}`, body);
+    await this.#sendOnce("PATCH", `${this.#issues}/comments/${id}`, body);
   }
 
   delete(_prNumber: number, id: string): Promise<void> {
@@ -89,12 +89,12 @@ export class GitHub implements Forge, AnswersLookups {
     }
   }
 
-  async #sent(method: string, path: string, body: string): Promise<unknown> {
+  async #sendOnce(method: string, path: string, body: string): Promise<unknown> {
     const reply = await this.#api.reply(method, path, { json: { body } });
-    if (reply.status === 403 && said(reply).includes("locked"))
-      throw new ForgeError(`GitHub takes no comment: ${said(reply)} Unlock the conversation`);
+    if (reply.status === 403 && errorMessage(reply).includes("locked"))
+      throw new ForgeError(`GitHub takes no comment: ${errorMessage(reply)} Unlock the conversation`);
     if (reply.status === 422)
-      throw new ForgeError(`GitHub does not accept the comment: ${objections(reply) || said(reply)}`);
+      throw new ForgeError(`GitHub does not accept the comment: ${objections(reply) || errorMessage(reply)}`);
     return this.#api.value(reply);
   }
 
@@ -122,12 +122,12 @@ export class GitHub implements Forge, AnswersLookups {
 
 /** Return what GitHub finds wrong with the comment. */
 function objections(reply: Reply): string {
-  const { errors } = (parsed(reply.text) ?? {}) as { errors?: unknown };
+  const { errors } = (parseJson(reply.text) ?? {}) as { errors?: unknown };
   const found = Array.isArray(errors) ? errors.map((error) => textAt(error, "message")) : [];
   return found.filter(Boolean).join("; ").slice(0, 300);
 }
 
-/** Return the addresses of the images that the proxy serves. They name the original, too. */
+/** Return the addresses of the images that the proxy serves. They also name the original. */
 function proxiedIn(html: string): string[] {
   const tags = html.match(/<img\b(?:"[^"]*"|'[^']*'|[^>"'])*>/gi) ?? [];
   return tags

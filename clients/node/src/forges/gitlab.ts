@@ -1,6 +1,7 @@
 /** GitLab, .com and self-managed: the comment is a note on the merge request. */
-import { ForgeApi, type Json, textAt } from "./calling.js";
+
 import { type Access, type Comment, type Forge, type Merge, mergeAt, NO_PROXY } from "./forge.js";
+import { ForgeApi, type Json, textAt } from "./forge_api.js";
 
 const NEEDS =
   "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter; " +

@@ -1,10 +1,10 @@
 /** Which forge a job's pull request is on. */
 import { FORGES, type ForgeKind, type Job } from "../ci/job.js";
 import { InvalidInputError } from "../errors.js";
-import type { Sender } from "../sending.js";
+import type { Sender } from "../sender.js";
 import { Bitbucket } from "./bitbucket.js";
 import type { Access, Forge } from "./forge.js";
-import { advice } from "./forks.js";
+import { forkAdvice } from "./forks.js";
 import { Gitea } from "./gitea.js";
 import { GitHub } from "./github.js";
 import { GitLab } from "./gitlab.js";
@@ -39,7 +39,7 @@ export function forgeOf(job: Job, sender: Sender): Forge {
 }
 
 function tokenAdvice(job: Job): string {
-  const forFork = advice(job);
+  const forFork = forkAdvice(job);
   if (forFork) return `. ${forFork}`;
   if (job.forge !== "github" && job.forge !== "gitea") return "";
   const { label } = KINDS[job.forge];

@@ -1,13 +1,13 @@
 /** The pull requests of GitHub and Gitea, whose APIs have the same paths. */
 import * as validate from "../ci/validate.js";
-import { type ForgeApi, type Json, textAt } from "./calling.js";
 import { type Merge, mergeAt } from "./forge.js";
+import { type ForgeApi, type Json, textAt } from "./forge_api.js";
 
 /** A forge that runs jobs whose event does not name the pull request, or its head. */
 export interface AnswersLookups {
   /** Return the open pull requests of this repository that have this commit as their head. */
   openPullRequests(headSha: string): Promise<number[]>;
-  /** Return the head commit of a pull request; empty if the forge does not tell. */
+  /** Return the head commit of a pull request; empty if the forge doesn't say. */
   headOf(prNumber: number): Promise<string>;
 }
 

@@ -7,18 +7,17 @@ import type {
   TestCase,
   TestResult,
 } from "@playwright/test/reporter";
-import { compareWithBase, describe, summary } from "../comparing.js";
-import { Composer } from "../composing.js";
+import { BackgroundUploads, countScreenshots } from "../background_uploads.js";
+import { compareWithBase, describe, summary } from "../compare.js";
 import { messageOf } from "../errors.js";
 import { forgeOf } from "../forges/index.js";
 import { tokenSource } from "../keyless.js";
-import { post } from "../posting.js";
-import { redacted, secretsOf } from "../redaction.js";
-import { type Say, Sender } from "../sending.js";
+import { Composer, post } from "../post_comment.js";
+import { redact, secretsOf } from "../redaction.js";
+import { type Say, Sender } from "../sender.js";
 import { Service } from "../service.js";
 import { type Title, UniqueNames } from "../shot_names.js";
-import { nameOf, type Target, targetOf } from "../target.js";
-import { screenshots, Uploads } from "../uploading.js";
+import { describeTarget, type Target, targetOfJob } from "../target.js";
 import { misspelledVariables } from "../variables.js";
 import { screenshotsIn } from "./attachments.js";
 import { Projects } from "./projects.js";
@@ -34,7 +33,7 @@ const IS_MERGED = process.argv.includes("merge-reports");
 
 /** The uploads, the comparison and the comment of one test run. */
 class Run {
-  readonly uploads: Uploads;
+  readonly uploads: BackgroundUploads;
   dashboardUrl = "";
 
   private constructor(
@@ -44,11 +43,11 @@ class Run {
     private readonly service: Service,
     private readonly stopped: AbortSignal,
   ) {
-    this.uploads = new Uploads(service, target);
+    this.uploads = new BackgroundUploads(service, target);
   }
 
   /** Return the run; nothing if the job is neither of a pull request nor of the baselines. Throws PrshotsError. */
-  static async begun(
+  static async begin(
     settings: Settings,
     options: PrshotsOptions,
     stopped: AbortSignal,
@@ -56,7 +55,7 @@ class Run {
   ): Promise<Run | undefined> {
     const { url, token, project, job, tries } = settings;
     const sender = new Sender(stopped, tries);
-    const target = await targetOf(job, settings.branch, sender);
+    const target = await targetOfJob(job, settings.branch, sender);
     if (!target || (target.baselineOf && settings.only === "failed")) return undefined;
     const ofService = new Sender(stopped, tries, onWait);
     const service = new Service(url, tokenSource(url, token, project, process.env, ofService), ofService);
@@ -109,7 +108,7 @@ export default class PrshotsReporter implements Reporter {
     try {
       this.#settings = settingsOf(options, process.env);
       if (this.#settings)
-        this.#run = Run.begun(this.#settings, options, this.#stop.signal, this.#sayFirstWait).catch((error) =>
+        this.#run = Run.begin(this.#settings, options, this.#stop.signal, this.#sayFirstWait).catch((error) =>
           this.#notUploaded(error),
         );
     } catch (error) {
@@ -174,11 +173,11 @@ export default class PrshotsReporter implements Reporter {
   /** Wait for the uploads, compare and post the comment. An interrupted run stops all of it. */
   async #end(run: Run, interrupted: boolean): Promise<void> {
     const { uploads, target } = run;
-    await uploads.finished();
+    await uploads.finish();
     this.#problems.push(...uploads.problems);
-    const done = [`${screenshots(uploads.uploaded)} uploaded to ${nameOf(target)}`];
+    const done = [`${countScreenshots(uploads.uploaded)} uploaded to ${describeTarget(target)}`];
     if (uploads.known) done.push(`${uploads.known} of them were already there`);
-    const compared = uploads.uploaded && !interrupted ? await this.#compared(run) : "";
+    const compared = uploads.uploaded && !interrupted ? await this.#compare(run) : "";
     const { prNumber } = target;
     if (run.settings.comment && uploads.uploaded && !interrupted && prNumber !== undefined) {
       try {
@@ -192,7 +191,7 @@ export default class PrshotsReporter implements Reporter {
   }
 
   /** Return the result of the comparison in a sentence. */
-  async #compared(run: Run): Promise<string> {
+  async #compare(run: Run): Promise<string> {
     const isComplete = this.#isComplete && !run.uploads.problems.length;
     try {
       return await run.conclude(isComplete, (words) => run.uploads.warnings.push(words));
@@ -219,6 +218,6 @@ export default class PrshotsReporter implements Reporter {
 
   /** Write to standard error: standard output may be another reporter's, in a format for machines. */
   #say(words: string): void {
-    process.stderr.write(`prshots: ${redacted(words, secretsOf(this.#options, process.env))}\n`);
+    process.stderr.write(`prshots: ${redact(words, secretsOf(this.#options, process.env))}\n`);
   }
 }

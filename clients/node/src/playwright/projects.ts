@@ -63,7 +63,7 @@ export class Projects {
 
   /**
    * Return whether a screenshot needs the project's name, because an earlier project has the same one with the same
-   * viewport and theme. The earlier one keeps its name, also when a browser is added.
+   * viewport and theme. The earlier one keeps its name, even when a browser is added.
    */
   isAmbiguous(project: string, own: Screen): boolean {
     const { viewport, theme } = this.screen(project, own);

@@ -1,10 +1,10 @@
 /** What to do: the options in playwright.config.ts, then the environment, then what the CI says. */
-import { detected } from "../ci/detection.js";
-import { type Environ, FORGES, type ForgeKind, type Job, settled } from "../ci/job.js";
+import { detectJob } from "../ci/detection.js";
+import { type Environ, FORGES, type ForgeKind, type Job, normalizeJob } from "../ci/job.js";
 import { withForge } from "../ci/overrides.js";
 import * as validate from "../ci/validate.js";
 import { InvalidInputError } from "../errors.js";
-import { TRIES } from "../sending.js";
+import { TRIES } from "../sender.js";
 import { VIEWS, type View } from "../service.js";
 import { type Naming, namingOf } from "./titles.js";
 
@@ -99,7 +99,7 @@ export function settingsOf(options: PrshotsOptions, environ: Environ): Settings 
 
 /** Return the job as the CI describes it, with the pull request and commit that were set instead. */
 function jobOf(options: PrshotsOptions, environ: Environ): Job {
-  const found = detected(environ);
+  const found = detectJob(environ);
   const commitIn = (given: unknown) => validate.commit(given) || undefined;
   const prNumber =
     checked(
@@ -114,7 +114,7 @@ function jobOf(options: PrshotsOptions, environ: Environ): Job {
       "commit (PRSHOTS_COMMIT) takes 7 to 40 hex digits",
     ) ?? found.commitSha;
   const isOther = prNumber !== found.prNumber && !found.lookup;
-  return settled({
+  return normalizeJob({
     ...found,
     // What the CI says about its own pull request and commit says nothing about another one.
     ...(isOther && { title: "", author: "", sourceBranch: "" }),

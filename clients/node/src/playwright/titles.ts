@@ -1,7 +1,7 @@
 /** The name of a screenshot in Playwright: its test and the attachment's name, or what the option `name` makes of them. */
 import type { TestCase } from "@playwright/test/reporter";
 import { InvalidInputError } from "../errors.js";
-import { clean, fitted, type Title, withoutSuffixes } from "../shot_names.js";
+import { clean, fitName, type Title, withoutSuffixes } from "../shot_names.js";
 import type { Screenshot } from "./attachments.js";
 import type { Projects } from "./projects.js";
 
@@ -74,7 +74,7 @@ export function titleOf(
   const parts = (isOfFailure ? `failed/${made}` : made).split("/").map(inOneLine).filter(Boolean);
   const suffix = labels.length ? ` (${labels.join(", ")})` : "";
   return {
-    name: fitted(parts.join("/") + suffix),
+    name: fitName(parts.join("/") + suffix),
     ...projects.screen(project, own),
   };
 }

@@ -77,7 +77,7 @@ def _of_pull_request(number: int | None, pull: Mapping[str, Any], built: str, *,
 def _of_run(said: Mapping[str, Any], run: Mapping[str, Any]) -> Job:
     """Return the job of a workflow run, a check suite or a check run.
 
-    GitHub lists every pull request with this head, also those that other repositories have of this branch.
+    GitHub lists every pull request with this head, including other repositories'.
     """
     sha = validate.commit(run.get("head_sha"))
     number = _own_pull_request(said, run, sha)

@@ -1,7 +1,7 @@
 """The base of a pull request: the commits of the target branch that it is compared with.
 
 The list starts where the pull request branched off, or at the commit that CI merged it with, and follows
-first parents. A shallow clone is deepened, but no further than needed. See decision 0025.
+first parents. The client deepens a shallow clone, but no further than needed. See decision 0025.
 """
 
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from prshots.client.ci.job import Job
 from prshots.contract.limits import MAX_BASE_COMMITS
 
 ENOUGH_COMMITS = 50
-"""A shallow clone is deepened until the list has this many. A branch keeps the baselines of 50 by default."""
+"""The client deepens a shallow clone until the list has this many. By default, a branch keeps as many."""
 
 DEPTHS = (ENOUGH_COMMITS, 4 * ENOUGH_COMMITS, 20 * ENOUGH_COMMITS)
 """The depths to fetch, one after the other, to find where the pull request branched off."""
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class BaseCommits:
     """The branch to compare with, and its commits, newest first. Without commits, `unknown` says why."""
 
     branch: str
@@ -27,27 +27,27 @@ class Base:
     unknown: str = ""
 
 
-def base_of(job: Job, commit_sha: str, branch: str, say: Say) -> Base:
+def base_of(job: Job, commit_sha: str, branch: str, say: Say) -> BaseCommits:
     """Return the base of a commit: on the given branch, else on the pull request's target. Never raises.
 
     `say` is called with a sentence if git takes longer than a second, or cannot fetch.
     """
     target = branch or job.target_branch or default_branch(job)
     head = full_commit(commit_sha)
-    start = _merged_onto(head) or (job.base_sha if commit_sha == job.commit_sha else "")
+    start = _merge_target(head) or (job.base_sha if commit_sha == job.commit_sha else "")
     if start and (not branch or branch == job.target_branch):
-        return Base(target, _history_from(start, target, say))
+        return BaseCommits(target, _history_from(start, target, say))
     if problem := git("rev-parse", "--git-dir").error:
-        return Base(target, unknown=problem)
+        return BaseCommits(target, unknown=problem)
     if not head:
-        return Base(target, unknown=f"the checkout does not have the commit {commit_sha}")
-    return _branched_off(target, head, say)
+        return BaseCommits(target, unknown=f"the checkout does not have the commit {commit_sha}")
+    return _commits_since_fork_point(target, head, say)
 
 
-def _merged_onto(head: str) -> str:
-    """Return the commit that CI merged the head with for this job: HEAD^1; empty if HEAD is no such merge.
+def _merge_target(head: str) -> str:
+    """Return the commit that CI merged the head with for this job: HEAD^1; empty if HEAD isn't such a merge.
 
-    The commit itself names its parents, also in a clone that does not have them.
+    The commit itself names its parents, even in a clone that doesn't have them.
     """
     headers = git("cat-file", "commit", "HEAD").output.partition("\n\n")[0].splitlines()
     match [line.removeprefix("parent ") for line in headers if line.startswith("parent ")]:
@@ -61,34 +61,34 @@ def _history_from(start: str, target: str, say: Say) -> tuple[str, ...]:
     found, shallow = _first_parents(start), is_shallow()
     if not found or (shallow and len(found) < ENOUGH_COMMITS):
         depth = ENOUGH_COMMITS if shallow else 0
-        if fetch(start, depth=depth, say=say, what=_what(target)).error:
-            fetch(_refspec(target), depth=depth, say=say, what=_what(target))
+        if fetch(start, depth=depth, say=say, what=_history_of(target)).error:
+            fetch(_refspec(target), depth=depth, say=say, what=_history_of(target))
         found = _first_parents(start)
     return found or (start,)
 
 
-def _branched_off(target: str, head: str, say: Say) -> Base:
+def _commits_since_fork_point(target: str, head: str, say: Say) -> BaseCommits:
     """Return the history of the commit where the head branched off the target."""
     found: tuple[str, ...] = ()
     problem = ""
     for depth in DEPTHS if is_shallow() else (0,):
-        problem = _fetched(target, head, depth, say)
+        problem = _fetch_branches(target, head, depth, say)
         found = _first_parents(_merge_base(target, head))
         if problem or len(found) >= ENOUGH_COMMITS or not is_shallow():
             break
     if problem and found:
         say(f"Could not fetch {target}: {problem}. Using what the checkout has.")
     nothing_shared = f"the checkout shows no commit that {target} and {head[:7]} share"
-    return Base(target, found, "" if found else problem or nothing_shared)
+    return BaseCommits(target, found, "" if found else problem or nothing_shared)
 
 
-def _fetched(target: str, head: str, depth: int, say: Say) -> str:
+def _fetch_branches(target: str, head: str, depth: int, say: Say) -> str:
     """Fetch the target branch, and the head as far as it is missing. Return why the first failed.
 
     One after the other: of two refs in one fetch, git may deepen only one. The head is optional, since some
     remotes do not hand out a commit by its SHA.
     """
-    problem = fetch(_refspec(target), depth=depth, say=say, what=_what(target)).error
+    problem = fetch(_refspec(target), depth=depth, say=say, what=_history_of(target)).error
     if not problem and (depth or not commit_at(head)):
         fetch(head, depth=depth, say=say, what=f"the history of {head[:7]}")
     return problem
@@ -114,5 +114,5 @@ def _tracking(target: str) -> str:
     return f"refs/remotes/{remote_name() or 'origin'}/{target}"
 
 
-def _what(target: str) -> str:
+def _history_of(target: str) -> str:
     return f"the history of {target}"

@@ -9,10 +9,10 @@ USUAL_BRANCHES = ("main", "master")
 
 def commit_of(job: Job, given: str = "") -> str:
     """Return the given commit, else the one from CI, else git's HEAD; empty if there is none."""
-    return given or job.commit_sha or checked_out()
+    return given or job.commit_sha or head_commit()
 
 
-def checked_out() -> str:
+def head_commit() -> str:
     """Return the HEAD of the working folder; empty if it is not in a repository."""
     return commit_at("HEAD")
 

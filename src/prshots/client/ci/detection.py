@@ -7,12 +7,12 @@ from urllib.parse import quote
 from prshots.client.ci import validate
 from prshots.client.ci.actions_event import job_of_event, number_in
 from prshots.client.ci.forge_addresses import (
-    Place,
+    ForgeRepository,
     api_root,
     forge_token,
-    place_of_pull_request,
-    place_of_remote,
     pull_request_page,
+    repository_of_pull_request,
+    repository_of_remote,
     runs_on_gitea,
 )
 from prshots.client.ci.job import ForgeKind, Job
@@ -21,12 +21,12 @@ from prshots.client.ci.validate import first
 Environ = Mapping[str, str]
 
 
-def detected(environ: Environ) -> Job:
+def detect_job(environ: Environ) -> Job:
     """Return the job that the environment describes; an empty one outside of a supported CI. Never raises."""
-    return next((_settled(job_of(environ)) for is_it, job_of in _CIS if is_it(environ)), Job())
+    return next((_normalize_job(job_of(environ)) for is_it, job_of in _CIS if is_it(environ)), Job())
 
 
-def _settled(job: Job) -> Job:
+def _normalize_job(job: Job) -> Job:
     """Return the job of a pull request without a branch, and the job of a branch without a pull request."""
     if job.pr_number is not None or job.lookup is not None:
         return replace(job, branch="")
@@ -37,7 +37,9 @@ def _is_set(name: str) -> Callable[[Environ], bool]:
     return lambda environ: validate.is_on(environ, name)
 
 
-def _at(place: Place, environ: Environ, job: Job, *, api: str = "", repository_url: str = "") -> Job:
+def _with_forge_repository(
+    place: ForgeRepository, environ: Environ, job: Job, *, api: str = "", repository_url: str = ""
+) -> Job:
     """Return the job with its place on the forge, and without what only a pull request has if it has none."""
     if not repository_url and place.url and "/" in place.repository:
         repository_url = f"{place.url}/{place.repository}"
@@ -65,8 +67,8 @@ def _actions(environ: Environ) -> Job:
     repository = validate.repository(environ.get("GITHUB_REPOSITORY"))
     # Gitea's run pages use the run number of the repository.
     run = first(environ, "GITHUB_RUN_NUMBER" if on_gitea else "GITHUB_RUN_ID")
-    return _at(
-        Place(ForgeKind.GITEA if on_gitea else ForgeKind.GITHUB, url, repository, job.pr_number),
+    return _with_forge_repository(
+        ForgeRepository(ForgeKind.GITEA if on_gitea else ForgeKind.GITHUB, url, repository, job.pr_number),
         environ,
         replace(
             job,
@@ -89,13 +91,13 @@ def _gitlab(environ: Environ) -> Job:
     if number is None:  # a branch pipeline lists its open merge requests, as group/app!12,…
         path, _, iid = first(environ, "CI_OPEN_MERGE_REQUESTS").partition(",")[0].rpartition("!")
         from_fork = bool(path) and path != first(environ, "CI_PROJECT_PATH")
-        # The default branch is built for its own sake, also if a merge request wants it elsewhere.
+        # A job on the default branch is for that branch, even if a merge request merges it elsewhere.
         is_default = branch != "" and branch == default_branch and not from_fork
         number = None if is_default else validate.pr_number(iid)
         target = validate.repository(path) if from_fork else ""
-    return _at(
+    return _with_forge_repository(
         # A fork's merge request is in the target project.
-        Place(ForgeKind.GITLAB, validate.root(environ.get("CI_SERVER_URL")), target or own, number),
+        ForgeRepository(ForgeKind.GITLAB, validate.root(environ.get("CI_SERVER_URL")), target or own, number),
         environ,
         Job(
             ci="GitLab CI",
@@ -111,7 +113,7 @@ def _gitlab(environ: Environ) -> Job:
             source_branch=validate.branch(first(environ, "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME")) or branch,
             title=validate.words(environ.get("CI_MERGE_REQUEST_TITLE")),
             base_sha=validate.full_commit(environ.get("CI_MERGE_REQUEST_DIFF_BASE_SHA")),
-            is_parallel=_is_several(environ.get("CI_NODE_TOTAL")),
+            is_parallel=_is_more_than_one(environ.get("CI_NODE_TOTAL")),
         ),
         api=first(environ, "CI_API_V4_URL"),
         repository_url=""
@@ -125,8 +127,10 @@ def _bitbucket(environ: Environ) -> Job:
     repository = validate.repository(environ.get("BITBUCKET_REPO_FULL_NAME"))
     build = first(environ, "BITBUCKET_BUILD_NUMBER")
     branch = validate.branch(environ.get("BITBUCKET_BRANCH"))
-    return _at(
-        Place(ForgeKind.BITBUCKET, url, repository, validate.pr_number(environ.get("BITBUCKET_PR_ID"))),
+    return _with_forge_repository(
+        ForgeRepository(
+            ForgeKind.BITBUCKET, url, repository, validate.pr_number(environ.get("BITBUCKET_PR_ID"))
+        ),
         environ,
         Job(
             ci="Bitbucket Pipelines",
@@ -144,8 +148,8 @@ def _circleci(environ: Environ) -> Job:
     page = first(environ, "CIRCLE_PULL_REQUEST", "CIRCLE_PULL_REQUESTS", "CI_PULL_REQUEST").partition(",")[0]
     forks_number = validate.pr_number(environ.get("CIRCLE_PR_NUMBER"))
     branch = validate.branch(environ.get("CIRCLE_BRANCH"))  # pull/12 for a fork's
-    return _at(
-        _place(page, first(environ, "CIRCLE_REPOSITORY_URL"), forks_number),
+    return _with_forge_repository(
+        _find_repository(page, first(environ, "CIRCLE_REPOSITORY_URL"), forks_number),
         environ,
         Job(
             ci="CircleCI",
@@ -154,23 +158,23 @@ def _circleci(environ: Environ) -> Job:
             from_fork=forks_number is not None,
             branch=branch,
             source_branch="" if forks_number is not None else branch,
-            is_parallel=_is_several(environ.get("CIRCLE_NODE_TOTAL")),
+            is_parallel=_is_more_than_one(environ.get("CIRCLE_NODE_TOTAL")),
         ),
     )
 
 
 def _buildkite(environ: Environ) -> Job:
-    place = _place(
+    place = _find_repository(
         "",
         first(environ, "BUILDKITE_REPO"),
         validate.pr_number(environ.get("BUILDKITE_PULL_REQUEST")),  # "false" if there is none
         first(environ, "BUILDKITE_PIPELINE_PROVIDER"),
     )
-    head = place_of_remote(first(environ, "BUILDKITE_PULL_REQUEST_REPO"))
+    head = repository_of_remote(first(environ, "BUILDKITE_PULL_REQUEST_REPO"))
     branch = validate.branch(environ.get("BUILDKITE_BRANCH"))
     # A fork's branch may have the name of one of ours.
     of_pull_request = first(environ, "BUILDKITE_PULL_REQUEST") not in {"", "false"}
-    return _at(
+    return _with_forge_repository(
         place,
         environ,
         Job(
@@ -182,7 +186,7 @@ def _buildkite(environ: Environ) -> Job:
             source_branch=branch,
             default_branch=validate.branch(environ.get("BUILDKITE_PIPELINE_DEFAULT_BRANCH")),
             target_branch=validate.branch(environ.get("BUILDKITE_PULL_REQUEST_BASE_BRANCH")),
-            is_parallel=_is_several(environ.get("BUILDKITE_PARALLEL_JOB_COUNT")),
+            is_parallel=_is_more_than_one(environ.get("BUILDKITE_PARALLEL_JOB_COUNT")),
         ),
     )
 
@@ -198,8 +202,8 @@ def _azure(environ: Environ) -> Job:
     collection = first(environ, "SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI").rstrip("/")
     project = quote(first(environ, "SYSTEM_TEAMPROJECT"), errors="replace")
     build = first(environ, "BUILD_BUILDID")
-    return _at(
-        _place("", first(environ, "BUILD_REPOSITORY_URI"), number, provider),
+    return _with_forge_repository(
+        _find_repository("", first(environ, "BUILD_REPOSITORY_URI"), number, provider),
         environ,
         Job(
             ci="Azure Pipelines",
@@ -218,13 +222,13 @@ def _azure(environ: Environ) -> Job:
 def _woodpecker(environ: Environ) -> Job:
     event = first(environ, "CI_PIPELINE_EVENT")
     is_branch = event in {"push", "cron", "manual"}
-    place = Place(
+    place = ForgeRepository(
         _PROVIDERS.get(first(environ, "CI_FORGE_TYPE").lower()),
         validate.root(environ.get("CI_FORGE_URL")),
         validate.repository(environ.get("CI_REPO")),
         validate.pr_number(environ.get("CI_COMMIT_PULL_REQUEST")),
     )
-    return _at(
+    return _with_forge_repository(
         place,
         environ,
         Job(
@@ -243,14 +247,14 @@ def _woodpecker(environ: Environ) -> Job:
 def _jenkins(environ: Environ) -> Job:
     """Return the job of a multibranch project, or of the GitHub Pull Request Builder plugin (ghprb…)."""
     number = validate.pr_number(first(environ, "CHANGE_ID", "ghprbPullId"))
-    place = _place(
+    place = _find_repository(
         first(environ, "CHANGE_URL", "ghprbPullLink"), first(environ, "GIT_URL", "GIT_URL_1"), number
     )
-    head = place_of_remote(first(environ, "ghprbAuthorRepoGitUrl"))
+    head = repository_of_remote(first(environ, "ghprbAuthorRepoGitUrl"))
     branch = validate.branch(
         first(environ, "BRANCH_NAME") or first(environ, "GIT_BRANCH").removeprefix("origin/")
     )
-    return _at(
+    return _with_forge_repository(
         place,
         environ,
         Job(
@@ -270,20 +274,20 @@ def _jenkins(environ: Environ) -> Job:
     )
 
 
-def _is_several(count: str | None) -> bool:
+def _is_more_than_one(count: str | None) -> bool:
     return (validate.pr_number(count) or 1) > 1  # any number, checked in the same way
 
 
-def _place(page: str, remote: str, number: int | None, provider: str = "") -> Place:
+def _find_repository(page: str, remote: str, number: int | None, provider: str = "") -> ForgeRepository:
     """Return where the pull request is, for a CI that supports several forges.
 
     The pull request's web page is the best source, then git's remote, then the CI's name for the forge.
     """
-    found = place_of_pull_request(page)
+    found = repository_of_pull_request(page)
     if found.kind is None:
-        found = place_of_remote(remote)
+        found = repository_of_remote(remote)
     kind = found.kind or _PROVIDERS.get(provider.lower())
-    return Place(kind, found.url, found.repository, number or found.pr_number)
+    return ForgeRepository(kind, found.url, found.repository, number or found.pr_number)
 
 
 _PROVIDERS = {

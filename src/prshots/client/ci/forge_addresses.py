@@ -46,7 +46,7 @@ _REMOTES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ForgeRepository:
     """A repository on a forge, read from an address. The kind is None if unknown."""
 
     kind: ForgeKind | None = None
@@ -55,20 +55,20 @@ class Place:
     pr_number: int | None = None
 
 
-def place_of_pull_request(address: str) -> Place:
+def repository_of_pull_request(address: str) -> ForgeRepository:
     """Return the forge and repository of a pull request's web page."""
     parts = urlsplit(validate.address(address))
     for pattern, kind in _PULL_REQUESTS:
         if found := pattern.match(parts.path.strip("/")):
             if kind is ForgeKind.BITBUCKET and kind_of_host(parts.netloc) is not kind:
-                return Place()  # Bitbucket Data Center has a different API
-            return Place(
+                return ForgeRepository()  # Bitbucket Data Center has a different API
+            return ForgeRepository(
                 kind,
                 f"{parts.scheme}://{parts.netloc}",
                 validate.repository(found["repository"]),
                 validate.pr_number(found["number"]),
             )
-    return Place()
+    return ForgeRepository()
 
 
 _PAGES = {
@@ -86,7 +86,7 @@ def pull_request_page(kind: ForgeKind | None, repository_url: str, number: int |
     return f"{repository_url}/{_PAGES[kind]}/{number}"
 
 
-def place_of_remote(remote: str) -> Place:
+def repository_of_remote(remote: str) -> ForgeRepository:
     """Return the repository of a git remote: https://host/o/r.git, git@host:o/r.git or ssh://host/o/r."""
     matches = (
         (pattern.fullmatch(remote.strip()) for pattern in _REMOTES) if len(remote) <= MAX_CHARACTERS else ()
@@ -94,10 +94,10 @@ def place_of_remote(remote: str) -> Place:
     found = next(filter(None, matches), None)
     repository = validate.repository(found["path"].removesuffix(".git")) if found else ""
     if found is None or "/" not in repository:
-        return Place()
+        return ForgeRepository()
     # Only the port of an http(s) remote is also the API's port.
     web = f"{found['scheme']}://{found['host']}{found['port'] or ''}" if "http" in found["scheme"] else ""
-    return Place(kind_of_host(found["host"]), web or f"https://{found['host']}", repository)
+    return ForgeRepository(kind_of_host(found["host"]), web or f"https://{found['host']}", repository)
 
 
 def kind_of_host(host: str) -> ForgeKind | None:

@@ -1,4 +1,4 @@
-"""Run git in the job's checkout: without prompts, hooks or a time without end.
+"""Run git in the job's checkout, without prompts or hooks and with a time limit.
 
 Names from outside only ever appear as a part of an argument that starts with `refs/`, or as 40 hexadecimal
 digits. So none of them can be an option.
@@ -40,28 +40,28 @@ _FIRST_WORDS = re.compile(r"\A(?:fatal|error): ")
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class GitResult:
     """What git printed; `error` is why it failed, and empty if it did not."""
 
     output: str = ""
     error: str = ""
 
 
-def git(*arguments: str) -> Ran:
+def git(*arguments: str) -> GitResult:
     """Run a command that needs no network. Never raises."""
     return _run(arguments, LOCAL_SECONDS)
 
 
-def fetch(refspec: str, *, depth: int, say: Say, what: str) -> Ran:
+def fetch(refspec: str, *, depth: int, say: Say, what: str) -> GitResult:
     """Fetch from the remote, with at most `depth` commits of history; 0 for all. Never raises.
 
     Another process may hold a lock: then try again. After a second, `say` is called about `what`.
     """
     if not (remote := remote_name()):
-        return Ran(error="the checkout has no remote")
+        return GitResult(error="the checkout has no remote")
     limit = (f"--depth={depth}",) if depth else ()
     command = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", *limit, "--", remote, refspec)
-    ran = Ran()
+    ran = GitResult()
     for pause in (*LOCK_PAUSES, None):
         ran = _run(command, FETCH_SECONDS, lambda: say(f"Fetching {what} …"))
         if pause is None or not _LOCKED.search(ran.error):
@@ -70,7 +70,7 @@ def fetch(refspec: str, *, depth: int, say: Say, what: str) -> Ran:
     return ran
 
 
-def _run(arguments: tuple[str, ...], seconds: float, on_wait: Callable[[], None] | None = None) -> Ran:
+def _run(arguments: tuple[str, ...], seconds: float, on_wait: Callable[[], None] | None = None) -> GitResult:
     try:
         process = subprocess.Popen(  # noqa: S603 - no shell
             ["git", *_SAFE, *arguments],  # noqa: S607 - the job's own git
@@ -83,18 +83,18 @@ def _run(arguments: tuple[str, ...], seconds: float, on_wait: Callable[[], None]
             start_new_session=True,  # without a terminal, ssh does not ask anything either
         )
     except OSError as error:
-        return Ran(error=f"git does not run: {error.strerror or error}")
+        return GitResult(error=f"git does not run: {error.strerror or error}")
     with process:
         try:
-            output, words = _communicated(process, seconds, on_wait)
+            output, words = _communicate(process, seconds, on_wait)
         except subprocess.TimeoutExpired:
-            return Ran(error=f"git took longer than {seconds:.0f} s")
+            return GitResult(error=f"git took longer than {seconds:.0f} s")
         finally:
             _end(process)
-    return Ran(output) if process.returncode == 0 else Ran(error=_words(words))
+    return GitResult(output) if process.returncode == 0 else GitResult(error=_reason(words))
 
 
-def _communicated(
+def _communicate(
     process: "subprocess.Popen[str]", seconds: float, on_wait: Callable[[], None] | None
 ) -> tuple[str, str]:
     if on_wait is not None:
@@ -125,7 +125,7 @@ def _without_prompts() -> dict[str, str]:
     }
 
 
-def _words(said: str) -> str:
+def _reason(said: str) -> str:
     """Return git's reason in one line. It may contain an address with a password."""
     lines = [line for line in said.splitlines() if line.strip()]
     reason = next((line for line in lines if _FIRST_WORDS.match(line)), lines[0] if lines else "git failed")

@@ -19,9 +19,9 @@ def with_forge(
     token: str = "",
 ) -> Job:
     """Return the job, with the given values in place of what CI says. Raises InvalidInputError."""
-    job = _at_forge(job, kind, api, environ)
+    job = _with_forge_address(job, kind, api, environ)
     if repository.strip():
-        job = replace(job, repository=_checked_repository(repository, job.forge))
+        job = replace(job, repository=_check_repository(repository, job.forge))
     if token.strip():
         if not (checked := validate.token(token)):
             raise InvalidInputError(
@@ -32,7 +32,7 @@ def with_forge(
     return job
 
 
-def _at_forge(job: Job, kind: ForgeKind | None, api: str, environ: Mapping[str, str]) -> Job:
+def _with_forge_address(job: Job, kind: ForgeKind | None, api: str, environ: Mapping[str, str]) -> Job:
     if api.strip() and not (checked := validate.root(api)):
         raise InvalidInputError(
             "invalid --forge-url (PRSHOTS_FORGE_URL): use the base URL of the forge's API, such as "
@@ -63,7 +63,7 @@ def _at_forge(job: Job, kind: ForgeKind | None, api: str, environ: Mapping[str, 
     return replace(job, forge_api=api)
 
 
-def _checked_repository(given: str, kind: ForgeKind | None) -> str:
+def _check_repository(given: str, kind: ForgeKind | None) -> str:
     checked = validate.repository(given)
     if kind is not ForgeKind.GITLAB and checked.count("/") != 1:
         checked = ""

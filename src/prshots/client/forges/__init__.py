@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from prshots.client.ci import ForgeKind, Job
-from prshots.client.sending import OnWait, ignore_wait
+from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.comments import Marker
 from prshots.contract.errors import InvalidInputError
 
@@ -42,7 +42,7 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
-class PullRequest:
+class ForgePullRequest:
     """A pull request. Its head is the branch `branch` of `repository`, which is another one if `from_fork`.
 
     Unknown values are empty: the repository of a fork is, if it was deleted or if the forge does not name it.
@@ -78,10 +78,10 @@ class Forge(Protocol):
         """Return the first line of our comment."""
 
     def me(self) -> str | None:
-        """Return the author that our token writes as; empty if the forge does not tell.
+        """Return the author that our token writes as; empty if the forge doesn't say.
 
-        None if only trying tells: only the author may change a comment, and `update` raises NotFoundError
-        for someone else's.
+        None if only an attempt shows it: only the author can change a comment, and `update` raises
+        NotFoundError for someone else's.
         """
 
     def comments(self, pr_number: int) -> Iterator[Comment]:
@@ -96,19 +96,19 @@ class Forge(Protocol):
         """Change a comment's text. Raises NotFoundError if it no longer exists."""
 
     def delete(self, pr_number: int, comment_id: str) -> None:
-        """Delete a comment. It is no error if it no longer exists."""
+        """Delete a comment. Not an error if it no longer exists."""
 
-    def pull_request(self, pr_number: int) -> PullRequest:
+    def pull_request(self, pr_number: int) -> ForgePullRequest:
         """Return a pull request, open or not. Raises NotFoundError if there is none."""
 
-    def open_from(self, branch: str, repository: str = "") -> list[PullRequest]:
+    def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         """Return the open pull requests whose head is this branch, of this repository or of the given fork.
 
         Another repository's branch of the same name is another branch.
         """
 
     def merge_of(self, pr_number: int) -> Merge | None:
-        """Return how the pull request was merged; None if it was not, or if the forge does not tell."""
+        """Return how the pull request was merged; None if it was not, or if the forge doesn't say."""
 
     def proxied_images(self, comment_id: str) -> list[str]:
         """Return the addresses of the comment's images on the forge's image proxy."""
@@ -129,11 +129,13 @@ def forge_of(job: Job, on_wait: OnWait = ignore_wait) -> Forge:
     if not job.forge_api.startswith(("http://", "https://")):
         raise InvalidInputError(f"no {name} address detected: use --forge-url, the base URL of its API")
     if not job.forge_token:
-        from prshots.client.forges.forks import advice
+        from prshots.client.forges.forks import fork_advice
 
         missing = f"no token to comment on {name}: use --forge-token, or set PRSHOTS_FORGE_TOKEN"
         raise InvalidInputError(
-            f"{missing}; {words}" if (words := advice(job)) else missing + _HOW_TO_PASS_IT.get(job.forge, "")
+            f"{missing}; {words}"
+            if (words := fork_advice(job))
+            else missing + _HOW_TO_PASS_IT.get(job.forge, "")
         )
     kind = getattr(import_module(f"{__name__}.{module}"), name)
     made = kind(api_url=job.forge_api, repository=job.repository, token=job.forge_token, on_wait=on_wait)

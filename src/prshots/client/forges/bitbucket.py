@@ -9,10 +9,10 @@ from urllib.parse import quote
 import httpx
 
 from prshots.client.ci import validate
-from prshots.client.forges import Comment, PullRequest
-from prshots.client.forges.calling import MAX_PAGES, ForgeApi
-from prshots.client.forges.plain import PlainForge, heads_at, place_at, text_at
-from prshots.client.sending import OnWait, ignore_wait
+from prshots.client.forges import Comment, ForgePullRequest
+from prshots.client.forges.forge_api import MAX_PAGES, ForgeApi
+from prshots.client.forges.plain import PlainForge, line_of, open_with_head_branch, text_at
+from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 
@@ -40,7 +40,7 @@ class Bitbucket(PlainForge):
     def me(self) -> str | None:
         """Return our account; None for an access token, which has no account.
 
-        Then only trying tells which comments are ours: only the author may change a comment.
+        Then only an attempt shows which comments are ours: only the author may change a comment.
         """
         if not self._me and not self._has_asked:
             self._has_asked = True
@@ -50,12 +50,12 @@ class Bitbucket(PlainForge):
         return self._me
 
     def comments(self, pr_number: int) -> Iterator[Comment]:
-        return self._written(pr_number, on_lines=False)
+        return self._find_comments(pr_number, on_lines=False)
 
     def reviews(self, pr_number: int) -> Iterator[Comment]:
-        return self._written(pr_number, on_lines=True)
+        return self._find_comments(pr_number, on_lines=True)
 
-    def _written(self, pr_number: int, *, on_lines: bool) -> Iterator[Comment]:
+    def _find_comments(self, pr_number: int, *, on_lines: bool) -> Iterator[Comment]:
         for page in self._pages(self._comments(pr_number)):
             for entry in page:
                 if not entry.get("deleted") and bool(entry.get("inline")) is on_lines:
@@ -79,20 +79,22 @@ class Bitbucket(PlainForge):
     def delete(self, pr_number: int, comment_id: str) -> None:
         self._remove(f"{self._comments(pr_number)}/{comment_id}")
 
-    def pull_request(self, pr_number: int) -> PullRequest:
+    def pull_request(self, pr_number: int) -> ForgePullRequest:
         return self._read(self._api.call("GET", f"{self._pull_requests}/{pr_number}"))
 
-    def open_from(self, branch: str, repository: str = "") -> list[PullRequest]:
+    def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         quoted = branch.replace("\\", "\\\\").replace('"', '\\"')
         asked = httpx.QueryParams(q=f'state = "OPEN" AND source.branch.name = "{quoted}"', pagelen=50)
         pages = self._pages(self._pull_requests, asked)
-        return heads_at(map(self._read, itertools.chain.from_iterable(pages)), branch, repository)
+        return open_with_head_branch(
+            map(self._read, itertools.chain.from_iterable(pages)), branch, repository
+        )
 
-    def _read(self, pull: Any) -> PullRequest:  # noqa: ANN401 - anything JSON can say
+    def _read(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
         if (number := validate.pr_number(pull.get("id") if isinstance(pull, dict) else None)) is None:
             raise self._unlike("pull request")
         head, base = (text_at(pull, end, "repository", "full_name") for end in ("source", "destination"))
-        return PullRequest(
+        return ForgePullRequest(
             number=number,
             branch=text_at(pull, "source", "branch", "name"),
             repository=head,
@@ -128,7 +130,7 @@ class Bitbucket(PlainForge):
                 body=text_at(entry, "content", "raw"),
                 author=text_at(entry, "user", "uuid"),
                 url=text_at(entry, "links", "html", "href"),
-                place=place_at(text_at(entry, "inline", "path"), text_at(entry, "inline", "to")),
+                place=line_of(text_at(entry, "inline", "path"), text_at(entry, "inline", "to")),
             )
         )
 

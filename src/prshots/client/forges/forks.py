@@ -23,14 +23,14 @@ _FROM_A_FORK = {
 }
 
 
-def refused(error: ForgeRefusedError, job: Job) -> ForgeError:
+def with_fork_advice(error: ForgeRefusedError, job: Job) -> ForgeError:
     """Return the error, with advice if the pull request comes from a fork."""
-    if not (words := advice(job)):
+    if not (words := fork_advice(job)):
         return error
     return ForgeError(f"{words} ({error})")
 
 
-def advice(job: Job) -> str:
+def fork_advice(job: Job) -> str:
     """Return advice; empty if the pull request does not come from a fork."""
     if not job.from_fork or job.forge is None:
         return ""

@@ -5,9 +5,9 @@ from typing import Any
 from urllib.parse import quote
 
 from prshots.client.forges import Comment
-from prshots.client.forges.calling import ForgeApi
-from prshots.client.forges.plain import IssueForge, place_at, text_at
-from prshots.client.sending import OnWait, ignore_wait
+from prshots.client.forges.forge_api import ForgeApi
+from prshots.client.forges.plain import IssueForge, line_of, text_at
+from prshots.client.sender import OnWait, ignore_wait
 
 _NEEDS = (
     "Gitea and Forgejo need the token of Actions if it may write, or an access token with the scopes "
@@ -27,7 +27,7 @@ class Gitea(IssueForge):
         self._issues = f"/repos/{quote(repository)}/issues"
 
     def me(self) -> str | None:
-        # The token of Actions may ask, too: it is gitea-actions or forgejo-actions. Guessing is not safe,
+        # The Actions token can ask: it is gitea-actions or forgejo-actions. Guessing is not safe,
         # because a token that may write may also change other people's comments.
         return text_at(self._api.call("GET", "/user"), "login") or None
 
@@ -68,6 +68,6 @@ class Gitea(IssueForge):
                 body=text_at(entry, "body"),
                 author=text_at(entry, "user", "login"),
                 url=text_at(entry, "html_url"),
-                place=place_at(text_at(entry, "path"), text_at(entry, "position")),
+                place=line_of(text_at(entry, "path"), text_at(entry, "position")),
             )
         )

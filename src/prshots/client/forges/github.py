@@ -9,9 +9,9 @@ from urllib.parse import quote
 import httpx
 
 from prshots.client.forges import Comment
-from prshots.client.forges.calling import ForgeApi, said
-from prshots.client.forges.plain import IssueForge, place_at, text_at
-from prshots.client.sending import OnWait, ignore_wait
+from prshots.client.forges.forge_api import ForgeApi, error_message
+from prshots.client.forges.plain import IssueForge, line_of, text_at
+from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import ForgeError, NotFoundError
 from prshots.contract.redaction import redact
 
@@ -45,10 +45,10 @@ class GitHub(IssueForge):
         self._proxy: httpx.Client | None = None
 
     def me(self) -> str:
-        """Return our login; empty if unknown. Only GraphQL tells it to an app or a workflow."""
+        """Return our login; empty if unknown. Only GraphQL gives it to an app or a workflow."""
         query = {"query": "query { viewer { login } }"}
-        return _said_at(self._api.reply("POST", self._graphql, json=query), "data", "viewer", "login") or (
-            _said_at(self._api.reply("GET", "/user"), "login")
+        return _text_in(self._api.reply("POST", self._graphql, json=query), "data", "viewer", "login") or (
+            _text_in(self._api.reply("GET", "/user"), "login")
         )
 
     def comments(self, pr_number: int) -> Iterator[Comment]:
@@ -66,13 +66,13 @@ class GitHub(IssueForge):
 
     def create(self, pr_number: int, body: str) -> Comment:
         try:
-            return self._comment(self._sent("POST", f"{self._issues}/{pr_number}/comments", body))
+            return self._comment(self._send("POST", f"{self._issues}/{pr_number}/comments", body))
         except NotFoundError as error:
             raise self._no_pull_request(pr_number) from error
 
     def update(self, pr_number: int, comment_id: str, body: str) -> None:
         del pr_number
-        self._sent("PATCH", f"{self._issues}/comments/{comment_id}", body)
+        self._send("PATCH", f"{self._issues}/comments/{comment_id}", body)
 
     def delete(self, pr_number: int, comment_id: str) -> None:
         del pr_number
@@ -101,14 +101,16 @@ class GitHub(IssueForge):
         if self._proxy is not None:
             self._proxy.close()
 
-    def _sent(self, method: str, path: str, body: str) -> Any:  # noqa: ANN401 - anything JSON can say
+    def _send(self, method: str, path: str, body: str) -> Any:  # noqa: ANN401 - anything JSON can say
         reply = self._api.reply(method, path, json={"body": body})
-        if reply.status_code == httpx.codes.FORBIDDEN and "locked" in (words := said(reply)):
+        if reply.status_code == httpx.codes.FORBIDDEN and "locked" in (words := error_message(reply)):
             raise ForgeError(
                 f"GitHub does not accept the comment: {words} Unlock the conversation, or do not post"
             )
         if reply.status_code == httpx.codes.UNPROCESSABLE_ENTITY:
-            raise ForgeError(f"GitHub does not accept the comment: {_objections(reply) or said(reply)}")
+            raise ForgeError(
+                f"GitHub does not accept the comment: {_objections(reply) or error_message(reply)}"
+            )
         return self._api.value(reply)
 
     def _comment(self, entry: Any) -> Comment:  # noqa: ANN401 - anything JSON can say
@@ -118,7 +120,7 @@ class GitHub(IssueForge):
                 body=text_at(entry, "body"),
                 author=text_at(entry, "user", "login"),
                 url=text_at(entry, "html_url"),
-                place=place_at(text_at(entry, "path"), text_at(entry, "line")),
+                place=line_of(text_at(entry, "path"), text_at(entry, "line")),
             )
         )
 
@@ -149,7 +151,7 @@ def _graphql_of(api_url: str) -> str:
     return f"{api_url.rstrip('/').removesuffix('/v3')}/graphql"
 
 
-def _said_at(reply: httpx.Response, *names: str) -> str:
+def _text_in(reply: httpx.Response, *names: str) -> str:
     try:
         return text_at(reply.json(), *names)
     except ValueError:

@@ -6,10 +6,10 @@ from typing import Any
 from urllib.parse import quote
 
 from prshots.client.ci import validate
-from prshots.client.forges import Comment, Merge, PullRequest
-from prshots.client.forges.calling import ForgeApi
-from prshots.client.forges.plain import PlainForge, heads_at, merge_at, text_at
-from prshots.client.sending import OnWait, ignore_wait
+from prshots.client.forges import Comment, ForgePullRequest, Merge
+from prshots.client.forges.forge_api import ForgeApi
+from prshots.client.forges.plain import PlainForge, merge_if_complete, open_with_head_branch, text_at
+from prshots.client.sender import OnWait, ignore_wait
 
 _NEEDS = (
     "GitLab needs a project, group or personal access token with the scope api and at least the role "
@@ -48,10 +48,10 @@ class GitLab(PlainForge):
     def delete(self, pr_number: int, comment_id: str) -> None:
         self._remove(f"{self._notes(pr_number)}/{comment_id}")
 
-    def pull_request(self, pr_number: int) -> PullRequest:
+    def pull_request(self, pr_number: int) -> ForgePullRequest:
         return self._read(self._api.call("GET", f"{self._merge_requests}/{pr_number}"))
 
-    def open_from(self, branch: str, repository: str = "") -> list[PullRequest]:
+    def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         # A merge request has only the id of the project that its branch is in.
         fork = text_at(self._api.call("GET", _project(repository)), "id") if repository else ""
         asked = {"state": "opened", "source_branch": branch, "per_page": "100"}
@@ -61,7 +61,7 @@ class GitLab(PlainForge):
             for entry in page
             if not fork or text_at(entry, "source_project_id") == fork
         ]
-        return heads_at(found, branch, repository)
+        return open_with_head_branch(found, branch, repository)
 
     def merge_of(self, pr_number: int) -> Merge | None:
         found = self._api.call("GET", f"{self._merge_requests}/{pr_number}")
@@ -70,14 +70,14 @@ class GitLab(PlainForge):
         # A fast-forward has neither a merge commit nor, without squashing, another commit than the head.
         names = ("merge_commit_sha", "squash_commit_sha", "sha")
         sha = next(filter(None, (text_at(found, name) for name in names)), "")
-        return merge_at(sha, text_at(found, "target_branch"))
+        return merge_if_complete(sha, text_at(found, "target_branch"))
 
-    def _read(self, entry: Any) -> PullRequest:  # noqa: ANN401 - anything JSON can say
+    def _read(self, entry: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
         if (number := validate.pr_number(entry.get("iid") if isinstance(entry, dict) else None)) is None:
             raise self._unlike("merge request")
         source, target = (text_at(entry, f"{end}_project_id") for end in ("source", "target"))
         from_fork = not source or source != target
-        return PullRequest(
+        return ForgePullRequest(
             number=number,
             branch=text_at(entry, "source_branch"),
             repository="" if from_fork else text_at(entry, "references", "full").rpartition("!")[0],

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from prshots.client.ci import validate
-from prshots.client.forges import Comment, Merge, PullRequest
-from prshots.client.forges.calling import ForgeApi
+from prshots.client.forges import Comment, ForgePullRequest, Merge
+from prshots.client.forges.forge_api import ForgeApi
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, NotFoundError
 
@@ -32,7 +32,7 @@ class PlainForge:
         yield from ()
 
     def merge_of(self, pr_number: int) -> Merge | None:
-        """Bitbucket abbreviates the commit, so that it is of no use."""
+        """Bitbucket abbreviates the commit, so it can't be used."""
         del pr_number
         return None
 
@@ -83,28 +83,30 @@ class IssueForge(PlainForge):
         }
 
     def head_of(self, pr_number: int) -> str:
-        """Return the head commit of a pull request; empty if the forge does not tell."""
+        """Return the head commit of a pull request; empty if the forge doesn't say."""
         found = self._api.call("GET", f"/repos/{quote(self._repository)}/pulls/{pr_number}")
         return validate.commit(text_at(found, "head", "sha"))
 
-    def pull_request(self, pr_number: int) -> PullRequest:
+    def pull_request(self, pr_number: int) -> ForgePullRequest:
         return self._read(self._api.call("GET", f"/repos/{quote(self._repository)}/pulls/{pr_number}"))
 
-    def open_from(self, branch: str, repository: str = "") -> list[PullRequest]:
+    def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         address = f"/repos/{quote(self._repository)}/pulls"
         pages = self._api.linked_pages(address, self._open_with_branch(branch, repository))
-        return heads_at(map(self._read, itertools.chain.from_iterable(pages)), branch, repository)
+        return open_with_head_branch(
+            map(self._read, itertools.chain.from_iterable(pages)), branch, repository
+        )
 
     def _open_with_branch(self, branch: str, repository: str) -> Mapping[str, str]:
         """Return the query of the list that has the open pull requests of a branch, and maybe others."""
         del branch, repository
         return self._open_with_head[1]
 
-    def _read(self, pull: Any) -> PullRequest:  # noqa: ANN401 - anything JSON can say
+    def _read(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
         if (number := validate.pr_number(pull.get("number") if isinstance(pull, dict) else None)) is None:
             raise self._unlike("pull request")
         head, base = (text_at(pull, end, "repo", "full_name") for end in ("head", "base"))
-        return PullRequest(
+        return ForgePullRequest(
             number=number,
             branch=text_at(pull, "head", "ref"),
             repository=head,
@@ -120,15 +122,19 @@ class IssueForge(PlainForge):
         found = self._api.call("GET", f"/repos/{quote(self._repository)}/pulls/{pr_number}")
         is_merged = isinstance(found, dict) and found.get("merged") is True
         return (
-            merge_at(text_at(found, "merge_commit_sha"), text_at(found, "base", "ref")) if is_merged else None
+            merge_if_complete(text_at(found, "merge_commit_sha"), text_at(found, "base", "ref"))
+            if is_merged
+            else None
         )
 
 
-def place_at(path: str, line: str) -> str:
+def line_of(path: str, line: str) -> str:
     return f"{path}:{line}" if path and line else path
 
 
-def heads_at(found: Iterable[PullRequest], branch: str, repository: str) -> list[PullRequest]:
+def open_with_head_branch(
+    found: Iterable[ForgePullRequest], branch: str, repository: str
+) -> list[ForgePullRequest]:
     """Return the open ones whose head is this branch: of their own repository, or of the given fork."""
     return [
         pull
@@ -139,7 +145,7 @@ def heads_at(found: Iterable[PullRequest], branch: str, repository: str) -> list
     ]
 
 
-def merge_at(commit_sha: str, branch: str) -> Merge | None:
+def merge_if_complete(commit_sha: str, branch: str) -> Merge | None:
     """Return the merge, if the forge names all of it."""
     sha, name = validate.full_commit(commit_sha), validate.branch(branch)
     return Merge(sha, name) if sha and name else None

@@ -8,8 +8,7 @@ from typing import Any
 
 from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError, UnsupportedTypeError
 from prshots.contract.limits import COMMIT_SHA
-from prshots.contract.replies import PutUrls as PutUrlsReply
-from prshots.contract.replies import Uploaded
+from prshots.contract.replies import OneTimeUrls, Uploaded
 from prshots.server.domain.images.checks import (
     CheckedUpload,
     UploadedFile,
@@ -60,7 +59,7 @@ class PutUrls:
         self._base_url = base_url
         self._clock = clock
 
-    async def create(self, access: Access, body: Mapping[str, Any]) -> PutUrlsReply:
+    async def create(self, access: Access, body: Mapping[str, Any]) -> OneTimeUrls:
         """Return a new URL. Raises InvalidInputError, UnsupportedTypeError, ForbiddenError."""
         (pr_number, place), (name, commit_sha, viewport, theme) = check_fields(body, _target, COMMIT_SHA)
         content_type = format_of(body.get("content_type")).content_type
@@ -88,7 +87,7 @@ class PutUrls:
             before_sha256=hash_of(of_before) if of_before else None,
         )
         await self._records.add(put_url)
-        return PutUrlsReply(
+        return OneTimeUrls(
             self._address(secret), put_url.expires_at, self._address(of_before) if of_before else ""
         )
 

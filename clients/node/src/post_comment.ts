@@ -1,0 +1,110 @@
+/** Compose the pull request's comment and post it. */
+
+import { isOnTheInternet, isPublic } from "./ci/forge_addresses.js";
+import type { Job } from "./ci/job.js";
+import { ForgeRefusedError } from "./errors.js";
+import { type Forge, markerLine } from "./forges/forge.js";
+import { withForkAdvice } from "./forges/forks.js";
+import type { CommentText } from "./replies.js";
+import { MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, type Service, type View } from "./service.js";
+import { message } from "./statements.js";
+import { keepCurrent, type Posted } from "./sticky_comment.js";
+import type { JobValues, Template } from "./templates.js";
+import { formatNumber } from "./wording.js";
+
+/** Pictures in the comment: on their own line, linked, or in a table. */
+const IMAGES = [
+  /^!\[.*\]\((https?:\/\/[^\s)]+)\)$/m,
+  /\[!\[[^\]\n]*\]\((https?:\/\/[^\s)]+)\)\]\(/,
+  /<a href="[^"]*"><img [^>]*src="(https?:\/\/[^"]+)"/,
+];
+
+export interface Composition {
+  view?: View;
+  template?: Template | undefined;
+  dashboardUrl?: string;
+}
+
+/** Composes the comment. Every call asks the service again, so the text is always current. */
+export class Composer {
+  /** What the last text leaves out, in sentences for the user. */
+  notes: string[] = [];
+  /** Why readers of the last text may see no images; empty if nothing is known against it. */
+  warning = "";
+
+  constructor(
+    private readonly service: Pick<Service, "comment">,
+    readonly prNumber: number,
+    readonly job: Job,
+    private readonly how: Composition = {},
+  ) {}
+
+  /** Return how many screenshots the pull request has. */
+  async count(): Promise<number> {
+    return (await this.service.comment(this.prNumber)).count;
+  }
+
+  /** Return the comment with its template, for no forge in particular. */
+  async markdown(): Promise<string> {
+    const { view, template } = this.how;
+    return this.#fill(await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", view), template);
+  }
+
+  /** Return the comment in the markdown of this forge, no longer than the forge allows. */
+  async textFor(forge: Forge): Promise<string> {
+    this.notes = [];
+    const { view = "all" } = this.how;
+    const [template, room] = this.#templateFor(forge);
+    const limit = Math.min(room, MAX_COMMENT_BYTES);
+    const comment = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
+    // Of the changes, those that are listed are the unchanged ones.
+    const withoutPicture = (view === "changes" ? 0 : comment.listed) + comment.omitted;
+    if (withoutPicture)
+      this.notes.push(
+        message("without_image", { count: withoutPicture, total: comment.count, limit: formatNumber(limit) }),
+      );
+    this.warning = unreachableImages(comment.markdown, this.job.forgeApi, forge.label);
+    return this.#fill(comment, template);
+  }
+
+  /** Return the template and how many bytes it leaves. A template that is too long is left out. */
+  #templateFor(forge: Forge): [Template | undefined, number] {
+    const { template } = this.how;
+    if (!template) return [undefined, forge.maxCommentBytes];
+    const marker = markerLine(forge.markerStyle, this.prNumber);
+    const room = template.room(forge.maxCommentBytes, marker, this.#jobValues());
+    if (room >= MIN_COMMENT_BYTES) return [template, room];
+    this.notes.push(message("template_left_out", { forge: forge.label }));
+    return [undefined, forge.maxCommentBytes];
+  }
+
+  #fill(comment: CommentText, template: Template | undefined): string {
+    return template ? template.fill(comment, this.#jobValues()) : comment.markdown;
+  }
+
+  #jobValues(): JobValues {
+    return {
+      pr_number: String(this.prNumber),
+      commit: this.job.commitSha,
+      run_url: this.job.runUrl,
+      dashboard_url: this.how.dashboardUrl ?? "",
+    };
+  }
+}
+
+/** Return a warning if the forge is on the internet, and the images are not; else an empty text. */
+export function unreachableImages(markdown: string, forgeApi: string, label: string): string {
+  const address = IMAGES.map((image) => image.exec(markdown)?.[1]).find(Boolean);
+  if (address === undefined || !isOnTheInternet(forgeApi) || isPublic(address)) return "";
+  return message("unreachable_images", { forge: label, address: new URL(address).origin });
+}
+
+/** Bring the pull request's comment up to date. No comment is created only to say that there are no screenshots. */
+export async function post(forge: Forge, composer: Composer): Promise<Posted> {
+  const creating = (await composer.count()) > 0;
+  try {
+    return await keepCurrent(forge, composer.prNumber, () => composer.textFor(forge), creating);
+  } catch (error) {
+    throw error instanceof ForgeRefusedError ? withForkAdvice(error, composer.job) : error;
+  }
+}

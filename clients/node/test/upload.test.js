@@ -1,0 +1,106 @@
+// Uploading files: in order, a few at a time, and no longer than it makes sense.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import * as errors from "../dist/errors.js";
+import { findShots } from "../dist/shots.js";
+import { NOT_TRIED, uploadAll } from "../dist/upload.js";
+import { PICTURES } from "./support/pictures.js";
+import { testCases } from "./support/vectors.js";
+
+const SHA = "0".repeat(40);
+const UPLOADED = { id: "1", viewUrl: "u", markdown: "m" };
+const ERRORS = {
+  failed: errors.CallError,
+  invalid: errors.InvalidInputError,
+  "rate limited": errors.RateLimitedError,
+  unauthorized: errors.UnauthorizedError,
+  unreachable: errors.UnreachableError,
+};
+const root = mkdtempSync(join(tmpdir(), "prshots-"));
+after(() => rmSync(root, { recursive: true }));
+
+/** Return this many shots: files in a new folder. */
+async function shots(count, content = PICTURES.png) {
+  const folder = mkdtempSync(join(root, "shots-"));
+  for (let number = 0; number < count; number++) writeFileSync(join(folder, `${number}.png`), content);
+  return (await findShots([folder])).shots;
+}
+
+testCases("retries", "uploads", async ({ results, tried }) => {
+  const left = [...results];
+  const service = {
+    maxImageBytes: async () => Number.POSITIVE_INFINITY,
+    upload: async () => {
+      const result = left.shift();
+      if (result !== "ok") throw new ERRORS[result](result);
+      return UPLOADED;
+    },
+  };
+  const target = { prNumber: 7, commitSha: SHA };
+  const outcomes = await uploadAll(service, await shots(results.length), target, { jobs: 1 });
+  assert.deepEqual(
+    outcomes.map(({ error }) => error || "ok"),
+    results.map((result, index) => (index < tried ? result : NOT_TRIED)),
+  );
+});
+
+test("as many uploads run at a time as asked for, and the outcomes are in the order of the files", async () => {
+  let running = 0;
+  let three;
+  const areThree = new Promise((resolve) => {
+    three = resolve;
+  });
+  const service = {
+    maxImageBytes: async () => Number.POSITIVE_INFINITY,
+    upload: async () => {
+      running += 1;
+      assert.ok(running <= 3);
+      if (running === 3) three();
+      await areThree; // the first three wait for each other
+      running -= 1;
+      return UPLOADED;
+    },
+  };
+  const done = [];
+  const found = await shots(12);
+  const sending = { jobs: 3, onDone: ({ shot }) => done.push(shot.name) };
+  const outcomes = await uploadAll(service, found, { prNumber: 7, commitSha: SHA }, sending);
+  const names = found.map(({ name }) => name);
+  assert.deepEqual(
+    outcomes.map(({ shot, error }) => error || shot.name),
+    names,
+  );
+  assert.deepEqual(done.sort(), [...names].sort());
+});
+
+test("a file that is too large is not sent", async () => {
+  const service = { maxImageBytes: async () => 10, upload: () => assert.fail("it was sent") };
+  const [outcome] = await uploadAll(service, await shots(1), { prNumber: 7, commitSha: SHA });
+  assert.deepEqual(
+    [outcome.error, outcome.isTooLarge, outcome.isFatal],
+    ["is 78 B: the service takes less than 10 B", true, false],
+  );
+});
+
+test("of baselines that the service has, only the hashes are sent", async () => {
+  const asked = [];
+  const service = {
+    maxImageBytes: async () => 10_000,
+    missingBaselines: async (branch, commitSha, hashed) => {
+      asked.push([branch, commitSha, hashed.length]);
+      assert.equal(hashed[0].sha256, createHash("sha256").update(PICTURES.png).digest("hex"));
+      return [{ name: "1", viewport: "3x2", theme: "" }];
+    },
+    baseline: async ({ name }, branch) => ({ ...UPLOADED, id: `${name} on ${branch}` }),
+  };
+  const outcomes = await uploadAll(service, await shots(3), { baselineOf: "main", commitSha: SHA });
+  assert.deepEqual(
+    outcomes.map(({ isKnown, uploaded }) => (isKnown ? "known" : uploaded.id)),
+    ["known", "1 on main", "known"],
+  );
+  assert.deepEqual(asked, [["main", SHA, 3]]);
+});

@@ -1,0 +1,54 @@
+"""Where the screenshots of a job belong: to a pull request, or to a branch as its baselines."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from prshots.cli.service_options import commit as commit_of
+from prshots.cli.service_options import pull_request
+from prshots.contract.errors import InvalidInputError
+from prshots.contract.statements import message
+
+if TYPE_CHECKING:
+    from prshots.client.ci import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A pull request, or with `baseline_of` a branch. In a dry run, either may be unknown."""
+
+    commit_sha: str = ""
+    pr_number: int | None = None
+    baseline_of: str = ""
+
+    @property
+    def words(self) -> str:
+        if self.baseline_of:
+            return message("baselines_of", branch=self.baseline_of)
+        return message("pull_request", number=self.pr_number or "?")
+
+
+def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline: bool = False) -> Target:
+    """Return the target of a job. Raises InvalidInputError if the options or CI do not name all of it.
+
+    A job on the branch that has the baselines uploads baselines. A pull request's job never does.
+    """
+    from prshots.client.ci.checkout import builds_baselines
+
+    if not baseline and (pr is not None or not builds_baselines(job, branch)):
+        number = pull_request(pr, job)
+        return Target(commit_of(commit, job, number), pr_number=number)
+    if pr is not None or job.pr_number is not None or job.lookup is not None or job.from_fork:
+        raise InvalidInputError(message("baseline_in_pull_request"))
+    if not (name := branch or job.branch):
+        raise InvalidInputError(message("no_baseline_branch"))
+    return Target(_full_commit(commit, job), baseline_of=name)
+
+
+def _full_commit(given: str, job: "Job") -> str:
+    from prshots.client.ci.checkout import full_commit, head_commit
+
+    sha = given or job.commit_sha or head_commit()
+    if found := full_commit(sha):
+        return found
+    why = message("unknown_commit", sha=sha) if sha else message("no_commit_named")
+    raise InvalidInputError(message("no_baseline_commit", why=why))

@@ -1,0 +1,117 @@
+"""Compare a pull request's screenshots with its base, and wait for the result."""
+
+import time
+from collections.abc import Callable
+
+from prshots.client.ci import Job
+from prshots.client.ci.base_commits import BaseCommits, base_of
+from prshots.client.ci.forge_addresses import pull_request_page
+from prshots.client.replies import ComparisonReply
+from prshots.client.service import Client
+from prshots.contract.comments import View
+from prshots.contract.errors import CallError, InvalidInputError, NotFoundError
+from prshots.contract.replies import ComparisonState, Verdict
+from prshots.contract.statements import message
+
+WAIT_SECONDS = 10 * 60.0
+POLL_SECONDS = 1.0
+TELL_SECONDS = 10.0
+
+Say = Callable[[str], None]
+
+
+def compare_and_wait(
+    service: Client, pr_number: int, commit_sha: str, base: BaseCommits, *, complete: bool, say: Say
+) -> ComparisonReply:
+    """Compare, and wait until the result is final.
+
+    Raises CallError if it takes longer than 10 minutes, or if a run of another commit takes over; also
+    the errors of the service's client.
+    """
+    found = service.compare(
+        pr_number, commit_sha=commit_sha, branch=base.branch, commits=base.commits, complete=complete
+    )
+    started = told = time.monotonic()
+    while found.state is ComparisonState.RUNNING:
+        now = time.monotonic()
+        if now - started > WAIT_SECONDS:
+            raise CallError(message("still_running", minutes=round(WAIT_SECONDS / 60)))
+        if now - told >= TELL_SECONDS:
+            told = now
+            say(message("still_comparing", seconds=round(now - started)))
+        time.sleep(POLL_SECONDS)
+        latest = service.comparison(pr_number)
+        if latest is None or latest.commit_sha != found.commit_sha:
+            other = f"commit {latest.commit_sha[:7]}" if latest else "none"
+            raise CallError(message("comparison_replaced", commit=commit_sha[:7], other=other))
+        found = latest
+    return found
+
+
+def compare_with_base(
+    service: Client, job: Job, pr_number: int, commit_sha: str, branch: str, *, complete: bool, say: Say
+) -> ComparisonReply:
+    """Compare with the base that git finds, on the given branch or the pull request's target.
+
+    If git can't find it, the newest baselines are the base, and `say` gets the reason. Raises what
+    `compare_and_wait` raises.
+    """
+    base = base_of(job, commit_sha, branch, say)
+    found = compare_and_wait(service, pr_number, commit_sha, base, complete=complete, say=say)
+    if base.unknown and found.state is not ComparisonState.NO_BASELINE:
+        say(message("base_unknown", commit=commit_sha[:7], why=base.unknown, branch=base.branch))
+    return found
+
+
+def describe(service: Client, pr_number: int, job: Job) -> str:
+    """Tell the service what CI knows about the pull request. Return its page on the dashboard.
+
+    Return an empty text if the service doesn't accept one of the values. Raises the errors of the service's
+    client.
+    """
+    about = {
+        "repository": job.repository_url,
+        "url": pull_request_page(job.forge, job.repository_url, pr_number),
+    }
+    if pr_number == job.pr_number:
+        about |= {"title": job.title, "source_branch": job.source_branch, "author": job.author}
+    try:
+        return service.describe(pr_number, {name: text for name, text in about.items() if text})
+    except InvalidInputError:
+        return ""
+
+
+def view_and_page(service: Client, pr_number: int, job: Job) -> tuple[View, str]:
+    """Return what the comment shows by default, and the pull request's page on the dashboard.
+
+    The changes if there is a comparison, otherwise the latest images. The page is empty without images.
+    """
+    if found := service.comparison(pr_number):
+        return View.CHANGES, found.dashboard_url
+    try:
+        return View.LATEST, describe(service, pr_number, job)
+    except NotFoundError:
+        return View.LATEST, ""
+
+
+def summary(found: ComparisonReply) -> str:
+    """Return the result in one sentence."""
+    match found.state:
+        case ComparisonState.NO_BASELINE:
+            return message("no_baselines", branch=found.branch)
+        case ComparisonState.FAILED:
+            return message("comparison_failed", branch=found.branch)
+    at = f" at {found.base_commit[:7]}" if found.base_commit else ""
+    sums = [f"{count:,} {name}" for name in Verdict if (count := found.counts.get(name, 0))]
+    counts = ", ".join(sums) or "no screenshots"
+    own = message("own_before_image" if found.pairs == 1 else "own_before_images")
+    if found.pairs and found.pairs == sum(found.counts.values()):
+        words = message("compared_with_own", own=own, counts=counts)
+    else:
+        pairs = message("pairs_with_own", pairs=f"{found.pairs:,}", own=own) if found.pairs else ""
+        words = message("compared", base=f"{found.branch}{at}", counts=counts, pairs=pairs)
+    if found.state is not ComparisonState.INCOMPLETE:
+        return words
+    if found.pairs and not found.base_commit:
+        return message("others_not_compared", summary=words, branch=found.branch)
+    return message("incomplete", summary=words)

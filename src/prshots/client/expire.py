@@ -1,0 +1,96 @@
+"""Close a pull request: expire its screenshots and rewrite its comment, so that no broken image remains."""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from prshots.client.ci import Job
+from prshots.client.forges import Comment, Forge, Merge
+from prshots.client.forges.forks import with_fork_advice
+from prshots.client.post_comment import Composer
+from prshots.client.replies import ExpiredReply
+from prshots.client.service import Client
+from prshots.client.sticky_comment import OurComments, Posted, PostOutcome, keep_current
+from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError, PrshotsError
+from prshots.contract.statements import message
+
+CONCURRENT_PURGES = 8
+PURGE_SECONDS = 60.0
+"""How long all purges together may take."""
+
+NO_COMMENT = Posted(PostOutcome.NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """What was done. `left` is the number of screenshots that the project's policy keeps."""
+
+    expired: ExpiredReply
+    left: int
+    posted: Posted = NO_COMMENT
+    purged: int = 0
+    not_purged: int = 0
+
+
+def close(
+    service: Client, pr_number: int, forge: Forge, job: Job, *, merged_as: str = "", branch: str = ""
+) -> Closed:
+    """Expire the pull request's screenshots, rewrite its comment, and purge the forge's image proxy.
+
+    Without `merged_as`, the forge is asked whether the pull request was merged.
+
+    Safe to repeat: a second call finishes what failed. Raises ForgeError if the comment could not be changed
+    (by then the screenshots are deleted), and the errors of the service's client.
+    """
+    proxied: list[str] | PrshotsError
+    try:
+        proxied = _proxied_images(forge, OurComments(forge, pr_number).all())  # while the comment has images
+    except PrshotsError as error:
+        proxied = error
+    if not merged_as and (merge := _merge_of(forge, pr_number, job)):
+        merged_as, branch = merge.commit_sha, branch or merge.branch
+    expired = service.expire(pr_number, merged_as=merged_as, branch=branch)
+    if left := service.comment(pr_number).count:
+        return Closed(expired, left)
+    if isinstance(proxied, PrshotsError):
+        raise _unfinished_error(proxied, job) from proxied
+    composer = Composer(service, pr_number, job)
+    try:
+        posted = keep_current(forge, pr_number, lambda: composer.text_for(forge), creating=False)
+    except PrshotsError as error:
+        raise _unfinished_error(error, job) from error
+    purged = _purge(forge, proxied)
+    return Closed(expired, left, posted, purged=purged, not_purged=len(proxied) - purged)
+
+
+def _merge_of(forge: Forge, pr_number: int, job: Job) -> Merge | None:
+    """Ask the forge how the pull request was merged, unless the job's event has told all about its end."""
+    if job.closed and pr_number == job.pr_number:
+        return None
+    try:
+        return forge.merge_of(pr_number)
+    except PrshotsError:  # the screenshots are deleted anyway
+        return None
+
+
+def _proxied_images(forge: Forge, comments: Sequence[Comment]) -> list[str]:
+    proxied: list[str] = []
+    for comment in comments:
+        try:
+            proxied += forge.proxied_images(comment.id)
+        except NotFoundError:  # someone has just deleted it
+            continue
+    return proxied
+
+
+def _purge(forge: Forge, addresses: Sequence[str]) -> int:
+    """Return how many images the proxy dropped before the time was up."""
+    until = time.monotonic() + PURGE_SECONDS
+    with ThreadPoolExecutor(CONCURRENT_PURGES) as threads:
+        return sum(threads.map(lambda url: time.monotonic() < until and forge.purge(url), addresses))
+
+
+def _unfinished_error(error: PrshotsError, job: Job) -> ForgeError:
+    reason = with_fork_advice(error, job) if isinstance(error, ForgeRefusedError) else error
+    return ForgeError(message("comment_not_changed", why=reason))

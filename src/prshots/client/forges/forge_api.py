@@ -1,0 +1,119 @@
+"""Call a forge's JSON API: requests, pages and errors."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import httpx
+
+from prshots.client.sender import OnWait, Sender, ignore_wait
+from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
+from prshots.contract.redaction import redact
+
+TIMEOUT_SECONDS = 30.0
+MAX_PAGES = 1000
+
+
+class ForgeApi:
+    """The API of one forge. `needs` is advice on which token it needs."""
+
+    def __init__(
+        self,
+        label: str,
+        url: str,
+        headers: Mapping[str, str],
+        on_wait: OnWait = ignore_wait,
+        *,
+        needs: str = "",
+    ) -> None:
+        self.label = label
+        self._needs = f". {needs}" if needs else ""
+        self._client = httpx.Client(
+            base_url=url,
+            headers={"User-Agent": "prshots", "Accept": "application/json", **headers},
+            timeout=TIMEOUT_SECONDS,
+            follow_redirects=True,  # a repository that was renamed or moved
+            event_hooks={"request": [self._stay_here]},
+        )
+        self._sender = Sender(self._client, on_wait)
+
+    def close(self) -> None:
+        self._sender.close()
+
+    def _stay_here(self, request: httpx.Request) -> None:
+        """Keep our token on this host. On a redirect, httpx removes some headers, but not all."""
+        if _origin(request.url) != (here := _origin(self._client.base_url)):
+            raise ForgeError(
+                f"{self.label} at {here} redirects to {_origin(request.url)}, which does not get our token: "
+                "if its API is there, use that address with --forge-url"
+            )
+
+    def reply(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx takes it
+        """Return the reply with any status. `path` may also be a full address."""
+        return self._sender.send(lambda: self._client.build_request(method, path, **request))
+
+    def call(self, method: str, path: str, **request: Any) -> Any:  # noqa: ANN401 - anything JSON can say
+        """Return the JSON of the reply. Raises NotFoundError, ForgeError."""
+        return self.value(self.reply(method, path, **request))
+
+    def value(self, reply: httpx.Response) -> Any:  # noqa: ANN401 - anything JSON can say
+        if reply.status_code in (httpx.codes.NOT_FOUND, httpx.codes.GONE):
+            raise NotFoundError(f"{self.label} has nothing at {reply.url.path}, or the token may not read it")
+        if reply.status_code == httpx.codes.UNAUTHORIZED:
+            raise ForgeError(
+                f"{self.label} refused the token ({error_message(reply)}): it is wrong, expired or revoked"
+                f"{self._needs}"
+            )
+        if reply.status_code == httpx.codes.FORBIDDEN:
+            raise ForgeRefusedError(
+                f"{self.label} does not allow it with this token: {error_message(reply)}{self._needs}"
+            )
+        if not reply.is_success:
+            raise ForgeError(f"{self.label} answered {reply.status_code}: {error_message(reply)}")
+        try:
+            return json.loads(reply.content) if reply.content else None
+        except ValueError as error:
+            raise ForgeError(
+                f"{self.label} answered {reply.url.path} with something other than JSON"
+            ) from error
+
+    def linked_pages(self, path: str, params: Mapping[str, str]) -> Iterator[list[dict[str, Any]]]:
+        """Yield the pages of a list, linked as on GitHub, GitLab and Gitea.
+
+        Of each link, only the query is used: a forge behind a proxy may not know its own address.
+        """
+        reply = self.reply("GET", path, params=params)
+        for _ in range(MAX_PAGES):
+            page = self.value(reply)
+            if not isinstance(page, list) or not all(isinstance(entry, dict) for entry in page):
+                raise ForgeError(f"{self.label} answered {reply.url.path} with something other than a list")
+            yield page
+            following = reply.links.get("next", {}).get("url")
+            if not following:  # an empty page may not be the last: GitLab omits what we may not read
+                return
+            reply = self.reply("GET", path, params=httpx.URL(following).params)
+        raise ForgeError(f"{self.label} has more than {MAX_PAGES} pages at {path}")
+
+
+def _origin(url: httpx.URL) -> str:
+    return f"{url.scheme}://{url.netloc.decode()}"
+
+
+def error_message(reply: httpx.Response) -> str:
+    """Return the forge's error message, shortened and without secrets."""
+    try:
+        value = json.loads(reply.content)
+    except ValueError:
+        value = None
+    words = reply.reason_phrase
+    if isinstance(value, dict):
+        found = value.get("message") or value.get("error_description") or value.get("error") or words
+        words = str(found.get("message", words) if isinstance(found, dict) else found) + _scopes(found)
+    return redact(words)[:300]
+
+
+def _scopes(error: object) -> str:
+    """Return the scopes that Bitbucket requires, where its error lists them."""
+    detail = error.get("detail") if isinstance(error, dict) else None
+    required = detail.get("required") if isinstance(detail, dict) else None
+    return f" (it requires {', '.join(map(str, required))})" if isinstance(required, list) else ""

@@ -1,0 +1,50 @@
+"""Pair screenshots with how they looked before, as a person or an agent names the files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from prshots.client.shots import Found, Problem, ShotFile, find_shots
+from prshots.contract.errors import InvalidInputError
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The shots to show, the file that each of them replaces, and the paths that can't be used."""
+
+    shots: list[ShotFile]
+    before_images: dict[tuple[str, str, str], ShotFile]
+    problems: list[Problem]
+
+
+def find_pairs(
+    paths: Sequence[str], before_images: Sequence[str], *, name: str = "", viewport: str = "", theme: str = ""
+) -> Pairs:
+    """Find the screenshots, and of each the one before: the only one, or that of the same shot.
+
+    Raises InvalidInputError if an argument is invalid, or if a before image has no image after it.
+    """
+    after = find_shots(paths, name=name, viewport=viewport, theme=theme, short_names_outside=True)
+    if not before_images:
+        return Pairs(after.shots, {}, after.problems)
+    if not paths:
+        raise InvalidInputError("--before needs the screenshot after it: name it as PATH or with --after")
+    before = find_shots(before_images, viewport=viewport, theme=theme, short_names_outside=True)
+    problems = [*after.problems, *before.problems]
+    if len(after.shots) == len(before.shots) == 1:
+        return Pairs(after.shots, {after.shots[0].key: before.shots[0]}, problems)
+    return _pair(after, before, problems)
+
+
+def _pair(after: Found, before: Found, problems: list[Problem]) -> Pairs:
+    """Pair by name, viewport and theme. A before image without its successor is a problem."""
+    known = {shot.key for shot in after.shots}
+    problems += [
+        Problem(
+            str(shot.path),
+            "has no screenshot after it with the same name and viewport: give both files the same name, in "
+            "two folders",
+        )
+        for shot in before.shots
+        if shot.key not in known
+    ]
+    return Pairs(after.shots, {shot.key: shot for shot in before.shots if shot.key in known}, problems)

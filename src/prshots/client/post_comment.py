@@ -1,0 +1,96 @@
+"""Compose the pull request's comment and post it."""
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from prshots.client.ci import Job
+from prshots.client.ci.forge_addresses import is_on_the_internet
+from prshots.client.forges import Forge
+from prshots.client.forges.forks import with_fork_advice
+from prshots.client.service import Client
+from prshots.client.sticky_comment import Posted, keep_current
+from prshots.client.templates import Template
+from prshots.contract.addresses import is_public
+from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, View
+from prshots.contract.errors import ForgeRefusedError
+from prshots.contract.statements import message
+
+_IMAGE = re.compile(
+    r"""^!\[.*\]\((https?://[^\s)]+)\)$  # on its own line
+      | \[!\[[^\]\n]*\]\((https?://[^\s)]+)\)\]\(  # linked
+      | <a\ href="[^"]*"><img\ [^>]*src="(https?://[^"]+)"
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+@dataclass(slots=True)
+class Composer:
+    """Composes the comment. Every call asks the service again, so the text is always current."""
+
+    service: Client
+    pr_number: int
+    job: Job
+    template: Template | None = None
+    view: View = View.ALL
+    dashboard_url: str = ""
+    notes: list[str] = field(default_factory=list)
+    """What the last text leaves out, in sentences for the user."""
+
+    warning: str = ""
+    """Why readers of the last text may see no images; empty if nothing is known against it."""
+
+    def markdown(self) -> str:
+        """Return the comment with its template, for no forge in particular."""
+        comment = self.service.comment(self.pr_number, view=self.view)
+        return self.template.fill(comment, self._job_values()) if self.template else comment.markdown
+
+    def text_for(self, forge: Forge) -> str:
+        """Return the comment in the markdown of this forge, no longer than the forge allows."""
+        self.notes.clear()
+        template, limit = self.template, forge.max_characters
+        if template is not None:
+            limit = template.room(forge.max_characters, forge.marker(self.pr_number), self._job_values())
+            if limit < MIN_COMMENT_BYTES:
+                self.notes.append(message("template_left_out", forge=forge.label))
+                template, limit = None, forge.max_characters
+        limit = min(limit, MAX_COMMENT_BYTES)
+        comment = self.service.comment(self.pr_number, limit=limit, marker=forge.marker_style, view=self.view)
+        # Of the changes, those that are listed are the unchanged ones.
+        listed = 0 if self.view is View.CHANGES else comment.listed
+        if without_picture := listed + comment.omitted:
+            self.notes.append(
+                message("without_image", count=without_picture, total=comment.count, limit=f"{limit:,}")
+            )
+        self.warning = unreachable_images(comment.markdown, self.job.forge_api, forge.label)
+        return template.fill(comment, self._job_values()) if template else comment.markdown
+
+    def _job_values(self) -> dict[str, str]:
+        return {
+            "pr_number": str(self.pr_number),
+            "commit": self.job.commit_sha,
+            "run_url": self.job.run_url,
+            "dashboard_url": self.dashboard_url,
+        }
+
+
+def unreachable_images(markdown: str, forge_api: str, label: str) -> str:
+    """Return a warning if the forge is on the internet, and the images are not; else an empty text."""
+    found = _IMAGE.search(markdown)
+    address = urlsplit(found[found.lastindex or 0]) if found else None
+    if address is None or not is_on_the_internet(forge_api) or is_public(address.hostname or ""):
+        return ""
+    return message("unreachable_images", forge=label, address=f"{address.scheme}://{address.netloc}")
+
+
+def post(forge: Forge, composer: Composer) -> Posted:
+    """Bring the pull request's comment up to date. If there are no screenshots, create none.
+
+    Raises ForgeError, NotFoundError, and the errors of the service's client.
+    """
+    creating = composer.service.comment(composer.pr_number).count > 0
+    try:
+        return keep_current(forge, composer.pr_number, lambda: composer.text_for(forge), creating=creating)
+    except ForgeRefusedError as error:
+        raise with_fork_advice(error, composer.job) from error

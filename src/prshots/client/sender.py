@@ -1,0 +1,283 @@
+"""Retry failed requests, and wait for rate limits.
+
+The service and the forges are called in the same way. After a dropped connection or a 5xx, the request is
+sent again, with a pause that doubles each time. After a rate limit, all requests of this sender wait. Uploads
+also wait if the service says that none are left (`pace.py`).
+"""
+
+import email.utils
+import errno
+import math
+import random
+import re
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import httpx
+
+from prshots.client.pace import Pace, limit_message
+from prshots.contract.errors import CallError, RateLimitedError, UnreachableError
+from prshots.contract.rate_limits import RateLimit
+from prshots.contract.redaction import redact
+
+TRIES = 5
+"""How often a request is sent if it gets no reply or a 5xx."""
+
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 60.0
+LONGEST_LIMIT_SECONDS = 15 * 60.0
+LIMITS = 60
+"""How often one request may be rate limited. Others share the limit, so its turn may take a while."""
+
+_TEMPORARY = {408, 500, 502, 503, 504, 507, *range(520, 531)}
+
+_SECONDARY_LIMIT = re.compile("secondary rate limit|abuse detection", re.IGNORECASE)
+"""GitHub's words, and those of its older Enterprise Servers."""
+
+_SAID_FROM_SECONDS = 1.0
+"""A shorter wait for the limit is not worth a line: near the limit, there is one every second."""
+
+_Reply = httpx.Response | httpx.RequestError
+"""The reply to a request, or the error that it ended with."""
+
+OnWait = Callable[[str], None]
+"""Called with the reason for a pause and its length, in a sentence, from any thread."""
+
+
+def ignore_wait(words: str) -> None:
+    del words
+
+
+class Sender:
+    """Sends requests. Thread-safe."""
+
+    def __init__(self, client: httpx.Client, on_wait: OnWait = ignore_wait) -> None:
+        self._client = client
+        self._on_wait = on_wait
+        self._lock = threading.Lock()
+        self._limited_until = 0.0
+        self._pace = Pace()
+        self._pace_changed = threading.Condition()
+        self._told: dict[str, float] = {}
+        self._closed = threading.Event()
+
+    def close(self) -> None:
+        """Close the client. Requests that are waiting fail immediately."""
+        self._closed.set()
+        with self._pace_changed:
+            self._pace_changed.notify_all()
+        self._client.close()
+
+    def send(
+        self, make_request: Callable[[], httpx.Request], *, tries: int = TRIES, is_upload: bool = False
+    ) -> httpx.Response:
+        """Return the reply, which is a 5xx only if every attempt got one. Each attempt makes a new request.
+
+        Raises UnreachableError, RateLimitedError.
+        """
+        tried = limits = 0
+        while True:
+            self._wait_for_the_limit()
+            request, reply = self._send_paced(make_request) if is_upload else self._send_once(make_request)
+            if isinstance(reply, httpx.Response):
+                if (asked := limit_of(reply)) is not None:
+                    limits += 1
+                    self._note_limit(request, reply, asked, limits)
+                    continue
+                if reply.status_code not in _TEMPORARY:
+                    return reply
+            tried += 1
+            if tried < tries:
+                self._pause(request, reply, tried, tries)
+            elif isinstance(reply, httpx.Response):
+                return reply
+            else:
+                after = f" after {tried} tries" if tried > 1 else ""
+                raise UnreachableError(f"{no_reply_message(request, reply)}{after}") from reply
+
+    def _send_once(self, make_request: Callable[[], httpx.Request]) -> tuple[httpx.Request, _Reply]:
+        request = make_request()
+        return request, self._reply_to(request)
+
+    def _send_paced(self, make_request: Callable[[], httpx.Request]) -> tuple[httpx.Request, _Reply]:
+        """Send an upload as soon as the service has room for it."""
+        self._wait_for_a_place()
+        reply: _Reply | None = None
+        try:
+            request, reply = self._send_once(make_request)
+        finally:
+            with self._pace_changed:
+                self._pace.end()
+                if isinstance(reply, httpx.Response):
+                    limit = RateLimit.of(reply.headers)
+                    if limit or reply.is_success:
+                        self._pace.update(limit, time.monotonic())
+                self._pace_changed.notify_all()
+        return request, reply
+
+    def _reply_to(self, request: httpx.Request) -> _Reply:
+        """Return the reply, or the error if a retry may help."""
+        try:
+            return self._client.send(request)
+        except httpx.RequestError as error:
+            if self._closed.is_set():
+                raise UnreachableError("stopped") from error
+            if permanent := _permanent_error(request, error):
+                raise permanent from error
+            return error
+        except RuntimeError as error:  # httpx raises it if another thread has closed the client
+            if self._closed.is_set():
+                raise UnreachableError("stopped") from error
+            raise
+
+    def _note_limit(self, request: httpx.Request, reply: httpx.Response, asked: float, limits: int) -> None:
+        limit = RateLimit.of(reply.headers)
+        reason = limit_message(limit) if limit else f"{_place(request)} limits the rate"
+        if limits == LIMITS or asked > LONGEST_LIMIT_SECONDS:
+            raise RateLimitedError(f"{reason} and asks to wait {asked:.0f} s")
+        asked = max(asked, FIRST_PAUSE_SECONDS)
+        with self._lock:
+            self._limited_until = max(self._limited_until, time.monotonic() + asked)
+        self._tell(reason, f"waiting {math.ceil(asked)} s", asked)
+
+    def _wait_for_the_limit(self) -> None:
+        while (left := self._limited_until - time.monotonic()) > 0:
+            self._sleep(left)
+        self._sleep(0)
+
+    def _wait_for_a_place(self) -> None:
+        while True:
+            with self._pace_changed:
+                seconds = self._pace.wait(time.monotonic())
+                if seconds == 0:
+                    self._pace.start()
+                    return
+                limit = self._pace.limit
+                if seconds is None and not self._closed.is_set():
+                    self._pace_changed.wait()
+            if seconds and limit and seconds > _SAID_FROM_SECONDS:
+                self._tell(limit_message(limit), f"waiting {math.ceil(seconds)} s", seconds)
+            self._sleep(seconds or 0)
+
+    def _pause(self, request: httpx.Request, reply: _Reply, tried: int, tries: int) -> None:
+        if isinstance(reply, httpx.Response):
+            reason = f"{_place(request)} answered {reply.status_code}"
+            asked = min(retry_after(reply) or 0.0, LONGEST_PAUSE_SECONDS)
+        else:
+            reason, asked = no_reply_message(request, reply), 0.0
+        seconds = max(_pause_before(tried), asked)
+        self._tell(reason, f"retrying in {math.ceil(seconds)} s, {tried} of {tries}", seconds)
+        self._sleep(seconds)
+
+    def _tell(self, reason: str, what: str, seconds: float) -> None:
+        """Report a pause once, even if many threads run into it."""
+        now = time.monotonic()
+        with self._lock:
+            is_news = now >= self._told.get(reason, 0.0) and not self._closed.is_set()
+            if is_news:
+                self._told[reason] = now + seconds
+        if is_news:
+            self._on_wait(f"{reason}; {what}")
+
+    def _sleep(self, seconds: float) -> None:
+        if self._closed.wait(seconds):
+            raise UnreachableError("stopped")
+
+
+def limit_of(reply: httpx.Response) -> float | None:
+    """Return how long to wait before the next request; None if the reply is not a rate limit."""
+    headers = reply.headers
+    if reply.status_code not in (httpx.codes.TOO_MANY_REQUESTS, httpx.codes.FORBIDDEN):
+        return None
+    # Our service always asks to wait for a minute, and says in RateLimit when there is room again.
+    asked = float(limit.seconds) if (limit := RateLimit.of(headers)) else retry_after(reply)
+    if asked is None and headers.get("x-ratelimit-remaining", headers.get("ratelimit-remaining")) == "0":
+        with suppress(ValueError):  # the reset is a Unix time
+            reset = float(headers.get("x-ratelimit-reset", headers.get("ratelimit-reset", "")))
+            asked = max(reset - time.time(), 0.0) + 1
+    if asked is None and (
+        reply.status_code == httpx.codes.TOO_MANY_REQUESTS
+        or _SECONDARY_LIMIT.search(reply.text)  # GitHub's 403 without further headers: wait a minute
+    ):
+        asked = LONGEST_PAUSE_SECONDS
+    return asked
+
+
+def retry_after(reply: httpx.Response) -> float | None:
+    """Return the seconds of a Retry-After header, which may also be a date."""
+    given = reply.headers.get("retry-after", "").strip()
+    if given.isascii() and given.isdigit():
+        return float(given)
+    with suppress(ValueError):
+        return max(email.utils.parsedate_to_datetime(given).timestamp() - time.time(), 0.0)
+    return None
+
+
+def _pause_before(tries: int) -> float:
+    """Return a pause that doubles each time. The jitter spreads clients that failed at the same moment."""
+    return float(FIRST_PAUSE_SECONDS * 2 ** (tries - 1) * random.uniform(1.0, 1.5))  # noqa: S311 - not a secret
+
+
+def _permanent_error(request: httpx.Request, error: httpx.RequestError) -> CallError | None:
+    """Return an error for a problem that no retry solves; None if a retry may help."""
+    if isinstance(error, httpx.LocalProtocolError):  # its message may show the token
+        return CallError(f"cannot call {_address(request)}: a header has invalid characters")
+    if isinstance(error, httpx.UnsupportedProtocol | httpx.TooManyRedirects):
+        return UnreachableError(f"cannot call {_address(request)}: {redact(str(error))}")
+    cause = next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return UnreachableError(
+            f"the certificate of {_address(request)} is not trusted: {cause.verify_message}. If you use your "
+            "own certificate authority, set SSL_CERT_FILE to the file with its certificate"
+        )
+    if cause is not None and cause.reason == "WRONG_VERSION_NUMBER":
+        return UnreachableError(f"{_address(request)} does not speak TLS: try http:// instead of https://")
+    return None
+
+
+def no_reply_message(request: httpx.Request, error: httpx.RequestError) -> str:
+    """Return in plain words why a request got no reply."""
+    match error:
+        case httpx.ConnectError() | httpx.ConnectTimeout():
+            return f"cannot connect to {_place(request)} ({_connection_error(error)})"
+        case httpx.ProxyError():
+            return f"the proxy cannot connect to {_place(request)} ({redact(str(error))})"
+        case httpx.TimeoutException():
+            return f"no answer from {_place(request)} (timed out)"
+        case _:
+            return f"lost the connection to {_place(request)}"
+
+
+def _connection_error(error: httpx.RequestError) -> str:
+    """Return why there is no connection."""
+    for cause in _causes(error):
+        match cause:
+            case ConnectionRefusedError():
+                return "connection refused"
+            case socket.gaierror():
+                return "name not found"
+            case TimeoutError() | httpx.TimeoutException():
+                return "timed out"
+            case OSError(errno=errno.ENETUNREACH | errno.EHOSTUNREACH):
+                return "network unreachable"
+            case ConnectionResetError() | ssl.SSLError():
+                return "connection closed"
+    return redact(str(error)) or "no connection"
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _place(request: httpx.Request) -> str:
+    return request.url.netloc.decode()
+
+
+def _address(request: httpx.Request) -> str:
+    return f"{request.url.scheme}://{request.url.netloc.decode()}"

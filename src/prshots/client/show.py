@@ -1,0 +1,239 @@
+"""Show screenshots: on the branch's pull request or, before there is one, staged for it.
+
+One function for `prshots show` and the MCP server. See docs/use/agents.md.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from prshots.client import DEFAULT_CONCURRENCY
+from prshots.client.ci.checkout import commit_of
+from prshots.client.compare import compare_with_base, describe, summary
+from prshots.client.heads import Head
+from prshots.client.move_staged import move_staged
+from prshots.client.pairs import Pairs
+from prshots.client.replies import ComparisonReply
+from prshots.client.service import Client, Image
+from prshots.client.shots import Problem, ShotFile
+from prshots.client.upload import UploadOutcome, ignore_outcome, send_all
+from prshots.contract.errors import InvalidInputError, PayloadTooLargeError, PrshotsError
+from prshots.contract.replies import ServiceLimits, Staged, StagedShot, Uploaded
+from prshots.contract.sizes import readable_size
+
+Say = Callable[[str], None]
+
+
+class ShowState(StrEnum):
+    STAGED = "staged"
+    UPLOADED = "uploaded"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownShot:
+    """A shot with its addresses. `path` is empty if it was staged by an earlier run."""
+
+    name: str
+    viewport: str
+    theme: str
+    reply: Uploaded
+    path: str = ""
+
+    @property
+    def markdown(self) -> str:
+        """The image, or a table of before and after."""
+        after, url = self.reply.markdown, self.reply.before_url
+        if not url:
+            return after
+        before = after.removesuffix(f"]({self.reply.view_url})") + f", before]({url})"
+        cells = " | ".join(cell.replace("|", "\\|") for cell in (before, after))
+        return f"| before | after |\n|---|---|\n| {cells} |"
+
+    def json(self) -> dict[str, Any]:
+        before = {"before_url": self.reply.before_url} if self.reply.before_url else {}
+        known = {"path": self.path, "name": self.name, "viewport": self.viewport, "theme": self.theme}
+        address = {"id": self.reply.id, "view_url": self.reply.view_url}
+        return known | address | before | {"markdown": self.markdown}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What was shown, and where. `failed` could not be sent; `problems` are unusable paths.
+
+    `notes` are for the user, each a sentence without its period.
+    """
+
+    head: Head
+    commit_sha: str
+    shots: Sequence[ShownShot]
+    failed: Sequence[Problem]
+    problems: Sequence[Problem]
+    moved: int = 0
+    notes: Sequence[str] = ()
+    comparison: ComparisonReply | None = None
+    dashboard_url: str = ""
+
+    @property
+    def state(self) -> ShowState:
+        return ShowState.STAGED if self.head.job.pr_number is None else ShowState.UPLOADED
+
+    @property
+    def expires_at(self) -> int | None:
+        times = [shot.reply.expires_at for shot in self.shots if isinstance(shot.reply, Staged)]
+        return min(times) if times and self.state is ShowState.STAGED else None
+
+    @property
+    def markdown(self) -> str:
+        """What to paste. A pair has its name above it; an image has its name as its text."""
+        return "\n\n".join(
+            f"{_caption(shot)}\n\n{shot.markdown}" if shot.reply.before_url else shot.markdown
+            for shot in self.shots
+        )
+
+    @property
+    def next(self) -> str:
+        """What to do now, in a sentence for an agent."""
+        if not self.shots:
+            return (
+                f"Nothing is staged for {self.head.branch}. Name the screenshots to show: prshots show PATH…"
+            )
+        if self.state is ShowState.UPLOADED:
+            return (
+                "Paste the markdown verbatim where reviewers should see it, or run prshots comment --post to "
+                "keep one comment on the pull request current."
+            )
+        when = datetime.fromtimestamp(self.expires_at or 0, UTC).strftime("%Y-%m-%d")
+        return (
+            f"Open the pull request from {self.head.branch} with the markdown in its description, then run "
+            f"prshots show again: the screenshots move to the pull request. Otherwise they expire on {when}."
+        )
+
+    def json(self) -> dict[str, Any]:
+        job, found = self.head.job, self.comparison
+        return {
+            "state": self.state.value,
+            "pr": job.pr_number,
+            "pr_url": job.pr_url or None,
+            "branch": self.head.branch or None,
+            "repository": self.head.repository or None,
+            "commit_sha": self.commit_sha,
+            "shots": [shot.json() for shot in self.shots],
+            "failed": [
+                {"path": problem.path, "error": problem.words} for problem in (*self.failed, *self.problems)
+            ],
+            "markdown": self.markdown,
+            "moved": self.moved,
+            "notes": list(self.notes),
+            "comparison": found
+            and {name: found.json[name] for name in ("branch", "base_commit", "state", "counts")},
+            "expires_at": self.expires_at,
+            "dashboard_url": self.dashboard_url or None,
+            "next": self.next,
+        }
+
+
+def show(
+    service: Client,
+    head: Head,
+    pairs: Pairs,
+    *,
+    base_branch: str = "",
+    say: Say,
+    on_done: Callable[[UploadOutcome], None] = ignore_outcome,
+) -> Shown:
+    """Show the screenshots. Without any, show what is staged for the branch.
+
+    `say` gets a sentence about a step that takes long. Raises InvalidInputError if there is no commit, and
+    the errors of the service's client if nothing at all can be done.
+    """
+    commit_sha = commit_of(head.job)
+    if not commit_sha:
+        raise InvalidInputError("no commit: git has none here yet. Commit first")
+    earlier = _find_staged(service, head)  # first: a wrong address or token ends it before anything is sent
+    count, words = move_staged(service, head)
+    outcomes = _send(service, head, pairs, commit_sha, on_done)
+    shots = [_to_shown_shot(outcome.shot, outcome.uploaded) for outcome in outcomes if outcome.uploaded]
+    if not pairs.shots:
+        shots = [ShownShot(shot.name, shot.viewport, shot.theme, shot) for shot in earlier]
+        commit_sha = earlier[-1].commit_sha if earlier else commit_sha
+    failed = [Problem(str(outcome.shot.path), outcome.error) for outcome in outcomes if outcome.error]
+    notes = [words, _staged_note(head)]
+    shown = Shown(head, commit_sha, shots, failed, pairs.problems, count, [*filter(None, notes)])
+    if not shots:
+        return shown
+    return _compare(service, shown, base_branch, say) if head.job.pr_number else _with_dashboard_url(shown)
+
+
+def _find_staged(service: Client, head: Head) -> list[StagedShot]:
+    """Return what an earlier run staged for this branch, the newest image of each shot."""
+    if not head.branch:
+        return []
+    found = service.staged(head.branch, repository=head.repository)
+    return list({(shot.name, shot.viewport, shot.theme): shot for shot in found}.values())
+
+
+def _send(
+    service: Client, head: Head, pairs: Pairs, commit_sha: str, on_done: Callable[[UploadOutcome], None]
+) -> list[UploadOutcome]:
+    limits = service.limits() if pairs.shots else None
+
+    def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:
+        before = pairs.before_images.get(shot.key)
+        about: dict[str, Any] = {
+            "name": shot.name,
+            "commit_sha": commit_sha,
+            "viewport": shot.viewport,
+            "theme": shot.theme,
+            "content_type": content_type,
+        }
+        about |= _before_arguments(before, limits) if before else {}
+        if head.job.pr_number is not None:
+            return service.upload(image, pr_number=head.job.pr_number, **about)
+        return service.stage(image, branch=head.branch, repository=head.repository, **about)
+
+    return send_all(send, pairs.shots, limits, concurrency=DEFAULT_CONCURRENCY, shrink=False, on_done=on_done)
+
+
+def _before_arguments(before: ShotFile, limits: ServiceLimits | None) -> dict[str, Any]:
+    """Return the arguments for the before image. Raises PayloadTooLargeError."""
+    if limits is not None and before.size >= limits.max_image_bytes:
+        size, limit = readable_size(before.size), readable_size(limits.max_image_bytes)
+        raise PayloadTooLargeError(f"its before image is {size}: the service takes less than {limit}")
+    return {"before": lambda: before.path.open("rb"), "before_content_type": before.content_type}
+
+
+def _to_shown_shot(shot: ShotFile, reply: Uploaded) -> ShownShot:
+    return ShownShot(shot.name, shot.viewport, shot.theme, reply, str(shot.path))
+
+
+def _compare(service: Client, shown: Shown, base_branch: str, say: Say) -> Shown:
+    """Describe the pull request and compare, so that pairs show everywhere. A failure is only a note."""
+    job, number = shown.head.job, shown.head.job.pr_number or 0
+    notes = [*shown.notes]
+    comparison: ComparisonReply | None = None
+    dashboard_url = ""
+    try:
+        dashboard_url = describe(service, number, job)
+        comparison = compare_with_base(
+            service, job, number, shown.commit_sha, base_branch, complete=False, say=say
+        )
+        notes.append(summary(comparison).removesuffix("."))
+    except PrshotsError as error:
+        notes.append(f"not compared: {error}")
+    return replace(shown, comparison=comparison, dashboard_url=dashboard_url, notes=notes)
+
+
+def _with_dashboard_url(shown: Shown) -> Shown:
+    pages = [shot.reply.dashboard_url for shot in shown.shots if isinstance(shot.reply, Staged)]
+    return replace(shown, dashboard_url=pages[0] if pages else "")
+
+
+def _staged_note(head: Head) -> str:
+    return f"staged for {head.branch}, because {head.unknown}" if head.unknown else ""
+
+
+def _caption(shot: ShownShot) -> str:
+    name = shot.reply.markdown.removeprefix("![").removesuffix(f"]({shot.reply.view_url})")  # escaped
+    return f"**{name}** ({', '.join(filter(None, (shot.viewport, shot.theme)))})"

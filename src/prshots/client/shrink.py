@@ -1,0 +1,121 @@
+"""Shrink images that are too large to upload: losslessly, then with less quality, then with fewer pixels."""
+
+import contextlib
+import io
+import math
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from prshots.contract.errors import InvalidInputError, PictureTooLargeError, UnsupportedPictureError
+from prshots.contract.image_structure import check_structure
+from prshots.contract.sizes import readable_size
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+MAX_PIXELS = 100_000_000
+"""About 400 MB when decoded. Larger images are not decoded."""
+
+TOO_MANY_PIXELS = f"has more than {MAX_PIXELS:,} pixels: too many to shrink"
+MAX_FILE_BYTES = 200 * 1024 * 1024
+_LARGEST_WEBP_SIDE = 16_383
+_QUALITIES = (90, 80, 65, 50)
+
+
+class Shrunk(NamedTuple):
+    content: bytes
+    content_type: str
+    label: str
+
+
+def require_pillow() -> None:
+    """Raise InvalidInputError if Pillow is not installed."""
+    try:
+        import PIL  # noqa: F401
+    except ImportError as error:
+        raise InvalidInputError("--shrink needs Pillow: pip install 'prshots[shrink]'") from error
+
+
+def shrink(path: Path, limit: int) -> Shrunk:
+    """Return the image in less than `limit` bytes. Raises InvalidInputError if it cannot be decoded."""
+    require_pillow()
+    with _pillow_errors_as_ours():
+        picture = _decode(path)
+        for attempt in _attempts(picture):
+            if len(attempt.content) < limit:
+                return attempt
+    raise InvalidInputError("cannot be shrunk enough")
+
+
+@contextlib.contextmanager
+def _pillow_errors_as_ours() -> Iterator[None]:
+    """Turn any error of a decoder into InvalidInputError. Pillow documents no list."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about odd files and about size, which we check ourselves
+        try:
+            yield
+        except InvalidInputError:
+            raise
+        except Exception as error:
+            raise InvalidInputError(f"cannot be shrunk: {error}") from error
+
+
+def _decode(path: Path) -> "Image.Image":
+    """Decode the image, rotated as its metadata says: the metadata is lost."""
+    from PIL import ImageOps
+
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise InvalidInputError(f"is larger than {readable_size(MAX_FILE_BYTES)}: too large to shrink")
+    _check_structure(path)
+    with _open(path) as picture:
+        if math.prod(picture.size) > MAX_PIXELS:
+            raise InvalidInputError(TOO_MANY_PIXELS)
+        turned = ImageOps.exif_transpose(picture)
+        return turned.convert("RGBA" if turned.has_transparency_data else "RGB")
+
+
+def _check_structure(path: Path) -> None:
+    """Raise InvalidInputError for a file that would take a decoder minutes."""
+    try:
+        check_structure(path.read_bytes())
+    except PictureTooLargeError as error:
+        raise InvalidInputError(f"is {error}: too much work to shrink") from error
+    except UnsupportedPictureError as error:
+        raise InvalidInputError(f"is {error}: cannot be shrunk") from error
+
+
+def _open(path: Path) -> "Image.Image":
+    from PIL import Image
+
+    try:
+        return Image.open(path, formats=("PNG", "JPEG", "WEBP"))
+    except Image.DecompressionBombError as error:  # Pillow's own limit, which a program may change
+        raise InvalidInputError(TOO_MANY_PIXELS) from error
+
+
+def _attempts(picture: "Image.Image") -> Iterator[Shrunk]:
+    """Try lossless first, then lower quality, then half the pixels. Eventually even noise fits."""
+    if max(picture.size) <= _LARGEST_WEBP_SIDE:
+        yield _webp(picture, lossless=True, quality=50, method=2)
+    yield _png(picture)
+    while True:
+        if max(picture.size) <= _LARGEST_WEBP_SIDE:
+            for quality in _QUALITIES:
+                yield _webp(picture, quality=quality, method=2)
+        if max(picture.size) == 1:
+            return
+        picture = picture.reduce(2)
+
+
+def _webp(picture: "Image.Image", **how: int) -> Shrunk:
+    encoded = io.BytesIO()
+    picture.save(encoded, "WEBP", **how)
+    return Shrunk(encoded.getvalue(), "image/webp", "WebP")
+
+
+def _png(picture: "Image.Image") -> Shrunk:
+    encoded = io.BytesIO()
+    picture.save(encoded, "PNG", optimize=True)
+    return Shrunk(encoded.getvalue(), "image/png", "PNG")

@@ -1,0 +1,202 @@
+"""Upload many screenshots concurrently, and report on each."""
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from prshots.client import DEFAULT_CONCURRENCY
+from prshots.client.service import Client, Image
+from prshots.client.shots import ShotFile
+from prshots.contract.errors import (
+    CallError,
+    PayloadTooLargeError,
+    PrshotsError,
+    RateLimitedError,
+    UnauthorizedError,
+    UnreachableError,
+    WrongAddressError,
+)
+from prshots.contract.limits import MAX_IMAGE_BYTES
+from prshots.contract.replies import ServiceLimits, Uploaded
+from prshots.contract.sizes import readable_size
+from prshots.contract.statements import message
+
+NOT_TRIED = message("not_tried")
+
+_FATAL = (UnauthorizedError, UnreachableError, RateLimitedError, WrongAddressError)
+"""Errors that every other upload would hit as well."""
+
+_FAILURES_IN_A_ROW = 3
+"""After this many uploads in a row that the service could not store, the rest is not tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadOutcome:
+    """The result for one screenshot: `uploaded`, or an `error`. `note` is extra information for the user.
+
+    `is_fatal`: any other upload would fail too. `is_too_large`: shrinking the image would help. `is_known`:
+    the service has the bytes already, so none were sent, and there is no `uploaded`.
+    """
+
+    shot: ShotFile
+    uploaded: Uploaded | None = None
+    error: str = ""
+    note: str = ""
+    is_fatal: bool = False
+    is_too_large: bool = False
+    is_known: bool = False
+
+    @property
+    def is_done(self) -> bool:
+        return self.uploaded is not None or self.is_known
+
+
+Send = Callable[[ShotFile, Image, str], Uploaded]
+"""Sends a shot's image of a content type."""
+
+
+def ignore_outcome(outcome: UploadOutcome) -> None:
+    del outcome
+
+
+def upload_all(
+    client: Client,
+    shots: Sequence[ShotFile],
+    *,
+    pr_number: int,
+    commit_sha: str,
+    concurrency: int = DEFAULT_CONCURRENCY,
+    shrink: bool = False,
+    on_done: Callable[[UploadOutcome], None] = ignore_outcome,
+) -> list[UploadOutcome]:
+    """Upload a pull request's screenshots, and return the outcomes in the same order.
+
+    `on_done` receives each outcome as soon as it is known, in the caller's thread. One failure does not stop
+    the others, unless they would fail too. With `shrink`, images that are too large are recompressed.
+    """
+
+    def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:
+        return client.upload(
+            image,
+            name=shot.name,
+            pr_number=pr_number,
+            commit_sha=commit_sha,
+            viewport=shot.viewport,
+            theme=shot.theme,
+            content_type=content_type,
+        )
+
+    limits = client.limits() if shots else None
+    return send_all(send, shots, limits, concurrency=concurrency, shrink=shrink, on_done=on_done)
+
+
+def send_all(
+    send: Send,
+    shots: Sequence[ShotFile],
+    limits: ServiceLimits | None,
+    *,
+    concurrency: int,
+    shrink: bool,
+    on_done: Callable[[UploadOutcome], None],
+) -> list[UploadOutcome]:
+    """Send each shot as `upload_all` describes it."""
+    uploads = _Uploads(send, shots, limits, shrink=shrink)
+    for _ in range(min(concurrency, len(shots))):
+        # No thread pool: Python waits for a pool's threads at exit, and Ctrl-C should stop immediately.
+        threading.Thread(target=uploads.work, name="upload", daemon=True).start()
+    outcomes: dict[int, UploadOutcome] = {}
+    try:
+        for _ in shots:
+            index, outcome = uploads.next_done()
+            outcomes[index] = outcome
+            on_done(outcome)
+    finally:
+        uploads.stop()
+    return [outcomes[index] for index in range(len(shots))]
+
+
+class _Uploads:
+    """The screenshots to upload, shared by the threads that upload them."""
+
+    def __init__(
+        self,
+        send: Send,
+        shots: Sequence[ShotFile],
+        limits: ServiceLimits | None,
+        *,
+        shrink: bool,
+    ) -> None:
+        self._send = send
+        # Without known limits nothing is refused here: the service decides.
+        self._max_bytes = limits.max_image_bytes if limits else None
+        self._shrink_from = (self._max_bytes or MAX_IMAGE_BYTES) if shrink else None
+        self._left = iter(enumerate(shots))
+        self._lock = threading.Lock()
+        self._shrinking = threading.Lock()
+        self._done: queue.SimpleQueue[tuple[int, UploadOutcome] | BaseException] = queue.SimpleQueue()
+        self._stopped = threading.Event()
+        self._failures = 0
+
+    def work(self) -> None:
+        try:
+            while (task := self._next()) is not None:
+                index, shot = task
+                self._done.put((index, self._try_upload(shot)))
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            self._done.put(error)
+
+    def next_done(self) -> tuple[int, UploadOutcome]:
+        done = self._done.get()
+        if isinstance(done, BaseException):
+            raise done
+        return done
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def _next(self) -> tuple[int, ShotFile] | None:
+        with self._lock:
+            return next(self._left, None)
+
+    def _try_upload(self, shot: ShotFile) -> UploadOutcome:
+        if self._stopped.is_set():
+            return UploadOutcome(shot, error=NOT_TRIED, is_fatal=True)
+        try:
+            outcome = self._upload(shot)
+        except (PrshotsError, OSError) as error:
+            self._count_failure(error)
+            return UploadOutcome(
+                shot,
+                error=message("cannot_read", why=error.strerror or error)
+                if isinstance(error, OSError)
+                else str(error),
+                note=shot.note,
+                is_fatal=self._stopped.is_set(),
+                is_too_large=isinstance(error, PayloadTooLargeError),
+            )
+        self._failures = 0
+        return outcome
+
+    def _count_failure(self, error: Exception) -> None:
+        self._failures += isinstance(error, CallError)
+        if isinstance(error, _FATAL) or self._failures >= _FAILURES_IN_A_ROW:
+            self.stop()
+
+    def _upload(self, shot: ShotFile) -> UploadOutcome:
+        if self._shrink_from is not None and shot.size >= self._shrink_from:
+            return self._upload_shrunk(shot, self._shrink_from)
+        if self._max_bytes is not None and shot.size >= self._max_bytes:
+            limit = readable_size(self._max_bytes)
+            raise PayloadTooLargeError(message("too_large", size=readable_size(shot.size), limit=limit))
+        uploaded = self._send(shot, lambda: shot.path.open("rb"), shot.content_type)
+        return UploadOutcome(shot, uploaded, note=shot.note)
+
+    def _upload_shrunk(self, shot: ShotFile, max_bytes: int) -> UploadOutcome:
+        from prshots.client.shrink import shrink
+
+        with self._shrinking:  # one at a time: a decoded image takes a lot of memory
+            content, content_type, label = shrink(shot.path, max_bytes)
+        sizes = {"before": readable_size(shot.size), "after": readable_size(len(content))}
+        note = message("shrunk", **sizes, format=label)
+        return UploadOutcome(shot, self._send(shot, content, content_type), note=note)

@@ -1,0 +1,236 @@
+"""Upload screenshots in the background during the test run, and post the comment at the end."""
+
+import queue
+import threading
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Self
+
+from prshots.client.baselines import upload_baselines
+from prshots.client.ci import ForgeKind, Job, detect_job, validate, with_forge
+from prshots.client.ci.checkout import builds_baselines, commit_of, full_commit
+from prshots.client.lookup import with_head, with_pull_request
+from prshots.client.service import Client
+from prshots.client.shots import ShotFile
+from prshots.client.upload import NOT_TRIED, UploadOutcome, upload_all
+from prshots.contract.errors import InvalidInputError
+from prshots.contract.redaction import redact
+from prshots.contract.statements import message
+from prshots.pytest_plugin.report import RunReport, screenshots
+
+_HURRY_SECONDS = 1.0
+"""How long to wait for running uploads when the test run is interrupted."""
+
+
+class BackgroundUploads:
+    """Uploads to one pull request, or without one as the baselines of `branch`.
+
+    A thread uploads each added file and then deletes it.
+    """
+
+    def __init__(
+        self, client: Client, pr_number: int | None, branch: str, commit_sha: str, environ: Mapping[str, str]
+    ) -> None:
+        self.pr_number = pr_number
+        self._branch = branch
+        self._client = client
+        self._commit_sha = commit_sha
+        self._environ = environ
+        self._queue: queue.SimpleQueue[ShotFile | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="prshots", daemon=True)
+        self._started = 0
+        self._outcomes: list[UploadOutcome] = []
+        self._crash = ""
+
+    @classmethod
+    def from_environment(
+        cls, environ: Mapping[str, str], *, only_if_known: bool, is_baseline: bool = False
+    ) -> Self | None:
+        """Read the same environment variables as the commands. Raises InvalidInputError.
+
+        With `only_if_known`, return None if they name neither a pull request nor the branch of the baselines.
+        """
+        url = validate.root(environ.get("PRSHOTS_URL", ""))
+        if not url:
+            raise InvalidInputError(
+                "PRSHOTS_URL is not an address: set it to one such as https://prshots.example.com"
+            )
+        given = environ.get("PRSHOTS_PR", "").strip()
+        job, branch = detect_job(environ), _branch(environ)
+        if is_baseline or (not given and builds_baselines(job, branch)):
+            target = None, _baseline_branch(job, branch, given), _baseline_commit(environ, job)
+            return cls(_client(url, environ), *target, environ)
+        job = job if given else with_pull_request(job)
+        pr_number = validate.pr_number(given) if given else job.pr_number
+        if pr_number is None:
+            if only_if_known and not given:
+                return None
+            if given:
+                raise InvalidInputError(f"PRSHOTS_PR must be a pull request's number; got {given[:100]!r}")
+            raise InvalidInputError("no pull request: set PRSHOTS_PR to its number")
+        commit_sha = _commit(environ, job, pr_number)
+        return cls(_client(url, environ), pr_number, branch, commit_sha, environ)
+
+    @property
+    def words(self) -> str:
+        if self.pr_number is None:
+            return message("baselines_of", branch=self._branch)
+        return message("pull_request", number=self.pr_number)
+
+    def add(self, shot: ShotFile) -> None:
+        if not self._started:
+            self._thread.start()
+        self._started += 1
+        self._queue.put(shot)
+
+    def finish(self, *, hurry: bool) -> tuple[int, int, list[str]]:
+        """Wait for all uploads. Return how many succeeded, how many of them were known, and the problems."""
+        if hurry:
+            self._client.close()
+        if self._started:
+            self._queue.put(None)
+            self._thread.join(_HURRY_SECONDS if hurry else None)
+        uploaded = sum(outcome.is_done for outcome in self._outcomes)
+        known = sum(outcome.is_known for outcome in self._outcomes)
+        problems = [
+            f"{outcome.shot.name}: {outcome.error}"
+            for outcome in self._outcomes
+            if outcome.error and not outcome.is_fatal
+        ]
+        if left := self._started - uploaded - len(problems):
+            reason = "interrupted" if hurry else self._crash or self._fatal_error()
+            problems.append(f"{screenshots(left)} not uploaded: {reason}")
+        return uploaded, known, problems
+
+    def conclude(self, report: RunReport, *, compares: bool, is_complete: bool) -> None:
+        """Compare what was uploaded, and add the result to the report. Raises PrshotsError."""
+        from prshots.client.compare import compare_with_base, describe, summary
+
+        job = detect_job(self._environ)
+        is_complete = is_complete and not job.is_parallel
+        if self.pr_number is None:
+            if is_complete:
+                self._client.complete_baselines(self._branch, self._commit_sha)
+            return
+        report.dashboard_url = describe(self._client, self.pr_number, job)
+        if compares:
+            found = compare_with_base(
+                self._client,
+                job,
+                self.pr_number,
+                self._commit_sha,
+                self._branch,
+                complete=is_complete,
+                say=report.warnings.append,
+            )
+            report.comparison = summary(found)
+
+    def post(self, pr_number: int) -> str:
+        """Update the pull request's comment, and return what was done. Raises PrshotsError."""
+        from prshots.client.compare import view_and_page
+        from prshots.client.forges import forge_of
+        from prshots.client.post_comment import Composer, post
+
+        job = _job_with_forge(self._environ)
+        with closing(forge_of(job)) as forge:
+            view, _ = view_and_page(self._client, pr_number, job)
+            composer = Composer(self._client, pr_number, job, view=view)
+            posted = post(forge, composer)
+        words = f"comment {posted.outcome}: {posted.url}" if posted.url else f"comment {posted.outcome}"
+        return f"{words}. Warning: {composer.warning}" if composer.warning else words
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _fatal_error(self) -> str:
+        """Return the error that stopped the uploads."""
+        errors = [outcome.error for outcome in self._outcomes if outcome.is_fatal]
+        return next((error for error in errors if error != NOT_TRIED), NOT_TRIED)
+
+    def _work(self) -> None:
+        try:
+            while batch := self._next_batch():
+                outcomes = self._upload(batch)
+                self._outcomes += outcomes
+                for shot in batch:
+                    shot.path.unlink(missing_ok=True)
+                if any(outcome.is_fatal for outcome in outcomes):
+                    return
+        except Exception as error:  # noqa: BLE001 - reported at the end of the run
+            self._crash = redact(f"{type(error).__name__}: {error}")
+
+    def _upload(self, batch: list[ShotFile]) -> list[UploadOutcome]:
+        sha = self._commit_sha
+        if self.pr_number is not None:
+            return upload_all(self._client, batch, pr_number=self.pr_number, commit_sha=sha)
+        return upload_baselines(self._client, batch, branch=self._branch, commit_sha=sha)
+
+    def _next_batch(self) -> list[ShotFile]:
+        """Wait for shots and return all that are queued. An empty list means the end."""
+        batch = [self._queue.get()]
+        while batch[-1] is not None:
+            try:
+                batch.append(self._queue.get_nowait())
+            except queue.Empty:
+                break
+        if batch[-1] is None:
+            batch.pop()
+            self._queue.put(None)  # also ends the next call
+        return [shot for shot in batch if shot is not None]
+
+
+def _client(url: str, environ: Mapping[str, str]) -> Client:
+    from prshots.client.keyless import token_source
+
+    token, project = environ.get("PRSHOTS_TOKEN", ""), environ.get("PRSHOTS_PROJECT", "")
+    return Client(url, token_source(url, token, project, environ))
+
+
+def _commit(environ: Mapping[str, str], job: Job, pr_number: int) -> str:
+    if found := _given_commit(environ) or commit_of(with_head(job, pr_number)):
+        return found
+    raise InvalidInputError("no commit: neither CI nor git names one. Set PRSHOTS_COMMIT")
+
+
+def _given_commit(environ: Mapping[str, str]) -> str:
+    given = environ.get("PRSHOTS_COMMIT", "").strip()
+    if given and not validate.commit(given):
+        raise InvalidInputError(
+            f"PRSHOTS_COMMIT must have 7 to 40 hexadecimal characters; got {given[:100]!r}"
+        )
+    return validate.commit(given)
+
+
+def _branch(environ: Mapping[str, str]) -> str:
+    given = environ.get("PRSHOTS_BRANCH", "").strip()
+    if given and not validate.branch(given):
+        raise InvalidInputError(f"PRSHOTS_BRANCH must be the name of a branch; got {given[:100]!r}")
+    return validate.branch(given)
+
+
+def _baseline_branch(job: Job, branch: str, given_pr: str) -> str:
+    if given_pr or job.pr_number is not None or job.lookup is not None or job.from_fork:
+        raise InvalidInputError("this job runs for a pull request, which never writes baselines")
+    if found := branch or job.branch:
+        return found
+    raise InvalidInputError("no branch for the baselines: set PRSHOTS_BRANCH")
+
+
+def _baseline_commit(environ: Mapping[str, str], job: Job) -> str:
+    if found := full_commit(commit_of(job, _given_commit(environ))):
+        return found
+    raise InvalidInputError("no commit of 40 characters: neither CI nor git names one. Set PRSHOTS_COMMIT")
+
+
+def _job_with_forge(environ: Mapping[str, str]) -> Job:
+    kind = environ.get("PRSHOTS_FORGE", "").strip()
+    if kind and kind not in tuple(ForgeKind):
+        raise InvalidInputError(f"PRSHOTS_FORGE must be one of {', '.join(ForgeKind)}; got {kind[:100]!r}")
+    return with_forge(
+        detect_job(environ),
+        environ,
+        kind=ForgeKind(kind) if kind else None,
+        api=environ.get("PRSHOTS_FORGE_URL", ""),
+        repository=environ.get("PRSHOTS_REPOSITORY", ""),
+        token=environ.get("PRSHOTS_FORGE_TOKEN", ""),
+    )
