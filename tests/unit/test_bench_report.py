@@ -42,11 +42,13 @@ def test_results_are_rendered_as_a_markdown_table(report: ModuleType, table: Mod
     target = report.Target(at_least=2)
     rows = [
         report.Row("upload", "uploads/s", 1234.5, "SeaweedFS", 1000.0, target),
+        report.Row("upload", "uploads/s", 1234.5, "nginx", 900.0),
         report.Row("memory", "MB", 17.34, note="2 processes"),
+        report.Row("start", "s", 1.5),
     ]
     results = {"upload": report.Result("2026-11-15", "2 cores", 0.8, rows)}
     page = f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n"
-    assert table.with_table(page, results) == (
+    assert table.with_table(page, results, ["upload", "memory"]) == (
         f"before\n{table.BEGIN}\n"
         "- 2026-11-15, 2 cores, load average 0.8 before the run: upload.\n"
         "\n"
@@ -60,7 +62,7 @@ def test_results_are_rendered_as_a_markdown_table(report: ModuleType, table: Mod
 
 def test_a_page_without_markers_is_refused(table: ModuleType) -> None:
     with pytest.raises(ValueError, match="the page needs the lines"):
-        table.with_table("no table here", {})
+        table.with_table("no table here", {}, [])
 
 
 def test_json_keeps_measurements_that_did_not_run(report: ModuleType, tmp_path: Path) -> None:
