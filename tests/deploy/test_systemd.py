@@ -76,7 +76,7 @@ def test_both_units_have_the_same_directives() -> None:
 def test_only_the_service_reads_its_data_and_only_root_its_settings() -> None:
     """Nginx, as a member of the group, may pass through the data folder. It may not list it."""
     assert {"UMask=0027", "StateDirectoryMode=0710", "Group=prshots"} <= set(directives("prshots.service"))
-    for page in (*(UNITS / name for name in NAMES), ROOT / "docs/run/operate.md"):
+    for page in (*(UNITS / name for name in NAMES), ROOT / "docs/run/install.md"):
         [install] = re.findall(r"install -D .*prshots\.env /etc/prshots/prshots\.env", page.read_text())
         assert install == "install -D -m 0600 prshots.env /etc/prshots/prshots.env", page
 
@@ -87,7 +87,7 @@ def test_no_python_code_is_imported_from_the_working_directory() -> None:
 
 @pytest.mark.slow
 def test_the_documented_second_api_is_a_valid_service(folder: Path) -> None:
-    commands = (ROOT / "docs/run/operate.md").read_text().partition("### Two APIs on one machine")[2]
+    commands = (ROOT / "docs/run/install.md").read_text().partition("### Two APIs on one machine")[2]
     [(written, file)] = re.findall(r"printf '([^']+)' \\\n +> (\S+)", commands)
     [variables] = re.findall(r"echo (\S+) > /etc/prshots/api2\.env", commands)
     assert variables.partition("=")[0].removeprefix(PREFIX).lower() in SETTINGS

@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 def test_the_python_client_example_in_the_docs_runs(
     shared_service: Service, token: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [example] = re.findall(r"```python\n(.*?)```", (DOCS / "use/client.md").read_text(), re.DOTALL)
+    [example] = re.findall(r"```python\n(.*?)```", (DOCS / "use/python.md").read_text(), re.DOTALL)
     (tmp_path / "screenshots").mkdir()
     (tmp_path / "screenshots" / "cart@1280x800.png").write_bytes(png())
     (tmp_path / "screenshots" / "broken.png").write_bytes(b"")
@@ -24,6 +24,6 @@ def test_the_python_client_example_in_the_docs_runs(
     monkeypatch.setenv("PRSHOTS_TOKEN", token)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(example, "client.md", "exec"), {})
+        exec(compile(example, "python.md", "exec"), {})
     assert "![cart](" in printed.getvalue()
     assert printed.getvalue().endswith("screenshots/broken.png: is empty\n")

@@ -1,6 +1,6 @@
 """The client: what runs in CI. It uses only the public API and needs nothing from the server.
 
-The names listed here are public: see docs/use/client.md. Each module is imported on first use, so that a
+The names listed here are public: see docs/use/python.md. Each module is imported on first use, so that a
 command loads only what it needs.
 """
 
