@@ -148,7 +148,8 @@ QUOTED = [
 
 def test_messages_quoted_in_the_docs_exist_in_the_source() -> None:
     """Every message that a page explains is one that the program writes."""
-    source = "".join(file.read_text() for file in sorted(SOURCE.rglob("*.py")))
+    files = [*SOURCE.rglob("*.py"), *SOURCE.rglob("contract/*.json")]
+    source = "".join(file.read_text() for file in files)
     joined = re.sub(r'"\s*f?"', "", source)  # a long message is written as several adjacent strings
     parts = [(page, part) for page, message in QUOTED for part in message.split("…")]
     assert [(page, part) for page, part in parts if part.strip() not in joined] == []
