@@ -30,8 +30,9 @@ from prshots.server.delivery.replies import (
     Streamed,
     error_reply,
 )
+from prshots.server.delivery.socket_connection import SocketConnection
 from prshots.server.delivery.telemetry import DeliveryTelemetry
-from prshots.server.http.socket_connection import HEAD_SECONDS, STALLED_SECONDS, SocketConnection
+from prshots.server.http.socket_server import HEAD_SECONDS, STALLED_SECONDS
 
 MAX_HEAD_BYTES = 16 * 1024
 """A signed URL and a browser's headers take 1 KiB. Other servers allow 8 to 32 KiB."""
