@@ -22,6 +22,7 @@ from prshots.server.http.request_grammar import (
     Line,
     Refusal,
     find_end,
+    names_path,
     read_fields,
     read_line,
 )
@@ -40,7 +41,6 @@ AHEAD_BYTES = 16 * 1024
 """How much we read of the requests that follow the one in progress, to notice a client that disconnects."""
 
 _PARSED_METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"}
-_TARGET = re.compile(r"(?:https?://[^/?]+)?/", re.IGNORECASE)
 _UPGRADE = re.compile(rb"\r\nupgrade:[^\r]*", re.IGNORECASE)
 
 _log = structlog.get_logger()
@@ -116,7 +116,7 @@ class AppConnection(HttpToolsProtocol):
         fields = read_fields(head[line.end :], line.version)
         if isinstance(fields, Refusal):
             return fields
-        if not _TARGET.match(line.target):
+        if not names_path(line.target):
             return BAD_REQUEST
         self._line, self._fields = line, fields
         self._body_left, self._since_data = fields.length, 0

@@ -122,6 +122,8 @@ class RequestCycle(RequestResponseCycle):
             if self.more_body:  # the rest of the body would look like the next request
                 self.keep_alive = False
             names = {name for name, _ in message.get("headers", ())}
+            if b"date" in names:
+                self.default_headers = []
             if self.scope["http_version"] == OLD_VERSION and b"content-length" not in names:
                 self._ends_with_connection, self.chunked_encoding = True, False
         elif message["type"] == "http.response.body" and self._ends_with_connection:

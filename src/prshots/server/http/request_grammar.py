@@ -39,11 +39,9 @@ URI_TOO_LONG = Refusal(414, "uri too long")
 FIELDS_TOO_LARGE = Refusal(431, "request header fields too large")
 UNKNOWN_CODING = Refusal(501, "transfer coding not supported")
 
-BLANK_LINE = b"\r\n\r\n"
-NEW_LINE = b"\r\n"
-
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
 _LINE = re.compile(rb"(" + _TOKEN + rb") ([!-\"$-~]++) HTTP/(1\.[01])\r\n")  # a target has no fragment
+_PATH = re.compile(r"(?:https?://[^/?]+)?/", re.IGNORECASE)
 _FIELDS = re.compile(rb"(?:" + _TOKEN + rb":[\t -~\x80-\xff]*+\r\n)*+\r\n")
 _NEVER_IN_A_HEAD = re.compile(rb"[^\t\r\n -~\x80-\xff]|(?<!\r)\n|\r(?!\n|\Z)")
 _LINE_BEGINS = re.compile(_TOKEN + rb" [!-~]")
@@ -56,16 +54,15 @@ _LENGTH = re.compile(rb"[0-9]{1,18}")  # a 64-bit number, which is more than any
 
 def find_end(received: bytes, seen: int, most_bytes: int) -> int | Refusal | None:
     """Return where the first head ends; None if it is incomplete. `seen` bytes were there before."""
-    blank_line = received.find(BLANK_LINE, max(0, seen - len(BLANK_LINE) + 1))
-    end = blank_line + len(BLANK_LINE)
-    if blank_line >= 0 and end <= most_bytes:
+    end = received.find(b"\r\n\r\n", seen - 3 if seen > 3 else 0) + 4  # noqa: PLR2004 - the blank line's length
+    if 4 <= end <= most_bytes:  # noqa: PLR2004
         return end
     begun = received[:most_bytes]
     if _NEVER_IN_A_HEAD.search(begun, max(0, seen - 1)):  # do not wait for the end
         return BAD_REQUEST
     if len(received) < most_bytes:
         return None
-    if NEW_LINE in begun:
+    if b"\r\n" in begun:
         return FIELDS_TOO_LARGE
     return URI_TOO_LONG if _LINE_BEGINS.match(begun) else BAD_REQUEST
 
@@ -76,6 +73,11 @@ def read_line(head: bytes) -> Line | Refusal:
         return BAD_REQUEST
     method, target, version = found.groups()
     return Line(method.decode(), target.decode(), version.decode(), found.end())
+
+
+def names_path(target: str) -> bool:
+    """Return whether it is a path, alone or in a whole URL, as for a proxy."""
+    return _PATH.match(target) is not None
 
 
 def read_fields(fields: bytes, version: str) -> Fields | Refusal:
