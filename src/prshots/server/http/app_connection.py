@@ -176,6 +176,8 @@ class AppConnection(HttpToolsProtocol):
             keep_alive=not (fields.is_chunked or fields.is_upgrade or fields.is_last)
             and line.version != OLD_VERSION,
         )
+        if self._sends_no_more:
+            self.in_progress.leave()
         self._wait(math.inf)  # the app has limits of its own
         self._start_asgi_task(self.cycle, self.app)
 
@@ -206,7 +208,9 @@ class AppConnection(HttpToolsProtocol):
         self._wait(IDLE_SECONDS)
         self.flow.resume_reading()
         self._begin()
-        if self._server.is_stopping:
+        if self._sends_no_more and not self.in_progress:
+            self.linger()
+        elif self._server.is_stopping:
             self.finish()
 
     # The end

@@ -82,7 +82,6 @@ class RequestCycle(RequestResponseCycle):
     def leave(self) -> None:
         """Note that the client sends no more, before or after the end of the body."""
         self._has_left = True
-        self.keep_alive = False
         self.message_event.set()
 
     async def receive(self) -> ASGIReceiveEvent:
