@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from prshots.contract.errors import StoreError
-from prshots.contract.object_names import CONTENT_TYPES, THUMBNAIL_EXT, origin_key
+from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.keys import FixedKeys, KeyFile
 from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
 from prshots.server.adapters.objects.disk import DiskReader, DiskStore
@@ -470,28 +470,18 @@ def test_the_body_is_a_slice_of_the_open_file(disk_client: Client) -> None:
     os.close(reply.body.file.fd)
 
 
-def test_the_short_way_to_a_file_gives_the_same_reply(disk_client: Client) -> None:
-    for ext in CONTENT_TYPES:
-        disk_client.put(CONTENT, ext)
-        target = RING.sign(IMAGE_ID, ext, EXP, "k1")
-        found = disk_client.delivery.plain_file(target)
-        assert found is not None
-        os.close(found.file.fd)
-        reply = disk_client.reply(Request("GET", target, {}))
-        assert (reply.fields, disk_client.body(reply)) == (found.fields, CONTENT)
-
-
-def test_the_short_way_leaves_everything_but_success_to_the_usual_way(disk_client: Client) -> None:
-    plain_file = disk_client.delivery.plain_file
-    assert plain_file(TARGET[:-1]) is None
-    assert plain_file("/healthz") is None
-    for seconds in (3599, 0, -1):  # `max-age` is shorter now, or the URL has expired
+def test_a_request_with_a_condition_that_does_not_hold_gets_the_same_reply_as_without(
+    disk_client: Client,
+) -> None:
+    """Both at a time when `max-age` is the whole hour, and when the URL expires before."""
+    for seconds in (86_400, 3600, 3599, 1):
         disk_client.now = EXP - seconds
-        assert plain_file(TARGET) is None
-    disk_client.now = float(NOW)
-    disk_client.delete()
-    assert plain_file(TARGET) is None
-    assert Delivery(Faulty(), FixedKeys(RING), 3600).plain_file(TARGET) is None
+        plain, conditional = (
+            disk_client.reply(Request("GET", TARGET, headers)) for headers in ({}, {"if-none-match": '"x"'})
+        )
+        assert (plain.status, plain.fields) == (conditional.status, conditional.fields)
+        assert f"max-age={min(3600, seconds)}\r\n" in plain.fields
+        assert disk_client.body(plain) == disk_client.body(conditional) == CONTENT
 
 
 def test_retiring_a_key_invalidates_urls_that_were_verified_before(client: Client, tmp_path: Path) -> None:

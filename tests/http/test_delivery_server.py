@@ -12,20 +12,18 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httptools
 import pytest
 import structlog
 import uvloop
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prshots.contract.object_names import origin_key
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskReader
-from prshots.server.delivery import connection, heads
+from prshots.server.delivery import connection, socket_connection
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.server import DeliveryServer
-from prshots.server.http import socket_connection
 from support.delivery_sockets import EXP, RING, DeliveryInThread, RawConnection, get
 from support.open_files import open_files
 
@@ -269,18 +267,6 @@ def test_a_malformed_request_is_400(served_by_uvloop: ServedFromDisk, sent: byte
         assert (status, json.loads(body)) == (400, {"error": "bad request"})
         assert fields["Connection"] == "close"
         assert wire.is_ended()
-
-
-HEAD_PIECES = [b"Host", b": ", b":", b"a", b" ", b"\t", b"\r\n", b"\n", b"\r", b"\0", b"\x7f", b"\xe9", b"@"]
-
-
-@given(st.lists(st.sampled_from(HEAD_PIECES), max_size=12).map(b"".join))
-@example(b"Host: localhost\r\nAccept: */*")
-@example(b"A:\xff\t b")
-def test_the_quick_path_takes_no_head_that_the_parser_refuses(fields: bytes) -> None:
-    head = b"GET /i/a.png HTTP/1.1\r\n" + fields + b"\r\n\r\n"
-    if heads.plain_target(head) is not None:
-        httptools.HttpRequestParser(object()).feed_data(head)
 
 
 @pytest.mark.parametrize(

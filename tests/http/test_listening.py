@@ -9,7 +9,7 @@ import pytest
 
 from prshots.contract.errors import SettingsError
 from prshots.server.processes import listening
-from prshots.server.processes.listening import listen, share
+from prshots.server.processes.listening import listen
 from support.free_ports import free_port
 
 CONNECTIONS = 90
@@ -42,18 +42,6 @@ def connected(listeners: list[socket.socket]) -> Counter[int]:
 
 def test_each_worker_gets_some_of_the_connections(listeners: list[socket.socket]) -> None:
     assert set(connected(listeners)) == {0, 1, 2}
-
-
-@pytest.mark.parametrize("running", [{0}, {2}, {0, 2}, {0, 1, 2}])
-def test_only_running_workers_get_connections(listeners: list[socket.socket], running: set[int]) -> None:
-    share(listeners, running)
-    assert set(connected(listeners)) == running
-
-
-def test_without_a_running_worker_connections_wait_for_one(listeners: list[socket.socket]) -> None:
-    share(listeners, {1})
-    share(listeners, set())
-    assert set(connected(listeners)) == {1}
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -3,9 +3,7 @@
 Run as `python web_process.py PORT FILES API_URL`.
 """
 
-import asyncio
 import os
-import signal
 import socket
 import sys
 from pathlib import Path
@@ -14,13 +12,12 @@ import uvloop
 
 from prshots.server.config.settings import load_settings
 from prshots.server.observability.logs import configure_logs
-from prshots.server.processes.worker import WEB_READ_AHEAD, _serve_app
+from prshots.server.processes.worker import _serve, _server_of
 from prshots.server.web.app import create_web
 
 
 async def main(port: str, files: str, api_url: str) -> None:
-    stop = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    os.environ["PRSHOTS_WEB_PORT"] = port
     app = create_web(
         files=Path(files),
         api_url=api_url,
@@ -32,7 +29,7 @@ async def main(port: str, files: str, api_url: str) -> None:
     with socket.create_server(("127.0.0.1", int(port))) as listener:
         listener.setblocking(False)
         ready_fd = os.open(os.devnull, os.O_RDONLY)
-        await _serve_app(app, load_settings(), listener, stop, ready_fd, read_ahead=WEB_READ_AHEAD)
+        await _serve(lambda _, listener: _server_of(app, listener), load_settings(), listener, ready_fd)
 
 
 if __name__ == "__main__":

@@ -15,23 +15,15 @@ from collections.abc import Callable, Coroutine
 from http import HTTPStatus
 from typing import Any, Protocol
 
-import httptools
 import structlog
 
 from prshots.contract.errors import StoreError
-from prshots.server.delivery.decision import METHOD_NOT_ALLOWED
-from prshots.server.delivery.heads import REQUEST_LINE, UNKNOWN_METHOD, conditions, plain_target
-from prshots.server.delivery.replies import (
-    FileSlice,
-    Pending,
-    PlainFile,
-    Reply,
-    Request,
-    Streamed,
-    error_reply,
-)
+from prshots.server.delivery.heads import read_head, refused
+from prshots.server.delivery.replies import FileSlice, Pending, Reply, Request, Streamed
+from prshots.server.delivery.socket_connection import SocketConnection
 from prshots.server.delivery.telemetry import DeliveryTelemetry
-from prshots.server.http.socket_connection import HEAD_SECONDS, STALLED_SECONDS, SocketConnection
+from prshots.server.http.request_grammar import Refusal, find_end
+from prshots.server.http.socket_server import HEAD_SECONDS, STALLED_SECONDS
 
 MAX_HEAD_BYTES = 16 * 1024
 """A signed URL and a browser's headers take 1 KiB. Other servers allow 8 to 32 KiB."""
@@ -39,10 +31,6 @@ MAX_HEAD_BYTES = 16 * 1024
 IDLE_SECONDS = 75.0
 """Longer than the 60 s of most proxies, so that they close idle connections first. If we did, it could happen
 just when they send the next request."""
-
-BAD_REQUEST = error_reply(400, "bad request")
-URI_TOO_LONG = error_reply(414, "uri too long")
-HEAD_TOO_LARGE = error_reply(431, "request header fields too large")
 
 _log = structlog.get_logger()
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
@@ -62,7 +50,6 @@ class Server(Protocol):
     is_stopping: bool
     telemetry: DeliveryTelemetry
     respond: Callable[[Request], Reply | Pending]
-    respond_plainly: Callable[[str], PlainFile | Reply | Pending]
     storage_failed: Callable[[StoreError], object]
 
     def relay(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]": ...
@@ -74,8 +61,7 @@ class Connection(SocketConnection):
     def __init__(self, server: Server, sock: socket.socket) -> None:
         self._server = server
         self._fd = sock.fileno()
-        self._parser = httptools.HttpRequestParser(self)
-        self._parsed = 0  # how many bytes of it the parser has seen
+        self._judged = 0  # bytes of an incomplete head
         self._unsent: bytes | memoryview = b""
         self._file_fd = _NO_FILE
         self._file_offset = self._file_left = 0
@@ -83,12 +69,7 @@ class Connection(SocketConnection):
         self._taken: asyncio.Future[None] | None = None  # done when the client has received all chunks so far
         self._is_sending = False
         self._is_last = False  # close the connection after this reply
-        self._keep_alive = False
         super().__init__(server, sock, IDLE_SECONDS)
-
-    def on_message_complete(self) -> None:
-        """Note that the request has no body. The parser calls this at the end of a head without one."""
-        self._keep_alive = self._parser.should_keep_alive()
 
     def _on_readable(self) -> None:
         if self._is_sending:  # one reply at a time: further requests wait in the kernel
@@ -104,68 +85,44 @@ class Connection(SocketConnection):
             self.close()
         elif self._is_lingering:
             self._discard(data)
-        elif not self._received and (target := plain_target(data)) is not None:
-            self._is_last = self._server.is_draining
-            self._send(self._server.respond_plainly(target))
         else:
-            self._received = self._received + data if self._received else data.lstrip(b"\r\n")
+            self._received += data
             self._answer_received()
 
     def _answer_received(self) -> None:
         """Answer requests one after the other, until one is incomplete or a reply has to wait."""
-        while self._received and not self._is_sending:
-            blank_line = self._received.find(b"\r\n\r\n", max(0, self._parsed - 3))
-            end = blank_line + 4 if blank_line >= 0 else len(self._received)
-            if end > MAX_HEAD_BYTES:
-                in_first_line = b"\r\n" not in self._received[:MAX_HEAD_BYTES]
-                self._send_last(URI_TOO_LONG if in_first_line else HEAD_TOO_LARGE)
-            elif (refusal := self._parse(end)) is not None:
-                self._send_last(refusal)
-            elif blank_line >= 0:
-                self._answer(end)
-            else:
+        while not self._is_sending:
+            if not self._judged:  # some clients send blank lines before a request
+                self._received = self._received.lstrip(b"\r\n")
+            if not self._received:
                 return
+            end = find_end(self._received, self._judged, MAX_HEAD_BYTES)
+            if end is None:
+                if not self._judged:
+                    self.deadline = self._server.now + HEAD_SECONDS
+                self._judged = len(self._received)
+                return
+            if isinstance(end, Refusal):
+                self._send_last(refused(end))
+            else:
+                head, self._received, self._judged = self._received[:end], self._received[end:], 0
+                self._answer(head)
 
-    def _parse(self, end: int) -> Reply | None:
-        """Feed the head up to `end` to the parser, and no byte beyond. Return a reply if it is invalid."""
-        if not self._parsed:
-            self.deadline = self._server.now + HEAD_SECONDS
-        try:
-            self._parser.feed_data(self._received[self._parsed : end])
-        except httptools.HttpParserUpgrade:  # we support no upgrade, so we ignore it
-            self._keep_alive = False
-        except httptools.HttpParserInvalidMethodError:
-            return METHOD_NOT_ALLOWED if UNKNOWN_METHOD.match(self._received) else BAD_REQUEST
-        except httptools.HttpParserError:
-            return BAD_REQUEST
-        self._parsed = end
-        return None
-
-    def _answer(self, end: int) -> None:
-        head = self._received[:end].decode("latin-1")
-        line = REQUEST_LINE.match(head)
-        if line is None:
-            self._send_last(BAD_REQUEST)
-            return
-        request = Request(line[1], line[2], conditions(head))
-        # A body could look like another request, so the connection ends after a request that has one.
-        self._is_last = not self._keep_alive or self._server.is_draining
-        self._received = self._received[end:].lstrip(b"\r\n")
-        self._parsed = 0
-        self._keep_alive = False
-        self._send(self._server.respond(request))
+    def _answer(self, head: bytes) -> None:
+        asked = read_head(head)
+        if isinstance(asked, Reply):
+            self._send_last(asked)
+        else:
+            self._is_last = asked.is_last or self._server.is_draining
+            self._send(self._server.respond(asked.request))
 
     def _send_last(self, reply: Reply) -> None:
         self._is_last = True
         self._send(reply)
 
-    def _send(self, reply: PlainFile | Reply | Pending) -> None:
+    def _send(self, reply: Reply | Pending) -> None:
         self._is_sending = True
-        if isinstance(reply, PlainFile):
-            self._unsent = self._head(200, reply.fields)
-            self._file_fd, self._file_left = reply.file
-            self._file_offset = 0
-        elif isinstance(reply, Reply):
+        if isinstance(reply, Reply):
             self._prepare(reply)
         else:
             self._relaying = self._server.relay(self._relay(reply))
@@ -291,7 +248,6 @@ class Connection(SocketConnection):
         self._close_file()
         if self._relaying is not None and self._relaying is not asyncio.current_task():
             self._relaying.cancel()
-        del self._parser  # breaks a reference cycle that only the garbage collector would find
 
     def _close_file(self) -> None:
         if self._file_fd != _NO_FILE:

@@ -18,7 +18,6 @@ from prshots.server.delivery.conditions import PARTIAL, Bytes, conditional, part
 from prshots.server.delivery.replies import (
     FileSlice,
     Pending,
-    PlainFile,
     Reply,
     Request,
     Streamed,
@@ -79,7 +78,7 @@ _IMAGE_FIELDS = {
 }
 
 _EXPIRED_SINCE = Checked(Verdict.EXPIRED)
-_METHODS = frozenset({"GET", "HEAD"})
+METHODS = frozenset({"GET", "HEAD"})
 
 
 class Delivery:
@@ -97,11 +96,9 @@ class Delivery:
         self._outage = Outage("storage unavailable", "storage is back")
         self._verified: dict[str, Checked] = {}
         self._verified_with: KeyRing | None = None
-        self._plain_fields = {
-            ext: f"{fields}{_cache_control(cache_seconds)}Content-Length: "
-            for ext, fields in _IMAGE_FIELDS.items()
+        self._long_valid_fields = {
+            ext: fields + _cache_control(cache_seconds) for ext, fields in _IMAGE_FIELDS.items()
         }
-        self._files = reader if isinstance(reader, FileReader) else None
         self._find = self._on_disk(reader) if isinstance(reader, FileReader) else self._remotely(reader)
 
     def respond(self, request: Request) -> Reply | Pending:
@@ -112,27 +109,9 @@ class Delivery:
             reply = _without_keys(request.target)
         except Exception:  # noqa: BLE001 - here and in `_from_remote` a bug becomes a 500
             reply = _internal_error(request)
-        return _without_body_for_head(request, reply) if isinstance(reply, Reply) else reply
-
-    def plain_file(self, target: str) -> PlainFile | None:
-        """Return the file that a GET without conditions asks for, in a third of the time of `respond`.
-
-        None if it is not that simple: then `respond` decides. It makes the same checks.
-        """
-        if self._files is None:
-            return None
-        now = self._clock()
-        try:
-            image = self._verify(target, now)
-            if image.verdict is not VALID or image.exp - now < self._cache_seconds:
-                return None
-            file = self._files.open(origin_key(image.image_id, image.ext))
-        except Exception:  # noqa: BLE001 - `respond` meets the same error, and reports it
-            return None
-        if file is None:
-            return None
-        self._outage.works("read")
-        return PlainFile(f'ETag: "{image.image_id}{self._plain_fields[image.ext]}{file.size}\r\n', file)
+        if request.method == "HEAD" and isinstance(reply, Reply):
+            return _without_body(reply)
+        return reply
 
     def storage_failed(self, error: StoreError) -> Reply:
         if not error.count_request:  # a remote reader notes its own outages
@@ -142,7 +121,7 @@ class Delivery:
         return STORAGE_UNAVAILABLE
 
     def _answer(self, request: Request) -> Reply | Pending:
-        if request.method not in _METHODS:
+        if request.method not in METHODS:
             return METHOD_NOT_ALLOWED
         now = self._clock()
         image = self._verify(request.target, now)
@@ -190,8 +169,10 @@ class Delivery:
         self._verified.clear()
 
     def _fields(self, image: Checked, now: float) -> str:
-        max_age = max(0, min(self._cache_seconds, int(image.exp - now)))
-        return f'ETag: "{image.image_id}{_IMAGE_FIELDS[image.ext]}{_cache_control(max_age)}'
+        seconds_left = image.exp - now
+        if seconds_left >= self._cache_seconds:
+            return f'ETag: "{image.image_id}{self._long_valid_fields[image.ext]}'
+        return f'ETag: "{image.image_id}{_IMAGE_FIELDS[image.ext]}{_cache_control(max(0, int(seconds_left)))}'
 
     def _on_disk(self, reader: FileReader) -> Callable[[Request, Checked, float], Reply]:
         def find(request: Request, image: Checked, now: float) -> Reply:
@@ -202,7 +183,11 @@ class Delivery:
             self._outage.works("read")
             if file is None:
                 return EXPIRED
-            return _with_file(request, _tag(image), file, self._fields(image, now))
+            fields = self._fields(image, now)
+            if not request.headers and request.method == "GET":
+                fields = f"{fields}Content-Length: {file.size}\r\n"
+                return Reply(200, fields, FileSlice(file, 0, file.size), "sent")
+            return _with_file(request, _tag(image), file, fields)
 
         return find
 
@@ -218,7 +203,7 @@ class Delivery:
             reply = _internal_error(request)
         else:
             self._outage.works("read")
-        return _without_body_for_head(request, reply)
+        return _without_body(reply) if request.method == "HEAD" else reply
 
     async def _fetch(self, reader: RemoteReader, request: Request, image: Checked) -> Reply:
         """Ask for the bytes right away if they are surely needed, otherwise for the size first."""
@@ -247,9 +232,9 @@ def _cache_control(max_age: int) -> str:
     return f"Cache-Control: public, max-age={max_age}\r\n"
 
 
-def _without_body_for_head(request: Request, reply: Reply) -> Reply:
-    """Drop the body for HEAD. It is never a file or stream, because `conditional` opens none for HEAD."""
-    return reply._replace(body=b"") if request.method == "HEAD" else reply
+def _without_body(reply: Reply) -> Reply:
+    """Drop the body, for HEAD. It is never a file or stream, because `conditional` opens none for HEAD."""
+    return reply._replace(body=b"")
 
 
 def _without_keys(target: str) -> Reply:

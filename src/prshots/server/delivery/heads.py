@@ -1,44 +1,61 @@
-"""Reads the heads of requests.
-
-Most requests ask for an image without a body or conditions, and do not need the parser: `plain_target`. It is
-no looser than the parser, so a request means the same on either path.
-"""
+"""Reads the head of a request for an image, by the grammar that all of our servers share."""
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
-CACHED_HEADERS = 128
-"""Lists of headers that are cached. A browser sends the same ones for every image of a page."""
+from prshots.server.delivery.decision import METHOD_NOT_ALLOWED, METHODS
+from prshots.server.delivery.replies import Reply, Request, error_reply
+from prshots.server.http.request_grammar import BAD_REQUEST, Refusal, names_path, read_fields, read_line
 
-# The parser accepts two spaces or a missing version. We do not, so there is only one way to write a request.
-REQUEST_LINE = re.compile(r"([A-Z-]+) ([^ \r\n]*) HTTP/1\.[01]\r\n")
-UNKNOWN_METHOD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [^ \r\n]+ HTTP/1\.[01]\r\n")
-_VERSION = b" HTTP/1.1\r\n"
-_PLAIN_LINE = re.compile(rb"GET (/i/[!-~]{1,256})")
-_HEADERS = re.compile(rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]++:[\t -~\x80-\xff]*+\r\n)*+\r\n")
-_NOT_PLAIN = re.compile(rb"connection|content-length|transfer-encoding|upgrade|range|if-none-match")
-_CONDITIONS = re.compile(r"\r\n((?i:range|if-range|if-none-match)):[ \t]*([^\r\n]*)")
+CACHED_HEADS, CACHED_BYTES = 1024, 2048
+"""Heads that are cached, and the longest: 2 MB. A browser sends the same fields for all images, and the
+readers of a comment ask for the same ones."""
 
-
-def plain_target(data: bytes) -> str | None:
-    """Return the target if this is one complete request for an image, without a body and conditions."""
-    line, _, headers = data.partition(_VERSION)
-    if not _are_plain(headers):
-        return None
-    match = _PLAIN_LINE.fullmatch(line)
-    return None if match is None else match[1].decode("ascii")
+_CONDITIONS = re.compile(r"\n(range|if-range|if-none-match):[ \t]*([^\r]*)", re.IGNORECASE)
 
 
-@lru_cache(CACHED_HEADERS)
-def _are_plain(headers: bytes) -> bool:
-    return _HEADERS.fullmatch(headers) is not None and _NOT_PLAIN.search(headers.lower()) is None
+class Asked(NamedTuple):
+    """A request, and whether its connection ends with the reply. A body could look like another request."""
+
+    request: Request
+    is_last: bool
 
 
-def conditions(head: str) -> dict[str, str]:
-    """Return the headers that change the reply. The parser has already validated the head."""
+def refused(refusal: Refusal) -> Reply:
+    return error_reply(*refusal)
+
+
+def read_head(head: bytes) -> Asked | Reply:
+    """Read a complete head, or return the reply that refuses it."""
+    return _read_cached(head) if len(head) <= CACHED_BYTES else _read(head)
+
+
+def _read(head: bytes) -> Asked | Reply:
+    line = read_line(head)
+    if isinstance(line, Refusal):
+        return refused(line)
+    fields = read_fields(head[line.end :], line.version)
+    if isinstance(fields, Refusal):
+        return refused(fields)
+    if line.method not in METHODS:
+        return METHOD_NOT_ALLOWED
+    if not names_path(line.target):
+        return refused(BAD_REQUEST)
+    has_body = fields.is_chunked or fields.length > 0
+    request = Request(line.method, line.target, _conditions(head))
+    return Asked(request, is_last=fields.is_last or fields.is_upgrade or has_body)
+
+
+_read_cached = lru_cache(CACHED_HEADS)(_read)
+
+
+def _conditions(head: bytes) -> Mapping[str, str]:
+    """Return the fields that change the reply."""
     found: dict[str, str] = {}
-    for name, value in _CONDITIONS.findall(head):
-        # Repeated headers form a list: correct for If-None-Match, and a list in Range is ignored.
-        key = name.lower()
-        found[key] = f"{found[key]}, {value.rstrip()}" if key in found else value.rstrip()
+    for name, value in _CONDITIONS.findall(head.decode("latin-1")):
+        # Repeated fields form a list: correct for If-None-Match, and a list in Range is ignored.
+        key, given = name.lower(), value.rstrip()
+        found[key] = f"{found[key]}, {given}" if key in found else given
     return found

@@ -23,13 +23,6 @@ class FileSlice(NamedTuple):
     length: int
 
 
-class PlainFile(NamedTuple):
-    """A reply that is a 200 with a whole file. The receiver must close the file."""
-
-    fields: str
-    file: OpenObject
-
-
 class Streamed(NamedTuple):
     """`length` bytes that arrive from a remote store in chunks. The receiver must close `chunks`."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from prshots.contract.errors import StoreError
 from prshots.server.delivery.connection import Connection
 from prshots.server.delivery.decision import Delivery
-from prshots.server.delivery.replies import Pending, PlainFile, Reply, Request
+from prshots.server.delivery.replies import Pending, Reply, Request
 from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.socket_server import SocketServer
@@ -21,7 +21,6 @@ class DeliveryServer(SocketServer):
         super().__init__(listener)
         self.telemetry = DeliveryTelemetry(delivery, readiness or Readiness({}))
         self.respond: Callable[[Request], Reply | Pending] = self.telemetry.respond
-        self.respond_plainly: Callable[[str], PlainFile | Reply | Pending] = self.telemetry.respond_plainly
         self.storage_failed: Callable[[StoreError], object] = delivery.storage_failed
         self.is_draining = False
         self._relays: set[asyncio.Task[None]] = set()

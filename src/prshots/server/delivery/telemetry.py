@@ -12,14 +12,13 @@ from time import perf_counter
 import structlog
 
 from prshots.server.delivery.decision import RETRY_LATER, Delivery
-from prshots.server.delivery.replies import Pending, PlainFile, Reply, Request, error_reply, json_reply
+from prshots.server.delivery.replies import Pending, Reply, Request, error_reply, json_reply
 from prshots.server.http.readiness import BrieflyCached, Readiness
 from prshots.server.observability import metrics
 from prshots.server.observability.metrics import BUCKETS
 
 QUICK = BUCKETS[0]
 
-_NO_CONDITIONS: dict[str, str] = {}
 _log = structlog.get_logger()
 
 
@@ -29,7 +28,7 @@ class DeliveryTelemetry:
     ROUTES = ("GET /readyz", "GET /metrics")
 
     def __init__(self, delivery: Delivery, readiness: Readiness) -> None:
-        self._respond, self._plain_file = delivery.respond, delivery.plain_file
+        self._respond = delivery.respond
         self._readiness = readiness
         self._rendered = BrieflyCached(lambda: asyncio.to_thread(metrics.render))
         answers: list[Pending] = [self._readyz, self._metrics]
@@ -49,20 +48,6 @@ class DeliveryTelemetry:
             return self._operators_reply(request) or reply
         self._count(result, began)
         return reply
-
-    def respond_plainly(self, target: str) -> PlainFile | Reply | Pending:
-        """Answer a GET without conditions."""
-        began = perf_counter()
-        found = self._plain_file(target)
-        if found is None:
-            return self.respond(Request("GET", target, _NO_CONDITIONS))
-        # The same as `_count`, inlined because the call itself would cost too much.
-        self._results["sent"] += 1
-        seconds = perf_counter() - began
-        self._seconds += seconds
-        if seconds > QUICK:
-            self._slower[bisect_left(BUCKETS, seconds)] += 1
-        return found
 
     def drain(self) -> None:
         self._readiness.is_stopping = True

@@ -14,13 +14,27 @@ ACCEPT_AT_ONCE = 8
 ACCEPT_PAUSE_SECONDS = 0.5
 TICK_SECONDS = 1.0
 
+HEAD_SECONDS = 10.0
+"""From the first to the last byte of a head. It is a packet or two, so a slower client only holds a slot."""
+
+STALLED_SECONDS = 60.0
+"""How long a reply may make no progress before we give the client up. A phone in a tunnel is back by then."""
+
+LINGER_SECONDS = 5.0
+LINGER_BYTES = 4 * 1024 * 1024
+"""How long, and how much, we keep reading after the last reply. Closing a socket with unread data resets the
+connection, and the client may then lose the reply."""
+
+FIRST_BYTE_SECONDS = 0.5
+"""How long a server that stops waits for requests that are on their way over connections without one."""
+
 _log = structlog.get_logger()
 
 
 class Connection(Protocol):
-    """What the server needs from a connection. It closes one whose deadline has passed."""
+    """What the server needs from a connection. It asks every second whether it is overdue, and closes it."""
 
-    deadline: float
+    def is_overdue(self) -> bool: ...
 
     def is_idle(self) -> bool: ...
 
@@ -33,7 +47,7 @@ class SocketServer:
     """Serves on a listening socket, which the caller owns and other processes may share."""
 
     def __init__(self, listener: socket.socket, most_connections: int | None = None) -> None:
-        self.date_field = ""
+        self.date = self.date_field = ""
         self.now = 0.0  # the event loop's time, updated every second: precise enough for all timeouts
         self.is_stopping = False
         self._listener = listener
@@ -62,8 +76,10 @@ class SocketServer:
         self._resume_accepting()
 
     def stop_accepting(self) -> None:
-        """Leave new connections to the other processes. The caller may close the listening socket now."""
+        """Take what waits in the queue, and no more. The caller may close the listening socket now."""
         if self._accepts:
+            while self._accept():
+                pass
             self._accepts = False
             self.loop.remove_reader(self._listener)
 
@@ -71,40 +87,50 @@ class SocketServer:
         """Accept no more connections, finish replies in progress, close the rest after the grace period."""
         self.drain()
         self.stop_accepting()
+        until = self.loop.time() + grace_seconds
+        if self._connections:
+            await self._wait_until_closed(min(FIRST_BYTE_SECONDS, grace_seconds / 2))
         self.is_stopping = True
         for connection in tuple(self._connections):
             connection.finish()
         if self._connections:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._all_closed.wait(), grace_seconds)
+            await self._wait_until_closed(until - self.loop.time())
         for connection in tuple(self._connections):
             connection.close()
         for timer in self._timers.values():
             timer.cancel()
+
+    async def _wait_until_closed(self, seconds: float) -> None:
+        """Wait until all connections are closed, but no longer."""
+        self._all_closed.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._all_closed.wait(), seconds)
 
     def forget(self, connection: Connection) -> None:
         self._connections.discard(connection)
         if self._is_full:
             self._is_full = False
             self._resume_accepting()
-        if self.is_stopping and not self._connections:
+        if not self._connections:
             self._all_closed.set()
 
-    def _accept(self) -> None:
+    def _accept(self) -> bool:
+        """Accept some connections. Return whether more may wait."""
         for _ in range(ACCEPT_AT_ONCE):
             if len(self._connections) == self._most_connections:  # more wait until one closes
                 self._is_full = True
                 self.loop.remove_reader(self._listener)
-                return
+                return False
             try:
                 sock, _address = self._listener.accept()
             except (BlockingIOError, ConnectionAbortedError, InterruptedError):
-                return  # another process was faster, or the client has disconnected
+                return False  # another process was faster, or the client has disconnected
             except OSError as error:
                 self._pause_accepting(error)
-                return
+                return False
             self._accept_fails = False
             self._connections.add(self.connected(sock))
+        return True
 
     def _pause_accepting(self, error: OSError) -> None:
         """Pause instead of spinning, and close idle connections: most likely we ran out of descriptors."""
@@ -124,9 +150,10 @@ class SocketServer:
     def _tick(self) -> None:
         """Close connections past their deadline, all in one pass instead of with a timer each."""
         self.now = self.loop.time()
-        self.date_field = f"Date: {formatdate(usegmt=True)}\r\n"
+        self.date = formatdate(usegmt=True)
+        self.date_field = f"Date: {self.date}\r\n"
         for connection in tuple(self._connections):
-            if connection.deadline < self.now:
+            if connection.is_overdue():
                 connection.close()
         self.on_tick()
         self._timers["tick"] = self.loop.call_later(TICK_SECONDS, self._tick)

@@ -9,9 +9,6 @@ import socket
 
 FIRST_FD = 3
 
-AFTER_WEB_SECONDS = 1.0
-"""How long the other components accept connections after web. What comes later waits for the next workers."""
-
 
 def kept_listener(port: int) -> socket.socket | None:
     """Return systemd's socket for this port, if it has one."""
@@ -23,11 +20,6 @@ def kept_listener(port: int) -> socket.socket | None:
             return listener
         listener.detach()
     return None
-
-
-def is_kept(listener: socket.socket) -> bool:
-    """Return whether systemd keeps it open. The supervisor's children have it under the same number."""
-    return any(listener.fileno() in _fds_for(pid) for pid in (os.getpid(), os.getppid()))
 
 
 def _fds_for(pid: int) -> range:

@@ -2,8 +2,8 @@
 
 If all workers accepted from one socket, the first to wake up would take all connections of a burst and keep
 them: of two delivery workers, one did nothing. So on Linux each worker has its own socket on the port, and
-the kernel picks one for each connection, at random among those that run. The supervisor holds all sockets:
-connections in the queue of a worker that dies wait for its successor.
+the kernel picks one for each connection by its addresses. The supervisor holds all sockets: connections to a
+worker that dies wait for its successor.
 """
 
 import contextlib
@@ -11,13 +11,11 @@ import errno
 import socket
 import sys
 import time
-from collections.abc import Collection, Sequence
 
 import structlog
 
 from prshots.contract.errors import SettingsError
 from prshots.server.processes import BACKLOG
-from prshots.server.processes.closing import SocketProgram
 from prshots.server.processes.kept_listeners import kept_listener
 
 PORT_SECONDS, PORT_PAUSE_SECONDS = 10.0, 0.1
@@ -25,8 +23,6 @@ PORT_SECONDS, PORT_PAUSE_SECONDS = 10.0, 0.1
 the workers of a supervisor that was killed for a moment."""
 
 _ON_LINUX = sys.platform == "linux"
-_SO_ATTACH_REUSEPORT_CBPF = 51  # the socket module has no name for it
-_RANDOM_NUMBER = 0xFFFFF000 + 56  # what a filter loads from here is not a part of the packet
 
 _log = structlog.get_logger()
 
@@ -79,14 +75,3 @@ def _bound(host: str, port: int, count: int) -> list[socket.socket]:
             listener.listen(BACKLOG)
         stack.pop_all()
         return listeners
-
-
-def share(listeners: Sequence[socket.socket], running: Collection[int]) -> None:
-    """Give new connections to the running workers only, each with the same probability."""
-    if len(listeners) == 1 or not running:
-        return
-    choose = [(0x20, 0, 0, _RANDOM_NUMBER), (0x94, 0, 0, len(running))]  # load it; its remainder
-    for remainder, number in enumerate(sorted(running)):
-        choose += [(0x15, 0, 1, remainder), (0x06, 0, 0, number)]  # unless equal, skip one; return the number
-    choose += [(0x06, 0, 0, min(running))]
-    SocketProgram(choose).attach(listeners[0], _SO_ATTACH_REUSEPORT_CBPF)

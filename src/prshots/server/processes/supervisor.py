@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,9 +21,7 @@ from prshots.server.observability.metrics_folder import (
     SLOT_VARIABLE,
     metrics_folder,
 )
-from prshots.server.processes.closing import turn_away
-from prshots.server.processes.kept_listeners import is_kept
-from prshots.server.processes.listening import listen, share
+from prshots.server.processes.listening import listen
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
@@ -62,8 +60,6 @@ class Part:
     inherits: tuple[int, ...] = ()
     """Further descriptors that its workers get."""
 
-    running: set[int] = field(default_factory=set)
-
     @property
     def slots(self) -> list[str]:
         """The names of its workers. A restarted worker keeps the slot of its predecessor."""
@@ -71,18 +67,6 @@ class Part:
 
     def listener(self, slot: str) -> socket.socket:
         return self.listeners[self.slots.index(slot) % len(self.listeners)]
-
-    @contextlib.contextmanager
-    def shared_with(self, slot: str) -> Iterator[None]:
-        """Share the port's connections with this worker too."""
-        number = self.slots.index(slot)
-        self.running.add(number)
-        share(self.listeners, self.running)
-        try:
-            yield
-        finally:
-            self.running.discard(number)
-            share(self.listeners, self.running)
 
 
 def parts_of(settings: "Settings", names: list[str]) -> list[Part]:
@@ -216,8 +200,7 @@ class Supervisor:
             if not ended.done() and not first_ready.done():
                 first_ready.set_result(None)
             ready_at = time.monotonic()
-            with part.shared_with(slot):
-                return await ended, time.monotonic() - ready_at
+            return await ended, time.monotonic() - ready_at
 
     async def _run_sweep(self) -> bool:
         """Return whether it succeeded."""
@@ -258,22 +241,17 @@ class Supervisor:
             self._children.discard(child)
 
     async def _stop(self, tasks: list["asyncio.Task[None]"], web: list["asyncio.Task[None]"]) -> None:
+        for listener in (listener for part in self.parts for listener in part.listeners):
+            listener.close()  # the workers close theirs when they have accepted the last connection
         self._signal_all(signal.SIGTERM)
         await asyncio.wait(tasks, timeout=self.drain_seconds)
         until = time.monotonic() + self.grace_seconds + BEYOND_GRACE_SECONDS
-        self._close(part for part in self.parts if part.name == "web")
         if web:
             await asyncio.wait(web, timeout=min(WEB_SECONDS, self.grace_seconds / 2))
-        self._close(part for part in self.parts if part.name != "web")
+        self._signal_all(signal.SIGTERM)  # web has ended: see worker.py
         await asyncio.wait(tasks, timeout=max(0.0, until - time.monotonic()))
         self._signal_all(signal.SIGKILL)
         await asyncio.wait(tasks, timeout=KILL_SECONDS)
-
-    def _close(self, parts: Iterable[Part]) -> None:
-        for listener in (listener for part in parts for listener in part.listeners):
-            if not is_kept(listener):
-                turn_away(listener)
-            listener.close()
 
     def _signal_all(self, number: signal.Signals) -> None:
         for child in self._children:

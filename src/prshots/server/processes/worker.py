@@ -6,6 +6,7 @@ and the lifeline. The worker stops on SIGTERM.
 """
 
 import asyncio
+import contextlib
 import functools
 import gc
 import os
@@ -14,8 +15,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import structlog
 import uvloop
@@ -26,12 +27,10 @@ from prshots.server.observability import metrics
 from prshots.server.observability.logs import configure_logs
 from prshots.server.observability.metrics_folder import RESTARTED_VARIABLE
 from prshots.server.processes import settings_of_child
-from prshots.server.processes.closing import last_accepted, requests_begun
-from prshots.server.processes.kept_listeners import AFTER_WEB_SECONDS, is_kept
 from prshots.server.processes.lifeline import hold
 
 if TYPE_CHECKING:
-    from prshots.server.http.asgi_server import ClosableApp
+    from prshots.server.http.app_server import ClosableApp
     from prshots.server.http.socket_server import SocketServer
 
 MAX_CONNECTIONS = 16_384
@@ -43,11 +42,10 @@ FILES_PER_CONNECTION = 2
 
 OTHER_FILES = 256
 
-READ_AHEAD, WEB_READ_AHEAD = 128 * 1024, 64 * 1024
-"""How much of a body is read at a time. With less, large uploads take longer. Web holds each part twice: it
-relays uploads to the API."""
+AFTER_WEB_SECONDS = 1.0
+"""How long the other components accept connections after web, whose last requests go to the API."""
 
-Serve = Callable[[Settings, socket.socket, asyncio.Event, int], Awaitable[None]]
+Build = Callable[[Settings, socket.socket], "SocketServer"]
 
 GARBAGE_THRESHOLD = 10_000
 """New objects of the API between two searches for garbage: a few megabytes. Python's default is 700."""
@@ -61,17 +59,17 @@ def main() -> None:
     configure_logs(settings.log_format, part)
     metrics.watch_disks({"database": settings.local_database, "images": settings.local_store})
     metrics.WORKER_RESTARTS.labels(part).inc(_is_restart())
+    build: dict[str, Build] = {
+        "web": _web,
+        "api": functools.partial(_api, memory_fds),
+        "delivery": _delivery,
+        "sweep": _sweep_status,
+    }
     try:
-        serving: dict[str, Serve] = {
-            "web": _serve_web,
-            "api": functools.partial(_serve_api, memory_fds),
-            "delivery": _serve_delivery,
-            "sweep": _serve_sweep_status,
-        }
         raise_file_limit()
         with socket.socket(fileno=listener_fd) as listener:
             listener.setblocking(False)
-            uvloop.run(_run(lambda stop: serving[part](settings, listener, stop, ready_fd)))
+            uvloop.run(_serve(build[part], settings, listener, ready_fd))
     except PrshotsError as error:
         structlog.get_logger().error(f"cannot start: {error}")
         sys.exit(1)
@@ -103,46 +101,38 @@ def _is_restart() -> bool:
     return RESTARTED_VARIABLE in os.environ
 
 
-async def _run(serve: Callable[[asyncio.Event], Any]) -> None:
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_signal_handler(signal.SIGTERM, stop.set)
-    await serve(stop)
+async def _serve(build: Build, settings: Settings, listener: socket.socket, ready_fd: int) -> None:
+    """Serve until SIGTERM. A second one says that web has ended, which sends its last requests to the API."""
+    stopping, web_has_ended = asyncio.Event(), asyncio.Event()
+
+    def stop() -> None:
+        (web_has_ended if stopping.is_set() else stopping).set()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+    server = build(settings, listener)
+    server.start()
+    os.close(ready_fd)
+    await stopping.wait()
+    server.drain()
+    await asyncio.sleep(settings.drain_seconds)
+    until = time.monotonic() + settings.grace_seconds
+    if listener.getsockname()[1] != settings.web_port:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(web_has_ended.wait(), min(AFTER_WEB_SECONDS, settings.grace_seconds / 2))
+    server.stop_accepting()
+    listener.close()
+    await server.stop(max(0.0, until - time.monotonic()))
 
 
-async def _serve_delivery(
-    settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int
-) -> None:
+def _delivery(settings: Settings, listener: socket.socket) -> "SocketServer":
     from prshots.server.delivery.server import DeliveryServer
     from prshots.server.wiring import delivery
 
     decision, readiness = delivery(settings)
-    await _serve_until_stopped(
-        DeliveryServer(decision, listener, readiness), settings, listener, stop, ready_fd
-    )
+    return DeliveryServer(decision, listener, readiness)
 
 
-async def _leave(listener: socket.socket, stop_accepting: Callable[[], None], settings: Settings) -> float:
-    """Drain, then stop accepting without losing a request. Return what is left of the grace period."""
-    await asyncio.sleep(settings.drain_seconds)
-    until = time.monotonic() + settings.grace_seconds
-    port = listener.getsockname()[1]
-    if not is_kept(listener):
-        await last_accepted(listener)
-    elif port != settings.web_port:  # web's last requests go to the API
-        await asyncio.sleep(min(AFTER_WEB_SECONDS, settings.grace_seconds / 2))
-    stop_accepting()
-    listener.close()
-    await requests_begun(port)
-    return max(0.0, until - time.monotonic())
-
-
-async def _serve_api(
-    memory_fds: Sequence[int],
-    settings: Settings,
-    listener: socket.socket,
-    stop: asyncio.Event,
-    ready_fd: int,
-) -> None:
+def _api(memory_fds: Sequence[int], settings: Settings, listener: socket.socket) -> "SocketServer":
     from prshots.server.wiring import api
 
     app = api(settings, is_restart=_is_restart(), counter_memory=next(iter(memory_fds), None))
@@ -150,48 +140,28 @@ async def _serve_api(
     # Python does by default takes a few percent of an upload's time.
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
-    await _serve_app(app, settings, listener, stop, ready_fd)
+    return _server_of(app, listener, refuses_slow_bodies=True)
 
 
-async def _serve_web(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:
+def _web(settings: Settings, listener: socket.socket) -> "SocketServer":
     from prshots.server.wiring import web
 
-    await _serve_app(web(settings), settings, listener, stop, ready_fd, read_ahead=WEB_READ_AHEAD)
+    return _server_of(web(settings), listener)
 
 
-async def _serve_sweep_status(
-    settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int
-) -> None:
+def _sweep_status(_: Settings, listener: socket.socket) -> "SocketServer":
     from prshots.server.processes.sweep_status import sweep_status
 
-    await _serve_app(sweep_status(), settings, listener, stop, ready_fd)
+    return _server_of(sweep_status(), listener)
 
 
-async def _serve_app(
-    app: "ClosableApp",
-    settings: Settings,
-    listener: socket.socket,
-    stop: asyncio.Event,
-    ready_fd: int,
-    *,
-    read_ahead: int = READ_AHEAD,
-) -> None:
-    from prshots.server.http.asgi_server import AsgiServer
+def _server_of(
+    app: "ClosableApp", listener: socket.socket, *, refuses_slow_bodies: bool = False
+) -> "SocketServer":
+    """Return the server of an app. Web leaves slow bodies to the API, which it passes all of them to."""
+    from prshots.server.http.app_server import AppServer
 
-    await _serve_until_stopped(
-        AsgiServer(app, listener, most_connections(), read_ahead), settings, listener, stop, ready_fd
-    )
-
-
-async def _serve_until_stopped(
-    server: "SocketServer", settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int
-) -> None:
-    server.start()
-    os.close(ready_fd)
-    await stop.wait()
-    server.drain()
-    seconds_left = await _leave(listener, server.stop_accepting, settings)
-    await server.stop(seconds_left)
+    return AppServer(app, listener, most_connections(), refuses_slow_bodies=refuses_slow_bodies)
 
 
 if __name__ == "__main__":

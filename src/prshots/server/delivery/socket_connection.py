@@ -1,20 +1,11 @@
-"""A client's connection: its socket, its deadline and its end. Each server adds how it answers."""
+"""A client's connection: its socket, its deadline and its end. `connection.py` adds how it answers."""
 
 import asyncio
 import contextlib
 import socket
 from typing import Any, Protocol
 
-HEAD_SECONDS = 10.0
-"""From the first to the last byte of a head. It is a packet or two, so a slower client only holds a slot."""
-
-STALLED_SECONDS = 60.0
-"""How long a reply may make no progress before we give the client up. A phone in a tunnel is back by then."""
-
-LINGER_SECONDS = 5.0
-LINGER_BYTES = 4 * 1024 * 1024
-"""How long, and how much, we keep reading after the last reply. Closing a socket with unread data resets the
-connection, and the client may then lose the reply."""
+from prshots.server.http.socket_server import LINGER_BYTES, LINGER_SECONDS
 
 
 class Server(Protocol):
@@ -37,6 +28,9 @@ class SocketConnection:
         with contextlib.suppress(OSError):  # already reset
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         server.loop.add_reader(sock, self._on_readable)
+
+    def is_overdue(self) -> bool:
+        return self.deadline < self._accepted_by.now
 
     def is_idle(self) -> bool:
         """Return whether the client waits for nothing, and has sent nothing."""

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from prshots.server.http import asgi_connection
-from prshots.server.http.asgi_server import AsgiServer
+from prshots.contract.errors import RequestTimeoutError
+from prshots.server.http import app_connection, request_cycle, socket_server
+from prshots.server.http.app_connection import MAX_HEAD_BYTES
+from prshots.server.http.app_server import AppServer
 from prshots.server.http.error_boundary import Message, Receive, Send
-from prshots.server.http.request_heads import MAX_HEAD_BYTES
 from support.waiting import HANGS_AFTER_SECONDS
 
-READ_AHEAD = 64 * 1024
 GRACE_SECONDS = 20.0
 
 
@@ -55,7 +55,8 @@ class Echo:
 
 
 async def answer(send: Send, body: bytes, headers: list[tuple[bytes, bytes]] | None = None) -> None:
-    await send({"type": "http.response.start", "status": 200, "headers": headers or []})
+    fields = [(b"content-length", str(len(body)).encode()), *(headers or [])]
+    await send({"type": "http.response.start", "status": 200, "headers": fields})
     await send({"type": "http.response.body", "body": body})
 
 
@@ -105,7 +106,7 @@ class Peer:
 
 
 class Running:
-    def __init__(self, server: AsgiServer, app: Echo, address: tuple[str, int]) -> None:
+    def __init__(self, server: AppServer, app: Echo, address: tuple[str, int]) -> None:
         self.server, self.app, self.address = server, app, address
 
     @contextlib.asynccontextmanager
@@ -118,10 +119,11 @@ class Running:
 
 
 @pytest.fixture
-async def running() -> AsyncIterator[Running]:
+async def running(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Running]:
+    monkeypatch.setattr(socket_server, "TICK_SECONDS", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         app = Echo()
-        server = AsgiServer(app, listener, 1000, READ_AHEAD)
+        server = AppServer(app, listener, 1000, refuses_slow_bodies=True)
         server.start()
         yield Running(server, app, listener.getsockname())
         await server.stop(0)
@@ -149,7 +151,7 @@ async def test_a_request_and_its_reply(running: Running) -> None:
     assert {"date", "content-length"} == set(reply.fields)
 
 
-@pytest.mark.parametrize("size", [0, 1, READ_AHEAD, READ_AHEAD + 1, 3_000_000])
+@pytest.mark.parametrize("size", [0, 1, 65_536, 65_537, 3_000_000])
 async def test_bodies_of_any_size_arrive_whole_and_the_connection_stays(running: Running, size: int) -> None:
     async with running.peer() as peer:
         for _ in range(2):
@@ -252,25 +254,21 @@ async def test_a_body_that_the_app_does_not_read_ends_the_connection(running: Ru
 
 
 @pytest.mark.parametrize(
-    ("line", "fields", "connection"),
+    ("line", "fields"),
     [
-        ("GET / HTTP/1.1", ["Connection: close"], "close"),
-        ("GET / HTTP/1.0", [], "close"),
-        ("GET / HTTP/1.0", ["Connection: keep-alive"], "keep-alive"),
-        ("GET / HTTP/1.1", ["Connection: Upgrade", "Upgrade: websocket"], "close"),
+        ("GET / HTTP/1.1", ["Connection: close"]),
+        ("GET / HTTP/1.0", []),
+        ("GET / HTTP/1.0", ["Connection: keep-alive"]),
+        ("GET / HTTP/1.1", ["Connection: Upgrade", "Upgrade: websocket"]),
     ],
 )
-async def test_the_reply_says_whether_the_connection_stays(
-    running: Running, line: str, fields: list[str], connection: str
+async def test_the_reply_says_that_the_connection_ends(
+    running: Running, line: str, fields: list[str]
 ) -> None:
     async with running.peer() as peer:
         peer.send(request(line, *fields))
-        assert (await peer.reply()).fields["connection"] == connection
-        if connection == "close":
-            assert await peer.is_closed()
-        else:
-            peer.send(request(line))
-            assert (await peer.reply()).status == 200
+        assert (await peer.reply()).fields["connection"] == "close"
+        assert await peer.is_closed()
 
 
 async def test_the_target_may_be_a_whole_url(running: Running) -> None:
@@ -303,7 +301,7 @@ async def test_an_unknown_method_reaches_the_app(running: Running) -> None:
         (request("POST / HTTP/1.1", "Content-Length: 3", "Content-Length: 4"), 400),
         (request("POST / HTTP/1.1", "Content-Length: -3"), 400),
         (request("POST / HTTP/1.1", "Content-Length: +3"), 400),
-        (request("POST / HTTP/1.1", "Transfer-Encoding: gzip"), 400),
+        (request("POST / HTTP/1.1", "Transfer-Encoding: gzip"), 501),
         (b"GET /" + b"x" * MAX_HEAD_BYTES + b" HTTP/1.1\r\n\r\n", 414),
         (request("GET / HTTP/1.1", f"X: {'x' * MAX_HEAD_BYTES}"), 431),
     ],
@@ -441,8 +439,8 @@ async def test_a_body_is_read_only_as_fast_as_the_app_takes_it(running: Running)
 async def test_a_client_that_sends_no_head_is_closed(
     running: Running, data: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asgi_connection, "HEAD_SECONDS", 0.1)
-    monkeypatch.setattr(asgi_connection, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(app_connection, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(app_connection, "IDLE_SECONDS", 0.1)
     async with running.peer() as peer:
         peer.send(data)
         assert await peer.is_closed()
@@ -451,7 +449,7 @@ async def test_a_client_that_sends_no_head_is_closed(
 async def test_a_client_that_stops_reading_is_closed(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asgi_connection, "STALLED_SECONDS", 0.1)
+    monkeypatch.setattr(app_connection, "STALLED_SECONDS", 0.1)
     running.app.handle = lambda _scope, _receive, send: answer(send, bytes(50_000_000))
     with socket.create_connection(running.address) as client:
         client.sendall(request("GET / HTTP/1.1"))
@@ -464,7 +462,7 @@ async def test_a_client_that_stops_reading_is_closed(
 
 async def test_more_connections_than_allowed_wait_until_one_closes() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = AsgiServer(app := Echo(), listener, 2, READ_AHEAD)
+        server = AppServer(app := Echo(), listener, 2, refuses_slow_bodies=True)
         server.start()
         running = Running(server, app, listener.getsockname())
         async with contextlib.AsyncExitStack() as stack:
@@ -510,3 +508,55 @@ async def test_after_the_grace_period_the_rest_is_cut_off(running: Running) -> N
         await asyncio.sleep(0.1)
         await running.server.stop(0.1)
         assert await peer.is_closed()
+
+
+@pytest.mark.parametrize("chunk", [b"a", b"1\r\na\r\n"], ids=["length", "chunked"])
+async def test_a_body_that_is_too_slow_is_a_timeout(
+    running: Running, chunk: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_cycle, "SLOW_SECONDS", 1.0)
+
+    async def refuse(scope: Message, receive: Receive, send: Send) -> None:
+        try:
+            await running.app.echo(scope, receive, send)
+        except RequestTimeoutError as error:
+            await answer(send, str(error).encode())
+
+    running.app.handle = refuse
+    framing = "Content-Length: 1000000" if chunk == b"a" else "Transfer-Encoding: chunked"
+    async with running.peer() as peer:
+        peer.send(request("POST / HTTP/1.1", framing))
+        reply = asyncio.create_task(peer.reply())
+        while not reply.done():
+            peer.send(chunk)
+            await asyncio.sleep(0.05)
+        assert ((await reply).body, (await reply).fields["connection"]) == (
+            b"request body timed out",
+            "close",
+        )
+
+
+async def test_the_time_that_the_app_takes_does_not_make_a_body_slow(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_cycle, "SLOW_SECONDS", 0.5)
+
+    async def slow(scope: Message, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(0.7)
+        await running.app.echo(scope, receive, send)
+
+    running.app.handle = slow
+    async with running.peer() as peer:
+        peer.send(request("POST / HTTP/1.1", "Content-Length: 3"))
+        await asyncio.sleep(0.8)
+        peer.send(b"abc")
+        assert (await peer.reply()).json["body"] == 3
+
+
+async def test_trailers_without_an_end_are_given_up(running: Running) -> None:
+    async with running.peer() as peer:
+        peer.send(request("POST / HTTP/1.1", "Transfer-Encoding: chunked") + b"1\r\na\r\n0\r\nX: ")
+        for _ in range(20):
+            peer.send(b"x" * 4096)
+            await asyncio.sleep(0)
+        assert (await peer.reply()).json["end"] == "http.disconnect"

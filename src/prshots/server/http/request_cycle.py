@@ -1,0 +1,130 @@
+"""One request of the API or web and its reply, as the app sees them: uvicorn's, with what it lacks."""
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import httptools
+import structlog
+from uvicorn._types import ASGI3Application, ASGIReceiveEvent, ASGISendEvent
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+from prshots.contract.errors import RequestTimeoutError
+from prshots.server.http.request_grammar import Line
+
+if TYPE_CHECKING:
+    from prshots.server.http.app_connection import AppConnection
+
+SLOWEST_BYTES_PER_SECOND = 1024
+SLOW_SECONDS = 30.0
+"""A body must arrive at this rate, once the app has waited for it so long."""
+
+OLD_VERSION = "1.0"
+_NOT_WAITING = float("inf")
+
+_log = structlog.get_logger()
+
+
+class _ReplyTransport:
+    """What the reply is written to. Its end is the beginning of the connection's end."""
+
+    def __init__(self, connection: "AppConnection") -> None:
+        self.write = connection.transport.write
+        self.close = connection.linger
+        self.is_closing = connection.transport.is_closing
+
+
+class RequestCycle(RequestResponseCycle):
+    def __init__(self, connection: "AppConnection", line: Line, *, keep_alive: bool) -> None:
+        url = httptools.parse_url(connection.url)
+        path = url.path.decode("ascii")
+        scope: Any = connection.scope | {
+            "method": line.method,
+            "http_version": line.version,
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": url.path,
+            "query_string": url.query or b"",
+        }
+        transport: Any = _ReplyTransport(connection)
+        super().__init__(
+            scope=scope,
+            transport=transport,
+            flow=connection.flow,
+            logger=connection.logger,
+            access_logger=connection.access_logger,
+            access_log=False,
+            default_headers=connection.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=connection.expect_100_continue and line.version != OLD_VERSION,
+            keep_alive=keep_alive,
+            on_response=connection.on_response_complete,
+        )
+        self._close = connection.close
+        self._is_told = False  # the app knows the end of the body
+        self._has_left = False  # the client sends no more: it is gone, or reads the reply only
+        self._is_too_slow = False
+        self._ends_with_connection = False  # the reply, in a version that knows no chunks
+        self._received_bytes, self._waited = 0, 0.0
+        self._waits_since = _NOT_WAITING
+
+    async def run_asgi(self, app: ASGI3Application) -> None:
+        try:
+            await app(self.scope, self.receive, self.send)
+        except Exception:  # noqa: BLE001 - nothing else would log it
+            _log.exception("internal error")
+        self.on_response = lambda: None
+        if not self.response_complete:  # the client must notice that the reply is incomplete
+            self._close()
+
+    # What arrives
+
+    def leave(self) -> None:
+        """Note that the client sends no more, before or after the end of the body."""
+        self._has_left = True
+        self.message_event.set()
+
+    async def receive(self) -> ASGIReceiveEvent:
+        if self._has_left and (self._is_told or (self.more_body and not self.body)):
+            return {"type": "http.disconnect"}
+        self._waits_since = time.monotonic()
+        try:
+            message = await super().receive()
+        finally:
+            self._waited += time.monotonic() - self._waits_since
+            self._waits_since = _NOT_WAITING
+        if message["type"] != "http.request":
+            return message
+        if self._is_too_slow and message["more_body"]:
+            raise RequestTimeoutError("request body timed out")
+        if self._is_told or (message["more_body"] and not message["body"]):  # what woke us was `leave`
+            return {"type": "http.disconnect"}
+        self._received_bytes += len(message["body"])
+        self._is_told = not message["more_body"]
+        return message
+
+    def check_pace(self) -> None:
+        """Give up a body that arrives too slowly."""
+        waited = self._waited + max(0.0, time.monotonic() - self._waits_since)
+        if (
+            self.more_body
+            and waited > SLOW_SECONDS
+            and self._received_bytes < waited * SLOWEST_BYTES_PER_SECOND
+        ):
+            self._is_too_slow = True
+            self.message_event.set()
+
+    # What is sent
+
+    async def send(self, message: ASGISendEvent) -> None:
+        if message["type"] == "http.response.start":
+            if self.more_body:  # the rest of the body would look like the next request
+                self.keep_alive = False
+            names = {name for name, _ in message.get("headers", ())}
+            if b"date" in names:
+                self.default_headers = []
+            if self.scope["http_version"] == OLD_VERSION and b"content-length" not in names:
+                self._ends_with_connection, self.chunked_encoding = True, False
+        elif message["type"] == "http.response.body" and self._ends_with_connection:
+            self.expected_content_length = len(message.get("body", b""))
+        await super().send(message)

@@ -1,0 +1,108 @@
+"""The one grammar for heads of requests, which both of our servers apply to a whole head.
+
+It is stricter than HTTP: there is one way to write each request, so nobody in front of us can read it in
+another way. A head is judged when it is complete, so it does not matter in which pieces it arrives.
+"""
+
+import re
+from typing import NamedTuple
+
+
+class Refusal(NamedTuple):
+    """What the client of a bad head gets, before its connection is closed."""
+
+    status: int
+    message: str
+
+
+class Line(NamedTuple):
+    """The first line of a head, which ends before this byte."""
+
+    method: str
+    target: str
+    version: str
+    end: int = 0
+
+
+class Fields(NamedTuple):
+    """What the fields say about the body and the connection."""
+
+    is_chunked: bool = False
+    length: int = 0
+    is_upgrade: bool = False
+    is_last: bool = False
+    """The client sends no other request over this connection."""
+
+
+BAD_REQUEST = Refusal(400, "bad request")
+URI_TOO_LONG = Refusal(414, "uri too long")
+FIELDS_TOO_LARGE = Refusal(431, "request header fields too large")
+UNKNOWN_CODING = Refusal(501, "transfer coding not supported")
+
+_TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
+_LINE = re.compile(rb"(" + _TOKEN + rb") ([!-\"$-~]++) HTTP/(1\.[01])\r\n")  # a target has no fragment
+_PATH = re.compile(r"(?:https?://[^/?]+)?/", re.IGNORECASE)
+_FIELDS = re.compile(rb"(?:" + _TOKEN + rb":[\t -~\x80-\xff]*+\r\n)*+\r\n")
+_NEVER_IN_A_HEAD = re.compile(rb"[^\t\r\n -~\x80-\xff]|(?<!\r)\n|\r(?!\n|\Z)")
+_LINE_BEGINS = re.compile(_TOKEN + rb" [!-~]")
+_ABOUT_THE_MESSAGE = re.compile(
+    rb"(?:\A|\n)(host|content-length|transfer-encoding|connection|upgrade):[ \t]*([^\r]*)", re.IGNORECASE
+)
+_HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+;=:%\[\]-]*")
+_LENGTH = re.compile(rb"[0-9]{1,18}")  # a 64-bit number, which is more than anybody sends
+
+
+def find_end(received: bytes, seen: int, most_bytes: int) -> int | Refusal | None:
+    """Return where the first head ends; None if it is incomplete. `seen` bytes were there before."""
+    end = received.find(b"\r\n\r\n", seen - 3 if seen > 3 else 0) + 4  # noqa: PLR2004 - the blank line's length
+    if 4 <= end <= most_bytes:  # noqa: PLR2004
+        return end
+    begun = received[:most_bytes]
+    if _NEVER_IN_A_HEAD.search(begun, max(0, seen - 1)):  # do not wait for the end
+        return BAD_REQUEST
+    if len(received) < most_bytes:
+        return None
+    if b"\r\n" in begun:
+        return FIELDS_TOO_LARGE
+    return URI_TOO_LONG if _LINE_BEGINS.match(begun) else BAD_REQUEST
+
+
+def read_line(head: bytes) -> Line | Refusal:
+    found = _LINE.match(head)
+    if found is None:
+        return BAD_REQUEST
+    method, target, version = found.groups()
+    return Line(method.decode(), target.decode(), version.decode(), found.end())
+
+
+def names_path(target: str) -> bool:
+    """Return whether it is a path, alone or in a whole URL, as for a proxy."""
+    return _PATH.match(target) is not None
+
+
+def read_fields(fields: bytes, version: str) -> Fields | Refusal:
+    """Read the fields of a head, with the blank line at their end."""
+    if not _FIELDS.fullmatch(fields):
+        return BAD_REQUEST
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in _ABOUT_THE_MESSAGE.findall(fields):
+        values.setdefault(name.lower(), []).append(value.rstrip(b" \t"))
+    hosts = values.get(b"host", [])
+    if len(hosts) > 1 or (not hosts and version != "1.0") or not all(map(_HOST.fullmatch, hosts)):
+        return BAD_REQUEST
+    lengths, codings = values.get(b"content-length", []), values.get(b"transfer-encoding", [])
+    if codings and (lengths or version == "1.0"):
+        return BAD_REQUEST
+    if codings and [coding.lower() for coding in codings] != [b"chunked"]:
+        return UNKNOWN_CODING
+    if len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
+        return BAD_REQUEST
+    options = {
+        option.strip() for value in values.get(b"connection", []) for option in value.lower().split(b",")
+    }
+    return Fields(
+        is_chunked=bool(codings),
+        length=int(lengths[0]) if lengths else 0,
+        is_upgrade=b"upgrade" in values,
+        is_last=b"close" in options or (version == "1.0" and b"keep-alive" not in options),
+    )
