@@ -8,10 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prshots.server.delivery.replies import PlainFile, Reply, Request
+from prshots.server.delivery.replies import Reply, Request
 from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.readiness import Readiness
-from prshots.server.links.ports import OpenObject
 from prshots.server.observability import metrics
 from support.service import SHA, Service, png, upload
 from support.waiting import wait_for
@@ -175,14 +174,10 @@ def test_the_docs_page_lists_exactly_the_existing_metrics(observed: Service) -> 
 
 
 class Answering:
-    """A Delivery that gives one reply, at once or through a coroutine, and maybe a plain file."""
+    """A Delivery that gives one reply, at once or through a coroutine."""
 
     def __init__(self, reply: object) -> None:
         self.reply = reply
-        self.file: PlainFile | None = None
-
-    def plain_file(self, _: str) -> PlainFile | None:
-        return self.file
 
     def respond(self, _: Request) -> object:
         return self.reply
@@ -212,9 +207,6 @@ async def test_delivery_hands_over_each_count_exactly_once() -> None:
     request = Request("GET", "/i/x.png", {})
     for _ in range(3):
         assert watch.respond(request) is sent
-    assert watch.respond_plainly(request.target) is sent
-    answering.file = PlainFile("", OpenObject(-1, 5))
-    assert watch.respond_plainly(request.target) is answering.file
     answering.reply = pending
     later = watch.respond(request)
     assert callable(later)
@@ -223,5 +215,5 @@ async def test_delivery_hands_over_each_count_exactly_once() -> None:
     assert counted() == before  # no metric is updated during a request
     for _ in range(2):
         watch.hand_over()
-    assert [now - then for now, then in zip(counted(), before, strict=True)] == [5, 1, 6, 10]
+    assert [now - then for now, then in zip(counted(), before, strict=True)] == [3, 1, 4, 10]
     assert own("prshots_delivery_seconds_bucket", {"le": "+Inf"}) == own("prshots_delivery_seconds_count")
