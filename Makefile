@@ -18,13 +18,14 @@ NEW_ENOUGH := const [major, minor] = process.versions.node.split("."); process.e
 
 # A file at a time to each worker, in the order of the folders: the long files come first. Three workers for two
 # cores, because a test often waits for a process to start.
-PYTEST := $(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+PYTEST_WORKERS := --numprocesses 3 --dist loadfile --no-loadscope-reorder
+PYTEST := $(WITH_NODE) $(BIN)/pytest $(PYTEST_WORKERS)
 # Let Python cache compiled files, even where the machine turns this off: otherwise each process that a test starts
 # compiles everything again.
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help run install test test-slow programs programs-slow lint format bench drill screenshots clean
+.PHONY: help run install test test-slow coverage programs programs-slow lint format bench drill screenshots clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +44,14 @@ test: programs .venv/dev $(NODE_PACKAGES)  ## install what the tests need, and r
 test-slow: programs-slow .venv/dev $(NODE_PACKAGES)  ## run the slow tests, and every property with more examples
 	@$(WITH_NODE) bash tests/install-tools slow
 	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile thorough $(TESTS)
+
+# Measure the processes that the tests start, too. The report is also made when a test has failed.
+coverage: programs .venv/dev $(NODE_PACKAGES)  ## print what the tests of make test cover, and the slowest; pages in coverage/html
+	@$(WITH_NODE) bash tests/install-tools
+	rm -rf coverage
+	$(WITH_NODE) $(BIN)/coverage run -m pytest $(PYTEST_WORKERS) --durations 30 -m "not slow" $(TESTS); \
+	result=$$?; $(BIN)/coverage combine --quiet && $(BIN)/coverage json --quiet && $(BIN)/coverage html --quiet && \
+	$(BIN)/python tests/coverage_table.py && exit $$result
 
 # First, because it may end with what to install.
 programs:
@@ -80,7 +89,7 @@ screenshots: programs .venv/dev  ## take screenshots of every dashboard page int
 	$(WITH_NODE) $(BIN)/python docs/images/make_dashboard.py
 
 clean:  ## delete everything that was installed or built
-	rm -rf .venv web/node_modules bench/node_peers/node_modules $(NODE_CLIENT)/node_modules $(NODE_CLIENT)/dist src/prshots/server/web/dashboard
+	rm -rf .venv coverage web/node_modules bench/node_peers/node_modules $(NODE_CLIENT)/node_modules $(NODE_CLIENT)/dist src/prshots/server/web/dashboard
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "prshots needs Python 3.11 or newer; set PYTHON=…")'
