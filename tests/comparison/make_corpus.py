@@ -19,7 +19,7 @@ sys.path[:0] = [str(HERE.parent)]
 
 from comparison.cases import CASES, Case, Shot  # noqa: E402 - found through the line above
 from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers  # noqa: E402
-from prshots.server.domain.models import PairResult  # noqa: E402
+from prshots.server.domain.comparison_models import PairResult  # noqa: E402
 from support.chromium import chromium  # noqa: E402
 
 PICTURES, MARKED = HERE / "pictures", HERE / "marked"
