@@ -25,7 +25,7 @@ PYTEST := $(WITH_NODE) $(BIN)/pytest $(PYTEST_WORKERS)
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help run install test test-slow coverage programs programs-slow lint format bench drill screenshots clean
+.PHONY: help run install test test-slow coverage programs programs-slow lint format bench drill mutants screenshots clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ bench: .venv/bench $(BENCH_PEERS)  ## compare prshots with other servers; option
 
 drill: programs .venv/dev  ## break the service for long, and count: DRILL='kill --kills 1000', requests, urls, all; see DRILL=--help
 	@PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m drills $(DRILL)
+
+mutants: programs .venv/dev  ## change one thing in the code at a time, and list what no test notices; see MUTANTS=--help
+	@PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m mutants $(MUTANTS)
 
 screenshots: programs .venv/dev  ## take screenshots of every dashboard page into screenshots/
 	$(WITH_NODE) $(BIN)/python docs/images/make_dashboard.py
