@@ -27,7 +27,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    seconds: Counter[str] = Counter()
-    for report in terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("", []):
-        seconds[report.nodeid] += report.duration
+    """Keep the durations of the tests that passed, with their setup."""
+    passed = terminalreporter.stats.get("passed", [])
+    seconds = Counter({report.nodeid: report.duration for report in passed})
+    for report in terminalreporter.stats.get("", []):
+        if report.nodeid in seconds:
+            seconds[report.nodeid] += report.duration
     Path(os.environ[DURATIONS]).write_text(json.dumps(seconds))

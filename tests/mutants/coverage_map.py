@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import defaultdict
@@ -22,13 +23,15 @@ EMBEDDED_ENGINES = "not postgresql and not s3 and not valkey"
 
 
 def measure(data: Path, durations: Path) -> None:
-    """Run the fast tests once, and keep which lines each of them runs."""
-    data.parent.mkdir(parents=True, exist_ok=True)
+    """Run the fast tests once, and keep which lines each of them runs. Only those that pass are used."""
+    shutil.rmtree(data.parent, ignore_errors=True)
+    data.parent.mkdir(parents=True)
     environment = os.environ | {DURATIONS: str(durations), "COVERAGE_FILE": str(data)}
     tests = ["-m", "not slow", "-k", EMBEDDED_ENGINES, *FOLDERS]
     pytest = ["-m", "pytest", "-q", "--numprocesses", "2", "-p", "mutants.contexts", *tests]
-    for command in (["run", *pytest], ["combine", "--quiet"]):
-        subprocess.run([sys.executable, "-m", "coverage", *command], cwd=ROOT, env=environment, check=True)
+    coverage = [sys.executable, "-m", "coverage"]
+    subprocess.run([*coverage, "run", *pytest], cwd=ROOT, env=environment, check=False)
+    subprocess.run([*coverage, "combine", "--quiet"], cwd=ROOT, env=environment, check=True)
 
 
 class CoverageMap:
