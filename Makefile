@@ -18,13 +18,14 @@ NEW_ENOUGH := const [major, minor] = process.versions.node.split("."); process.e
 
 # In the order of the folders: the long tests come first. `tests/conftest.py` says which tests share a worker. Three
 # workers for two cores, because a test often waits for a process to start.
-PYTEST := $(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder
+PYTEST_WORKERS := --numprocesses 3 --dist loadgroup --no-loadscope-reorder
+PYTEST := $(WITH_NODE) $(BIN)/pytest $(PYTEST_WORKERS)
 # Let Python cache compiled files, even where the machine turns this off: otherwise each process that a test starts
 # compiles everything again.
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help run install test test-slow test-nightly programs programs-slow lint format bench drill screenshots clean
+.PHONY: help run install test test-slow test-nightly coverage programs programs-slow lint format bench drill mutants screenshots clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +49,15 @@ test-nightly: programs-slow .venv/dev $(NODE_PACKAGES)  ## run long series, ever
 	@$(WITH_NODE) bash tests/install-tools slow
 	$(PYTEST) -m "nightly or hypothesis" --hypothesis-profile nightly $(TESTS)
 	$(MAKE) drill DRILL='all --share 0.25'
+	$(MAKE) mutants
+
+# Measure the processes that the tests start, too. The report is also made when a test has failed.
+coverage: programs .venv/dev $(NODE_PACKAGES)  ## print what the tests of make test cover, and the slowest; pages in coverage/html
+	@$(WITH_NODE) bash tests/install-tools
+	rm -rf coverage
+	$(WITH_NODE) $(BIN)/coverage run -m pytest $(PYTEST_WORKERS) --durations 30 -m "not slow and not nightly" $(TESTS); \
+	result=$$?; $(BIN)/coverage combine --quiet && $(BIN)/coverage json --quiet && $(BIN)/coverage html --quiet && \
+	$(BIN)/python tests/coverage_table.py && exit $$result
 
 # First, because it may end with what to install.
 programs:
@@ -81,11 +91,14 @@ bench: .venv/bench $(BENCH_PEERS)  ## compare prshots with other servers; option
 drill: programs .venv/dev  ## break the service for long, and count: DRILL='kill --kills 1000', requests, urls, all; see DRILL=--help
 	@PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m drills $(DRILL)
 
+mutants: programs .venv/dev  ## change one thing in the code at a time, and list what no test notices; see MUTANTS=--help
+	@PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m mutants $(MUTANTS)
+
 screenshots: programs .venv/dev  ## take screenshots of every dashboard page into screenshots/
 	$(WITH_NODE) $(BIN)/python docs/images/make_dashboard.py
 
 clean:  ## delete everything that was installed or built
-	rm -rf .venv web/node_modules bench/node_peers/node_modules $(NODE_CLIENT)/node_modules $(NODE_CLIENT)/dist src/prshots/server/web/dashboard
+	rm -rf .venv coverage web/node_modules bench/node_peers/node_modules $(NODE_CLIENT)/node_modules $(NODE_CLIENT)/dist src/prshots/server/web/dashboard
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "prshots needs Python 3.11 or newer; set PYTHON=…")'

@@ -66,9 +66,8 @@ def uploads_per_second(
 
 def commit(batch: int) -> str:
     """Return the pgbench script of one commit: a batch of uploads to a pull request of some project."""
-    add = str(
-        images.insert().compile(dialect=postgresql.dialect(paramstyle="named"), column_keys=list(_IMAGE))
-    )
+    dialect = postgresql.dialect(paramstyle="named")  # type: ignore[no-untyped-call]  # SQLAlchemy's
+    add = str(images.insert().compile(dialect=dialect, column_keys=list(_IMAGE)))
     counted = {
         "project_id": _IMAGE["project_id"],
         "pr_number": _IMAGE["pr_number"],

@@ -22,19 +22,20 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 @contextmanager
 def running_server(
-    command: Sequence[str | Path],
+    command: Sequence[object],
     directory: Path,
     env: Mapping[str, str] | None = None,
     ready: Callable[[], bool] | None = None,
     user: str | None = None,
 ) -> Iterator[int]:
     """Run a server until the block ends. The block gets its process id once the server is ready."""
+    program, *arguments = map(str, command)
     directory.mkdir(parents=True, exist_ok=True)
     log = directory / "server.log"
     with log.open("ab") as output:
         # Its own process group, so that stopping it cannot hit another process.
         process = subprocess.Popen(
-            command,
+            [program, *arguments],
             cwd=directory,
             env=env,
             stdin=subprocess.DEVNULL,
@@ -46,7 +47,7 @@ def running_server(
     try:
         if ready is not None and not _becomes_ready(process, ready):
             last_lines = log.read_text(errors="replace")[-1000:]
-            raise BenchError(f"{Path(command[0]).name} was not ready in {START_SECONDS} s: {last_lines}")
+            raise BenchError(f"{Path(program).name} was not ready in {START_SECONDS} s: {last_lines}")
         yield process.pid
     finally:
         _stop(process)

@@ -71,7 +71,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     """Mark the tests of the engines that only `make test-slow` starts, and group tests that belong in one worker."""
     for item in items:
         if ENGINE_FIXTURES & set(item.fixturenames):
@@ -80,7 +80,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
-def _shares_a_fixture_with_its_file(item: pytest.Item) -> bool:
+def _shares_a_fixture_with_its_file(item: pytest.Function) -> bool:
     """Tell whether two workers would both have to make an expensive fixture. Those of this file are cheap."""
     used = [found[-1] for found in item._fixtureinfo.name2fixturedefs.values()]
     return any(fixture.scope == "module" and fixture.baseid != "tests" for fixture in used)

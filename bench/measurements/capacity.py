@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -104,7 +105,7 @@ class _Measured:
             self._load(operation, 1)
             wait_until_idle(self.pid)
             log = query(self.database, "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
-            cpu, result = self._cpu_of(lambda name=operation: self._load(name, 2 * self.run.seconds))
+            cpu, result = self._cpu_of(partial(self._load, operation, 2 * self.run.seconds))
             log = query(self.database, "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn") - log
             self.costs[operation] = _divided(cpu, result.requests)
             yield from self._rows(operation)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Browser, BrowserContext, ViewportSize
 
 from bench.pages import Camera, Page, chromium
 from bench.processes import cpu_seconds
@@ -16,7 +16,7 @@ from bench.service import Api, Service, Shot
 
 SHOTS = 60
 ROUNDS = 3
-WINDOW = {"width": 1600, "height": 3600}
+WINDOW = ViewportSize(width=1600, height=3600)
 """So tall that all thumbnails are on the screen: the gallery requests only those near to it."""
 
 FIRST_SCREEN = 900

@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 
@@ -239,7 +239,8 @@ class _Adapters:
             uploaded_at=int(time.time()),
             kid="k1",
         )
-        return plain._replace(**changes)
+        changed: dict[str, Any] = {**changes}
+        return plain._replace(**changed)
 
     async def _timed(self, name: str, work: Awaitable[T]) -> T:
         started = time.perf_counter()

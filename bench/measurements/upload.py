@@ -38,8 +38,8 @@ def measure(run: Run) -> Iterator[Row]:
         ours = {name: _running(stack, run, body, count) for name, count in WORKERS.items()}
         puts = SeaweedPuts(run, stack.enter_context(seaweedfs(run.directory / "seaweedfs")), image)
         disk = _Disk(run, run.directory / "disk", image.read_bytes())
-        for server in (*ours.values(), puts):
-            server.measure(WARM_UP_SECONDS)
+        for warm_up in (*(uploads.measure for uploads in ours.values()), puts.measure):
+            warm_up(WARM_UP_SECONDS)
         measures = {name: uploads.measure for name, uploads in ours.items()}
         rates = in_turn(
             {**measures, SEAWEEDFS: puts.measure, DISK: disk.measure}, run.say, "upload of 300 KB"

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import obstore
 import pytest
@@ -370,7 +371,7 @@ def test_a_valid_store_url_opens_a_client(url: str) -> None:
     ],
 )
 def test_a_body_is_signed_where_someone_could_change_it(url: str, *, is_signed: bool) -> None:
-    config = open_client(url, IMPATIENT).config
+    config: Any = open_client(url, IMPATIENT).config
     assert config["unsigned_payload"] == str(not is_signed).lower()
 
 

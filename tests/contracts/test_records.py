@@ -225,7 +225,7 @@ class TestImagesOfPr:
     ) -> None:
         images = await added(records, project, 2)
         deleted_meanwhile = [("0" * 32, 0)]
-        rows_of = listed_images.driver_rows
+        rows_of = listed_images.driver_rows  # type: ignore[attr-defined]  # imported there
 
         def rows_and_the_deleted(*arguments: Any) -> list[tuple[Any, ...]]:
             return rows_of(*arguments) + [deleted_meanwhile.pop() for _ in deleted_meanwhile[:]]
@@ -454,7 +454,7 @@ class TestTokens:
 
 
 async def test_every_process_reads_the_same_installation_id(
-    records: Records, open_again: Callable[[], Records]
+    records: SqlRecords, open_again: Callable[[], SqlRecords]
 ) -> None:
     another = open_again()
     try:

@@ -1,7 +1,9 @@
 """The files in .github/: workflows that actionlint accepts, issue forms that GitHub accepts, one version everywhere."""
 
 import json
+import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,22 @@ class TestWorkflows:
         )
         assert done.returncode == 0, done.stdout
         assert f"Checking {len(WORKFLOWS)} workflow" in done.stdout
+
+    def test_zizmor_finds_nothing(self) -> None:
+        done = subprocess.run(
+            [Path(sys.executable).with_name("zizmor"), "--offline", "--no-progress", ROOT],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+
+    @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+    def test_actions_are_pinned_by_commit_and_name_their_version(self, path: Path) -> None:
+        used = re.findall(r"uses: ([^.\s].*)", path.read_text())
+        wrong = [action for action in used if not re.match(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)]
+        assert wrong == []
 
     @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
     def test_permissions_are_read_only_and_each_job_has_a_timeout(self, path: Path) -> None:

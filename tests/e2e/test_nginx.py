@@ -362,8 +362,8 @@ def test_dashboard_api_and_images_share_one_address(front: Nginx, client: httpx.
         reply = raw(front.port, f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         assert reply.startswith(b"HTTP/1.1 404 "), path
         assert reply.endswith(b'{"error":"not found"}')
-    reply = get(f"{front.url}/v1/comment?pr_number=7")
-    assert reply.headers["x-request-id"] in last_log(
+    refused = get(f"{front.url}/v1/comment?pr_number=7")
+    assert refused.headers["x-request-id"] in last_log(
         front, '/v1/comment HTTP/1.1" 401'
     )  # the same id everywhere
 

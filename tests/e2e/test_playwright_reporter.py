@@ -233,7 +233,9 @@ def test_other_forges_get_one_comment_that_is_updated(
             "PRSHOTS_FORGE": forge.name,
             "PRSHOTS_FORGE_URL": forge.url,
             "PRSHOTS_REPOSITORY": forge.repository,
-            "PRSHOTS_FORGE_TOKEN": forge.access_token if is_bitbucket else forge.token,
+            "PRSHOTS_FORGE_TOKEN": forge.access_token
+            if isinstance(forge, BitbucketLookAlike)
+            else forge.token,
         }
         created, updated = uploads_in(suite.called(ONE_TEST_TWO_RUNS, **settings))
         *others, comment = forge.comments()

@@ -9,6 +9,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from datetime import datetime
 
 import httpx
@@ -418,6 +419,6 @@ def test_startup_waits_for_a_port_that_is_released_a_moment_later(monkeypatch: p
     """After a supervisor is killed, its workers hold the port until they notice."""
     holding = socket.create_server(("127.0.0.1", 0))
     port = holding.getsockname()[1]
-    monkeypatch.setattr(listening.time, "sleep", lambda _: holding.close())
+    monkeypatch.setattr(time, "sleep", lambda _: holding.close())
     with listening.listen("api", "127.0.0.1", port, "PRSHOTS_API_PORT")[0] as listener:
         assert listener.getsockname()[1] == port

@@ -217,7 +217,7 @@ def kinds(base: type[errors.PrshotsError]) -> set[type[errors.PrshotsError]]:
     return {base}.union(*map(kinds, base.__subclasses__()))
 
 
-@pytest.mark.parametrize("kind", sorted(kinds(errors.PrshotsError), key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("kind", sorted(kinds(errors.PrshotsError), key=str))
 def test_only_errors_meant_for_clients_expose_their_message(kind):
     told = (
         (errors.Refusal.LINK_USED, "said inside") if kind is errors.SignInRefusedError else ("said inside",)

@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -241,7 +242,7 @@ def test_the_comment_accepts_the_largest_pull_request_number(client):
 # Comment, with a limit and a marker
 
 
-def sized_comment(client: httpx.Client, pr_number: int, **options: object) -> dict[str, object]:
+def sized_comment(client: httpx.Client, pr_number: int, **options: object) -> dict[str, Any]:
     reply = client.get("/v1/comment", params={"pr_number": pr_number, **options})
     assert reply.status_code == 200
     fields = ["pr_number", "markdown", "heading", "count", "shown", "listed", "omitted"]

@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from prshots.client import keyless, sender
+from prshots.client import sender
 from prshots.client.keyless import ExchangedToken, token_source
 from prshots.client.service import Client
 from prshots.client.tokens import FixedToken
@@ -195,14 +196,10 @@ class TestExchange:
     ) -> None:
         source = token_source(front.url, "", "", in_actions(front))
         source.token()
-        monkeypatch.setattr(
-            keyless.time, "monotonic", lambda clock=keyless.time.monotonic: clock() + 13.9 * 60
-        )
+        monkeypatch.setattr(time, "monotonic", lambda clock=time.monotonic: clock() + 13.9 * 60)
         source.token()
         assert len(ground.asked) == 1
-        monkeypatch.setattr(
-            keyless.time, "monotonic", lambda clock=keyless.time.monotonic: clock() + 0.2 * 60
-        )
+        monkeypatch.setattr(time, "monotonic", lambda clock=time.monotonic: clock() + 0.2 * 60)
         source.token()
         assert len(ground.asked) == 2
 

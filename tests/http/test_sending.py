@@ -429,7 +429,7 @@ class TestUploadAll:
         original = Path.open
 
         class Changing(io.FileIO):
-            def read(self, size: int = -1, /) -> bytes:
+            def read(self, size: int | None = -1, /) -> bytes:
                 data = super().read(size)
                 if self.tell() == 65_536:
                     with original(shot.path, "r+b") as file:
@@ -546,7 +546,7 @@ class TestTls:
                 pass
 
         server = HTTPServer(("127.0.0.1", 0), Refusing)
-        server.handle_error = lambda *_: None  # type: ignore[method-assign] - a client that hangs up
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that hangs up
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
         server.socket = context.wrap_socket(server.socket, server_side=True)

@@ -33,7 +33,7 @@ class DeliveryInThread:
     ) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.address = self.listener.getsockname()
-        self.server = DeliveryServer(Delivery(reader, FixedKeys(RING), 3600), self.listener)
+        self.server: Any = DeliveryServer(Delivery(reader, FixedKeys(RING), 3600), self.listener)
         self.loop = new_loop()
         self.thread = threading.Thread(target=self.loop.run_forever)
         self.thread.start()

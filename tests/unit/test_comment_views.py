@@ -408,7 +408,7 @@ def assert_clean(page: Page, frame: Frame, links: Sequence[str]) -> None:
 
 @given(st.sets(st.tuples(HOSTILE_NAMES, ODD, ODD), min_size=1, max_size=6), st.sampled_from([HTML, LINK]))
 def test_latest_renders_its_images_and_nothing_else(keys, frame):
-    shots = [LatestShot(*key, url(number), COMMIT) for number, key in enumerate(keys)]
+    shots = [LatestShot(*key, url=url(number), commit_sha=COMMIT) for number, key in enumerate(keys)]
     text = latest(shots, frame)
     assert (text.count, text.shown) == (len(shots), len(shots))
     for page in pages(text.markdown):

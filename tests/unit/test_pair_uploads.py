@@ -48,7 +48,7 @@ class FailingStore(DiskStoreAt):
             raise StoreFullError("the disk is full")
         await super().put(key, chunks)
 
-    async def delete(self, keys: Sequence[str]) -> set[str]:
+    async def delete(self, keys: Collection[str]) -> set[str]:
         may_go = [key for key in keys if key not in self.undeletable]
         return (await super().delete(may_go)) | (set(keys) - set(may_go))
 

@@ -145,7 +145,8 @@ FAULTS: dict[str, tuple[httpx.RequestError, Exception]] = {
 
 @pytest.mark.parametrize("case", cases("retries", "unanswered"))
 def test_a_request_without_a_reply_is_explained_in_plain_words(case: dict[str, Any]) -> None:
-    error, error.__cause__ = FAULTS[case["fault"]]
+    error, cause = FAULTS[case["fault"]]
+    error.__cause__ = cause
     assert no_reply_message(httpx.Request("POST", "http://localhost:8081/v1/upload"), error) == case["words"]
 
 

@@ -281,7 +281,7 @@ async def test_images_uploaded_during_a_sweep_are_kept(place: Place) -> None:
     for _ in range(20):
         await place.image(Policy.RETAIN_DAYS, 1, uploaded_at=1)
     kept = [place.image(Policy.RETAIN_DAYS, 1) for _ in range(20)]
-    _, *images = await asyncio.gather(place.sweep(), *kept)
+    _, images = await asyncio.gather(place.sweep(), asyncio.gather(*kept))
     assert await place.left() == {image.key for image in images}
 
 

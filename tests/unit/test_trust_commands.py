@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from prshots.cli import app
 from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError
