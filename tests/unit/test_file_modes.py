@@ -10,10 +10,11 @@ import pytest
 
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.backup.restoring import restore
 from prshots.server.backup.writing import back_up
 from prshots.server.config.settings import Settings
-from support.stores_and_records import a_project, an_image, open_records
+from support.stores_and_records import a_project, an_image, open_migrated
 
 
 @pytest.fixture(params=[0o000, 0o022], ids=["umask-000", "umask-022"], autouse=True)
@@ -36,7 +37,8 @@ def _plain(path: Path) -> str:
 async def used(folder: Path) -> dict[str, int]:
     """Use a data folder as the service does, and return its modes while it is open."""
     KeyFile(folder / "signing-keys").create_if_missing()
-    records, store, project = open_records(folder), DiskStore(folder / "images"), a_project()
+    records = SqlRecords(open_migrated(folder))
+    store, project = DiskStore(folder / "images"), a_project()
     await records.add_project(project)
     image = an_image(project, size=1)
     await store.put(image.key, [b"x"])
