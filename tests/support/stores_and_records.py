@@ -110,6 +110,7 @@ def open_database(folder: Path) -> Database:
 
 def put_migrated_sqlite(folder: Path) -> None:
     """Put an empty database of a new installation into the folder: a copy takes a tenth of the time of migrating."""
+    folder.mkdir(parents=True, exist_ok=True)
     file = folder / "prshots.db"
     file.write_bytes(_empty_sqlite())
     with contextlib.closing(sqlite3.connect(file)) as database:
