@@ -50,7 +50,7 @@ def place(
         return Settings(
             data_dir=folder,
             database_url=postgresql.new_database(),
-            store_url=seaweedfs.store_url(seaweedfs.new_bucket(), "shots"),
+            store_url=seaweedfs.new_store_url(),
         )
 
     return make

@@ -41,7 +41,7 @@ def origin(
         opened = Origin(DiskStore(tmp_path / "images"), DiskReader(tmp_path / "images"))
     else:
         server: SeaweedFS = request.getfixturevalue("seaweedfs")
-        url = server.store_url(server.new_bucket(), "some/prefix")
+        url = server.new_store_url()
         for name, value in server.credentials.items():
             monkeypatch.setenv(name, value)
         opened = Origin(CloudStore(url, PATIENT), CloudReader(url, PATIENT))

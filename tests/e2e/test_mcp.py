@@ -8,15 +8,17 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
 
 from support.agent_desk import AgentDesk, agent_desk
 from support.free_ports import free_port
 from support.service import PRSHOTS, Service
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 PAGE = Path(__file__).parents[2] / "docs" / "use" / "agents.md"
 TOOLS = {"show", "compare", "comment", "feedback", "upload_url", "doctor"}
@@ -29,7 +31,10 @@ def desk(tmp_path: Path, shared_service: Service) -> Iterator[AgentDesk]:
 
 
 @asynccontextmanager
-async def session(desk: AgentDesk, **settings: str) -> AsyncIterator[Client]:
+async def session(desk: AgentDesk, **settings: str) -> AsyncIterator["Client"]:
+    # Each worker imports every test file, and this package takes a second.
+    from mcp import Client, StdioServerParameters, stdio_client
+
     server = StdioServerParameters(
         command=str(PRSHOTS), args=["mcp"], env=desk.env | settings, cwd=desk.shop.folder
     )
@@ -38,7 +43,7 @@ async def session(desk: AgentDesk, **settings: str) -> AsyncIterator[Client]:
             yield client
 
 
-async def called(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+async def called(client: "Client", tool: str, **arguments: Any) -> dict[str, Any]:
     """Call a tool that must succeed. Its text is the same JSON as its structured content."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
@@ -48,7 +53,7 @@ async def called(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     return result.structured_content
 
 
-async def refused(client: Client, tool: str, **arguments: Any) -> str:
+async def refused(client: "Client", tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
     assert result.is_error, result.structured_content
     (text,) = result.content

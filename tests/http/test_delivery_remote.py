@@ -56,7 +56,7 @@ class Place:
     """A bucket, and a delivery server that reads from it."""
 
     def __init__(self, server: SeaweedFS, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
-        url = server.store_url(server.new_bucket(), "images")
+        url = server.new_store_url()
         self._store = CloudStore(url, PATIENT)
         self.reader = CountingReader(url, PATIENT)
         self.served = DeliveryInThread(self.reader, new_loop)

@@ -4,6 +4,7 @@ Each can be stopped, restarted on the same data and port, frozen and thawed, as 
 """
 
 import contextlib
+import functools
 import importlib.util
 import os
 import pwd
@@ -174,6 +175,14 @@ class SeaweedFS(Server):
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return name
+
+    @functools.cached_property
+    def _shared_bucket(self) -> str:
+        return self.new_bucket()
+
+    def new_store_url(self) -> str:
+        """Return PRSHOTS_STORE_URL for an empty folder of a bucket that tests share: each new bucket starts curl."""
+        return self.store_url(self._shared_bucket, secrets.token_hex(6))
 
     def store_url(self, bucket: str, prefix: str = "") -> str:
         """Return PRSHOTS_STORE_URL for a bucket. Also set `credentials` in the environment."""

@@ -1,5 +1,6 @@
 """Folders of Playwright tests that use the reporter, and the CI job that runs them."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -33,8 +34,10 @@ def build_reporter() -> None:
         source.stat().st_mtime for source in [PACKAGE / "tsconfig.json", *PACKAGE.glob("src/**/*.ts")]
     )
     built = PACKAGE / "dist" / "playwright" / "index.js"
-    if not built.exists() or built.stat().st_mtime < changed:
-        subprocess.run([PACKAGE / "node_modules" / ".bin" / "tsc"], cwd=PACKAGE, check=True, timeout=60)
+    with (PACKAGE / "tsconfig.json").open() as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # another worker may be halfway through
+        if not built.exists() or built.stat().st_mtime < changed:
+            subprocess.run([PACKAGE / "node_modules" / ".bin" / "tsc"], cwd=PACKAGE, check=True, timeout=60)
 
 
 class Suite:

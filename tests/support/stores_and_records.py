@@ -117,11 +117,12 @@ def open_database(folder: Path) -> Database:
     """Open the folder's database, which is new unless there is one."""
     if not (folder / "prshots.db").exists():
         put_migrated_sqlite(folder)
-    return _migrated(folder)
+    return open_migrated(folder)
 
 
 def put_migrated_sqlite(folder: Path) -> None:
     """Put an empty database of a new installation into the folder: a copy takes a tenth of the time of migrating."""
+    folder.mkdir(parents=True, exist_ok=True)
     file = folder / "prshots.db"
     file.write_bytes(_empty_sqlite())
     with contextlib.closing(sqlite3.connect(file)) as database:
@@ -132,11 +133,12 @@ def put_migrated_sqlite(folder: Path) -> None:
 @functools.cache
 def _empty_sqlite() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        _migrated(Path(folder)).engine.dispose()
+        open_migrated(Path(folder)).engine.dispose()
         return (Path(folder) / "prshots.db").read_bytes()
 
 
-def _migrated(folder: Path) -> Database:
+def open_migrated(folder: Path) -> Database:
+    """Open the folder's database as the service does, without a copy."""
     engine = open_sqlite(folder / "prshots.db")
     migrate(engine)
     return Database(engine)
