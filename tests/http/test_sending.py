@@ -457,7 +457,10 @@ class TestAddresses:
                 "redirects to https://shots.example.com: set --url (PRSHOTS_URL) to that address",
             ),
             ("/elsewhere/v1/upload", "/elsewhere: set --url (PRSHOTS_URL) to that address"),
-            ("https://login.example.com/in?state=abc123", "redirects to https://login.example.com/in: set --url"),
+            (
+                "https://login.example.com/in?state=abc123",
+                "redirects to https://login.example.com/in: set --url",
+            ),
         ],
     )
     def test_a_redirect_is_reported_but_not_followed(
