@@ -189,7 +189,7 @@ def test_a_huge_image_and_a_huge_before_name_the_limit(desk: AgentDesk) -> None:
     _, said = desk.prshots("show", str(huge), code=1)
     assert "the service takes less than" in said
     _, said = desk.prshots("show", small, "--before", str(huge), code=1)
-    assert "its before is" in said
+    assert "its before image is" in said
 
 
 @pytest.mark.slow

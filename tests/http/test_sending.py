@@ -289,7 +289,7 @@ class Renewing:
     def token(self) -> str:
         return self.tokens[0]
 
-    def renewed(self, refused: str) -> str | None:
+    def renew(self, refused: str) -> str | None:
         self.refused.append(refused)
         self.tokens = self.tokens[1:]
         return self.tokens[0] if self.tokens else None
@@ -457,7 +457,10 @@ class TestAddresses:
                 "redirects to https://shots.example.com: set --url (PRSHOTS_URL) to that address",
             ),
             ("/elsewhere/v1/upload", "/elsewhere: set --url (PRSHOTS_URL) to that address"),
-            ("https://login.example.com/in?state=abc123", "redirects to https://login.example.com/in: use"),
+            (
+                "https://login.example.com/in?state=abc123",
+                "redirects to https://login.example.com/in: set --url",
+            ),
         ],
     )
     def test_a_redirect_is_reported_but_not_followed(

@@ -37,7 +37,8 @@ class LocalCheckout:
 def find_local_checkout(environ: Mapping[str, str]) -> LocalCheckout:
     """Return what git says about the working folder. Never raises."""
     if problem := git("rev-parse", "--git-dir").error:
-        return LocalCheckout(Job(), problem=f"not in a git repository ({problem}): change to your checkout")
+        why = "" if problem.startswith("not a git repository") else f" ({problem})"
+        return LocalCheckout(Job(), problem=f"not in a git repository{why}: change to your checkout")
     branch = validate.branch(git("symbolic-ref", "--quiet", "HEAD").output)
     base, head = _repository_of(_base_remote()), _repository_of(_head_remote(branch))
     is_fork = bool(head.repository and base.repository) and _key(head) != _key(base)
