@@ -25,6 +25,8 @@ from prshots.client.service import Client
 from prshots.contract.errors import ExchangeRefusedError, UnauthorizedError
 from prshots.server.adapters.identity.issuers import CiIssuers
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
+from prshots.server.api.fields import text_of
+from prshots.server.api.id_tokens import read_id_token
 from prshots.server.api.keyless import keyless_routes
 from prshots.server.domain.people.bounded_log import LINES
 from prshots.server.domain.projects.keyless import Exchange
@@ -97,7 +99,7 @@ class World:
         exchange = Exchange(SqlTrusts(database), CiIssuers(issuers), allowed=issuers, audiences=addresses)
         try:
             with pytest.raises(ExchangeRefusedError) as refused:
-                await exchange.grant(id_token, project)
+                await exchange.grant(read_id_token(id_token), text_of({"project": project}, "project"))
         finally:
             await database.close()
         return refused.value

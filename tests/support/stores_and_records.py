@@ -16,7 +16,6 @@ import psycopg
 import pytest
 
 from prshots.contract.limits import Policy
-from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers
@@ -164,12 +163,11 @@ def engines_of(records: SqlRecords, store: ObjectStore) -> Engines:
 
 
 def image_service(records: SqlRecords, store: ObjectStore) -> Images:
-    """Return the service for small images, with one signing key and room for nine uploads."""
+    """Return the service for small images, with one signing key."""
     return Images(
         records=records,
         projects=records,
         store=store,
-        counter=MemoryCounter(9),
         keys=FixedKeys(KeyRing.parse(f"k1:{'0' * 64}")),
         img_url="http://img",
         web_url="http://web",

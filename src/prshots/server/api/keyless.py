@@ -14,6 +14,8 @@ from prshots.contract.errors import (
     UnauthorizedError,
 )
 from prshots.contract.replies import GrantedToken
+from prshots.server.api.fields import text_of
+from prshots.server.api.id_tokens import read_id_token
 from prshots.server.api.replies import reply_json
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
 from prshots.server.domain.people.bounded_log import BoundedLog
@@ -59,6 +61,6 @@ def keyless_routes(exchange: Exchange) -> list[Route]:
             body = await json_object(request, seconds=STRANGER_SECONDS)
         except InvalidInputError as error:
             raise ExchangeRefusedError(str(error)) from error
-        return await exchange.grant(body.get("id_token"), body.get("project"))
+        return await exchange.grant(read_id_token(body.get("id_token")), text_of(body, "project"))
 
     return [Route("/v1/oidc/token", token, methods=["POST"])]

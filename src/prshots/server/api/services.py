@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.baselines import Baselines
 from prshots.server.domain.comparison.service import Comparisons
+from prshots.server.domain.images.ports import RateCounter
 from prshots.server.domain.images.pull_requests import PullRequests
 from prshots.server.domain.images.put_urls import PutUrls
 from prshots.server.domain.images.service import Images
@@ -24,3 +25,4 @@ class PublicServices:
     staging: Staging
     put_urls: PutUrls
     exchange: Exchange
+    counter: RateCounter

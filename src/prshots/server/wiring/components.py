@@ -190,7 +190,6 @@ def api(settings: Settings, *, is_restart: bool = False, counter_memory: int | N
         records=records,
         projects=project_records,
         store=store,
-        counter=counter,
         keys=shared_keys or key_source(settings),
         img_url=settings.img_url,
         web_url=settings.web_url,
@@ -238,7 +237,9 @@ def api(settings: Settings, *, is_restart: bool = False, counter_memory: int | N
         services=PublicServices(
             accounts=accounts,
             images=images,
-            baselines=Baselines(records=baseline_records, comparisons=comparison_records, images=images),
+            baselines=Baselines(
+                records=baseline_records, comparisons=comparison_records, store=store, images=images
+            ),
             comparisons=comparisons,
             comments=comments,
             pull_requests=PullRequests(records, project_records, images),
@@ -247,6 +248,7 @@ def api(settings: Settings, *, is_restart: bool = False, counter_memory: int | N
                 records=SqlPutUrls(database), images=images, staging=staging, base_url=settings.base_url
             ),
             exchange=exchange,
+            counter=counter,
         ),
         max_image_bytes=settings.max_image_bytes,
         uploads_per_minute=settings.uploads_per_minute,

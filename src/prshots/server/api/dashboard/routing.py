@@ -21,12 +21,12 @@ from prshots import __version__
 from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsError
 from prshots.server.api.dashboard import cursors
 from prshots.server.api.dashboard.view_types import ServiceView
+from prshots.server.api.fields import pr_number_from_text
 from prshots.server.api.request_body import json_object
 from prshots.server.api.storable_text import is_storable, require_storable
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.ports import BaselineRecords
 from prshots.server.domain.comparison.service import Comparisons
-from prshots.server.domain.images.checks import pr_number_from_text
 from prshots.server.domain.images.models import SECONDS_PER_DAY
 from prshots.server.domain.images.ports import Overview, StagedRecords
 from prshots.server.domain.images.service import Images

@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from prshots.contract.errors import InvalidInputError
-from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BASE_COMMITS
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import MANUAL, ComparedShot, Comparison, ComparisonState, Verdict
 from prshots.server.domain.comparison.models import (
@@ -21,11 +19,7 @@ from prshots.server.domain.comparison.models import (
     ShotResult,
     StoredComparison,
 )
-from prshots.server.domain.images.checks import branch_of, matching, pr_number_from_json
 from prshots.server.domain.images.models import Image, ShotKey
-
-BAD_COMMITS = f"commits must be a list of at most {MAX_BASE_COMMITS} commits of 40 hexadecimal characters"
-BAD_COMPLETE = "complete must be true or false"
 
 _ORDER = {verdict: place for place, verdict in enumerate(Verdict)}
 _MARKED = {Verdict.CHANGED, Verdict.MOVED}
@@ -120,21 +114,6 @@ def _planned_shot(image: Image, bases: Mapping[ShotKey, Base]) -> PlannedShot:
         return PlannedShot(image.shot, image, None, ShotResult(Verdict.NEW))
     is_same = image.sha256 is not None and image.sha256 == base.image.sha256
     return PlannedShot(image.shot, image, base, ShotResult(Verdict.UNCHANGED if is_same else None))
-
-
-def request_from_json(project_id: str, body: Mapping[str, Any]) -> ComparisonRequest:
-    """Raise InvalidInputError."""
-    pr_number = pr_number_from_json(body.get("pr_number"))
-    commit_sha = matching(COMMIT_SHA, body.get("commit_sha"), "commit_sha required")
-    branch = branch_of(body)
-    commits = body.get("commits", [])
-    if not isinstance(commits, list) or len(commits) > MAX_BASE_COMMITS:
-        raise InvalidInputError(BAD_COMMITS)
-    checked = [matching(FULL_COMMIT_SHA, commit, BAD_COMMITS).lower() for commit in commits]
-    is_complete = body.get("complete", False)
-    if not isinstance(is_complete, bool):
-        raise InvalidInputError(BAD_COMPLETE)
-    return ComparisonRequest(project_id, pr_number, commit_sha, branch, tuple(checked), is_complete)
 
 
 def reply(

@@ -335,7 +335,7 @@ class Comparisons:
         """
         try:
             await store_and_record(
-                self._store, image.diff_key, [marked], lambda: self._records.set_diff(image.id, base.id)
+                self._store, {image.diff_key: [marked]}, lambda: self._records.set_diff(image.id, base.id)
             )
         except StoreFullError as error:
             if not error.count_request:

@@ -138,8 +138,7 @@ class Thumbnails:
     async def _store_thumbnail(self, image: Image, thumbnail: bytes) -> ThumbnailState | None:
         is_stored = await store_and_record(
             self._store,
-            image.thumbnail_key,
-            [thumbnail],
+            {image.thumbnail_key: [thumbnail]},
             lambda: self._records.set_thumbnail(image.id, "made"),
         )
         return "made" if is_stored else None
