@@ -69,9 +69,9 @@ async def _check(
     from rich.console import Console
 
     from prshots.server.domain.upkeep import reconciliation
-    from prshots.server.wiring import opened_for_sweep
+    from prshots.server.wiring import open_for_sweep
 
-    async with opened_for_sweep(settings) as engines:
+    async with open_for_sweep(settings) as engines:
         installation = reconciliation.Installation(
             engines.records, engines.projects, engines.upkeep, engines.store
         )

@@ -16,7 +16,7 @@ from prshots.server.doctor import Finding, ok, problem, warning
 from prshots.server.doctor.addresses import check_addresses, check_components
 from prshots.server.doctor.engines import Engines
 from prshots.server.doctor.image_proxy import fetched_as_by_github
-from prshots.server.wiring.components import allow_list
+from prshots.server.wiring.sign_in import allow_list
 
 CHECK_SECONDS = 30.0
 """The limit for one whole check. Each request in it has its own, shorter timeout."""

@@ -36,7 +36,7 @@ def main() -> None:
 async def _sweep_once(settings: Settings) -> None:
     began = time.monotonic()
     try:
-        async with wiring.opened_for_sweep(settings) as engines:
+        async with wiring.open_for_sweep(settings) as engines:
             report = await sweep(engines)
             await _measure(engines)
     except Exception:

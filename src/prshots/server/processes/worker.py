@@ -113,9 +113,9 @@ async def _serve_delivery(
     settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int
 ) -> None:
     from prshots.server.delivery.server import DeliveryServer
-    from prshots.server.wiring import delivery
+    from prshots.server.wiring.delivery import build_delivery
 
-    decision, readiness = delivery(settings)
+    decision, readiness = build_delivery(settings)
     await _serve_until_stopped(
         DeliveryServer(decision, listener, readiness), settings, listener, stop, ready_fd
     )
@@ -143,9 +143,9 @@ async def _serve_api(
     stop: asyncio.Event,
     ready_fd: int,
 ) -> None:
-    from prshots.server.wiring import api
+    from prshots.server.wiring.api import build_api
 
-    app = api(settings, is_restart=_is_restart(), counter_memory=next(iter(memory_fds), None))
+    app = build_api(settings, is_restart=_is_restart(), counter_memory=next(iter(memory_fds), None))
     # The program itself never becomes garbage, and requests leave few cycles. Searching both as often as
     # Python does by default takes a few percent of an upload's time.
     gc.freeze()
@@ -154,9 +154,9 @@ async def _serve_api(
 
 
 async def _serve_web(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:
-    from prshots.server.wiring import web
+    from prshots.server.wiring.web import build_web
 
-    await _serve_app(web(settings), settings, listener, stop, ready_fd, read_ahead=WEB_READ_AHEAD)
+    await _serve_app(build_web(settings), settings, listener, stop, ready_fd, read_ahead=WEB_READ_AHEAD)
 
 
 async def _serve_sweep_status(

@@ -57,7 +57,7 @@ def awaited_keys(settings: Settings) -> KeySource:
 
 
 @contextlib.contextmanager
-def opened_fingerprints(settings: Settings) -> Iterator[SqlKeyFingerprints | None]:
+def open_fingerprints(settings: Settings) -> Iterator[SqlKeyFingerprints | None]:
     """Open the fingerprints of the signing keys; None on SQLite, which is not shared. Raises RecordsError."""
     if settings.on_sqlite:
         yield None
@@ -248,7 +248,7 @@ def projects_in(database: Database) -> Projects:
 
 
 @contextlib.asynccontextmanager
-async def opened_projects(settings: Settings) -> AsyncIterator[Projects]:
+async def open_projects(settings: Settings) -> AsyncIterator[Projects]:
     database = open_database(settings)
     try:
         yield projects_in(database)
@@ -257,7 +257,7 @@ async def opened_projects(settings: Settings) -> AsyncIterator[Projects]:
 
 
 @contextlib.asynccontextmanager
-async def opened_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Trusts]]:
+async def open_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Trusts]]:
     """Open projects and their trusts. Raises RecordsError."""
     from prshots.server.adapters.sql.projects.trusts import SqlTrusts
     from prshots.server.domain.projects.keyless import Trusts
@@ -273,7 +273,7 @@ async def opened_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Tru
 
 
 @contextlib.asynccontextmanager
-async def opened_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
+async def open_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
     from prshots.server.adapters.deadlines import SWEEP_SECONDS
     from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
