@@ -123,7 +123,7 @@ class TestDatabase:
         await records.close()
         # Only a server has its own clock, and no free space was left by what is above.
         clock = ["Upkeep.time"] if database.engine.dialect.name == "sqlite" else []
-        assert watch.unseen == ["Upkeep.give_back_space", *clock]
+        assert watch.unseen == ["Upkeep.reclaim_space", *clock]
 
     async def _look_after(self, records: Records, upkeep: Upkeep) -> None:
         project = a_project(retain_days=1)
@@ -149,7 +149,7 @@ class TestDatabase:
         assert days
         assert await upkeep.wrong_projects()
         await upkeep.recompute(pulls[0])
-        await upkeep.give_back_space(1)
+        await upkeep.reclaim_space(1)
 
     async def _sign_in(self, people: People) -> None:
         for user in (ANN, BOB):
@@ -302,7 +302,7 @@ class TestDatabase:
         for image in images:
             await records.add_image(image)
         assert await records.image(project.id, images[0].id)
-        assert len(await records.befores([images[0].id])) == 1
+        assert len(await records.before_images([images[0].id])) == 1
         assert (await records.images_of_pr(project.id, 7, 2))[0] == 3
         assert (await records.listed_of_pr(project.id, 7, 2))[0] == 3
         assert (await records.newest_of_shots(project.id, 7, 2))[1] == 1

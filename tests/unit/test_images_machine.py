@@ -304,7 +304,7 @@ class ImagesMachine(RuleBasedStateMachine):
     def comments_show_the_active_images_in_upload_order(self) -> None:
         for project in self.run(self.accounts.projects()):
             for pr_number in PRS:
-                comment = self.run(self.comments.plain(project, pr_number))
+                comment = self.run(self.comments.write_plain(project, pr_number))
                 assert re.findall("/i/([0-9a-f]{32})", comment) == [
                     image_id
                     for image_id, shot in self.shots.items()

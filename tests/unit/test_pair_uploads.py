@@ -75,7 +75,7 @@ class Place:
         after = await self.records.image(self.project.id, uploaded.id)
         assert after is not None
         assert after.before_id is not None
-        (before,) = await self.records.befores([after.before_id])
+        (before,) = await self.records.before_images([after.before_id])
         return after, before
 
     def files(self) -> set[str]:
@@ -190,5 +190,5 @@ async def test_a_client_that_disconnects_separates_nothing(place: Place) -> None
     while not (await place.records.images_of_pr(place.project.id, 7, 10))[0]:
         await asyncio.sleep(0)
     _, (after,) = await place.records.images_of_pr(place.project.id, 7, 10)
-    (before,) = await place.records.befores([after.before_id or ""])
+    (before,) = await place.records.before_images([after.before_id or ""])
     assert place.files() == {after.key, before.key}

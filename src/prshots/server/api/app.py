@@ -77,26 +77,26 @@ def create_api(
 def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
     images, comments, accounts = services.images, services.comments, services.accounts
 
-    async def authenticated(request: Request) -> Access:
+    async def authenticate(request: Request) -> Access:
         return await accounts.authenticate(bearer(request))
 
     async def delete(request: Request) -> JSONResponse:
-        access, image_id = await authenticated(request), request.path_params["image_id"]
+        access, image_id = await authenticate(request), request.path_params["image_id"]
         await images.delete(access.project, image_id, access.only_pr, baselines=access.has_baselines)
         return JSONResponse(reply_json(Deleted(ok=True, id=image_id)))
 
     async def comment(request: Request) -> JSONResponse:
-        access, given = await authenticated(request), request.query_params
+        access, given = await authenticate(request), request.query_params
         project, pr_number = access.project, pr_number_from_text(only_value(given, "pr_number"))
         require_pr(access.only_pr, pr_number)
         if options := _comment_options(given):
-            return JSONResponse(reply_json(await comments.sized(project, pr_number, *options)))
-        plain = PlainComment(pr_number, await comments.plain(project, pr_number))
+            return JSONResponse(reply_json(await comments.write_sized(project, pr_number, *options)))
+        plain = PlainComment(pr_number, await comments.write_plain(project, pr_number))
         return JSONResponse(reply_json(plain))
 
     async def expire(request: Request) -> JSONResponse:
-        access = await authenticated(request)
-        async with slots.reserved(bearer(request), declared_length(request)):
+        access = await authenticate(request)
+        async with slots.reserve(bearer(request), declared_length(request)):
             body = await json_object(request, refusal="pr_number required")
         pr_number = pr_number_from_json(body.get("pr_number"))
         require_pr(access.only_pr, pr_number)

@@ -17,5 +17,5 @@ async def authorized_json(
     """Return what the token may do, and the body. Raises UnauthorizedError, InvalidInputError, BusyError."""
     token = bearer(request)
     access = await accounts.authenticate(token)
-    async with slots.reserved(token, declared_length(request)):
+    async with slots.reserve(token, declared_length(request)):
         return access, require_storable(await json_object(request, max_bytes=max_bytes))

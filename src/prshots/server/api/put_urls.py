@@ -11,7 +11,7 @@ from prshots.server.api.authorized_json import authorized_json
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import flag_of, place_of, pr_number_from_json, text_of
 from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import declared_length, received
+from prshots.server.api.request_body import declared_length, read_in_time
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload import REFUSED_SECONDS, UPLOAD_SECONDS, count_against_limit, count_results
 from prshots.server.api.upload_fields import read_upload_fields
@@ -36,7 +36,7 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
     async def put(request: Request) -> JSONResponse:
         putting = await put_urls.find(request.path_params["secret"])
         # One holder for all URLs of a token, or they could take all the room.
-        async with slots.reserved(putting.put_url.token_id, declared_length(request)):
+        async with slots.reserve(putting.put_url.token_id, declared_length(request)):
             file = await _raw_image(request, max_image_bytes)
             checked = put_urls.check_file(putting, file)
             if putting.is_counted:
@@ -71,7 +71,7 @@ def _read_target(body: Mapping[str, object]) -> tuple[int, Place]:
 async def _raw_image(request: Request, max_image_bytes: int) -> UploadedFile:
     reading = _read(request, max_image_bytes)
     try:
-        return await received(reading, seconds=UPLOAD_SECONDS, incomplete="image file required")
+        return await read_in_time(reading, seconds=UPLOAD_SECONDS, incomplete="image file required")
     except PayloadTooLargeError:
         await discard_body(request.scope, REFUSED_SECONDS)
         raise

@@ -41,7 +41,7 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         given = require_storable({name: only_value(query, name) for name in ("branch", "repository")})
         place = place_of(given)
         repository = place.repository if "repository" in query else None
-        found = await staging.staged(access, place.branch, repository)
+        found = await staging.list_staged(access, place.branch, repository)
         return JSONResponse(reply_json(StagedList(place.branch, found)))
 
     async def stage_or_list(request: Request) -> JSONResponse:

@@ -12,7 +12,7 @@ from prshots.contract.replies import Uploaded
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import branch_of, pr_number_from_text
 from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import bearer, declared_length, received
+from prshots.server.api.request_body import bearer, declared_length, read_in_time
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload_fields import read_upload
 from prshots.server.api.upload_form import UploadForm, read_upload_form
@@ -82,7 +82,7 @@ def make_upload_handler(
     async def take_upload(request: Request) -> JSONResponse:
         token = bearer(request)
         access = await services.accounts.authenticate(token)
-        async with slots.reserved(token, declared_length(request)):
+        async with slots.reserve(token, declared_length(request)):
             form = await _read_form(request, max_image_bytes)
             store = check(access, form)
             await count_against_limit(request, services.counter, access.project)
@@ -127,7 +127,9 @@ async def _read_form(request: Request, max_image_bytes: int) -> UploadForm:
     content_type, declared = request.headers.get("content-type", ""), declared_length(request)
     reading = read_upload_form(content_type, declared, request.stream(), max_image_bytes)
     try:
-        return await received(reading, seconds=UPLOAD_SECONDS, incomplete="invalid multipart/form-data body")
+        return await read_in_time(
+            reading, seconds=UPLOAD_SECONDS, incomplete="invalid multipart/form-data body"
+        )
     except (errors.InvalidInputError, errors.PayloadTooLargeError):
         await discard_body(request.scope, REFUSED_SECONDS)
         raise

@@ -58,7 +58,7 @@ async def read_upload_form(
         form.take(parser.parse(b""))  # the end: raises if the final boundary is missing
     except MultipartError as error:
         raise _invalid() from error
-    return form.finished(received)
+    return form.finish(received)
 
 
 class _Form:
@@ -104,7 +104,7 @@ class _Form:
             else:
                 self._chunks.clear()
 
-    def finished(self, received: int) -> UploadForm:
+    def finish(self, received: int) -> UploadForm:
         texts = {name: _text(value) for name, value in self._fields.items()}
         fields = {name: text for name, text in texts.items() if text is not None}
         image, before = self._file("image"), self._file("before")

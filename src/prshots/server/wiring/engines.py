@@ -84,13 +84,13 @@ def existing_keys(settings: Settings) -> KeySource:
 
 def open_database(settings: Settings) -> Database:
     """Open the database and migrate it. Raises RecordsError, or SettingsError for an invalid URL."""
-    database, _ = _opened_database(settings)
+    database, _ = _open_migrated(settings)
     return database
 
 
 def migrate_database(settings: Settings) -> Migration:
     """Migrate the database. Return the schema before and after. Raises like `open_database`."""
-    database, migration = _opened_database(settings)
+    database, migration = _open_migrated(settings)
     database.engine.dispose()
     return migration
 
@@ -113,7 +113,7 @@ def rewrite_database(settings: Settings) -> tuple[int, int]:
     return before, settings.database_path.stat().st_size
 
 
-def _opened_database(settings: Settings) -> tuple[Database, Migration]:
+def _open_migrated(settings: Settings) -> tuple[Database, Migration]:
     database = database_to_migrate(settings)
     try:
         return database, migrate_opened(database, settings)

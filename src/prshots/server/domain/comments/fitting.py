@@ -72,7 +72,7 @@ def sums(counts: Mapping[Verdict | None, int]) -> str:
     return ", ".join(f"{count} {_noun(verdict, count)}" for verdict, count in counts.items() if count)
 
 
-def fitted(frame: Frame, heading: str, lead: str, shots: Sequence[Shot]) -> SizedComment:
+def fit_comment(frame: Frame, heading: str, lead: str, shots: Sequence[Shot]) -> SizedComment:
     """Return the comment with this heading and the paragraphs below it, within the frame's limit.
 
     `shots` are sorted: the most important first, and those with pictures before those without.
@@ -162,7 +162,7 @@ class _Body:
         lists = groupby(all_lines[:lines], _list_of)
         text = "".join(self._list(list(listed)) for _, listed in lists)
         if left_out := all_lines[lines:]:
-            text += f"\nOnly in the {self._dashboard}: {sums(_counted(left_out))}.\n"
+            text += f"\nOnly in the {self._dashboard}: {sums(_count_shots(left_out))}.\n"
         return text
 
     def _pictures(self, shown: int) -> str:
@@ -192,7 +192,7 @@ class _Body:
         return known
 
     def _list(self, lines: Sequence[_Line]) -> str:
-        title = sums(_counted(lines))
+        title = sums(_count_shots(lines))
         if lines[0].list is None:
             title += ", without pictures"
         elif lines[0].list is not Verdict.UNCHANGED and len(lines) <= FOLDED_ABOVE:
@@ -241,7 +241,7 @@ def _line(shots: Sequence[Shot]) -> _Line:
     return _Line(None if first.pictures else first.verdict, first.verdict, len(shots), bullet)
 
 
-def _counted(lines: Iterable[_Line]) -> Counter[Verdict | None]:
+def _count_shots(lines: Iterable[_Line]) -> Counter[Verdict | None]:
     counts: Counter[Verdict | None] = Counter()
     for verdict, its_lines in groupby(lines, _verdict_of):  # a verdict is slow to hash
         counts[verdict] += sum(map(_shots_of, its_lines))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, SizedComment, Verdict
-from prshots.server.domain.comments.fitting import Frame, Shot, fitted, sums
+from prshots.server.domain.comments.fitting import Frame, Shot, fit_comment, sums
 from prshots.server.domain.comments.markup import code, screenshots, visible
 from prshots.server.domain.comments.tables import TABLES, Picture, Tables
 
@@ -84,8 +84,8 @@ def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest = _
     )
     counts = Counter(shot.verdict for shot in shots)
     tables = TABLES[frame.marker]
-    listed = [_compared(shot, tables) for shot in shots]
-    without_base = [_without_base(shot) for shot in _uncompared(comparison, latest)]
+    listed = [_show_compared(shot, tables) for shot in shots]
+    without_base = [_without_base(shot) for shot in _find_uncompared(comparison, latest)]
     pictured = sum(bool(shot.pictures) for shot in listed)
     listed[pictured:pictured] = without_base
     heading = f"### {len(listed)} {screenshots(len(listed))}{unfinished}"
@@ -96,10 +96,10 @@ def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest = _
     lead = f"{_what_was_compared(comparison)} · see the {frame.dashboard}"
     if missing:
         lead += f"\n\n{missing}"
-    return fitted(frame, heading, lead, listed)
+    return fit_comment(frame, heading, lead, listed)
 
 
-def _uncompared(comparison: Comparison, latest: Latest) -> Sequence[LatestShot]:
+def _find_uncompared(comparison: Comparison, latest: Latest) -> Sequence[LatestShot]:
     """Return the shots that have nothing to be compared with, because the branch has no baselines."""
     if not _lacks_baselines(comparison):
         return ()
@@ -133,7 +133,7 @@ def _latest(frame: Frame, latest: Latest, state: str, missing: str) -> SizedComm
         lead = f"{missing}\n\n{lead}"
     shots = sorted(latest.shots, key=lambda shot: shot_key(shot.name, shot.viewport, shot.theme))
     tables = TABLES[frame.marker]
-    return fitted(frame, heading, lead, [_newest(shot, latest.commit_sha, tables) for shot in shots])
+    return fit_comment(frame, heading, lead, [_newest(shot, latest.commit_sha, tables) for shot in shots])
 
 
 def _newest(shot: LatestShot, newest_commit: str, tables: Tables) -> Shot:
@@ -142,7 +142,7 @@ def _newest(shot: LatestShot, newest_commit: str, tables: Tables) -> Shot:
     return Shot(shot.name, column, pictures=[Picture(shot.url, shot.name, words)])
 
 
-def _compared(shot: ComparedShot, tables: Tables) -> Shot:
+def _show_compared(shot: ComparedShot, tables: Tables) -> Shot:
     column = shot.viewport, shot.theme
     notes = (
         [] if shot.verdict in {Verdict.REMOVED, Verdict.UNCHANGED, Verdict.FAILED} else [shot.verdict.value]

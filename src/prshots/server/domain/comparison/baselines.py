@@ -94,7 +94,7 @@ class Baselines:
             if access.is_keyless and access.branch != target:
                 return 0
             wanted = await self._to_adopt(comparison, target)
-            adopted = [await self._adopted(image, merged_as, target) for image in wanted]
+            adopted = [await self._copy_as_baseline(image, merged_as, target) for image in wanted]
         except (RecordsError, StoreError) as error:
             if not error.count_request:
                 _log.error("images of a merged pull request not kept as baselines", reason=str(error))
@@ -118,7 +118,7 @@ class Baselines:
             wanted += [image for image in pairs if known.get(image.shot, image.sha256) != image.sha256]
         return wanted
 
-    async def _adopted(self, image: Image, merged_as: str, branch: str) -> bool:
+    async def _copy_as_baseline(self, image: Image, merged_as: str, branch: str) -> bool:
         original = await self._store.read(image.key)
         if original is None:
             return False

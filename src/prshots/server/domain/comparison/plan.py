@@ -82,24 +82,24 @@ class Plan:
         return ComparisonState.COMPARED
 
 
-def planned(
+def plan_comparison(
     images: Collection[Image],
     bases: Bases,
     *,
     is_complete: bool,
-    befores: Mapping[str, Image] = MappingProxyType({}),
+    before_images: Mapping[str, Image] = MappingProxyType({}),
 ) -> Plan:
     """Decide for each shot what it is compared with, and what needs no look at its pixels.
 
-    `befores` are those that were uploaded with an image, by its id: they come before any baseline.
+    `before_images` are those that were uploaded with an image, by its id: they come before any baseline.
     """
-    with_before = [image for image in images if image.id in befores]
-    by_shot = {**bases.by_shot, **{image.shot: Base.before(befores[image.id]) for image in with_before}}
+    with_before = [image for image in images if image.id in before_images]
+    by_shot = {**bases.by_shot, **{image.shot: Base.before(before_images[image.id]) for image in with_before}}
     if not bases.branch_has_any:
-        shots = [_planned_shot(image, by_shot) for image in with_before]
+        shots = [_plan_shot(image, by_shot) for image in with_before]
         missing = len(images) - len(shots) if shots else 0
         return Plan(shots, None, missing, has_base=bool(shots))
-    shots = [_planned_shot(image, by_shot) for image in images]
+    shots = [_plan_shot(image, by_shot) for image in images]
     absent = bases.shots.keys() - {image.shot for image in images}
     if is_complete and bases.is_complete:
         removed = ShotResult(Verdict.REMOVED)
@@ -108,7 +108,7 @@ def planned(
     return Plan(shots, bases.commit_sha, missing, has_base=True)
 
 
-def _planned_shot(image: Image, bases: Mapping[ShotKey, Base]) -> PlannedShot:
+def _plan_shot(image: Image, bases: Mapping[ShotKey, Base]) -> PlannedShot:
     base = bases.get(image.shot)
     if base is None:
         return PlannedShot(image.shot, image, None, ShotResult(Verdict.NEW))

@@ -33,8 +33,8 @@ class ImageRecords(Protocol):
     async def image(self, project_id: str, image_id: str) -> Image | None:
         """Find an image of this project. Takes equally long for another project's id and an unknown one."""
 
-    async def befores(self, before_ids: Collection[str]) -> list[Image]:
-        """Return those of these befores that exist, also if they are scheduled for expiry."""
+    async def before_images(self, before_ids: Collection[str]) -> list[Image]:
+        """Return the before images that exist, even if they are scheduled for expiry."""
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
         """Return how many images are not scheduled for expiry, and the newest of them in upload order."""
@@ -78,7 +78,7 @@ class ImageRecords(Protocol):
         """
 
     async def remove_images(self, image_ids: Collection[str]) -> int:
-        """Remove these records and what refers to them. Return how many existed, not counting befores."""
+        """Remove these records and what refers to them. Return how many existed, without before images."""
 
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:
         """Return which of these ids have a record."""
@@ -201,7 +201,7 @@ class PutUrlRecords(Protocol):
         """Commit the record of its before, like `use`. It must belong to an image until the URL expires."""
 
     async def discard_expired(self, now: int, limit: int) -> int:
-        """Remove up to `limit` URLs past their `expires_at`, and schedule befores without an image.
+        """Remove up to `limit` URLs past their `expires_at`, and schedule before images without an image.
 
         Return how many URLs.
         """

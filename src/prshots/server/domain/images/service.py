@@ -92,9 +92,9 @@ class Images:
         return Uploaded(image.id, url, image_markdown(image.name, url), before_url)
 
     def url_of(self, image: Image) -> str:
-        return self._signed(image, image.ext)
+        return self._sign(image, image.ext)
 
-    def signing_listed(self) -> Callable[[ListedImage], str]:
+    def make_listed_signer(self) -> Callable[[ListedImage], str]:
         """Return `url_of` for hundreds of listed images: the keys are looked up only once."""
         img_url, sign = self._img_url, self._keys.ring().sign
         return lambda image: img_url + sign(image.id, image.ext, image.url_expires_at, image.kid)
@@ -106,11 +106,11 @@ class Images:
 
     def thumbnail_url_of(self, image: Image) -> str:
         """Return the URL of the thumbnail, which may not exist yet."""
-        return self._signed(image, THUMBNAIL_EXT)
+        return self._sign(image, THUMBNAIL_EXT)
 
     def diff_url_of(self, image: Image, base: Image) -> str:
         """Return the URL of the difference to this base. It differs for another base, so that caches do."""
-        return self._signed(image, DIFF_EXT, later=int(base.id[:4], 16))
+        return self._sign(image, DIFF_EXT, later=int(base.id[:4], 16))
 
     def dashboard_url_of(self, project: Project, pr_number: int) -> str:
         return f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
@@ -120,7 +120,7 @@ class Images:
 
     async def before_of(self, image: Image) -> Image | None:
         """Return the before that it was uploaded with; None if it has none any more."""
-        found = await self._records.befores([image.before_id]) if image.before_id else []
+        found = await self._records.before_images([image.before_id]) if image.before_id else []
         return found[0] if found else None
 
     async def content(self, image: Image) -> bytes | None:
@@ -142,14 +142,14 @@ class Images:
             raise NotFoundError("not found")
         if image.pr_number == NO_PULL_REQUEST and not baselines:
             raise NotFoundError("not found")
-        is_marked = await self._marked(image)
-        if await self._expired_now(image):
+        is_marked = await self._try_to_schedule(image)
+        if await self._try_to_expire(image):
             return
         if not is_marked:
             await self._records.schedule([image.id], self._now())
         raise ExpireFailedError(EXPIRE_FAILED)
 
-    async def _marked(self, image: Image) -> bool:
+    async def _try_to_schedule(self, image: Image) -> bool:
         """Schedule the image. On a full disk, return False: deleting the bytes may make room for the mark."""
         if image.scheduled_at is None:
             try:
@@ -158,7 +158,7 @@ class Images:
                 return False
         return True
 
-    async def _expired_now(self, image: Image) -> bool:
+    async def _try_to_expire(self, image: Image) -> bool:
         try:
             return not (await self._expire_now([image])).failed
         except (RecordsError, StoreError) as error:
@@ -168,9 +168,9 @@ class Images:
                 _log.error("expiry did not complete", image=image.id, reason=str(error))
             return False
 
-    async def expire(self, project: Project, pr_number: int, *, whatever_the_policy: bool = False) -> Expired:
+    async def expire(self, project: Project, pr_number: int, *, ignore_policy: bool = False) -> Expired:
         """Apply the project's policy to a closed PR. Images that cannot be deleted now stay scheduled."""
-        at_once = whatever_the_policy or project.policy is Policy.PR_CLOSE
+        at_once = ignore_policy or project.policy is Policy.PR_CLOSE
         try:
             marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
         except RecordsFullError:
@@ -258,7 +258,7 @@ class Images:
             self._store, {image.key: chunks}, lambda: self._records.add_image(image, branch)
         )
 
-    def _signed(self, image: Image, ext: str, later: int = 0) -> str:
+    def _sign(self, image: Image, ext: str, later: int = 0) -> str:
         expires_at = image.url_expires_at(self._now()) + later
         return self._img_url + self._keys.ring().sign(image.id, ext, expires_at, image.kid)
 

@@ -67,7 +67,7 @@ class Staging:
             dashboard_url=self._images.staged_page_of(project),
         )
 
-    async def staged(self, access: Access, branch: str, repository: str | None) -> list[StagedShot]:
+    async def list_staged(self, access: Access, branch: str, repository: str | None) -> list[StagedShot]:
         """Return the newest images staged for a branch, in upload order.
 
         With a repository, only those that move to a pull request from there.
@@ -77,7 +77,7 @@ class Staging:
         found = await self._records.find(
             project.id, self._now(), branch=branch, repository=repository, limit=MOST_LISTED
         )
-        return [self._listed(project, staged) for staged in reversed(found)]
+        return [self._list_one(project, staged) for staged in reversed(found)]
 
     async def move(self, access: Access, asked: Move) -> Moved:
         """Move what is staged for the branch of this repository to its pull request, and say what is not.
@@ -100,7 +100,7 @@ class Staging:
             moved += some
         return moved
 
-    def _listed(self, project: Project, staged: StagedImage) -> StagedShot:
+    def _list_one(self, project: Project, staged: StagedImage) -> StagedShot:
         image, reply = staged.image, asdict(self.reply(project, staged))
         return StagedShot(**reply, **image.shot._asdict(), commit_sha=image.commit_sha)
 

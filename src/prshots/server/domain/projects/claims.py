@@ -81,7 +81,7 @@ def anchors_of(carried: Mapping[str, Any]) -> set[str]:
     }
 
 
-def unmet(claims: Mapping[str, str], carried: Mapping[str, Any]) -> str | None:
+def find_unmet(claims: Mapping[str, str], carried: Mapping[str, Any]) -> str | None:
     """Return the first of these claims that a token does not meet; None if it meets all."""
     return next((name for name, value in claims.items() if not _is_met(name, value, carried)), None)
 

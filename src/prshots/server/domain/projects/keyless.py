@@ -12,7 +12,7 @@ from prshots.contract.errors import (
     NotFoundError,
     ProjectUnclearError,
 )
-from prshots.server.domain.projects.claims import anchor_of, anchors_of, check_claims, unmet
+from prshots.server.domain.projects.claims import anchor_of, anchors_of, check_claims, find_unmet
 from prshots.server.domain.projects.credentials import TOUCH_SECONDS, LastUse, new_upload_token
 from prshots.server.domain.projects.job_ids import branch_of, differing_ids, ids_to_pin, pull_request_of
 from prshots.server.domain.projects.models import Project, Trust
@@ -158,7 +158,9 @@ class Exchange:
         """
         candidates = await self._records.trusts_by_anchor(issuer, anchors_of(claims), wanted)
         candidates = [found for found in candidates if found[1].id == wanted.project] or candidates
-        matching = [(trust, project) for trust, project in candidates if unmet(trust.claims, claims) is None]
+        matching = [
+            (trust, project) for trust, project in candidates if find_unmet(trust.claims, claims) is None
+        ]
         if not candidates and not wanted.is_exact:
             which = f"no project {wanted.project!r}" if wanted.project else "no project"
             raise ProjectUnclearError(
@@ -167,7 +169,7 @@ class Exchange:
         if not candidates:
             raise ExchangeRefusedError(f"no trust in project {str(wanted)!r} names this repository")
         if not matching:
-            names = ", ".join(sorted({str(unmet(trust.claims, claims)) for trust, _ in candidates}))
+            names = ", ".join(sorted({str(find_unmet(trust.claims, claims)) for trust, _ in candidates}))
             raise ExchangeRefusedError(f"the token's claims do not match the trust: {names}")
         if len({project.id for _, project in matching}) > 1:
             raise ProjectUnclearError(f"several projects trust this job: {_NAME_IT}")

@@ -126,7 +126,7 @@ async def sweep(
         await _remove_orphans(records, store, listing, report, progress, force=force)
         report.unfinished = await store.discard_unfinished(now - LEFTOVER_AGE_SECONDS)
     with contextlib.suppress(RecordsFullError):
-        report.returned_bytes = await upkeep.give_back_space(GIVING_BACK_SECONDS)
+        report.returned_bytes = await upkeep.reclaim_space(GIVING_BACK_SECONDS)
     return report
 
 
