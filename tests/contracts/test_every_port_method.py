@@ -34,7 +34,7 @@ from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, ShotResult
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
-from prshots.server.domain.images.models import Place, PutUrl, ShotKey, StagedImage
+from prshots.server.domain.images.models import BranchPlace, PutUrl, ShotKey, StagedImage
 from prshots.server.domain.images.ports import (
     ObjectStore,
     Overview,
@@ -265,7 +265,7 @@ class TestDatabase:
         await records.set_repository(project.id, "https://forge.example/acme/shop")
 
     async def _stage(self, records: Records, staged: StagedRecords) -> None:
-        project, place = a_project(), Place("fix", "")
+        project, place = a_project(), BranchPlace("fix", "")
         await records.add_project(project)
         for _ in range(2):
             await staged.add(StagedImage(an_image(project, pr_number=0), place, NOW + 1))
@@ -279,7 +279,7 @@ class TestDatabase:
         await records.add_project(project)
         await records.add_token(token := a_token(project))
         about = ("cart", "0" * 40, "1x1", "", "image/png", NOW + 1)
-        put_url = PutUrl(SHA256, project.id, token.id, 7, Place("", ""), *about, before_sha256="1" * 64)
+        put_url = PutUrl(SHA256, project.id, token.id, 7, BranchPlace("", ""), *about, before_sha256="1" * 64)
         await put_urls.add(put_url)
         await put_urls.add(replace(put_url, sha256="2" * 64, before_sha256=None))
         assert await put_urls.find(SHA256, NOW)

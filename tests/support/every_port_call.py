@@ -14,7 +14,7 @@ from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.comparison.models import ComparisonRequest
-from prshots.server.domain.images.models import Place, PutUrl, ShotKey, StagedImage
+from prshots.server.domain.images.models import BranchPlace, PutUrl, ShotKey, StagedImage
 from prshots.server.domain.people.models import LoginState, Session, User
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role, Trust
 from prshots.server.domain.projects.names import ProjectReference
@@ -28,7 +28,7 @@ ORGANIZATION = Organization("o", "acme", personal=False, created_at=NOW)
 SHA256 = "0" * 64
 COMMIT = "0" * 40
 SHOT = ShotKey("cart", "1280x800", "")
-PLACE = Place("fix", "acme/shop")
+PLACE = BranchPlace("fix", "acme/shop")
 PUT_URL = PutUrl(SHA256, PROJECT.id, "0", 7, PLACE, *SHOT[:1], COMMIT, *SHOT[1:], "image/png", NOW)
 REQUEST = ComparisonRequest(PROJECT.id, 7, COMMIT, "main")
 

@@ -40,7 +40,7 @@ from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, UploadToken
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
-from prshots.server.domain.upkeep.sweep import Engines
+from prshots.server.domain.upkeep.sweep import SweepEngines
 from prshots.server.links.signing import KeyRing
 
 if TYPE_CHECKING:
@@ -145,10 +145,10 @@ def people_beside(records: SqlRecords) -> SqlPeople:
     return SqlPeople(records._database)
 
 
-def engines_of(records: SqlRecords, store: ObjectStore) -> Engines:
+def engines_of(records: SqlRecords, store: ObjectStore) -> SweepEngines:
     """Return what a sweep works on."""
     database = records._database
-    return Engines(
+    return SweepEngines(
         records,
         people_beside(records),
         store,

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.server.domain.comparison.models import Base, Bases
-from prshots.server.domain.comparison.plan import Plan, plan_comparison
+from prshots.server.domain.comparison.models import Bases, ShotBase
+from prshots.server.domain.comparison.plan import ComparisonPlan, plan_comparison
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
 from support.stores_and_records import a_pair, a_project, an_image
 
@@ -15,7 +15,7 @@ ALONE = an_image(PROJECT, name="alone", sha256="2" * 64)
 
 
 def baselines(*images: Image, is_complete: bool = True) -> Bases:
-    by_shot = {image.shot: Base(image, "c" * 40, is_listed=True) for image in images}
+    by_shot = {image.shot: ShotBase(image, "c" * 40, is_listed=True) for image in images}
     return Bases("c" * 40, is_complete, by_shot, by_shot, branch_has_any=True)
 
 
@@ -23,11 +23,11 @@ def baseline(name: str) -> Image:
     return an_image(PROJECT, name=name, pr_number=NO_PULL_REQUEST, sha256="3" * 64)
 
 
-def bases_of(plan: Plan) -> Mapping[str, str]:
+def bases_of(plan: ComparisonPlan) -> Mapping[str, str]:
     return {shot.shot.name: shot.base.image.id if shot.base else "" for shot in plan.shots}
 
 
-def verdicts(plan: Plan) -> dict[ShotKey, Verdict | None]:
+def verdicts(plan: ComparisonPlan) -> dict[ShotKey, Verdict | None]:
     return {shot.shot: shot.result.verdict for shot in plan.shots}
 
 

@@ -11,7 +11,7 @@ from prshots.contract.errors import PrshotsError
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
-    from prshots.server.domain.upkeep.reconciliation import CheckReport, Finding
+    from prshots.server.domain.upkeep.reconciliation import CheckReport, Discrepancy
 
 LISTED = 1000
 """How many findings `--json` lists. It counts all of them."""
@@ -37,7 +37,7 @@ def check(
 
     listed: list[dict[str, Any]] = []
 
-    def found(finding: "Finding") -> None:
+    def found(finding: "Discrepancy") -> None:
         described = _described(finding)
         if not as_json:
             print(f"{described.pop('kind'):<20} {'  '.join(map(str, described.values()))}")
@@ -64,7 +64,7 @@ def check(
 
 
 async def _check(
-    settings: "Settings", found: "Callable[[Finding], None]", *, repair: bool, force: bool
+    settings: "Settings", found: "Callable[[Discrepancy], None]", *, repair: bool, force: bool
 ) -> "CheckReport":
     from rich.console import Console
 
@@ -87,7 +87,7 @@ async def _check(
     return report
 
 
-def _described(finding: "Finding") -> dict[str, Any]:
+def _described(finding: "Discrepancy") -> dict[str, Any]:
     from prshots.server.domain.images.models import Image
 
     if isinstance(finding, str):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
 from prshots.contract.errors import InvalidInputError
 from prshots.server.domain.images.checks import check_branch, check_branch_repository, check_pr_number
-from prshots.server.domain.images.models import Place
+from prshots.server.domain.images.models import BranchPlace
 
 BAD_LIMIT = f"limit must be a whole number from {MIN_COMMENT_BYTES} to {MAX_COMMENT_BYTES}"
 BAD_MARKER = f"marker must be {' or '.join(Marker)}"
@@ -51,8 +51,8 @@ def branch_of(fields: Mapping[str, object]) -> str:
     return check_branch(text_of(fields, "branch"))
 
 
-def place_of(fields: Mapping[str, object]) -> Place:
-    return Place(branch_of(fields), check_branch_repository(text_of(fields, "repository")))
+def place_of(fields: Mapping[str, object]) -> BranchPlace:
+    return BranchPlace(branch_of(fields), check_branch_repository(text_of(fields, "repository")))
 
 
 def comment_limit_from_text(text: str | None) -> int:

@@ -19,7 +19,7 @@ from prshots.server.api.id_tokens import read_id_token
 from prshots.server.api.replies import reply_json
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
 from prshots.server.domain.people.bounded_log import BoundedLog
-from prshots.server.domain.projects.keyless import Exchange, Granted
+from prshots.server.domain.projects.keyless import Granted, TokenExchange
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
 
@@ -27,7 +27,7 @@ from prshots.server.observability import metrics
 _DETAILS = re.compile(r":| '| [0-9a-f]{12} ")
 
 
-def keyless_routes(exchange: Exchange) -> list[Route]:
+def keyless_routes(exchange: TokenExchange) -> list[Route]:
     refusals = BoundedLog("keyless upload refused")
 
     async def token(request: Request) -> JSONResponse:

@@ -17,7 +17,7 @@ from prshots.server.api.upload import REFUSED_SECONDS, UPLOAD_SECONDS, count_aga
 from prshots.server.api.upload_fields import read_upload_fields
 from prshots.server.api.upload_form import ABSURD_FACTOR
 from prshots.server.domain.images.checks import UploadedFile, check_content_type, payload_too_large
-from prshots.server.domain.images.models import NO_PULL_REQUEST, Place
+from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace
 from prshots.server.domain.images.put_urls import PutUrlRequest
 from prshots.server.http.error_boundary import discard_body
 from prshots.server.http.json_response import JSONResponse
@@ -59,12 +59,12 @@ def read_put_url_request(body: Mapping[str, object]) -> PutUrlRequest:
     return PutUrlRequest(fields, pr_number, place, content_type, with_before)
 
 
-def _read_target(body: Mapping[str, object]) -> tuple[int, Place]:
+def _read_target(body: Mapping[str, object]) -> tuple[int, BranchPlace]:
     given = [name for name in ("pr_number", "branch") if name in body]
     if len(given) != 1:
         raise InvalidInputError(NO_TARGET)
     if given == ["pr_number"]:
-        return pr_number_from_json(body["pr_number"]), Place("", "")
+        return pr_number_from_json(body["pr_number"]), BranchPlace("", "")
     return NO_PULL_REQUEST, place_of(body)
 
 

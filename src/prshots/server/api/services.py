@@ -10,7 +10,7 @@ from prshots.server.domain.images.pull_requests import PullRequests
 from prshots.server.domain.images.put_urls import PutUrls
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
-from prshots.server.domain.projects.keyless import Exchange
+from prshots.server.domain.projects.keyless import TokenExchange
 from prshots.server.domain.projects.service import Projects
 
 
@@ -24,5 +24,5 @@ class PublicServices:
     pull_requests: PullRequests
     staging: Staging
     put_urls: PutUrls
-    exchange: Exchange
+    exchange: TokenExchange
     counter: RateCounter

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from prshots.contract.errors import DegradedError
-from prshots.server.adapters.pictures.workers.pool import COMPARING, Limits, PictureWorkers
+from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers, WorkerLimits
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.images.images import SqlImages
@@ -23,7 +23,7 @@ from prshots.server.domain.images.put_urls import PutUrls
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
 from prshots.server.domain.images.thumbnails import Thumbnails
-from prshots.server.domain.projects.keyless import Exchange
+from prshots.server.domain.projects.keyless import TokenExchange
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Check, Readiness
 from prshots.server.observability import metrics
@@ -55,7 +55,7 @@ class _Engines:
             self._shared_keys.begin()
         self.keys = self._shared_keys or key_source(settings)
         # Separate workers, so that a thumbnail never waits for a comparison.
-        self.thumbnail_workers = PictureWorkers(Limits().shared_by(settings.api_workers))
+        self.thumbnail_workers = PictureWorkers(WorkerLimits().shared_by(settings.api_workers))
         self.comparison_workers = PictureWorkers(COMPARING.shared_by(settings.api_workers))
 
     def readiness(self) -> Readiness:
@@ -160,7 +160,7 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         put_urls=PutUrls(
             records=SqlPutUrls(engines.database), images=images, staging=staging, base_url=settings.base_url
         ),
-        exchange=Exchange(
+        exchange=TokenExchange(
             engines.trusts,
             LazyIssuers(settings.issuers),
             allowed=settings.issuers,

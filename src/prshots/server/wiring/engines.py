@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prshots.server.domain.images.ports import ObjectStore, RateCounter
     from prshots.server.domain.projects.keyless import Trusts
     from prshots.server.domain.projects.service import Projects
-    from prshots.server.domain.upkeep.sweep import Engines
+    from prshots.server.domain.upkeep.sweep import SweepEngines
     from prshots.server.links.ports import FileReader, KeySource, RemoteReader
 
 
@@ -273,7 +273,7 @@ async def open_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Trust
 
 
 @contextlib.asynccontextmanager
-async def open_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
+async def open_for_sweep(settings: Settings) -> AsyncIterator[SweepEngines]:
     from prshots.server.adapters.deadlines import SWEEP_SECONDS
     from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
@@ -284,12 +284,12 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
     from prshots.server.adapters.sql.projects.projects import SqlProjects
     from prshots.server.adapters.sql.projects.tokens import SqlTokens
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
-    from prshots.server.domain.upkeep.sweep import Engines
+    from prshots.server.domain.upkeep.sweep import SweepEngines
 
     database, store = open_database(settings), open_store(settings)
     database.call_seconds = SWEEP_SECONDS
     try:
-        yield Engines(
+        yield SweepEngines(
             SqlImages(database),
             SqlPeople(database),
             store,

@@ -15,7 +15,7 @@ from prshots.server.api.dashboard.view_types import (
     PullRequestListView,
     PullRequestView,
 )
-from prshots.server.domain.images.models import PullRequest
+from prshots.server.domain.images.models import PullRequestRecord
 from prshots.server.domain.projects.models import Project
 
 PAGE = 30
@@ -39,7 +39,7 @@ async def list_pull_requests(call: Call, project: Project) -> PullRequestListVie
         project.id, [pull.pr_number for pull in found if pull.images], NEWEST_IMAGES
     )
 
-    def view(pull: PullRequest) -> ListedPullRequestView:
+    def view(pull: PullRequestRecord) -> ListedPullRequestView:
         images = newest.get(pull.pr_number, [])
         return {
             **views.pull_view(pull, project.repository),

@@ -42,7 +42,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Shot:
+class CommentShot:
     """A shot in the comment. It has a verdict if it was compared, and no `pictures` if it gets only a line.
 
     It has one picture, or the one before (None for a new shot) and the one after. `note` is for its line.
@@ -72,7 +72,7 @@ def sums(counts: Mapping[Verdict | None, int]) -> str:
     return ", ".join(f"{count} {_noun(verdict, count)}" for verdict, count in counts.items() if count)
 
 
-def fit_comment(frame: Frame, heading: str, lead: str, shots: Sequence[Shot]) -> SizedComment:
+def fit_comment(frame: Frame, heading: str, lead: str, shots: Sequence[CommentShot]) -> SizedComment:
     """Return the comment with this heading and the paragraphs below it, within the frame's limit.
 
     `shots` are sorted: the most important first, and those with pictures before those without.
@@ -89,7 +89,7 @@ def fit_comment(frame: Frame, heading: str, lead: str, shots: Sequence[Shot]) ->
 class _Body:
     """Everything below the head of a comment, with as many pictures and lines as asked for."""
 
-    def __init__(self, frame: Frame, shots: Sequence[Shot]) -> None:
+    def __init__(self, frame: Frame, shots: Sequence[CommentShot]) -> None:
         self._dashboard = frame.dashboard
         self._style = STYLES[frame.marker]
         self._tables = TABLES[frame.marker]
@@ -119,7 +119,7 @@ class _Body:
             sizes.append(reached)
         return cells, sizes
 
-    def _cell(self, picture: Picture, shot: Shot) -> str:
+    def _cell(self, picture: Picture, shot: CommentShot) -> str:
         return self._tables.picture(picture, shot.column, self._layouts[shot.name].widths[shot.column])
 
     def shares(self, room: int) -> tuple[int, int]:
@@ -204,7 +204,7 @@ def _bullets(lines: Iterable[_Line]) -> str:
     return "".join(map(_bullet_of, lines))
 
 
-def _layouts(shots: Iterable[Shot]) -> dict[str, Layout]:
+def _layouts(shots: Iterable[CommentShot]) -> dict[str, Layout]:
     """Return the layout of each name. It does not depend on how many of its shots are shown."""
     columns: dict[str, set[Column]] = {}
     pairs = False
@@ -229,12 +229,12 @@ def _grids(layout: Layout, cells: Mapping[Column, list[str]]) -> list[Grid]:
     ]
 
 
-def _groups(shots: Iterable[Shot]) -> list[list[Shot]]:
+def _groups(shots: Iterable[CommentShot]) -> list[list[CommentShot]]:
     """Return the shots that can have a line together."""
     return [list(group) for _, group in groupby(shots, lambda shot: (shot.name, shot.verdict, shot.note))]
 
 
-def _line(shots: Sequence[Shot]) -> _Line:
+def _line(shots: Sequence[CommentShot]) -> _Line:
     first = shots[0]
     labels = ", ".join(_MARKDOWN.label(shot.column) for shot in shots)
     bullet = f"- {name_as_code(first.name)} · {labels}{first.note and f' · {first.note}'}\n"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, SizedComment, Verdict
-from prshots.server.domain.comments.fitting import Frame, Shot, fit_comment, sums
+from prshots.server.domain.comments.fitting import CommentShot, Frame, fit_comment, sums
 from prshots.server.domain.comments.markup import code, screenshots, visible
 from prshots.server.domain.comments.tables import TABLES, Picture, Tables
 
@@ -114,9 +114,9 @@ def _lacks_baselines(comparison: Comparison) -> bool:
     return is_incomplete and bool(comparison.pairs) and not comparison.base_commit
 
 
-def _without_base(shot: LatestShot) -> Shot:
+def _without_base(shot: LatestShot) -> CommentShot:
     picture = Picture(shot.url, shot.name, "no baseline")
-    return Shot(shot.name, (shot.viewport, shot.theme), note="no baseline", pictures=[None, picture])
+    return CommentShot(shot.name, (shot.viewport, shot.theme), note="no baseline", pictures=[None, picture])
 
 
 def _latest(frame: Frame, latest: Latest, state: str, missing: str) -> SizedComment:
@@ -136,13 +136,13 @@ def _latest(frame: Frame, latest: Latest, state: str, missing: str) -> SizedComm
     return fit_comment(frame, heading, lead, [_newest(shot, latest.commit_sha, tables) for shot in shots])
 
 
-def _newest(shot: LatestShot, newest_commit: str, tables: Tables) -> Shot:
+def _newest(shot: LatestShot, newest_commit: str, tables: Tables) -> CommentShot:
     column = shot.viewport, shot.theme
     words = "" if shot.commit_sha == newest_commit else f"at {tables.code(_short(shot.commit_sha))}"
-    return Shot(shot.name, column, pictures=[Picture(shot.url, shot.name, words)])
+    return CommentShot(shot.name, column, pictures=[Picture(shot.url, shot.name, words)])
 
 
-def _show_compared(shot: ComparedShot, tables: Tables) -> Shot:
+def _show_compared(shot: ComparedShot, tables: Tables) -> CommentShot:
     column = shot.viewport, shot.theme
     notes = (
         [] if shot.verdict in {Verdict.REMOVED, Verdict.UNCHANGED, Verdict.FAILED} else [shot.verdict.value]
@@ -154,7 +154,7 @@ def _show_compared(shot: ComparedShot, tables: Tables) -> Shot:
     if not shot.ancestor:
         notes.append(_not_an_ancestor(_commit(shot.base_commit)))
     pictures = _pictures(shot, tables) if shot.verdict in PICTURED else ()
-    return Shot(shot.name, column, shot.verdict, ", ".join(notes), pictures)
+    return CommentShot(shot.name, column, shot.verdict, ", ".join(notes), pictures)
 
 
 def _pictures(shot: ComparedShot, tables: Tables) -> Sequence[Picture | None]:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import MANUAL, ComparedShot, Comparison, ComparisonState, Verdict
 from prshots.server.domain.comparison.models import (
-    Base,
     Bases,
     ComparisonRequest,
     PlannedShot,
+    ShotBase,
     ShotResult,
     StoredComparison,
 )
@@ -45,7 +45,7 @@ class Work(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ComparisonPlan:
     """What is to be compared. `missing` is as in StoredComparison."""
 
     shots: Sequence[PlannedShot]
@@ -57,7 +57,7 @@ class Plan:
         """Return the hashes of all pairs that have to be compared."""
         return {work.pair for work in self.work() if all(work.pair)}
 
-    def with_known(self, known: Mapping[Pair, ShotResult]) -> "Plan":
+    def with_known(self, known: Mapping[Pair, ShotResult]) -> "ComparisonPlan":
         """Fill in what is known about pairs of images."""
         results = {work.shot: known[work.pair] for work in self.work() if work.pair in known}
         return replace(
@@ -88,27 +88,30 @@ def plan_comparison(
     *,
     is_complete: bool,
     before_images: Mapping[str, Image] = MappingProxyType({}),
-) -> Plan:
+) -> ComparisonPlan:
     """Decide for each shot what it is compared with, and what needs no look at its pixels.
 
     `before_images` are those that were uploaded with an image, by its id: they come before any baseline.
     """
     with_before = [image for image in images if image.id in before_images]
-    by_shot = {**bases.by_shot, **{image.shot: Base.before(before_images[image.id]) for image in with_before}}
+    by_shot = {
+        **bases.by_shot,
+        **{image.shot: ShotBase.before(before_images[image.id]) for image in with_before},
+    }
     if not bases.branch_has_any:
         shots = [_plan_shot(image, by_shot) for image in with_before]
         missing = len(images) - len(shots) if shots else 0
-        return Plan(shots, None, missing, has_base=bool(shots))
+        return ComparisonPlan(shots, None, missing, has_base=bool(shots))
     shots = [_plan_shot(image, by_shot) for image in images]
     absent = bases.shots.keys() - {image.shot for image in images}
     if is_complete and bases.is_complete:
         removed = ShotResult(Verdict.REMOVED)
         shots += [PlannedShot(shot, None, bases.shots[shot], removed) for shot in absent]
     missing = 0 if is_complete else len(absent)
-    return Plan(shots, bases.commit_sha, missing, has_base=True)
+    return ComparisonPlan(shots, bases.commit_sha, missing, has_base=True)
 
 
-def _plan_shot(image: Image, bases: Mapping[ShotKey, Base]) -> PlannedShot:
+def _plan_shot(image: Image, bases: Mapping[ShotKey, ShotBase]) -> PlannedShot:
     base = bases.get(image.shot)
     if base is None:
         return PlannedShot(image.shot, image, None, ShotResult(Verdict.NEW))

@@ -30,7 +30,7 @@ from prshots.server.domain.comparison.models import (
     ShotResult,
     StoredComparison,
 )
-from prshots.server.domain.comparison.plan import Pair, Plan, Work, plan_comparison, reply
+from prshots.server.domain.comparison.plan import ComparisonPlan, Pair, Work, plan_comparison, reply
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparePictures, ComparisonRecords
 from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.images.ports import ObjectStore
@@ -190,7 +190,7 @@ class Comparisons:
     async def _was_complete(self, request: ComparisonRequest) -> bool:
         return await self._records.was_complete(request.project_id, request.pr_number, request.commit_sha)
 
-    async def _plan(self, request: ComparisonRequest) -> Plan:
+    async def _plan(self, request: ComparisonRequest) -> ComparisonPlan:
         project_id = request.project_id
         images = await self._records.images_at(project_id, request.pr_number, request.commit_sha)
         pairs = await self._records.pairs_at(project_id, request.pr_number, request.commit_sha)

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Protocol
 
 from prshots.server.domain.images.models import (
+    BranchPlace,
     Hit,
     Image,
     ListedImage,
-    Place,
-    PullRequest,
+    PullRequestRecord,
     PutUrl,
     Shot,
     ShotKey,
@@ -117,16 +117,16 @@ class Overview(ProjectOverview, Protocol):
         search: str,
         before: tuple[int, int] | None,
         limit: int,
-    ) -> list[PullRequest]:
+    ) -> list[PullRequestRecord]:
         """Return pull requests, newest (last_upload_at, pr_number) first.
 
         `search` matches the start of the number, the start of the last commit and, in the newest 5,000 pull
         requests, any part of a screenshot's name.
         """
 
-    async def pull(self, project_id: str, pr_number: int) -> PullRequest | None: ...
+    async def pull(self, project_id: str, pr_number: int) -> PullRequestRecord | None: ...
 
-    async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequest]: ...
+    async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequestRecord]: ...
 
     async def newest_images(
         self, project_id: str, pr_numbers: Collection[int], each: int
@@ -171,7 +171,7 @@ class StagedRecords(Protocol):
 
     async def count(self, project_id: str, branch: str, now: int) -> int: ...
 
-    async def move(self, project_id: str, place: Place, pr_number: int, now: int, limit: int) -> int:
+    async def move(self, project_id: str, place: BranchPlace, pr_number: int, now: int, limit: int) -> int:
         """Give up to `limit` images that are staged for this branch of this repository to a pull request.
 
         Those of no repository, too. It is then as if they had been uploaded to it. Return how many. Of

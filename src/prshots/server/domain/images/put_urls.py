@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError, UnsupportedTypeError
-from prshots.contract.replies import PutUrls as PutUrlsReply
-from prshots.contract.replies import Uploaded
+from prshots.contract.replies import PutUrlReply, Uploaded
 from prshots.server.domain.images.checks import (
     CheckedUpload,
     Upload,
@@ -16,7 +15,7 @@ from prshots.server.domain.images.checks import (
     check_files,
     require_pr,
 )
-from prshots.server.domain.images.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, Image, Place, PutUrl
+from prshots.server.domain.images.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, BranchPlace, Image, PutUrl
 from prshots.server.domain.images.ports import PutUrlRecords
 from prshots.server.domain.images.recorded_objects import Recording
 from prshots.server.domain.images.service import Images
@@ -39,7 +38,7 @@ class PutUrlRequest:
 
     fields: UploadFields
     pr_number: int
-    place: Place
+    place: BranchPlace
     content_type: str
     with_before: bool | None
 
@@ -74,7 +73,7 @@ class PutUrls:
         self._base_url = base_url
         self._clock = clock
 
-    async def create(self, access: Access, asked: PutUrlRequest) -> PutUrlsReply:
+    async def create(self, access: Access, asked: PutUrlRequest) -> PutUrlReply:
         """Return a new URL. Raises InvalidInputError, ForbiddenError."""
         if asked.pr_number == NO_PULL_REQUEST:
             require_branch(access, asked.place.branch, "stage images")
@@ -100,7 +99,7 @@ class PutUrls:
             before_sha256=hash_of(before_secret) if before_secret else None,
         )
         await self._records.add(put_url)
-        return PutUrlsReply(
+        return PutUrlReply(
             self._address(secret), put_url.expires_at, self._address(before_secret) if before_secret else ""
         )
 

@@ -11,7 +11,13 @@ from prshots.server.domain.images.checks import (
     check_files,
     require_pr,
 )
-from prshots.server.domain.images.models import NO_PULL_REQUEST, SECONDS_PER_DAY, Image, Place, StagedImage
+from prshots.server.domain.images.models import (
+    NO_PULL_REQUEST,
+    SECONDS_PER_DAY,
+    BranchPlace,
+    Image,
+    StagedImage,
+)
 from prshots.server.domain.images.ports import StagedRecords
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.access import Access, require_branch
@@ -29,7 +35,7 @@ OF_ANOTHER_REPOSITORY = "the others are staged for a branch of the same name in 
 class Move:
     """A request to move what is staged at a place. `from_fork`: the pull request comes from a fork."""
 
-    place: Place
+    place: BranchPlace
     pr_number: int
     from_fork: bool
 
@@ -42,20 +48,20 @@ class Staging:
         self._images = images
         self._clock = clock
 
-    def check_upload(self, access: Access, place: Place, upload: Upload) -> CheckedUpload:
+    def check_upload(self, access: Access, place: BranchPlace, upload: Upload) -> CheckedUpload:
         """Raise PayloadTooLargeError, UnsupportedTypeError, ForbiddenError."""
         checked = check_files(upload, self._images.max_image_bytes)
         require_branch(access, place.branch, "stage images")
         return checked
 
-    async def store_upload(self, project: Project, place: Place, checked: CheckedUpload) -> Staged:
+    async def store_upload(self, project: Project, place: BranchPlace, checked: CheckedUpload) -> Staged:
         """Store an image for a branch. If it raises an error, nothing is left behind."""
         image, before = self._images.new_pair(project, NO_PULL_REQUEST, checked)
         staged = self.stage(image, place, before)
         await self._images.store_pair(lambda: self._records.add(staged), image, before, checked)
         return self.reply(project, staged)
 
-    def stage(self, image: Image, place: Place, before: Image | None = None) -> StagedImage:
+    def stage(self, image: Image, place: BranchPlace, before: Image | None = None) -> StagedImage:
         """Return where and until when a new image is staged. It is not stored yet."""
         return StagedImage(image, place, image.uploaded_at + STAGED_SECONDS, before)
 

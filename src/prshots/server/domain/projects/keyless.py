@@ -83,7 +83,7 @@ class Granted:
     secret: str = field(repr=False)
 
 
-class Exchange:
+class TokenExchange:
     """Exchanges a CI job's ID token for an upload token that is valid for 15 minutes.
 
     The same ID token may be exchanged more than once while it is valid, because jobs retry and have several

@@ -29,7 +29,7 @@ BATCH = 4000
 LOOKED_UP_AT_ONCE = 16
 _AFTER_EVERY_ID = "g"  # ids are hex
 
-Finding = Image | str | WrongTotal
+Discrepancy = Image | str | WrongTotal
 """A record without bytes, the key of an object without a record, or a wrong total."""
 
 
@@ -74,7 +74,7 @@ Progress = Callable[[CheckReport], None]
 
 async def check(
     installation: Installation,
-    found: Callable[[Finding], None] = lambda _: None,
+    found: Callable[[Discrepancy], None] = lambda _: None,
     progress: Progress = lambda _: None,
     clock: Callable[[], float] = time.time,
 ) -> CheckReport:

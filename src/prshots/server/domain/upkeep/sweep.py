@@ -44,7 +44,7 @@ FORCE = "if that is right, run `prshots sweep --force`"
 Reason = Literal["clock", "retention", "orphans"]
 
 
-class Engines(NamedTuple):
+class SweepEngines(NamedTuple):
     """What a sweep works on, and a check."""
 
     records: ImageRecords
@@ -82,7 +82,7 @@ Progress = Callable[[SweepReport], None]
 
 
 async def sweep(
-    engines: Engines,
+    engines: SweepEngines,
     progress: Progress = lambda _: None,
     clock: Callable[[], float] = time.time,
     *,
