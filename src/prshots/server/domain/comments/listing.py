@@ -12,7 +12,14 @@ from typing import Protocol, TypeVar
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
 from prshots.contract.limits import Policy
 from prshots.contract.replies import SizedComment
-from prshots.server.domain.comments.markup import STYLES, Style, name_as_code, screenshots, size
+from prshots.server.domain.comments.markup import (
+    STYLES,
+    Style,
+    name_as_code,
+    room_for_pictures,
+    screenshots,
+    size,
+)
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.projects.models import Project
 
@@ -134,7 +141,7 @@ def _count_shown(pictures: _Pile, lines: _Pile, room: int) -> int:
     spare = room - lines.sizes[-1]
     costs = list(map(sub, pictures.sizes, lines.sizes))
     beside_all_lines = bisect_right(costs, spare, lo=1) - 1
-    return max(beside_all_lines, pictures.count_fitting(room * 2 // 3))
+    return max(beside_all_lines, pictures.count_fitting(room_for_pictures(room)))
 
 
 def _fold(count: int, lines: str, style: Style) -> str:

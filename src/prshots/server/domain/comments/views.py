@@ -1,6 +1,6 @@
 """The comment's views: the newest picture of each shot, and what differs from the base.
 
-Both keep to the limit: see `comment_fitting`.
+Both keep to the limit: see `fitting.py`.
 """
 
 from collections import Counter
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, SizedComment, Verdict
-from prshots.server.domain.comments.fitting import CommentShot, Frame, fit_comment, sums
+from prshots.server.domain.comments.comment_shots import CommentShot, sums
+from prshots.server.domain.comments.fitting import Frame, fit_comment
 from prshots.server.domain.comments.markup import code, screenshots, visible
 from prshots.server.domain.comments.tables import TABLES, Picture, Tables
 
