@@ -36,7 +36,7 @@ from prshots.contract.limits import IMAGE_ID
 from prshots.contract.redaction import redact
 from prshots.contract.replies import (
     Moved,
-    PutUrlReply,
+    OneTimeUrls,
     ServiceLimits,
     SizedComment,
     Staged,
@@ -68,7 +68,7 @@ _USES = {
 _MISSING_ROUTE = {httpx.codes.NOT_FOUND, httpx.codes.METHOD_NOT_ALLOWED}
 
 Reply = TypeVar(
-    "Reply", Uploaded, Staged, StagedShot, Moved, PutUrlReply, ExpiredReply, SizedComment, ServiceLimits
+    "Reply", Uploaded, Staged, StagedShot, Moved, OneTimeUrls, ExpiredReply, SizedComment, ServiceLimits
 )
 Image: TypeAlias = bytes | Callable[[], BinaryIO]
 """An image's bytes, or a function that opens it."""
@@ -290,7 +290,7 @@ class Client:
         branch: str = "",
         repository: str = "",
         with_before: bool = False,
-    ) -> PutUrlReply:
+    ) -> OneTimeUrls:
         """Return a URL that takes one image with a PUT, without a token: of a pull request, or for a branch.
 
         Also raises InvalidInputError, UnsupportedTypeError, ServiceTooOldError.
@@ -303,7 +303,7 @@ class Client:
         reply = self._told("/v1/put-urls", asked)
         if with_before and not isinstance(reply.get("before_put_url"), str):
             raise self._unlike(["before_put_url"])
-        return self._read(PutUrlReply, {"before_put_url": ""} | reply)
+        return self._read(OneTimeUrls, {"before_put_url": ""} | reply)
 
     def _fetched_limits(self) -> ServiceLimits | None:
         try:

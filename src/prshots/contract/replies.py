@@ -63,7 +63,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class PutUrlReply:
+class OneTimeUrls:
     """The reply to a request for a URL that takes one image."""
 
     put_url: str

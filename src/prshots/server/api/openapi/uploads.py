@@ -4,7 +4,7 @@ from typing import Any
 
 from prshots.contract.formats import FORMATS
 from prshots.contract.limits import MAX_REPOSITORY_CHARACTERS, REPOSITORY
-from prshots.contract.replies import Moved, PutUrlReply, Staged, StagedList, Uploaded
+from prshots.contract.replies import Moved, OneTimeUrls, Staged, StagedList, Uploaded
 from prshots.server.api.openapi.operations import (
     INVALID_PARAMETER,
     OTHER_PULL_REQUEST,
@@ -225,7 +225,7 @@ _CREATE_PUT_URL = operation(
     "Get a URL that takes one image, without a token",
     "createPutUrl",
     {
-        "200": json_reply("`PUT` the image to `put_url` within 10 minutes.", schema_of(PutUrlReply)),
+        "200": json_reply("`PUT` the image to `put_url` within 10 minutes.", schema_of(OneTimeUrls)),
         "400": error_reply(
             f"The body is invalid, such as `{NO_TARGET}`, `{BAD_THEME}` or `{BAD_WITH_BEFORE}`. The message "
             "names the first invalid field."

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError, UnsupportedTypeError
-from prshots.contract.replies import PutUrlReply, Uploaded
+from prshots.contract.replies import OneTimeUrls, Uploaded
 from prshots.server.domain.images.checks import (
     CheckedUpload,
     Upload,
@@ -73,7 +73,7 @@ class PutUrls:
         self._base_url = base_url
         self._clock = clock
 
-    async def create(self, access: Access, asked: PutUrlRequest) -> PutUrlReply:
+    async def create(self, access: Access, asked: PutUrlRequest) -> OneTimeUrls:
         """Return a new URL. Raises InvalidInputError, ForbiddenError."""
         if asked.pr_number == NO_PULL_REQUEST:
             require_branch(access, asked.place.branch, "stage images")
@@ -99,7 +99,7 @@ class PutUrls:
             before_sha256=hash_of(before_secret) if before_secret else None,
         )
         await self._records.add(put_url)
-        return PutUrlReply(
+        return OneTimeUrls(
             self._address(secret), put_url.expires_at, self._address(before_secret) if before_secret else ""
         )
 
