@@ -8,7 +8,7 @@ from starlette.routing import Route
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import FULL_COMMIT_SHA, MAX_KNOWN_SHOTS, SHA256
 from prshots.contract.replies import CompletedBaselines, KnownBaselines, KnownShot
-from prshots.server.api.authorized_json import authorized_json
+from prshots.server.api.authorized_json import read_authorized_json
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import branch_of, text_of
 from prshots.server.api.replies import reply_json
@@ -35,8 +35,8 @@ BAD_MERGED_AS = "merged_as must be 40 hexadecimal characters"
 def baseline_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
     accounts, baselines = services.accounts, services.baselines
 
-    async def known(request: Request) -> JSONResponse:
-        access, body = await authorized_json(request, accounts, slots, max_bytes=MAX_KNOWN_BYTES)
+    async def reuse_known(request: Request) -> JSONResponse:
+        access, body = await read_authorized_json(request, accounts, slots, max_bytes=MAX_KNOWN_BYTES)
         asked = read_known_shots(body)
         missing = await baselines.reuse(access, asked)
         recorded = len(asked.shots) - len(missing)
@@ -44,13 +44,13 @@ def baseline_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
         return JSONResponse(reply_json(KnownBaselines(asked.branch, asked.commit_sha, recorded, unknown)))
 
     async def complete(request: Request) -> JSONResponse:
-        access, body = await authorized_json(request, accounts, slots)
+        access, body = await read_authorized_json(request, accounts, slots)
         branch, commit_sha = read_baseline_commit(body)
         shots = await baselines.complete(access, branch, commit_sha)
         return JSONResponse(reply_json(CompletedBaselines(branch, commit_sha, shots)))
 
     return [
-        Route("/v1/baseline/known", known, methods=["POST"]),
+        Route("/v1/baseline/known", reuse_known, methods=["POST"]),
         Route("/v1/baseline/complete", complete, methods=["POST"]),
     ]
 

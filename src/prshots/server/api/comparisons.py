@@ -8,7 +8,7 @@ from starlette.routing import Route
 from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BASE_COMMITS
 from prshots.contract.replies import ComparisonState
-from prshots.server.api.authorized_json import authorized_json
+from prshots.server.api.authorized_json import read_authorized_json
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import (
     NOT_TEXT,
@@ -34,7 +34,7 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
     accounts, comparisons = services.accounts, services.comparisons
 
     async def compare(request: Request) -> JSONResponse:
-        access, body = await authorized_json(request, accounts, slots)
+        access, body = await read_authorized_json(request, accounts, slots)
         asked = read_comparison_request(access.project.id, body)
         require_pr(access.only_pr, asked.pr_number)
         comparison = await comparisons.compare(access.project, asked)

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from prshots.contract.errors import InvalidInputError
-from prshots.server.api.authorized_json import authorized_json
+from prshots.server.api.authorized_json import read_authorized_json
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import pr_number_from_json
 from prshots.server.api.replies import reply_json
@@ -21,7 +21,7 @@ MAX_TEXT = 300
 
 def pull_request_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
     async def describe(request: Request) -> JSONResponse:
-        access, body = await authorized_json(request, services.accounts, slots)
+        access, body = await read_authorized_json(request, services.accounts, slots)
         described = read_description(body)
         require_pr(access.only_pr, described.pr_number)
         return JSONResponse(reply_json(await services.pull_requests.describe(access.project, described)))

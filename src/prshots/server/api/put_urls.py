@@ -7,7 +7,7 @@ from starlette.routing import Route
 
 from prshots.contract.errors import InvalidInputError, PayloadTooLargeError
 from prshots.contract.limits import COMMIT_SHA
-from prshots.server.api.authorized_json import authorized_json
+from prshots.server.api.authorized_json import read_authorized_json
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import flag_of, place_of, pr_number_from_json, text_of
 from prshots.server.api.replies import reply_json
@@ -30,7 +30,7 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
     accounts, put_urls = services.accounts, services.put_urls
 
     async def create(request: Request) -> JSONResponse:
-        access, body = await authorized_json(request, accounts, slots)
+        access, body = await read_authorized_json(request, accounts, slots)
         return JSONResponse(reply_json(await put_urls.create(access, read_put_url_request(body))))
 
     async def put(request: Request) -> JSONResponse:

@@ -8,7 +8,7 @@ from starlette.routing import Route
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import COMMIT_SHA
 from prshots.contract.replies import StagedList
-from prshots.server.api.authorized_json import authorized_json
+from prshots.server.api.authorized_json import read_authorized_json
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import flag_of, place_of, pr_number_from_json
 from prshots.server.api.query import only_value
@@ -49,7 +49,7 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         return await (stage if request.method == "POST" else list_staged)(request)
 
     async def move(request: Request) -> JSONResponse:
-        access, body = await authorized_json(request, accounts, slots)
+        access, body = await read_authorized_json(request, accounts, slots)
         return JSONResponse(reply_json(await staging.move(access, read_move(body))))
 
     return [

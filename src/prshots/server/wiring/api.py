@@ -160,13 +160,17 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         put_urls=PutUrls(
             records=SqlPutUrls(engines.database), images=images, staging=staging, base_url=settings.base_url
         ),
-        exchange=TokenExchange(
-            engines.trusts,
-            LazyIssuers(settings.issuers),
-            allowed=settings.issuers,
-            audiences=[settings.base_url, settings.web_url],
-        ),
+        exchange=_build_exchange(settings, engines),
         counter=engines.counter,
+    )
+
+
+def _build_exchange(settings: Settings, engines: _Engines) -> TokenExchange:
+    return TokenExchange(
+        engines.trusts,
+        LazyIssuers(settings.issuers),
+        allowed=settings.issuers,
+        audiences=[settings.base_url, settings.web_url],
     )
 
 
