@@ -12,7 +12,7 @@ from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.database import Database
-from prshots.server.domain.comparison.models import Base, ComparisonRequest, PlannedShot, ShotResult
+from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, ShotBase, ShotResult
 from prshots.server.domain.comparison.ports import BaselineRecords
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
 from prshots.server.domain.projects.models import Project
@@ -86,7 +86,7 @@ class Installation:
         await self.records.add_image(image)
         request = ComparisonRequest(self.project.id, pr_number, image.commit_sha, "main")
         shot = PlannedShot(
-            image.shot, image, Base(base, base.commit_sha, is_listed=True), ShotResult(verdict)
+            image.shot, image, ShotBase(base, base.commit_sha, is_listed=True), ShotResult(verdict)
         )
         assert await self.comparisons.begin(
             request,

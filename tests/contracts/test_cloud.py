@@ -21,14 +21,14 @@ from prshots.contract.errors import SettingsError, StoreError, StoreFullError
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.objects import cloud
 from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
-from prshots.server.adapters.objects.cloud_client import Limits, open_client
+from prshots.server.adapters.objects.cloud_client import RequestLimits, open_client
 from support.engine_servers import S3_SECRET, SeaweedFS, running_seaweedfs
 from support.http_server import QuietHandler, serving
 from support.waiting import HANGS_AFTER_SECONDS
 
-IMPATIENT = Limits(silence_seconds=0.3, total_seconds=1)
+IMPATIENT = RequestLimits(silence_seconds=0.3, total_seconds=1)
 """For a store that never answers."""
-PATIENT = Limits(silence_seconds=3600, total_seconds=3600)
+PATIENT = RequestLimits(silence_seconds=3600, total_seconds=3600)
 """For a store that answers. A busy machine may be slow."""
 
 

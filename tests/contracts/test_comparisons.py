@@ -7,7 +7,7 @@ import pytest
 
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
-from prshots.server.domain.comparison.models import Base, ComparisonRequest, PlannedShot, ShotResult
+from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, ShotBase, ShotResult
 from prshots.server.domain.comparison.ports import ComparisonRecords
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from prshots.server.domain.projects.models import Project
@@ -81,7 +81,7 @@ class Here:
 
 
 def planned(image: Image, base: Image | None, result: ShotResult | None = None) -> PlannedShot:
-    of_commit = Base(base, base.commit_sha, is_listed=False) if base else None
+    of_commit = ShotBase(base, base.commit_sha, is_listed=False) if base else None
     return PlannedShot(image.shot, image, of_commit, result or ShotResult())
 
 
@@ -142,7 +142,7 @@ class TestImages:
     async def test_a_pair_is_recorded_without_a_base_commit(self, here: Here) -> None:
         after, before = a_pair(here.project, commit_sha=FIRST)
         await here.records.add_image(after, before=before)
-        shot = PlannedShot(after.shot, after, Base.before(before), CHANGED)
+        shot = PlannedShot(after.shot, after, ShotBase.before(before), CHANGED)
         assert await here.begin(here.request(FIRST), shot)
         stored = await here.comparisons.shown(here.project.id, 7)
         assert stored is not None

@@ -7,7 +7,7 @@ import pytest
 
 from prshots.server.adapters.keys import FixedKeys, KeyFile
 from prshots.server.links.ports import KeySource
-from prshots.server.links.signing import KeyRing, Verdict, check
+from prshots.server.links.signing import KeyRing, LinkState, check
 from support.port_watch import PortWatch
 
 KEYS = f"new:{'ab' * 32},old:{'cd' * 32}"
@@ -31,8 +31,8 @@ def test_the_first_key_signs_and_every_key_verifies(keys: KeySource) -> None:
     for kid in ("new", "old"):
         url = keys.ring().sign(IMAGE_ID, "png", 2_000_000_000, kid)
         assert f"token={kid}." in url
-        assert check(keys.ring(), url, 0).verdict is Verdict.VALID
-        assert check(keys.fresh_ring(), url, 0).verdict is Verdict.VALID
+        assert check(keys.ring(), url, 0).verdict is LinkState.VALID
+        assert check(keys.fresh_ring(), url, 0).verdict is LinkState.VALID
 
 
 def test_repeated_calls_return_the_same_keys(keys: KeySource) -> None:

@@ -8,11 +8,11 @@ import pytest
 from prshots.contract.errors import StoreError
 from prshots.contract.object_names import origin_key
 from prshots.server.adapters.objects.cloud import CloudStore
-from prshots.server.adapters.objects.cloud_client import Limits
+from prshots.server.adapters.objects.cloud_client import RequestLimits
 from support.http_server import QuietHandler, serving
 
 KEY = origin_key("0" * 32, "png")
-IMPATIENT = Limits(silence_seconds=0.3, total_seconds=2)
+IMPATIENT = RequestLimits(silence_seconds=0.3, total_seconds=2)
 
 
 def hang(handler: QuietHandler) -> None:

@@ -27,7 +27,7 @@ from prshots.server.move import moving
 from prshots.server.move.estimate import estimate
 from prshots.server.move.moving import move
 from prshots.server.move.opening import opened_source
-from prshots.server.move.plan import Plan, settings_to_use
+from prshots.server.move.plan import MovePlan, settings_to_use
 from prshots.server.move.report import MoveReport, Progress
 from support.engine_servers import PostgreSQL, SeaweedFS
 from support.stores_and_records import SqlRecords, a_pair, a_project, a_token, an_image, put_migrated_sqlite
@@ -129,12 +129,12 @@ async def _objects(settings: Settings) -> dict[str, bytes | None]:
         store.close()
 
 
-def _plan(source: Settings, target: Settings) -> Plan:
-    return Plan.of(source, target.database_url, target.store_url)
+def _plan(source: Settings, target: Settings) -> MovePlan:
+    return MovePlan.of(source, target.database_url, target.store_url)
 
 
 async def _move(
-    plan: Plan, during: Callable[[Progress], None] = lambda _: None, **options: bool
+    plan: MovePlan, during: Callable[[Progress], None] = lambda _: None, **options: bool
 ) -> MoveReport:
     return await move(plan, during, **options)
 
@@ -213,7 +213,7 @@ async def test_moves_the_store_alone_and_refuses_processes_that_use_the_old_one(
 ) -> None:
     source, other = place(kind), place(kind)
     async with _running(source) as (shop, added):
-        plan = Plan.of(source, None, other.store_url)
+        plan = MovePlan.of(source, None, other.store_url)
         await _move(plan)
         assert await _objects(plan.target) == await _objects(source)
         with pytest.raises(
@@ -228,7 +228,7 @@ async def test_moves_the_store_alone_and_refuses_processes_that_use_the_old_one(
         await now.delete(added[0])
         await now.upload()
         # And on: the next move starts from there.
-        third = Plan.of(plan.target, None, place(kind).store_url)
+        third = MovePlan.of(plan.target, None, place(kind).store_url)
         await _move(third)
         assert await _objects(third.target) == await _objects(plan.target)
         with pytest.raises(MovedError):
@@ -240,7 +240,7 @@ async def test_moves_the_store_alone_and_refuses_processes_that_use_the_old_one(
 async def test_moves_the_database_alone(place: Callable[[str], Settings]) -> None:
     source, other = place("embedded"), place("embedded")
     async with _running(source) as (shop, _):
-        plan = Plan.of(source, other.database_url, None)
+        plan = MovePlan.of(source, other.database_url, None)
         report = await _move(plan)
         assert _rows(source) == _rows(plan.target)
         assert report.objects == 0
@@ -293,7 +293,7 @@ async def test_an_image_that_got_the_number_of_a_deleted_one_is_copied_once(
     monkeypatch.setattr(row_copies, "_KEYS_AT_ONCE", 1)
     source, other = place("embedded"), place("embedded")
     async with _running(source) as (shop, _):
-        plan = Plan.of(source, other.database_url, None)
+        plan = MovePlan.of(source, other.database_url, None)
         last = await shop.upload()
 
         def interrupt(so_far: Progress) -> None:
@@ -384,7 +384,7 @@ async def test_refuses_a_target_in_use(place: Callable[[str], Settings]) -> None
         with pytest.raises(MoveError, match="has data already"):
             await estimate(_plan(source, used))
         with pytest.raises(MoveError, match=r"belongs to another installation|has images already"):
-            await _move(Plan.of(source, free.database_url, used.store_url))
+            await _move(MovePlan.of(source, free.database_url, used.store_url))
         assert before == (_rows(used), await _objects(used))
         wiring.open_database(source).engine.dispose()  # no move has begun
 
@@ -424,7 +424,7 @@ async def test_a_backup_of_a_database_that_was_moved_accepts_writes(
     source, target, restored = place("embedded"), place("embedded"), place("embedded")
     async with _running(source) as (shop, added):
         wiring.key_source(source)
-        await _move(Plan.of(source, target.database_url, None))
+        await _move(MovePlan.of(source, target.database_url, None))
         await shop.store.delete([added[0].key])  # so that the backup changes its copy of the records
         back_up(source, tmp_path / "backup.tar")
     restore(restored, tmp_path / "backup.tar")
@@ -447,7 +447,9 @@ async def test_a_dry_run_changes_nothing(place: Callable[[str], Settings]) -> No
 
 def test_the_addresses_to_use_have_no_password(tmp_path: Path) -> None:
     source = Settings(data_dir=tmp_path)
-    plan = Plan.of(source, "postgresql://prshots:s3cr3t%40@db:5432/prshots?sslmode=require", "s3://shots/a")
+    plan = MovePlan.of(
+        source, "postgresql://prshots:s3cr3t%40@db:5432/prshots?sslmode=require", "s3://shots/a"
+    )
     assert settings_to_use(plan) == {
         "PRSHOTS_DATABASE_URL": "postgresql://prshots:…@db:5432/prshots?sslmode=require",
         "PRSHOTS_STORE_URL": "s3://shots/a",
@@ -469,4 +471,4 @@ def test_says_what_is_wrong_with_an_address(
 ) -> None:
     database, store = (url and url.format(tmp_path) for url in (database, store))
     with pytest.raises(InvalidInputError, match=told):
-        Plan.of(Settings(data_dir=tmp_path), database, store)
+        MovePlan.of(Settings(data_dir=tmp_path), database, store)

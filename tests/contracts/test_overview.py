@@ -10,7 +10,7 @@ import pytest
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.domain.images.models import Image, PullRequest, ShotKey
+from prshots.server.domain.images.models import Image, PullRequestRecord, ShotKey
 from prshots.server.domain.images.ports import Overview
 from prshots.server.domain.people.models import User
 from prshots.server.domain.people.ports import People
@@ -127,7 +127,7 @@ class TestCounting:
     ) -> None:
         images = await added(stores, project, 3, size=10)
         await added(stores, project, commit_sha=OTHER_SHA, uploaded_at=NOW + 60, size=5)
-        pull = PullRequest(project.id, 7, 4, 35, NOW + 60, OTHER_SHA, None)
+        pull = PullRequestRecord(project.id, 7, 4, 35, NOW + 60, OTHER_SHA, None)
         assert await stores.overview.pull(project.id, 7) == pull
         assert await stores.overview.pull(project.id, 8) is None
         await stores.records.close_pr(project.id, 7, NOW + 90, schedule=True)

@@ -84,7 +84,7 @@ async def test_a_before_is_in_no_list_and_counts_with_its_bytes_only(here: Here)
     found = await here.records.image(here.project.id, after.id)
     assert found is not None
     assert found.before_id == before.id
-    assert [image.id for image in await here.records.befores([before.id, "0" * 32])] == [before.id]
+    assert [image.id for image in await here.records.before_images([before.id, "0" * 32])] == [before.id]
 
 
 async def test_a_pair_is_added_whole_or_not_at_all(here: Here) -> None:

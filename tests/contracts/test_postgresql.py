@@ -27,7 +27,7 @@ from prshots.server.adapters.sql.database.postgresql import (
     open_postgresql,
 )
 from prshots.server.adapters.sql.overview import SqlOverview
-from prshots.server.domain.images.checks import UploadedFile, UploadForm
+from prshots.server.domain.images.checks import Upload, UploadedFile, UploadFields
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
 from support.engine_servers import NOBODY, PostgreSQL, running_postgresql
@@ -281,16 +281,16 @@ class TestCommitting:
                 "FOR EACH ROW EXECUTE FUNCTION die()"
             )
         store, file = DiskStore(tmp_path), UploadedFile("image/png", [PNG], len(PNG))
-        fields = {"name": "cart", "pr_number": "7", "commit_sha": SHA, "viewport": "1280x800"}
         images = image_service(records, store)
+        checked = images.check_upload(Upload(UploadFields("cart", SHA, "1280x800", theme=""), file), 7)
         try:
             with pytest.raises(RecordsUnsureError):
-                await images.upload(project, UploadForm(file, fields))
+                await images.store_upload(project, 7, checked)
         finally:
             with psycopg.connect(url) as preparing:
                 preparing.execute("DROP FUNCTION die CASCADE")
         assert len(list(tmp_path.rglob("*.png"))) == 1
-        await images.upload(project, UploadForm(file, fields))
+        await images.store_upload(project, 7, checked)
         store.close()
 
     async def test_a_commit_whose_reply_was_lost_is_acknowledged(

@@ -25,8 +25,8 @@ from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.move.row_copies import begin_copying, page_after, replace_page
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.domain.comparison.models import Base, ComparisonRequest, PlannedShot
-from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, Place, StagedImage
+from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, ShotBase
+from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, StagedImage
 from prshots.server.domain.people.models import User
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Role
 from support.engine_servers import PostgreSQL
@@ -271,7 +271,7 @@ class TestReleasingABaselineDuring:
                 text(f"UPDATE images SET scheduled_at = {NOW} WHERE pr_number = 0")
             ),
         ) as may_go_on:
-            shot = PlannedShot(image.shot, image, Base(base, base.commit_sha, is_listed=True))
+            shot = PlannedShot(image.shot, image, ShotBase(base, base.commit_sha, is_listed=True))
             request = ComparisonRequest(project.id, 7, image.commit_sha, "main")
             beginning = asyncio.create_task(
                 SqlComparisons(database).begin(
@@ -293,7 +293,7 @@ class TestReleasingABaselineDuring:
 class TestMovingStagedImagesDuring:
     """`held` does by hand what the other transaction has done so far."""
 
-    PLACE = Place("fix", "")
+    PLACE = BranchPlace("fix", "")
 
     async def staged(self, database: Database, project: Project) -> Image:
         image = an_image(project, pr_number=NO_PULL_REQUEST)

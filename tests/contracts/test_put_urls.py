@@ -11,7 +11,7 @@ from prshots.contract.errors import UnauthorizedError
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
-from prshots.server.domain.images.models import BEFORE_OF_PAIR, Place, PutUrl, StagedImage
+from prshots.server.domain.images.models import BEFORE_OF_PAIR, BranchPlace, PutUrl, StagedImage
 from prshots.server.domain.images.ports import PutUrlRecords
 from prshots.server.domain.projects.models import Project, UploadToken
 from support.port_watch import PortWatch
@@ -31,7 +31,7 @@ class Installation:
 
     async def add(self, sha256: str = SECRET, **changes: object) -> PutUrl:
         about = ("cart", "0" * 40, "1x1", "dark", "image/png", LATER)
-        plain = PutUrl(sha256, self.project.id, self.token.id, 7, Place("fix", "acme/shop"), *about)
+        plain = PutUrl(sha256, self.project.id, self.token.id, 7, BranchPlace("fix", "acme/shop"), *about)
         put_url = replace(plain, **changes)  # type: ignore[arg-type]
         await self.put_urls.add(put_url)
         return put_url

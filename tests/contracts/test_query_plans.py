@@ -167,7 +167,7 @@ async def show_a_pair(stores: Stores) -> None:
     await stores.records.add_image(after, before=before)
     comparisons = SqlComparisons(stores.records._database)
     assert (await comparisons.pairs_at(BIG.id, after.pr_number, after.commit_sha))[-1][0].id == after.id
-    assert await stores.records.befores([before.id])
+    assert await stores.records.before_images([before.id])
     await stores.records.schedule([after.id], NOW)
     assert await stores.records.remove_images([after.id, before.id]) == 1
 

@@ -16,9 +16,9 @@ from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import (
     BEFORE_OF_PAIR,
     NO_PULL_REQUEST,
+    BranchPlace,
     Image,
-    Place,
-    PullRequest,
+    PullRequestRecord,
     StagedImage,
 )
 from prshots.server.domain.images.ports import StagedRecords
@@ -36,8 +36,8 @@ from support.stores_and_records import (
     opener,
 )
 
-OWN, FORK = Place("fix", ""), Place("fix", "eve/shop")
-UPSTREAM = Place("fix", "acme/shop")
+OWN, FORK = BranchPlace("fix", ""), BranchPlace("fix", "eve/shop")
+UPSTREAM = BranchPlace("fix", "acme/shop")
 SOON, LATER = NOW + 1, NOW + 7 * DAY
 SHA256 = "5e" * 32
 
@@ -51,13 +51,13 @@ class Installation:
         self.staged: StagedRecords = PortWatch().over(SqlStaged(database), StagedRecords)
         self.project = project
 
-    async def stage(self, place: Place = OWN, **changes: object) -> Image:
+    async def stage(self, place: BranchPlace = OWN, **changes: object) -> Image:
         image = an_image(self.project, pr_number=NO_PULL_REQUEST, **changes)
         await self.staged.add(StagedImage(image, place, LATER))
         return image
 
     async def move(
-        self, place: Place = UPSTREAM, pr_number: int = 7, now: int = SOON, limit: int = 100
+        self, place: BranchPlace = UPSTREAM, pr_number: int = 7, now: int = SOON, limit: int = 100
     ) -> int:
         return await self.staged.move(self.project.id, place, pr_number, now, limit)
 
@@ -71,7 +71,7 @@ class Installation:
         _, images = await self.records.images_of_pr(self.project.id, pr_number, 100)
         return [image.id for image in images]
 
-    async def pull(self, pr_number: int = 7) -> PullRequest:
+    async def pull(self, pr_number: int = 7) -> PullRequestRecord:
         pull = await SqlOverview(self.database).pull(self.project.id, pr_number)
         assert pull
         return pull
@@ -106,7 +106,7 @@ class TestFind:
         ]
 
     async def test_by_branch_and_repository(self, here: Installation) -> None:
-        own, of_fork, other = [await here.stage(place) for place in (OWN, FORK, Place("other", ""))]
+        own, of_fork, other = [await here.stage(place) for place in (OWN, FORK, BranchPlace("other", ""))]
         assert await here.found(branch="fix") == [of_fork.id, own.id]
         assert await here.found(branch="fix", repository="eve/shop") == [of_fork.id, own.id]
         assert await here.found(branch="fix", repository="acme/shop") == [own.id]
@@ -168,7 +168,7 @@ class TestMove:
 
     async def test_only_of_its_repository_or_of_none(self, here: Installation) -> None:
         _, of_fork, _ = [await here.stage(place) for place in (OWN, FORK, UPSTREAM)]
-        other = await here.stage(Place("other", "acme/shop"))
+        other = await here.stage(BranchPlace("other", "acme/shop"))
         assert await here.move(UPSTREAM) == 2
         assert await here.found() == [other.id, of_fork.id]
 

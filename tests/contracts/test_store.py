@@ -12,7 +12,7 @@ import pytest
 
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
-from prshots.server.adapters.objects.cloud_client import Limits
+from prshots.server.adapters.objects.cloud_client import RequestLimits
 from prshots.server.adapters.objects.disk import DiskReader, DiskStore
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.links.ports import FileReader, RemoteReader
@@ -20,7 +20,7 @@ from support.engine_servers import SeaweedFS
 from support.port_watch import PortWatch
 
 LATER, EARLIER = 3600, -3600
-PATIENT = Limits(silence_seconds=3600, total_seconds=3600)
+PATIENT = RequestLimits(silence_seconds=3600, total_seconds=3600)
 """For a busy machine, which may be slow. Timeouts are tested in test_cloud.py."""
 
 

@@ -25,9 +25,9 @@ EVERYWHERE = {
 }
 STARTS = {
     "supervisor": "import prshots.server.supervise",
-    "web": "from prshots.server.wiring import web as build",
-    "api": "from prshots.server.wiring import api as build",
-    "delivery": "from prshots.server.wiring import delivery as build",
+    "web": "from prshots.server.wiring.web import build_web as build",
+    "api": "from prshots.server.wiring.api import build_api as build",
+    "delivery": "from prshots.server.wiring.delivery import build_delivery as build",
 }
 BUILD = """
 from prshots.server.processes import settings_of_child, worker

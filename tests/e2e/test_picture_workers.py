@@ -20,7 +20,7 @@ from prshots.contract.errors import (
     PictureWorkerDiedError,
     PictureWorkerError,
 )
-from prshots.server.adapters.pictures.workers.pool import COMPARING, Limits, PictureWorkers
+from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers, WorkerLimits
 from prshots.server.adapters.pictures.workers.worker_process import INHERITED_VARIABLES, SET_VARIABLES
 from support import nasty_picture_worker
 from support.nasty_pictures import encoded, jpeg_with_scans
@@ -43,7 +43,7 @@ async def nasty() -> AsyncIterator[Nasty]:
     made: list[PictureWorkers] = []
 
     def make(**limits: float) -> PictureWorkers:
-        made.append(PictureWorkers(Limits(**{"seconds": PATIENT} | limits), NASTY_WORKER))  # type: ignore[arg-type]
+        made.append(PictureWorkers(WorkerLimits(**{"seconds": PATIENT} | limits), NASTY_WORKER))  # type: ignore[arg-type]
         return made[-1]
 
     yield make
@@ -111,7 +111,7 @@ async def test_a_job_that_fills_the_memory_is_refused_and_the_next_one_works(nas
 
 
 async def test_the_largest_allowed_images_fit_into_the_memory() -> None:
-    pool = PictureWorkers(Limits(seconds=PATIENT, cpu_seconds=60))
+    pool = PictureWorkers(WorkerLimits(seconds=PATIENT, cpu_seconds=60))
     for picture, kind in (
         (Image.new("RGBA", (6250, 6400)), "PNG"),
         (Image.new("CMYK", (6250, 6400)), "JPEG"),
@@ -126,7 +126,7 @@ async def test_a_job_that_never_ends_without_processor_time_is_killed(nasty: Nas
     pool = nasty(workers=1, seconds=0.5)
     with pytest.raises(PictureWorkerDiedError, match=r"within 0\.5 s of real time"):
         await pool.run("wait", b"")
-    pool._limits = Limits(seconds=PATIENT)
+    pool._limits = WorkerLimits(seconds=PATIENT)
     assert await pid_of(pool)
 
 
@@ -207,7 +207,7 @@ def test_a_worker_inherits_no_socket_and_no_secret(monkeypatch: pytest.MonkeyPat
     os.set_inheritable(listener_fd, True)
 
     async def look() -> tuple[str, set[str]]:
-        pool = PictureWorkers(Limits(seconds=PATIENT), NASTY_WORKER)
+        pool = PictureWorkers(WorkerLimits(seconds=PATIENT), NASTY_WORKER)
         process = Path(f"/proc/{await pid_of(pool)}")
         seen = (process / "environ").read_text()
         files = open_files(int(process.name))
@@ -226,10 +226,10 @@ def test_a_worker_inherits_no_socket_and_no_secret(monkeypatch: pytest.MonkeyPat
 
 PARENT = """
 import asyncio, sys
-from prshots.server.adapters.pictures.workers import COMPARING, Limits, PictureWorkers
+from prshots.server.adapters.pictures.workers.pool import PictureWorkers, WorkerLimits
 
 async def main():
-    pool = PictureWorkers(Limits(workers=2), sys.argv[1:])
+    pool = PictureWorkers(WorkerLimits(workers=2), sys.argv[1:])
     idle = await pool.run("pid", b"")
     running = asyncio.create_task(pool.run("wait", b""))
     while pool._idle:

@@ -14,7 +14,7 @@ import uvloop
 from prshots.contract.errors import StoreError
 from prshots.contract.object_names import origin_key
 from prshots.server.adapters.objects.cloud import CloudStore
-from prshots.server.adapters.objects.cloud_client import Limits
+from prshots.server.adapters.objects.cloud_client import RequestLimits
 from prshots.server.adapters.objects.hot_copies import HotReader
 from prshots.server.links.ports import ObjectStream
 from prshots.server.observability import metrics
@@ -24,15 +24,15 @@ from support.engine_servers import SeaweedFS, running_seaweedfs
 pytestmark = pytest.mark.slow
 
 MB = 1_000_000
-PATIENT = Limits(silence_seconds=3600, total_seconds=3600)
-IMPATIENT = Limits(silence_seconds=3600, total_seconds=0.5)
+PATIENT = RequestLimits(silence_seconds=3600, total_seconds=3600)
+IMPATIENT = RequestLimits(silence_seconds=3600, total_seconds=0.5)
 """Gives up quickly on a store that never answers."""
 
 
 class CountingReader(HotReader):
     """The real reader. It counts the bytes read, and the open streams."""
 
-    def __init__(self, url: str, limits: Limits) -> None:
+    def __init__(self, url: str, limits: RequestLimits) -> None:
         super().__init__(url, 32 * MB, limits)
         self.taken = self.open_streams = self.largest_chunk = 0
 

@@ -21,7 +21,7 @@ from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
 from prshots.server.config.settings import Settings
-from prshots.server.doctor import Finding, State
+from prshots.server.doctor import DoctorFinding, State
 from prshots.server.doctor.addresses import check_addresses, check_components
 from prshots.server.doctor.engines import Engines, described
 from prshots.server.doctor.examination import examine, examine_settings
@@ -38,7 +38,7 @@ def settings(folder: Path, **others: Any) -> Settings:
     return Settings(data_dir=folder / "data", **others)
 
 
-def said(findings: list[Finding], about: str = "") -> str:
+def said(findings: list[DoctorFinding], about: str = "") -> str:
     return "\n".join(f"{found.state} {found.words}" for found in findings if about in ("", found.about))
 
 
@@ -88,9 +88,9 @@ async def proxied(folder: Path, answer: Callable[[str, bytes], Answer]) -> str:
 
 
 def as_delivery(target: str, image: bytes, **headers: str) -> Answer:
-    from prshots.server.links.signing import Verdict, check
+    from prshots.server.links.signing import LinkState, check
 
-    if check(RING, target, time.time()).verdict is not Verdict.VALID:
+    if check(RING, target, time.time()).verdict is not LinkState.VALID:
         return 403, {"Content-Type": "application/json"}, b'{"error":"invalid signature"}'
     return 200, {"Content-Type": "image/png"} | headers, image
 

@@ -25,9 +25,11 @@ from prshots.client.service import Client
 from prshots.contract.errors import ExchangeRefusedError, UnauthorizedError
 from prshots.server.adapters.identity.issuers import CiIssuers
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
+from prshots.server.api.fields import text_of
+from prshots.server.api.id_tokens import read_id_token
 from prshots.server.api.keyless import keyless_routes
 from prshots.server.domain.people.bounded_log import LINES
-from prshots.server.domain.projects.keyless import Exchange
+from prshots.server.domain.projects.keyless import TokenExchange
 from prshots.server.http.error_boundary import ErrorBoundary
 from support.ci_issuer import JOB, CiIssuer
 from support.service import SHA, UNTRUSTED_ISSUER, Service, png, upload
@@ -94,10 +96,12 @@ class World:
             [self.issuer.url, UNTRUSTED_ISSUER],
             [self.service.base_url, self.service.web_url],
         )
-        exchange = Exchange(SqlTrusts(database), CiIssuers(issuers), allowed=issuers, audiences=addresses)
+        exchange = TokenExchange(
+            SqlTrusts(database), CiIssuers(issuers), allowed=issuers, audiences=addresses
+        )
         try:
             with pytest.raises(ExchangeRefusedError) as refused:
-                await exchange.grant(id_token, project)
+                await exchange.grant(read_id_token(id_token), text_of({"project": project}, "project"))
         finally:
             await database.close()
         return refused.value
@@ -441,7 +445,7 @@ def test_a_malformed_id_token_or_body_is_refused(world: World) -> None:
 async def test_refusals_are_logged_with_the_reason_but_not_each_one(tmp_path: Path) -> None:
     database = open_database(tmp_path)
     known = "https://ci.example"
-    exchange = Exchange(
+    exchange = TokenExchange(
         SqlTrusts(database), CiIssuers([known]), allowed=[known], audiences=["https://shots.example"]
     )
     app = ErrorBoundary(Router(keyless_routes(exchange)))

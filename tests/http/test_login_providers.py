@@ -19,7 +19,7 @@ from prshots.server.adapters.identity.oauth import MAX_REPLY_BYTES
 from prshots.server.config.settings import Settings
 from prshots.server.domain.people.allow_list import AllowList
 from prshots.server.domain.people.ports import LoginProvider
-from prshots.server.wiring.components import login_providers
+from prshots.server.wiring.sign_in import login_providers
 from support.free_ports import free_port
 from support.http_server import QuietHandler, serving
 from support.login_servers import (

@@ -15,7 +15,7 @@ from prshots.contract.errors import ProviderError
 from prshots.server.adapters.sql.database.database import Database, open_sqlite
 from prshots.server.adapters.sql.database.migrate import migrate
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.api.login import login_routes, require_own_origin, signed_in
+from prshots.server.api.login import find_signed_in, login_routes, require_own_origin
 from prshots.server.api.request_body import MAX_JSON_BYTES
 from prshots.server.domain.people.allow_list import AllowList
 from prshots.server.domain.people.login_flow import new_secret
@@ -62,7 +62,7 @@ def routes(signin: SignIn, web_url: str) -> ErrorBoundary:
     """Serve the sign-in routes behind the API's edge, with one page that needs a session and one that changes data."""
 
     async def me(request: Request) -> JSONResponse:
-        return JSONResponse((await signed_in(request, signin, web_url)).login)
+        return JSONResponse((await find_signed_in(request, signin, web_url)).login)
 
     async def change(request: Request) -> JSONResponse:
         require_own_origin(request, web_url)

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prshots.contract.errors import InvalidInputError, PayloadTooLargeError
-from prshots.server.api.upload_form import MAX_FIELD_BYTES, MAX_PARTS, read_upload_form
-from prshots.server.domain.images.checks import UploadForm
+from prshots.server.api.upload_form import MAX_FIELD_BYTES, MAX_PARTS, UploadForm, read_upload_form
 from support.raw_requests import (
     BOUNDARY,
     MULTIPART,

@@ -71,3 +71,23 @@ def test_a_reply_that_was_not_counted_says_nothing(limited: httpx.Client) -> Non
     for reply in (refused, unrelated):
         assert not {"ratelimit", "ratelimit-policy"} & set(reply.headers)
     assert left(upload(limited)) == ("project", 1)
+
+
+def test_a_pair_counts_as_one_upload(limited: httpx.Client) -> None:
+    fields = {"name": "cart", "pr_number": "7", "commit_sha": SHA, "viewport": "1x1"}
+    files = {name: ("x", png(), "image/png") for name in ("image", "before")}
+    sent = limited.post("/v1/upload", data=fields, files=files)
+    assert sent.json()["before_url"]
+    assert left(sent) == ("project", 2)
+
+
+def test_a_pair_through_one_time_urls_counts_with_its_before_image(limited: httpx.Client) -> None:
+    asked = {"name": "cart", "pr_number": 7, "commit_sha": SHA, "viewport": "1x1"}
+    made = limited.post("/v1/put-urls", json=asked | {"content_type": "image/png", "with_before": True})
+    before, after = (
+        httpx.put(made.json()[name], content=png(), headers={"Content-Type": "image/png"}, trust_env=False)
+        for name in ("before_put_url", "put_url")
+    )
+    assert left(before) == ("project", 2)
+    assert after.status_code == 200
+    assert "ratelimit" not in after.headers

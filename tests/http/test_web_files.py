@@ -11,7 +11,7 @@ from prshots.server.config.settings import Settings
 from prshots.server.web.app import Web, security_headers
 from prshots.server.web.files import WebFile, accepts_gzip, choose_file
 from prshots.server.web.relay import Relay
-from prshots.server.wiring import avatar_origins
+from prshots.server.wiring.avatars import avatar_origins
 from support.chromium import chromium
 from support.free_ports import free_port
 from support.web_component import FILES, PAGE, WebComponent, running_web

@@ -14,7 +14,7 @@ from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.comparison.models import ComparisonRequest
-from prshots.server.domain.images.models import Place, PutUrl, ShotKey, StagedImage
+from prshots.server.domain.images.models import BranchPlace, PutUrl, ShotKey, StagedImage
 from prshots.server.domain.people.models import LoginState, Session, User
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role, Trust
 from prshots.server.domain.projects.names import ProjectReference
@@ -28,14 +28,14 @@ ORGANIZATION = Organization("o", "acme", personal=False, created_at=NOW)
 SHA256 = "0" * 64
 COMMIT = "0" * 40
 SHOT = ShotKey("cart", "1280x800", "")
-PLACE = Place("fix", "acme/shop")
+PLACE = BranchPlace("fix", "acme/shop")
 PUT_URL = PutUrl(SHA256, PROJECT.id, "0", 7, PLACE, *SHOT[:1], COMMIT, *SHOT[1:], "image/png", NOW)
 REQUEST = ComparisonRequest(PROJECT.id, 7, COMMIT, "main")
 
 RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
     "add_image": lambda records: records.add_image(an_image(PROJECT)),
     "image": lambda records: records.image(PROJECT.id, IMAGE_ID),
-    "befores": lambda records: records.befores([IMAGE_ID]),
+    "before_images": lambda records: records.before_images([IMAGE_ID]),
     "images_of_pr": lambda records: records.images_of_pr(PROJECT.id, 7, 10),
     "listed_of_pr": lambda records: records.listed_of_pr(PROJECT.id, 7, 10),
     "newest_of_shots": lambda records: records.newest_of_shots(PROJECT.id, 7, 10),
@@ -130,7 +130,7 @@ UPKEEP: dict[str, Callable[[SqlUpkeep], Awaitable[object]]] = {
     "wrong_days": lambda upkeep: upkeep.wrong_days(PROJECT.id, -1),
     "wrong_projects": lambda upkeep: upkeep.wrong_projects(),
     "recompute": lambda upkeep: upkeep.recompute(WrongTotal("pull request", PROJECT.id, 7, {}, {})),
-    "give_back_space": lambda upkeep: upkeep.give_back_space(1),
+    "reclaim_space": lambda upkeep: upkeep.reclaim_space(1),
 }
 BASELINES: dict[str, Callable[[SqlBaselines], Awaitable[object]]] = {
     "reuse": lambda baselines: baselines.reuse(PROJECT.id, "main", COMMIT, [(SHOT, SHA256)], NOW),

@@ -141,13 +141,13 @@ class Service:
         This skips the two commands, which take two seconds: nearly every test starts here.
         """
         from prshots.server.config.settings import PREFIX, SETTINGS, Settings
-        from prshots.server.wiring import opened_projects
+        from prshots.server.wiring import open_projects
 
         given = {name.removeprefix(PREFIX).lower(): value for name, value in self.env.items()}
         settings = Settings(**{name: given[name] for name in SETTINGS if name in given})
 
         async def make() -> str:
-            async with opened_projects(settings) as accounts:
+            async with open_projects(settings) as accounts:
                 name = project or f"project-{secrets.token_hex(4)}"
                 made = await accounts.create_project(
                     name,

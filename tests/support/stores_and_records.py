@@ -17,7 +17,6 @@ import psycopg
 import pytest
 
 from prshots.contract.limits import Policy
-from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers
@@ -42,7 +41,7 @@ from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, UploadToken
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
-from prshots.server.domain.upkeep.sweep import Engines
+from prshots.server.domain.upkeep.sweep import SweepEngines
 from prshots.server.links.signing import KeyRing
 
 if TYPE_CHECKING:
@@ -161,10 +160,10 @@ def people_beside(records: SqlRecords) -> SqlPeople:
     return SqlPeople(records._database)
 
 
-def engines_of(records: SqlRecords, store: ObjectStore) -> Engines:
+def engines_of(records: SqlRecords, store: ObjectStore) -> SweepEngines:
     """Return what a sweep works on."""
     database = records._database
-    return Engines(
+    return SweepEngines(
         records,
         people_beside(records),
         store,
@@ -179,12 +178,11 @@ def engines_of(records: SqlRecords, store: ObjectStore) -> Engines:
 
 
 def image_service(records: SqlRecords, store: ObjectStore) -> Images:
-    """Return the service for small images, with one signing key and room for nine uploads."""
+    """Return the service for small images, with one signing key."""
     return Images(
         records=records,
         projects=records,
         store=store,
-        counter=MemoryCounter(9),
         keys=FixedKeys(KeyRing.parse(f"k1:{'0' * 64}")),
         img_url="http://img",
         web_url="http://web",

@@ -24,7 +24,7 @@ async def admitted(
     """Reserve bodies of this length until one is refused, and return how many fit."""
     for number in range(at_most):
         try:
-            await stack.enter_async_context(slots.reserved(holder, declared))
+            await stack.enter_async_context(slots.reserve(holder, declared))
         except BusyError:
             return number
     return at_most
@@ -75,12 +75,12 @@ async def test_a_waiting_body_gets_room_as_soon_as_there_is_some(monkeypatch: py
     slots, order = BodySlots(4 * MEGABYTE), []
 
     async def wait_as(holder: str, size: int) -> None:
-        async with slots.reserved(holder, size):
+        async with slots.reserve(holder, size):
             order.append(holder)
 
     async with asyncio.TaskGroup() as group, AsyncExitStack() as stack:
         for _ in range(SHARE // (4 * MEGABYTE)):
-            await stack.enter_async_context(slots.reserved("first", 4 * MEGABYTE))
+            await stack.enter_async_context(slots.reserve("first", 4 * MEGABYTE))
         group.create_task(wait_as("first", 4 * MEGABYTE))
         group.create_task(wait_as("other", 4 * MEGABYTE))
         while "other" not in order:  # the first token waits, the other does not

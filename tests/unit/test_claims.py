@@ -15,7 +15,7 @@ from prshots.server.domain.projects.claims import (
     anchor_of,
     anchors_of,
     check_claims,
-    unmet,
+    find_unmet,
 )
 
 PARTS = st.text(st.sampled_from("ab*/:"), min_size=1, max_size=8)
@@ -111,7 +111,7 @@ def test_invalid_claims_are_refused(claims: dict[str, str], words: str) -> None:
 def test_a_required_value_is_compared_with_the_tokens_claim(
     wanted: str, carried: object, is_met: bool
 ) -> None:
-    assert (unmet({"c": wanted}, {"c": carried}) is None) == is_met
+    assert (find_unmet({"c": wanted}, {"c": carried}) is None) == is_met
 
 
 @pytest.mark.parametrize(
@@ -133,19 +133,19 @@ def test_a_subject_with_ids_also_matches_a_trust_without_them(
 ) -> None:
     required, token = {"sub": wanted}, {"sub": carried}
     check_claims(required)
-    assert (unmet(required, token) is None) == is_met
+    assert (find_unmet(required, token) is None) == is_met
     assert not is_met or anchor_of(required) in anchors_of(token)
 
 
 def test_the_first_unmet_claim_is_returned() -> None:
     wanted = {"repository": "octo/app", "ref": "main", "environment": "review"}
-    assert unmet(wanted, wanted) is None
-    assert unmet(wanted, {"repository": "octo/app", "environment": "other"}) == "ref"
+    assert find_unmet(wanted, wanted) is None
+    assert find_unmet(wanted, {"repository": "octo/app", "environment": "other"}) == "ref"
 
 
 def test_matching_many_wildcards_does_not_backtrack() -> None:
     """A trust must not be able to keep the service busy. With backtracking, this match would never end."""
-    assert unmet({"ref": "*a" * (MAX_VALUE // 2) + "b"}, {"ref": "a" * 16_000}) == "ref"
+    assert find_unmet({"ref": "*a" * (MAX_VALUE // 2) + "b"}, {"ref": "a" * 16_000}) == "ref"
 
 
 @given(st.sampled_from(NAMING), PARTS, PARTS, st.booleans())
@@ -158,7 +158,7 @@ def test_a_token_that_matches_a_trust_has_its_anchor(
         return
     for text in (carried, wanted.replace("*", carried)):
         token: dict[str, Any] = {name: ["other", text] if in_list else text}
-        if unmet({name: wanted}, token) is None:
+        if find_unmet({name: wanted}, token) is None:
             assert anchor_of({name: wanted}) in anchors_of(token)
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.server.domain.comparison.models import Base, Bases
-from prshots.server.domain.comparison.plan import Plan, planned
+from prshots.server.domain.comparison.models import Bases, ShotBase
+from prshots.server.domain.comparison.plan import ComparisonPlan, plan_comparison
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
 from support.stores_and_records import a_pair, a_project, an_image
 
@@ -15,7 +15,7 @@ ALONE = an_image(PROJECT, name="alone", sha256="2" * 64)
 
 
 def baselines(*images: Image, is_complete: bool = True) -> Bases:
-    by_shot = {image.shot: Base(image, "c" * 40, is_listed=True) for image in images}
+    by_shot = {image.shot: ShotBase(image, "c" * 40, is_listed=True) for image in images}
     return Bases("c" * 40, is_complete, by_shot, by_shot, branch_has_any=True)
 
 
@@ -23,54 +23,54 @@ def baseline(name: str) -> Image:
     return an_image(PROJECT, name=name, pr_number=NO_PULL_REQUEST, sha256="3" * 64)
 
 
-def bases_of(plan: Plan) -> Mapping[str, str]:
+def bases_of(plan: ComparisonPlan) -> Mapping[str, str]:
     return {shot.shot.name: shot.base.image.id if shot.base else "" for shot in plan.shots}
 
 
-def verdicts(plan: Plan) -> dict[ShotKey, Verdict | None]:
+def verdicts(plan: ComparisonPlan) -> dict[ShotKey, Verdict | None]:
     return {shot.shot: shot.result.verdict for shot in plan.shots}
 
 
 def test_a_before_comes_before_the_baseline() -> None:
     of_main = baseline("pair")
-    plan = planned([PAIR], baselines(of_main), is_complete=True, befores={PAIR.id: BEFORE})
+    plan = plan_comparison([PAIR], baselines(of_main), is_complete=True, before_images={PAIR.id: BEFORE})
     assert bases_of(plan) == {"pair": BEFORE.id}
     assert plan.final_state is ComparisonState.COMPARED
 
 
 def test_the_same_bytes_twice_are_unchanged() -> None:
-    plan = planned([PAIR], NO_BASELINES, is_complete=False, befores={PAIR.id: BEFORE})
+    plan = plan_comparison([PAIR], NO_BASELINES, is_complete=False, before_images={PAIR.id: BEFORE})
     assert verdicts(plan) == {PAIR.shot: Verdict.UNCHANGED}
 
 
 def test_a_pair_is_compared_on_a_branch_without_baselines() -> None:
-    plan = planned([PAIR], NO_BASELINES, is_complete=False, befores={PAIR.id: BEFORE})
+    plan = plan_comparison([PAIR], NO_BASELINES, is_complete=False, before_images={PAIR.id: BEFORE})
     assert bases_of(plan) == {"pair": BEFORE.id}
     assert (plan.final_state, plan.base_commit, plan.missing) == (ComparisonState.COMPARED, None, 0)
 
 
 def test_without_baselines_other_shots_make_it_incomplete_and_are_not_new() -> None:
-    plan = planned([PAIR, ALONE], NO_BASELINES, is_complete=True, befores={PAIR.id: BEFORE})
+    plan = plan_comparison([PAIR, ALONE], NO_BASELINES, is_complete=True, before_images={PAIR.id: BEFORE})
     assert bases_of(plan) == {"pair": BEFORE.id}
     assert (plan.final_state, plan.missing) == (ComparisonState.INCOMPLETE, 1)
 
 
 def test_with_baselines_other_shots_are_new() -> None:
-    plan = planned([PAIR, ALONE], baselines(), is_complete=False, befores={PAIR.id: BEFORE})
+    plan = plan_comparison([PAIR, ALONE], baselines(), is_complete=False, before_images={PAIR.id: BEFORE})
     assert verdicts(plan)[ALONE.shot] is Verdict.NEW
     assert plan.final_state is ComparisonState.COMPARED
 
 
 def test_without_a_pair_there_is_no_baseline() -> None:
-    plan = planned([ALONE], NO_BASELINES, is_complete=False)
+    plan = plan_comparison([ALONE], NO_BASELINES, is_complete=False)
     assert (plan.final_state, plan.missing, plan.shots) == (ComparisonState.NO_BASELINE, 0, [])
 
 
 def test_an_image_whose_before_was_deleted_is_as_any_other() -> None:
-    assert planned([PAIR], NO_BASELINES, is_complete=False).final_state is ComparisonState.NO_BASELINE
+    assert plan_comparison([PAIR], NO_BASELINES, is_complete=False).final_state is ComparisonState.NO_BASELINE
 
 
 def test_a_pair_is_never_removed() -> None:
     of_main = baselines(baseline("pair"), baseline("gone"))
-    plan = planned([PAIR], of_main, is_complete=True, befores={PAIR.id: BEFORE})
+    plan = plan_comparison([PAIR], of_main, is_complete=True, before_images={PAIR.id: BEFORE})
     assert {shot.name for shot, verdict in verdicts(plan).items() if verdict is Verdict.REMOVED} == {"gone"}

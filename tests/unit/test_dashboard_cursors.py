@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from prshots.contract.errors import InvalidInputError
 from prshots.server.api.dashboard.cursors import key_after, next_cursor
-from prshots.server.domain.images.checks import checked_name
+from prshots.server.domain.images.checks import check_name
 
 TYPES = {
     "projects, shots, members": (str, str),
@@ -41,7 +41,7 @@ def packed(value: object) -> str:
 @example("\u0085\u2028\ufeff\x1b")
 def test_any_name_that_upload_accepts_works_in_a_cursor(name: str) -> None:
     try:
-        checked_name(name)
+        check_name(name)
     except InvalidInputError:
         assume(False)
     cursor = next_cursor([name], 1, lambda last: (last, "1280x800"))

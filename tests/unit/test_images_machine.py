@@ -33,9 +33,8 @@ from hypothesis.stateful import (
 from prshots.contract.errors import ExpireFailedError, NotFoundError
 from prshots.contract.limits import Policy
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
-from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.keys import FixedKeys
-from prshots.server.domain.images.checks import UploadedFile, UploadForm
+from prshots.server.domain.images.checks import Upload, UploadedFile, UploadFields
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.projects.service import ProjectChanges, Projects
@@ -102,7 +101,6 @@ class ImagesMachine(RuleBasedStateMachine):
             records=self.records,
             projects=self.records,
             store=self.store,
-            counter=MemoryCounter(1_000_000),
             keys=KEYS,
             img_url="http://img",
             web_url="http://web",
@@ -154,12 +152,13 @@ class ImagesMachine(RuleBasedStateMachine):
 
     def upload(self, project: str, pr_number: int, *, with_before: bool = True) -> str:
         data, before = PNG + secrets.token_bytes(8), PNG + secrets.token_bytes(9)
-        form = UploadForm(
+        upload = Upload(
+            UploadFields("a", SHA, "1x1", theme=""),
             UploadedFile("image/png", [data], len(data)),
-            {"name": "a", "pr_number": str(pr_number), "commit_sha": SHA, "viewport": "1x1"},
-            before=UploadedFile("image/png", [before], len(before)) if with_before else None,
+            UploadedFile("image/png", [before], len(before)) if with_before else None,
         )
-        uploaded = self.run(self.service.upload(self.project(project), form))
+        checked = self.service.check_upload(upload, pr_number)
+        uploaded = self.run(self.service.store_upload(self.project(project), pr_number, checked))
         shot = self.shots[uploaded.id] = Shot(project, pr_number, int(self.now), data)
         if uploaded.before_url:
             shot.before = PurePosixPath(urlsplit(uploaded.before_url).path).stem, before
@@ -305,7 +304,7 @@ class ImagesMachine(RuleBasedStateMachine):
     def comments_show_the_active_images_in_upload_order(self) -> None:
         for project in self.run(self.accounts.projects()):
             for pr_number in PRS:
-                comment = self.run(self.comments.plain(project, pr_number))
+                comment = self.run(self.comments.write_plain(project, pr_number))
                 assert re.findall("/i/([0-9a-f]{32})", comment) == [
                     image_id
                     for image_id, shot in self.shots.items()

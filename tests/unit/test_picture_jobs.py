@@ -14,7 +14,7 @@ from prshots.contract.errors import (
 )
 from prshots.server.adapters.pictures.workers.jobs import (
     PREFIX,
-    Job,
+    PictureJob,
     packed_error,
     packed_result,
     read_job,
@@ -31,7 +31,7 @@ def split(reply: bytes) -> tuple[bytes, bytes]:
 
 
 JOBS = st.builds(
-    Job,
+    PictureJob,
     st.text(),
     st.lists(st.binary(max_size=50), max_size=4),
     st.dictionaries(st.text(), st.text() | st.floats(allow_nan=False)),
@@ -39,14 +39,14 @@ JOBS = st.builds(
 
 
 @given(st.lists(JOBS, max_size=3))
-def test_jobs_arrive_as_they_were_sent(jobs: list[Job]) -> None:
+def test_jobs_arrive_as_they_were_sent(jobs: list[PictureJob]) -> None:
     stream = io.BytesIO(b"".join(job.packed() for job in jobs))
     assert [read_job(stream) for _ in jobs] == jobs
     assert read_job(stream) is None
 
 
 @given(JOBS, st.data())
-def test_a_job_that_is_cut_off_is_the_end(job: Job, data: st.DataObject) -> None:
+def test_a_job_that_is_cut_off_is_the_end(job: PictureJob, data: st.DataObject) -> None:
     packed = job.packed()
     assert read_job(io.BytesIO(packed[: data.draw(st.integers(0, len(packed) - 1))])) is None
 

@@ -16,7 +16,7 @@ from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.upkeep.models import WrongTotal
-from prshots.server.domain.upkeep.reconciliation import CheckReport, Finding, Installation, check, repair
+from prshots.server.domain.upkeep.reconciliation import CheckReport, Discrepancy, Installation, check, repair
 from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS, MASS
 from support.stores_and_records import DAY, NOW, DiskStoreAt, SqlRecords, a_project, an_image, open_records
 
@@ -46,8 +46,8 @@ class Place(NamedTuple):
         os.utime(path, (written_at, written_at))
         return path
 
-    async def check(self) -> tuple[CheckReport, list[Finding]]:
-        found: list[Finding] = []
+    async def check(self) -> tuple[CheckReport, list[Discrepancy]]:
+        found: list[Discrepancy] = []
         return await check(self.installation, found.append, clock=lambda: NOW), found
 
     async def repaired(self, *, force: bool = False) -> CheckReport:
@@ -154,7 +154,7 @@ class TestWhileTheServiceRuns:
 
         await place.images(5)
         place.store.now = None  # these files are written now
-        found: list[Finding] = []
+        found: list[Discrepancy] = []
         work = asyncio.gather(*(upload_and_delete() for _ in range(4)))
         while not work.done():
             await check(place.installation, found.append)

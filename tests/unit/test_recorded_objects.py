@@ -22,7 +22,7 @@ async def test_bytes_stay_only_if_they_are_recorded(store: DiskStore, is_recorde
     async def record() -> bool:
         return is_recorded
 
-    assert await store_and_record(store, KEY, [b"marked"], record) is is_recorded
+    assert await store_and_record(store, {KEY: [b"marked"]}, record) is is_recorded
     assert (await store.read(KEY) is not None) is is_recorded
 
 
@@ -36,7 +36,7 @@ async def test_bytes_that_may_be_recorded_stay(
         raise error("the database is gone")
 
     with pytest.raises(error):
-        await store_and_record(store, KEY, [b"marked"], record)
+        await store_and_record(store, {KEY: [b"marked"]}, record)
     assert (await store.read(KEY) is not None) is is_kept
 
 
@@ -49,7 +49,7 @@ async def test_a_caller_that_is_cancelled_does_not_separate_them(store: DiskStor
         committed.set()
         return True
 
-    storing = asyncio.create_task(store_and_record(store, KEY, [b"marked"], record))
+    storing = asyncio.create_task(store_and_record(store, {KEY: [b"marked"]}, record))
     await recording.wait()
     storing.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -274,7 +274,7 @@ class TestAState:
 
     @pytest.mark.parametrize("page", ["A", "____", "Ly9ldmlsLnRlc3Q", ""])
     async def test_that_a_browser_made_for_itself_leads_nowhere_else(self, signin: SignIn, page: str) -> None:
-        made = LoginFlow._derived("github", BROWSER, f"{new_secret()}.{NOW}.{page}", NOW, "/")
+        made = LoginFlow._derive("github", BROWSER, f"{new_secret()}.{NOW}.{page}", NOW, "/")
         assert (await complete(signin, made.state))[1] == "/"
 
     @pytest.mark.parametrize("state", ["", "x", "x" * 43, "\ud800", "ü" * 43, "." * 3])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from prshots.contract.errors import SettingsError
 from prshots.contract.object_names import THUMBNAIL_EXT
-from prshots.server.links.signing import MIN_SECRET_BYTES, Key, KeyRing, Verdict, check
+from prshots.server.links.signing import MIN_SECRET_BYTES, Key, KeyRing, LinkState, check
 
 NOW = 1_800_000_000
 SECRETS = st.binary(min_size=MIN_SECRET_BYTES, max_size=64)
@@ -27,7 +27,7 @@ RING = KeyRing([Key("k2", b"b" * 32), Key("k1", b"a" * 32)])
 URL = RING.sign("0a" * 16, "png", NOW + 60, "k1")
 
 
-def verdict(ring: KeyRing, url: str, now: float = NOW) -> Verdict:
+def verdict(ring: KeyRing, url: str, now: float = NOW) -> LinkState:
     return check(ring, url, now).verdict
 
 
@@ -39,7 +39,7 @@ def test_a_url_signed_by_any_key_of_the_ring_is_valid(
     url = ring.sign(image_id, ext, exp, kid)
     checked = check(ring, url, exp - 1)
     assert (checked.verdict, checked.image_id, checked.ext, checked.exp) == (
-        Verdict.VALID,
+        LinkState.VALID,
         image_id,
         ext,
         exp,
@@ -58,7 +58,7 @@ def test_the_signature_matches_openssl() -> None:
     assert ring.sign("0" * 32, "png", 1, "k1") == f"/i/{'0' * 32}.png?exp=1&token=k1.{mac}"
 
 
-REFUSED = {Verdict.INVALID, Verdict.UNKNOWN_KEY, Verdict.NOT_AN_IMAGE_PATH}
+REFUSED = {LinkState.INVALID, LinkState.UNKNOWN_KEY, LinkState.NOT_AN_IMAGE_PATH}
 
 
 def test_replacing_any_single_character_is_refused() -> None:
@@ -103,7 +103,7 @@ def test_any_change_to_the_url_is_refused(position: int, kind: str, character: s
     ],
 )
 def test_any_other_form_of_the_query_is_invalid(query: str) -> None:
-    assert check(RING, f"{URL.partition('?')[0]}?{query}", NOW).verdict is Verdict.INVALID
+    assert check(RING, f"{URL.partition('?')[0]}?{query}", NOW).verdict is LinkState.INVALID
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_any_other_form_of_the_query_is_invalid(query: str) -> None:
     ],
 )
 def test_other_paths_are_not_image_paths(path: str) -> None:
-    assert check(RING, f"{path}?{URL.partition('?')[2]}", NOW).verdict is Verdict.NOT_AN_IMAGE_PATH
+    assert check(RING, f"{path}?{URL.partition('?')[2]}", NOW).verdict is LinkState.NOT_AN_IMAGE_PATH
 
 
 @given(RINGS, IMAGE_IDS, EXTS, TIMES, st.floats(0, 10**9))
@@ -131,25 +131,25 @@ def test_a_url_expires_at_its_exp_time(
     ring: KeyRing, image_id: str, ext: str, exp: int, seconds: float
 ) -> None:
     url = ring.sign(image_id, ext, exp, ring.signing_kid)
-    assert verdict(ring, url, exp + seconds) is Verdict.EXPIRED
+    assert verdict(ring, url, exp + seconds) is LinkState.EXPIRED
 
 
 def test_image_and_thumbnail_signatures_are_not_interchangeable() -> None:
     image, thumbnail = (RING.sign("0a" * 16, ext, NOW + 60, "k1") for ext in ("webp", THUMBNAIL_EXT))
-    assert verdict(RING, thumbnail) is Verdict.VALID
-    assert verdict(RING, thumbnail.replace(".thumb", "")) is Verdict.INVALID
-    assert verdict(RING, image.replace(".webp", ".thumb.webp")) is Verdict.INVALID
+    assert verdict(RING, thumbnail) is LinkState.VALID
+    assert verdict(RING, thumbnail.replace(".thumb", "")) is LinkState.INVALID
+    assert verdict(RING, image.replace(".webp", ".thumb.webp")) is LinkState.INVALID
 
 
 def test_an_expired_url_with_a_wrong_signature_is_invalid_not_expired() -> None:
-    assert verdict(RING, URL[:-1] + ("0" if URL[-1] != "0" else "1"), NOW + 3600) is Verdict.INVALID
+    assert verdict(RING, URL[:-1] + ("0" if URL[-1] != "0" else "1"), NOW + 3600) is LinkState.INVALID
 
 
 def test_old_urls_are_valid_after_rotation_until_their_key_is_removed() -> None:
     new, old = RING.keys
-    assert verdict(KeyRing([Key("k3", b"c" * 32), new, old]), URL) is Verdict.VALID
-    assert verdict(KeyRing([new]), URL) is Verdict.UNKNOWN_KEY
-    assert verdict(KeyRing([new, Key("k1", b"not the same")]), URL) is Verdict.INVALID
+    assert verdict(KeyRing([Key("k3", b"c" * 32), new, old]), URL) is LinkState.VALID
+    assert verdict(KeyRing([new]), URL) is LinkState.UNKNOWN_KEY
+    assert verdict(KeyRing([new, Key("k1", b"not the same")]), URL) is LinkState.INVALID
 
 
 def test_signing_with_an_unknown_kid_uses_the_first_key() -> None:

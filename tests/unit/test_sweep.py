@@ -14,13 +14,19 @@ from prshots.contract.limits import Policy
 from prshots.contract.object_names import SHARDS, THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
-from prshots.server.domain.images.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, Image, PutUrl, StagedImage
-from prshots.server.domain.images.models import Place as Branch
+from prshots.server.domain.images.models import (
+    BEFORE_OF_PAIR,
+    NO_PULL_REQUEST,
+    BranchPlace,
+    Image,
+    PutUrl,
+    StagedImage,
+)
 from prshots.server.domain.people.models import LoginState, Session, User
 from prshots.server.domain.people.sign_in import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS, MASS
-from prshots.server.domain.upkeep.sweep import BATCH, Engines, SweepReport, sweep
+from prshots.server.domain.upkeep.sweep import BATCH, SweepEngines, SweepReport, sweep
 from support.stores_and_records import (
     DAY,
     NOW,
@@ -58,7 +64,7 @@ class Place:
         return await sweep(self.engines, clock=lambda: NOW, force=force)
 
     @property
-    def engines(self) -> Engines:
+    def engines(self) -> SweepEngines:
         return engines_of(self.records, self.store)
 
     def path(self, image: Image) -> Path:
@@ -106,7 +112,7 @@ class TestStaged:
         await place.records.add_project(project)
         image = an_image(project, pr_number=NO_PULL_REQUEST, uploaded_at=expires_at - 7 * DAY)
         await place.store.put(image.key, [bytes(image.size)])
-        await place.engines.staged.add(StagedImage(image, Branch("fix", ""), expires_at))
+        await place.engines.staged.add(StagedImage(image, BranchPlace("fix", ""), expires_at))
         return image
 
     async def test_images_are_kept_for_their_time_and_no_longer(self, place: Place) -> None:
@@ -121,7 +127,7 @@ class TestStaged:
         image = await self.stage(place, NOW)
         staged = place.engines.staged
         assert await staged.schedule_expired(NOW, 10) == 1  # and then the process dies
-        assert await staged.move(image.project_id, Branch("fix", ""), 7, NOW - 1, 10) == 0
+        assert await staged.move(image.project_id, BranchPlace("fix", ""), 7, NOW - 1, 10) == 0
         assert await place.sweep() == SweepReport(expired=1, freed_bytes=1000)
         assert await place.left() == set()
 
@@ -130,7 +136,7 @@ class TestStaged:
         await place.records.add_project(project)
         before = an_image(project, pr_number=BEFORE_OF_PAIR)
         about = ("cart", "0" * 40, "1x1", "", "image/png", NOW, "1" * 64)
-        put_url = PutUrl("0" * 64, project.id, "token", 7, Branch("", ""), *about)
+        put_url = PutUrl("0" * 64, project.id, "token", 7, BranchPlace("", ""), *about)
         await place.store.put(before.key, [bytes(before.size)])
         await place.engines.put_urls.add(put_url)
         assert await place.engines.put_urls.use_before(put_url, before)

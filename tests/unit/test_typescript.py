@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from prshots.server.api.dashboard import view_types
-from prshots.server.api.dashboard.typescript import generated
+from prshots.server.api.dashboard.typescript import generate
 
 CHECKED_IN = Path(__file__).parents[2] / "web/src/lib/types.ts"
 EVERY_KIND = '''
@@ -49,11 +49,11 @@ def module(folder: Path, source: str) -> ModuleType:
 
 
 def test_the_checked_in_types_are_up_to_date() -> None:
-    assert generated() == CHECKED_IN.read_text(), "web/src/lib/types.ts is out of date: run make format"
+    assert generate() == CHECKED_IN.read_text(), "web/src/lib/types.ts is out of date: run make format"
 
 
 def test_every_kind_of_type_is_translated(tmp_path: Path) -> None:
-    text = generated((module(tmp_path, EVERY_KIND),))
+    text = generate((module(tmp_path, EVERY_KIND),))
     assert text[text.index("/** A thing") :] == (
         "/** A thing. */\n"
         "export interface Thing {\n"
@@ -83,12 +83,12 @@ def test_every_kind_of_type_is_translated(tmp_path: Path) -> None:
 def test_a_changed_field_changes_the_generated_types(tmp_path: Path, before: str, after: str) -> None:
     source = Path(view_types.__file__).read_text()
     assert source.count(before) == 1
-    same = generated((module(tmp_path, source),))
+    same = generate((module(tmp_path, source),))
     assert same in CHECKED_IN.read_text()
-    assert generated((module(tmp_path, source.replace(before, after)),)) != same
+    assert generate((module(tmp_path, source.replace(before, after)),)) != same
 
 
 def test_a_type_that_json_cannot_represent_is_refused(tmp_path: Path) -> None:
     source = "from typing import TypedDict\n\nclass ThingView(TypedDict):\n    at: complex\n"
     with pytest.raises(TypeError, match="complex"):
-        generated((module(tmp_path, source),))
+        generate((module(tmp_path, source),))

@@ -11,7 +11,7 @@ from prshots.contract.errors import PrshotsError
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
-    from prshots.server.domain.upkeep.reconciliation import CheckReport, Finding
+    from prshots.server.domain.upkeep.reconciliation import CheckReport, Discrepancy
 
 LISTED = 1000
 """How many findings `--json` lists. It counts all of them."""
@@ -37,7 +37,7 @@ def check(
 
     listed: list[dict[str, Any]] = []
 
-    def found(finding: "Finding") -> None:
+    def found(finding: "Discrepancy") -> None:
         described = _describe(finding)
         if not as_json:
             print(f"{described.pop('kind'):<20} {'  '.join(map(str, described.values()))}")
@@ -64,14 +64,14 @@ def check(
 
 
 async def _check(
-    settings: "Settings", found: "Callable[[Finding], None]", *, repair: bool, force: bool
+    settings: "Settings", found: "Callable[[Discrepancy], None]", *, repair: bool, force: bool
 ) -> "CheckReport":
     from rich.console import Console
 
     from prshots.server.domain.upkeep import reconciliation
-    from prshots.server.wiring import opened_for_sweep
+    from prshots.server.wiring import open_for_sweep
 
-    async with opened_for_sweep(settings) as engines:
+    async with open_for_sweep(settings) as engines:
         installation = reconciliation.Installation(
             engines.records, engines.projects, engines.upkeep, engines.store
         )
@@ -87,7 +87,7 @@ async def _check(
     return report
 
 
-def _describe(finding: "Finding") -> dict[str, Any]:
+def _describe(finding: "Discrepancy") -> dict[str, Any]:
     from prshots.server.domain.images.models import Image
 
     if isinstance(finding, str):

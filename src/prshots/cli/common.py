@@ -82,9 +82,9 @@ def warn_about_unknown_variables() -> None:
 
 def with_accounts(config: Path | None, work: Callable[["Projects"], Awaitable[T]]) -> T:
     """Run the work with an open database. The service need not be running."""
-    from prshots.server.wiring import opened_projects
+    from prshots.server.wiring import open_projects
 
-    return run_with(opened_projects(settings_from(config)), work)
+    return run_with(open_projects(settings_from(config)), work)
 
 
 def run_with(opening: AbstractAsyncContextManager[S], work: Callable[[S], Awaitable[T]]) -> T:

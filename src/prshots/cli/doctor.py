@@ -10,7 +10,7 @@ from prshots.cli.common import ConfigOption, pluralize, print_json, say
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
-    from prshots.server.doctor import Finding
+    from prshots.server.doctor import DoctorFinding
 
 _COLORS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "problem": typer.colors.RED}
 
@@ -31,7 +31,7 @@ def doctor(
     from prshots.server.doctor.examination import examine_settings
 
     settings, findings = examine_settings(config)
-    show: Callable[[Finding], None] = (lambda _: None) if as_json else _print
+    show: Callable[[DoctorFinding], None] = (lambda _: None) if as_json else _print
     for finding in findings:
         show(finding)
     if settings is not None:
@@ -44,7 +44,7 @@ def doctor(
     raise typer.Exit(1 if problems else 0)
 
 
-async def _run_checks(settings: "Settings", show: "Callable[[Finding], None]") -> "list[Finding]":
+async def _run_checks(settings: "Settings", show: "Callable[[DoctorFinding], None]") -> "list[DoctorFinding]":
     from rich.console import Console
 
     from prshots.server.doctor.examination import examine
@@ -57,10 +57,10 @@ async def _run_checks(settings: "Settings", show: "Callable[[Finding], None]") -
     return findings
 
 
-def _print(finding: "Finding") -> None:
+def _print(finding: "DoctorFinding") -> None:
     state = typer.style(f"{finding.state:<8}", fg=_COLORS[finding.state])
     typer.echo(f"{state} {finding.about:<13} {finding.words}")
 
 
-def _count(findings: "Iterable[Finding]", state: str) -> int:
+def _count(findings: "Iterable[DoctorFinding]", state: str) -> int:
     return sum(finding.state == state for finding in findings)

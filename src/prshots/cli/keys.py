@@ -31,11 +31,11 @@ def list_keys(*, as_json: JsonOption = False, config: ConfigOption = None) -> No
 def create(config: ConfigOption = None) -> None:
     """Create the key file with a first key. For a new installation, or if the keys are lost."""
     from prshots.contract.errors import ConflictError
-    from prshots.server.wiring import key_file, opened_fingerprints
+    from prshots.server.wiring import key_file, open_fingerprints
 
     settings = settings_from(config)
     keys = key_file(settings)
-    with opened_fingerprints(settings) as fingerprints:
+    with open_fingerprints(settings) as fingerprints:
         # A kid that was in use would not be accepted: the replicas that still have that key would disagree.
         taken = fingerprints.by_kid() if fingerprints else ()
         if not keys.create_if_missing(taken):
@@ -49,12 +49,12 @@ def create(config: ConfigOption = None) -> None:
 @app.command()
 def rotate(config: ConfigOption = None) -> None:
     """Create a new signing key. URLs signed with older keys stay valid."""
-    from prshots.server.wiring import key_file, key_source, opened_fingerprints
+    from prshots.server.wiring import key_file, key_source, open_fingerprints
 
     settings = settings_from(config)
     key_source(settings)
     keys = key_file(settings)
-    with opened_fingerprints(settings) as fingerprints:
+    with open_fingerprints(settings) as fingerprints:
         if fingerprints is None:
             kid = keys.rotate()
         else:

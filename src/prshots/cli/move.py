@@ -15,7 +15,7 @@ from prshots.contract.sizes import readable_size
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
     from prshots.server.move.estimate import Estimate
-    from prshots.server.move.plan import Plan
+    from prshots.server.move.plan import MovePlan
     from prshots.server.move.report import MoveReport, Progress, ShowProgress
 
 LINE_SECONDS = 10.0
@@ -61,13 +61,13 @@ def move(
 
     from prshots.server.move.estimate import estimate
     from prshots.server.move.moving import move as run_move
-    from prshots.server.move.plan import Plan
+    from prshots.server.move.plan import MovePlan
 
     settings = settings_from(config)
     if cancel:
         _cancel(settings)
         return
-    plan = Plan.of(settings, to_database, to_store)
+    plan = MovePlan.of(settings, to_database, to_store)
     if dry_run:
         print(_describe_estimate(asyncio.run(estimate(plan))))
         return
@@ -157,7 +157,7 @@ def _describe_estimate(found: "Estimate") -> str:
     )
 
 
-def _summary(plan: "Plan", report: "MoveReport", seconds: float) -> str:
+def _summary(plan: "MovePlan", report: "MoveReport", seconds: float) -> str:
     lines = []
     if report.was_done:
         lines.append("This move is done.")
@@ -192,7 +192,7 @@ def _describe_broken(report: "MoveReport") -> list[str]:
     ]
 
 
-def _next_steps(plan: "Plan") -> list[str]:
+def _next_steps(plan: "MovePlan") -> list[str]:
     from prshots.server.move.plan import settings_to_use
 
     old = plan.source.database_place if plan.moves_database else plan.source.store_place

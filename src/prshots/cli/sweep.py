@@ -49,10 +49,10 @@ async def _sweep(settings: "Settings", *, force: bool) -> tuple["SweepReport", f
     from rich.console import Console
 
     from prshots.server.domain.upkeep.sweep import sweep as run_sweep
-    from prshots.server.wiring import opened_for_sweep
+    from prshots.server.wiring import open_for_sweep
 
     started = time.monotonic()
-    async with opened_for_sweep(settings) as engines:
+    async with open_for_sweep(settings) as engines:
         with Console(stderr=True).status("Sweeping …") as status:
             report = await run_sweep(
                 engines,

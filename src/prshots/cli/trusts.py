@@ -137,9 +137,9 @@ def unpin(
 
 
 def _with_trusts(settings: "Settings", work: Callable[["Projects", "Trusts"], Awaitable[T]]) -> T:
-    from prshots.server.wiring import opened_trusts
+    from prshots.server.wiring import open_trusts
 
-    return run_with(opened_trusts(settings), lambda opened: work(*opened))
+    return run_with(open_trusts(settings), lambda opened: work(*opened))
 
 
 def _forge(settings: "Settings", issuer: str) -> ForgeIssuer:

@@ -49,6 +49,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import ClassVar, Literal
 
+from prshots.contract.rate_limits import RateLimit
+
 EXPIRE_FAILED = "expire failed, retry later"
 """The message of ExpireFailedError. Other failures of a delete promise nothing."""
 
@@ -92,7 +94,11 @@ class RequestTimeoutError(PrshotsError):
 
 
 class RateLimitedError(PrshotsError):
-    pass
+    """The service's own has the `limit` that is used up."""
+
+    def __init__(self, message: str, limit: RateLimit | None = None) -> None:
+        super().__init__(message)
+        self.limit = limit
 
 
 class BusyError(PrshotsError):

@@ -14,9 +14,18 @@ from prshots import __version__
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.limits import MAX_NAME_CHARACTERS
 from prshots.contract.replies import Deleted, PlainComment, ServiceLimits
+from prshots.server.api.baselines import baseline_routes, read_merged_as
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.comparisons import comparison_routes
+from prshots.server.api.fields import (
+    comment_limit_from_text,
+    marker_from_text,
+    pr_number_from_json,
+    pr_number_from_text,
+    view_from_text,
+)
 from prshots.server.api.keyless import keyless_routes
+from prshots.server.api.pull_requests import pull_request_routes
 from prshots.server.api.put_urls import put_url_routes
 from prshots.server.api.query import only_value
 from prshots.server.api.replies import reply_json
@@ -24,15 +33,7 @@ from prshots.server.api.request_body import bearer, declared_length, json_object
 from prshots.server.api.services import PublicServices
 from prshots.server.api.staging import staging_routes
 from prshots.server.api.upload import upload_routes
-from prshots.server.domain.comparison.baselines import merged_as_from_json
-from prshots.server.domain.images.checks import (
-    comment_limit_from_text,
-    marker_from_text,
-    pr_number_from_json,
-    pr_number_from_text,
-    require_pr,
-    view_from_text,
-)
+from prshots.server.domain.images.checks import require_pr
 from prshots.server.domain.projects.access import Access
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.json_response import JSONResponse
@@ -57,7 +58,9 @@ def create_api(
     slots = BodySlots(max_image_bytes)
     routes = [
         *_public_routes(services, slots, max_image_bytes),
+        *baseline_routes(services, slots),
         *comparison_routes(services, slots),
+        *pull_request_routes(services, slots),
         *staging_routes(services, slots, max_image_bytes),
         *put_url_routes(services, slots, max_image_bytes),
         _limits_route(max_image_bytes, uploads_per_minute),
@@ -74,30 +77,30 @@ def create_api(
 def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
     images, comments, accounts = services.images, services.comments, services.accounts
 
-    async def authenticated(request: Request) -> Access:
+    async def authenticate(request: Request) -> Access:
         return await accounts.authenticate(bearer(request))
 
     async def delete(request: Request) -> JSONResponse:
-        access, image_id = await authenticated(request), request.path_params["image_id"]
+        access, image_id = await authenticate(request), request.path_params["image_id"]
         await images.delete(access.project, image_id, access.only_pr, baselines=access.has_baselines)
         return JSONResponse(reply_json(Deleted(ok=True, id=image_id)))
 
     async def comment(request: Request) -> JSONResponse:
-        access, given = await authenticated(request), request.query_params
+        access, given = await authenticate(request), request.query_params
         project, pr_number = access.project, pr_number_from_text(only_value(given, "pr_number"))
         require_pr(access.only_pr, pr_number)
         if options := _comment_options(given):
-            return JSONResponse(reply_json(await comments.sized(project, pr_number, *options)))
-        plain = PlainComment(pr_number, await comments.plain(project, pr_number))
+            return JSONResponse(reply_json(await comments.write_sized(project, pr_number, *options)))
+        plain = PlainComment(pr_number, await comments.write_plain(project, pr_number))
         return JSONResponse(reply_json(plain))
 
     async def expire(request: Request) -> JSONResponse:
-        access = await authenticated(request)
-        async with slots.reserved(bearer(request), declared_length(request)):
+        access = await authenticate(request)
+        async with slots.reserve(bearer(request), declared_length(request)):
             body = await json_object(request, refusal="pr_number required")
         pr_number = pr_number_from_json(body.get("pr_number"))
         require_pr(access.only_pr, pr_number)
-        merged = merged_as_from_json(body)
+        merged = read_merged_as(body)
         adopted = await services.baselines.adopt(access, pr_number, *merged) if merged else 0
         expired = await images.expire(access.project, pr_number)
         return JSONResponse(reply_json(replace(expired, baselines=adopted) if merged else expired))

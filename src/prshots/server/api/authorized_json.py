@@ -11,11 +11,11 @@ from prshots.server.domain.projects.access import Access
 from prshots.server.domain.projects.service import Projects
 
 
-async def authorized_json(
+async def read_authorized_json(
     request: Request, accounts: Projects, slots: BodySlots, *, max_bytes: int = MAX_JSON_BYTES
 ) -> tuple[Access, dict[str, Any]]:
     """Return what the token may do, and the body. Raises UnauthorizedError, InvalidInputError, BusyError."""
     token = bearer(request)
     access = await accounts.authenticate(token)
-    async with slots.reserved(token, declared_length(request)):
+    async with slots.reserve(token, declared_length(request)):
         return access, require_storable(await json_object(request, max_bytes=max_bytes))

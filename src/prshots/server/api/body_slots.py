@@ -38,7 +38,7 @@ class BodySlots:
         self._waiting: list[tuple[str, int, asyncio.Future[None]]] = []
 
     @contextlib.asynccontextmanager
-    async def reserved(self, holder: str, declared: int | None) -> AsyncIterator[None]:
+    async def reserve(self, holder: str, declared: int | None) -> AsyncIterator[None]:
         """Reserve room for a body of the declared length; None if it is unknown. Raises BusyError."""
         size = self._largest if declared is None else min(max(declared, SMALLEST_BYTES), self._largest)
         if not self._take(holder, size):

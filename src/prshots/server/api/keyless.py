@@ -14,10 +14,12 @@ from prshots.contract.errors import (
     UnauthorizedError,
 )
 from prshots.contract.replies import GrantedToken
+from prshots.server.api.fields import text_of
+from prshots.server.api.id_tokens import read_id_token
 from prshots.server.api.replies import reply_json
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
 from prshots.server.domain.people.bounded_log import BoundedLog
-from prshots.server.domain.projects.keyless import Exchange, Granted
+from prshots.server.domain.projects.keyless import Granted, TokenExchange
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
 
@@ -25,7 +27,7 @@ from prshots.server.observability import metrics
 _DETAILS = re.compile(r":| '| [0-9a-f]{12} ")
 
 
-def keyless_routes(exchange: Exchange) -> list[Route]:
+def keyless_routes(exchange: TokenExchange) -> list[Route]:
     refusals = BoundedLog("keyless upload refused")
 
     async def token(request: Request) -> JSONResponse:
@@ -59,6 +61,6 @@ def keyless_routes(exchange: Exchange) -> list[Route]:
             body = await json_object(request, seconds=STRANGER_SECONDS)
         except InvalidInputError as error:
             raise ExchangeRefusedError(str(error)) from error
-        return await exchange.grant(body.get("id_token"), body.get("project"))
+        return await exchange.grant(read_id_token(body.get("id_token")), text_of(body, "project"))
 
     return [Route("/v1/oidc/token", token, methods=["POST"])]

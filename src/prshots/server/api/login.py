@@ -111,7 +111,7 @@ def _session_routes(signin: SignIn, web_url: str) -> list[Route]:
 
     async def sign_out_everywhere(request: Request) -> JSONResponse:
         require_own_origin(request, web_url)
-        await signin.sign_out_everywhere(await signed_in(request, signin, web_url))
+        await signin.sign_out_everywhere(await find_signed_in(request, signin, web_url))
         response = _done()
         cookie.take_back(response)
         return response
@@ -123,7 +123,7 @@ def _session_routes(signin: SignIn, web_url: str) -> list[Route]:
     ]
 
 
-async def signed_in(request: Request, signin: SignIn, web_url: str) -> User:
+async def find_signed_in(request: Request, signin: SignIn, web_url: str) -> User:
     """Return the user of the session cookie. Raises UnauthorizedError."""
     return await signin.user_of(_session_cookie(web_url).read(request))
 

@@ -1,48 +1,77 @@
 """`POST /v1/put-urls` and `PUT /v1/put/<secret>`: an upload without a token, once."""
 
+from collections.abc import Mapping
+
 from starlette.requests import Request
 from starlette.routing import Route
 
-from prshots.contract.errors import PayloadTooLargeError
-from prshots.server.api.authorized_json import authorized_json
+from prshots.contract.errors import InvalidInputError, PayloadTooLargeError
+from prshots.contract.limits import COMMIT_SHA
+from prshots.server.api.authorized_json import read_authorized_json
 from prshots.server.api.body_slots import BodySlots
+from prshots.server.api.fields import flag_of, place_of, pr_number_from_json, text_of
 from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import declared_length, received
+from prshots.server.api.request_body import declared_length, read_in_time
 from prshots.server.api.services import PublicServices
-from prshots.server.api.upload import REFUSED_SECONDS, UPLOAD_SECONDS, counted
+from prshots.server.api.upload import REFUSED_SECONDS, UPLOAD_SECONDS, count_against_limit, count_results
+from prshots.server.api.upload_fields import read_upload_fields
 from prshots.server.api.upload_form import ABSURD_FACTOR
-from prshots.server.domain.images.checks import UploadedFile, payload_too_large
+from prshots.server.domain.images.checks import UploadedFile, check_content_type, payload_too_large
+from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace
+from prshots.server.domain.images.put_urls import PutUrlRequest
 from prshots.server.http.error_boundary import discard_body
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
+
+NO_TARGET = "pr_number or branch required, and not both"
 
 
 def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
     accounts, put_urls = services.accounts, services.put_urls
 
     async def create(request: Request) -> JSONResponse:
-        access, body = await authorized_json(request, accounts, slots)
-        return JSONResponse(reply_json(await put_urls.create(access, body)))
+        access, body = await read_authorized_json(request, accounts, slots)
+        return JSONResponse(reply_json(await put_urls.create(access, read_put_url_request(body))))
 
     async def put(request: Request) -> JSONResponse:
         putting = await put_urls.find(request.path_params["secret"])
         # One holder for all URLs of a token, or they could take all the room.
-        async with slots.reserved(putting.put_url.token_id, declared_length(request)):
+        async with slots.reserve(putting.put_url.token_id, declared_length(request)):
             file = await _raw_image(request, max_image_bytes)
-            uploaded = await put_urls.put(putting, file)
+            checked = put_urls.check_file(putting, file)
+            if putting.is_counted:
+                await count_against_limit(request, services.counter, putting.project)
+            uploaded = await put_urls.put(putting, checked)
         metrics.UPLOAD_BYTES.inc(file.size)
         return JSONResponse(reply_json(uploaded))
 
     return [
         Route("/v1/put-urls", create, methods=["POST"]),
-        Route("/v1/put/{secret}", counted(put), methods=["PUT"]),
+        Route("/v1/put/{secret}", count_results(put), methods=["PUT"]),
     ]
+
+
+def read_put_url_request(body: Mapping[str, object]) -> PutUrlRequest:
+    """Raise InvalidInputError, UnsupportedTypeError."""
+    (pr_number, place), fields = read_upload_fields(body, _read_target, COMMIT_SHA)
+    content_type = check_content_type(text_of(body, "content_type")).content_type
+    with_before = flag_of(body, "with_before") if "with_before" in body else False
+    return PutUrlRequest(fields, pr_number, place, content_type, with_before)
+
+
+def _read_target(body: Mapping[str, object]) -> tuple[int, BranchPlace]:
+    given = [name for name in ("pr_number", "branch") if name in body]
+    if len(given) != 1:
+        raise InvalidInputError(NO_TARGET)
+    if given == ["pr_number"]:
+        return pr_number_from_json(body["pr_number"]), BranchPlace("", "")
+    return NO_PULL_REQUEST, place_of(body)
 
 
 async def _raw_image(request: Request, max_image_bytes: int) -> UploadedFile:
     reading = _read(request, max_image_bytes)
     try:
-        return await received(reading, seconds=UPLOAD_SECONDS, incomplete="image file required")
+        return await read_in_time(reading, seconds=UPLOAD_SECONDS, incomplete="image file required")
     except PayloadTooLargeError:
         await discard_body(request.scope, REFUSED_SECONDS)
         raise

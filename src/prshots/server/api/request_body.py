@@ -43,7 +43,7 @@ async def json_object(
     max_bytes: int = MAX_JSON_BYTES,
 ) -> dict[str, Any]:
     """Return the JSON object in the body. For any other body, raise InvalidInputError with this message."""
-    body = await received(_bounded(request, max_bytes), seconds=seconds, incomplete=refusal)
+    body = await read_in_time(_read_bounded(request, max_bytes), seconds=seconds, incomplete=refusal)
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -60,11 +60,11 @@ async def refuse_body(request: Request) -> None:
     this, such a request would get no reply at all.
     """
     refusal = "this request must have no body"
-    if await received(_bounded(request, 0), seconds=JSON_SECONDS, incomplete=refusal):
+    if await read_in_time(_read_bounded(request, 0), seconds=JSON_SECONDS, incomplete=refusal):
         raise InvalidInputError(refusal)
 
 
-async def received(reading: Coroutine[Any, Any, T], *, seconds: float, incomplete: str) -> T:
+async def read_in_time(reading: Coroutine[Any, Any, T], *, seconds: float, incomplete: str) -> T:
     """Refuse a body that takes too long or is incomplete."""
     try:
         async with asyncio.timeout(seconds):
@@ -75,7 +75,7 @@ async def received(reading: Coroutine[Any, Any, T], *, seconds: float, incomplet
         raise InvalidInputError(incomplete) from error
 
 
-async def _bounded(request: Request, max_bytes: int) -> bytes:
+async def _read_bounded(request: Request, max_bytes: int) -> bytes:
     """Read the body, but stop as soon as it is too large."""
     body = bytearray()
     async for chunk in request.stream():

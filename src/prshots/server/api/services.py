@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.baselines import Baselines
 from prshots.server.domain.comparison.service import Comparisons
+from prshots.server.domain.images.ports import RateCounter
 from prshots.server.domain.images.pull_requests import PullRequests
 from prshots.server.domain.images.put_urls import PutUrls
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
-from prshots.server.domain.projects.keyless import Exchange
+from prshots.server.domain.projects.keyless import TokenExchange
 from prshots.server.domain.projects.service import Projects
 
 
@@ -23,4 +24,5 @@ class PublicServices:
     pull_requests: PullRequests
     staging: Staging
     put_urls: PutUrls
-    exchange: Exchange
+    exchange: TokenExchange
+    counter: RateCounter

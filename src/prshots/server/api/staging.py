@@ -1,50 +1,67 @@
 """`/v1/staged`: images that wait for their pull request."""
 
-from collections.abc import Awaitable
+from collections.abc import Mapping
 
 from starlette.requests import Request
 from starlette.routing import Route
 
-from prshots.contract.replies import StagedList, Uploaded
-from prshots.server.api.authorized_json import authorized_json
+from prshots.contract.errors import InvalidInputError
+from prshots.contract.limits import COMMIT_SHA
+from prshots.contract.replies import StagedList
+from prshots.server.api.authorized_json import read_authorized_json
 from prshots.server.api.body_slots import BodySlots
+from prshots.server.api.fields import flag_of, place_of, pr_number_from_json
 from prshots.server.api.query import only_value
 from prshots.server.api.replies import reply_json
 from prshots.server.api.request_body import bearer
 from prshots.server.api.services import PublicServices
 from prshots.server.api.storable_text import require_storable
-from prshots.server.api.upload import upload_by
-from prshots.server.domain.images.checks import UploadForm
-from prshots.server.domain.images.staging import move_from_json, place_of
+from prshots.server.api.upload import Store, make_upload_handler
+from prshots.server.api.upload_fields import read_upload
+from prshots.server.api.upload_form import UploadForm
+from prshots.server.domain.images.staging import Move
 from prshots.server.domain.projects.access import Access
 from prshots.server.http.json_response import JSONResponse
+
+BAD_FROM_FORK = "from_fork must be true or false"
 
 
 def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
     accounts, staging = services.accounts, services.staging
 
-    def take(access: Access, form: UploadForm) -> Awaitable[Uploaded]:
-        return staging.upload(access, form)
+    def check_staged(access: Access, form: UploadForm) -> Store:
+        place, upload = read_upload(form, place_of, COMMIT_SHA)
+        checked = staging.check_upload(access, place, upload)
+        return lambda: staging.store_upload(access.project, place, checked)
 
-    stage = upload_by(take, accounts, slots, max_image_bytes)
+    stage = make_upload_handler(check_staged, services, slots, max_image_bytes)
 
-    async def listed(request: Request) -> JSONResponse:
+    async def list_staged(request: Request) -> JSONResponse:
         access, query = await accounts.authenticate(bearer(request)), request.query_params
         given = require_storable({name: only_value(query, name) for name in ("branch", "repository")})
         place = place_of(given)
         repository = place.repository if "repository" in query else None
-        found = await staging.staged(access, place.branch, repository)
+        found = await staging.list_staged(access, place.branch, repository)
         return JSONResponse(reply_json(StagedList(place.branch, found)))
 
     async def stage_or_list(request: Request) -> JSONResponse:
         """One route for both methods, so that another one gets a 405 that names them."""
-        return await (stage if request.method == "POST" else listed)(request)
+        return await (stage if request.method == "POST" else list_staged)(request)
 
     async def move(request: Request) -> JSONResponse:
-        access, body = await authorized_json(request, accounts, slots)
-        return JSONResponse(reply_json(await staging.move(access, move_from_json(body))))
+        access, body = await read_authorized_json(request, accounts, slots)
+        return JSONResponse(reply_json(await staging.move(access, read_move(body))))
 
     return [
         Route("/v1/staged", stage_or_list, methods=["GET", "POST"]),
         Route("/v1/staged/move", move, methods=["POST"]),
     ]
+
+
+def read_move(body: Mapping[str, object]) -> Move:
+    """Raise InvalidInputError. `from_fork` has no default: who forgets it must not move anything."""
+    place, pr_number = place_of(body), pr_number_from_json(body.get("pr_number"))
+    from_fork = flag_of(body, "from_fork")
+    if from_fork is None:
+        raise InvalidInputError(BAD_FROM_FORK)
+    return Move(place, pr_number, from_fork)

@@ -1,21 +1,25 @@
 """`POST /v1/upload` and `POST /v1/baseline`: read the form within its limits, and store the image."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.requests import Request
 from starlette.routing import Route
 
 from prshots.contract import errors
+from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA
+from prshots.contract.rate_limits import RateLimit
 from prshots.contract.replies import Uploaded
 from prshots.server.api.body_slots import BodySlots
+from prshots.server.api.fields import branch_of, pr_number_from_text
 from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import bearer, declared_length, received
+from prshots.server.api.request_body import bearer, declared_length, read_in_time
 from prshots.server.api.services import PublicServices
-from prshots.server.api.upload_form import read_upload_form
-from prshots.server.domain.images.checks import UploadForm
-from prshots.server.domain.images.rate import noting_rate_limits
+from prshots.server.api.upload_fields import read_upload
+from prshots.server.api.upload_form import UploadForm, read_upload_form
+from prshots.server.domain.images.ports import RateCounter
+from prshots.server.domain.images.rate import count_upload
 from prshots.server.domain.projects.access import Access
-from prshots.server.domain.projects.service import Projects
+from prshots.server.domain.projects.models import Project
 from prshots.server.http.error_boundary import add_reply_headers, discard_body
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
@@ -39,65 +43,93 @@ _RESULTS: dict[type[Exception], str] = {
 }
 
 
-Take = Callable[[Access, UploadForm], Awaitable[Uploaded]]
-"""Validates and stores an upload."""
+Store = Callable[[], Awaitable[Uploaded]]
+Check = Callable[[Access, UploadForm], Store]
+"""Validates an upload, and returns the function that stores it."""
 
 Handler = Callable[[Request], Awaitable[JSONResponse]]
 
 
 def upload_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
-    def of_pull_request(access: Access, form: UploadForm) -> Awaitable[Uploaded]:
-        return services.images.upload(access.project, form, access.only_pr)
+    images, baselines = services.images, services.baselines
 
-    def of_branch(access: Access, form: UploadForm) -> Awaitable[Uploaded]:
-        return services.baselines.upload(access, form)
+    def check_image(access: Access, form: UploadForm) -> Store:
+        pr_number, upload = read_upload(form, _pr_number_of, COMMIT_SHA)
+        checked = images.check_upload(upload, pr_number, access.only_pr)
+        return lambda: images.store_upload(access.project, pr_number, checked)
 
-    takes = {"/v1/upload": of_pull_request, "/v1/baseline": of_branch}
+    def check_baseline(access: Access, form: UploadForm) -> Store:
+        branch, upload = read_upload(form, branch_of, FULL_COMMIT_SHA)
+        checked = baselines.check_upload(access, branch, upload)
+        return lambda: baselines.store_upload(access.project, branch, checked)
+
+    checks = {"/v1/upload": check_image, "/v1/baseline": check_baseline}
     return [
-        Route(path, upload_by(take, services.accounts, slots, max_image_bytes), methods=["POST"])
-        for path, take in takes.items()
+        Route(path, make_upload_handler(check, services, slots, max_image_bytes), methods=["POST"])
+        for path, check in checks.items()
     ]
 
 
-def upload_by(take: Take, accounts: Projects, slots: BodySlots, max_image_bytes: int) -> Handler:
+def _pr_number_of(fields: Mapping[str, str]) -> int:
+    return pr_number_from_text(fields.get("pr_number"))
+
+
+def make_upload_handler(
+    check: Check, services: PublicServices, slots: BodySlots, max_image_bytes: int
+) -> Handler:
     """Return the handler of a route that takes an upload's form."""
 
     async def take_upload(request: Request) -> JSONResponse:
         token = bearer(request)
-        access = await accounts.authenticate(token)
-        async with slots.reserved(token, declared_length(request)):
-            form = await _upload_form(request, max_image_bytes)
-            uploaded = await take(access, form)
+        access = await services.accounts.authenticate(token)
+        async with slots.reserve(token, declared_length(request)):
+            form = await _read_form(request, max_image_bytes)
+            store = check(access, form)
+            await count_against_limit(request, services.counter, access.project)
+            uploaded = await store()
         metrics.UPLOAD_BYTES.inc(sum(file.size for file in (form.image, form.before) if file))
         return JSONResponse(reply_json(uploaded))
 
-    return counted(take_upload)
+    return count_results(take_upload)
 
 
-def counted(take_upload: Handler) -> Handler:
+async def count_against_limit(request: Request, counter: RateCounter, project: Project) -> None:
+    """Count an upload. The reply says what is left of the limit, even if it is an error."""
+    try:
+        limit = await count_upload(counter, project)
+    except errors.RateLimitedError as error:
+        _add_limit(request, error.limit)
+        raise
+    _add_limit(request, limit)
+
+
+def _add_limit(request: Request, limit: RateLimit | None) -> None:
+    if limit:
+        add_reply_headers(request.scope, limit.fields())
+
+
+def count_results(take_upload: Handler) -> Handler:
     """Count every upload by its result."""
 
     async def upload(request: Request) -> JSONResponse:
-        with noting_rate_limits() as limits:
-            try:
-                response = await take_upload(request)
-            except Exception as error:
-                metrics.UPLOADS.labels(_RESULTS.get(type(error), "failed")).inc()
-                raise
-            finally:
-                for limit in limits:
-                    add_reply_headers(request.scope, limit.fields())
+        try:
+            response = await take_upload(request)
+        except Exception as error:
+            metrics.UPLOADS.labels(_RESULTS.get(type(error), "failed")).inc()
+            raise
         metrics.with_labels(metrics.UPLOADS, "stored").inc()
         return response
 
     return upload
 
 
-async def _upload_form(request: Request, max_image_bytes: int) -> UploadForm:
+async def _read_form(request: Request, max_image_bytes: int) -> UploadForm:
     content_type, declared = request.headers.get("content-type", ""), declared_length(request)
     reading = read_upload_form(content_type, declared, request.stream(), max_image_bytes)
     try:
-        return await received(reading, seconds=UPLOAD_SECONDS, incomplete="invalid multipart/form-data body")
+        return await read_in_time(
+            reading, seconds=UPLOAD_SECONDS, incomplete="invalid multipart/form-data body"
+        )
     except (errors.InvalidInputError, errors.PayloadTooLargeError):
         await discard_body(request.scope, REFUSED_SECONDS)
         raise

@@ -1,11 +1,12 @@
 """Parse an upload's multipart body as a stream. No more of it is kept than a valid upload needs."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass
 
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
 from prshots.contract.errors import InvalidInputError
-from prshots.server.domain.images.checks import UploadedFile, UploadForm, payload_too_large
+from prshots.server.domain.images.checks import UploadedFile, payload_too_large
 
 TEXT_FIELDS = {"name", "pr_number", "commit_sha", "viewport", "theme", "branch", "repository"}
 FILE_FIELDS = {"image", "before"}
@@ -22,6 +23,19 @@ ABSURD_FACTOR = 4
 """A body of this many times the largest image is refused without further checks."""
 
 _UNENCODED = {"7bit", "8bit", "binary"}
+
+
+@dataclass(frozen=True, slots=True)
+class UploadForm:
+    """A parsed form, not yet validated. `oversized`: the form without the files is too large.
+
+    `before` is the before image, if the image came with one.
+    """
+
+    image: UploadedFile | None
+    fields: Mapping[str, str]
+    oversized: bool
+    before: UploadedFile | None
 
 
 async def read_upload_form(
@@ -44,7 +58,7 @@ async def read_upload_form(
         form.take(parser.parse(b""))  # the end: raises if the final boundary is missing
     except MultipartError as error:
         raise _invalid() from error
-    return form.finished(received)
+    return form.finish(received)
 
 
 class _Form:
@@ -90,7 +104,7 @@ class _Form:
             else:
                 self._chunks.clear()
 
-    def finished(self, received: int) -> UploadForm:
+    def finish(self, received: int) -> UploadForm:
         texts = {name: _text(value) for name, value in self._fields.items()}
         fields = {name: text for name, text in texts.items() if text is not None}
         image, before = self._file("image"), self._file("before")

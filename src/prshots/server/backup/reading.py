@@ -31,7 +31,7 @@ class IncompleteError(Exception):
     """The file ends too early, or is not a tar archive."""
 
 
-class Member(NamedTuple):
+class ArchiveEntry(NamedTuple):
     name: str
     offset: int
     """Where its header begins."""
@@ -39,7 +39,7 @@ class Member(NamedTuple):
     size: int
 
 
-def members(file: IO[bytes], length: int) -> Iterator[Member]:
+def members(file: IO[bytes], length: int) -> Iterator[ArchiveEntry]:
     """Yield the members of an archive of this length. Raises IncompleteError, BackupError."""
     position = 0
     while (header := _header(file, position)) is not None:
@@ -54,7 +54,7 @@ def members(file: IO[bytes], length: int) -> Iterator[Member]:
         if size < 0 or start + size > length:
             raise IncompleteError
         _require_known(header)
-        yield Member(header.name, offset, start, size)
+        yield ArchiveEntry(header.name, offset, start, size)
         position = start + -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
 
 

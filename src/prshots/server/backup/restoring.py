@@ -17,7 +17,7 @@ from prshots.server.adapters.private_files import FILE, IMAGE_FILE, IMAGE_FOLDER
 from prshots.server.adapters.sql.database.found_schema import FoundSchema
 from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
 from prshots.server.backup.manifest import FORMAT, Manifest
-from prshots.server.backup.reading import IncompleteError, Member, members
+from prshots.server.backup.reading import ArchiveEntry, IncompleteError, members
 from prshots.server.backup.workplace import new_file, workplace
 from prshots.server.config.settings import Settings
 
@@ -104,7 +104,7 @@ class _Contents:
     thumbnails: int = 0
     bytes: int = 0
 
-    def add(self, member: Member) -> None:
+    def add(self, member: ArchiveEntry) -> None:
         if member.name.startswith(f"{IMAGES}/"):
             is_thumbnail = member.name.endswith(f".{THUMBNAIL_EXT}")
             self.thumbnails += is_thumbnail
@@ -160,7 +160,7 @@ def _unpack(file: IO[bytes], folder: Path, manifest: Manifest, progress: Progres
         progress(min(written, manifest.image_bytes), manifest.image_bytes)
 
 
-def _copy(file: IO[bytes], member: Member, new: IO[bytes]) -> None:
+def _copy(file: IO[bytes], member: ArchiveEntry, new: IO[bytes]) -> None:
     file.seek(member.start)
     left = member.size
     while left and (data := file.read(min(_CHUNK, left))):

@@ -25,7 +25,7 @@ from prshots.server.delivery.replies import (
     json_reply,
 )
 from prshots.server.links.ports import FileReader, KeySource, OpenObject, RemoteReader
-from prshots.server.links.signing import UNKNOWN_KEY, VALID, Checked, KeyRing, Verdict, check
+from prshots.server.links.signing import UNKNOWN_KEY, VALID, Checked, KeyRing, LinkState, check
 from prshots.server.observability.outages import Outage
 
 MAX_VERIFIED = 4096
@@ -48,10 +48,10 @@ KEYS_UNAVAILABLE = error_reply(
 )
 _INVALID = error_reply(403, "invalid signature", result="invalid")
 _REFUSALS = {
-    Verdict.EXPIRED: EXPIRED,
-    Verdict.INVALID: _INVALID,
-    Verdict.UNKNOWN_KEY: _INVALID,
-    Verdict.NOT_AN_IMAGE_PATH: error_reply(404, "not found"),
+    LinkState.EXPIRED: EXPIRED,
+    LinkState.INVALID: _INVALID,
+    LinkState.UNKNOWN_KEY: _INVALID,
+    LinkState.NOT_AN_IMAGE_PATH: error_reply(404, "not found"),
 }
 # For a proxy that asks first (deploy/nginx/). Not 200, because nginx caches a 200 in a file, but errors in
 # memory. It counts whole seconds and caches until the last one is over, hence the - 1.
@@ -77,7 +77,7 @@ _IMAGE_FIELDS = {
     for ext, content_type in CONTENT_TYPES.items()
 }
 
-_EXPIRED_SINCE = Checked(Verdict.EXPIRED)
+_EXPIRED_SINCE = Checked(LinkState.EXPIRED)
 METHODS = frozenset({"GET", "HEAD"})
 
 
@@ -242,7 +242,7 @@ def _without_keys(target: str) -> Reply:
     path = target.partition("?")[0]
     if path == "/healthz":
         return HEALTHY
-    return KEYS_UNAVAILABLE if path.startswith(("/i/", CHECK)) else _REFUSALS[Verdict.NOT_AN_IMAGE_PATH]
+    return KEYS_UNAVAILABLE if path.startswith(("/i/", CHECK)) else _REFUSALS[LinkState.NOT_AN_IMAGE_PATH]
 
 
 def _internal_error(request: Request) -> Reply:

@@ -15,22 +15,22 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     about: str
     state: State
     words: str
 
 
-def ok(about: str, words: str) -> Finding:
-    return Finding(about, State.OK, words)
+def ok(about: str, words: str) -> DoctorFinding:
+    return DoctorFinding(about, State.OK, words)
 
 
-def warning(about: str, words: str) -> Finding:
-    return Finding(about, State.WARNING, words)
+def warning(about: str, words: str) -> DoctorFinding:
+    return DoctorFinding(about, State.WARNING, words)
 
 
-def problem(about: str, words: str) -> Finding:
-    return Finding(about, State.PROBLEM, words)
+def problem(about: str, words: str) -> DoctorFinding:
+    return DoctorFinding(about, State.PROBLEM, words)
 
 
 CLOCK_SECONDS = 5.0

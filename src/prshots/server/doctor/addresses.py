@@ -8,7 +8,7 @@ from prshots.contract.redaction import redact
 from prshots.contract.sizes import readable_size
 from prshots.server.config.settings import Settings
 from prshots.server.config.values import is_this_machine
-from prshots.server.doctor import CLOCK_SECONDS, Finding, ok, problem, warning
+from prshots.server.doctor import CLOCK_SECONDS, DoctorFinding, ok, problem, warning
 from prshots.server.doctor.engines import described
 from prshots.server.doctor.fetching import FetchError, Response, fetch
 
@@ -18,7 +18,7 @@ GITHUB_LIMIT = 5 * 1024**2
 _READYZ_BLOCKED = {401, 403, 404}
 
 
-async def check_addresses(settings: Settings) -> list[Finding]:
+async def check_addresses(settings: Settings) -> list[DoctorFinding]:
     found = [*_reach(settings), *_encryption(settings)]
     if settings.max_image_bytes > GITHUB_LIMIT:
         limit = readable_size(GITHUB_LIMIT)
@@ -27,7 +27,7 @@ async def check_addresses(settings: Settings) -> list[Finding]:
     return found or [ok("addresses", "all URLs are public and use https")]
 
 
-def _reach(settings: Settings) -> list[Finding]:
+def _reach(settings: Settings) -> list[DoctorFinding]:
     host = urlsplit(settings.img_url).hostname or ""
     if is_this_machine(host):
         words = "GitHub's image proxy cannot reach this machine under that name: set it to a public URL"
@@ -38,7 +38,7 @@ def _reach(settings: Settings) -> list[Finding]:
     return [warning("addresses", f"PRSHOTS_IMG_URL is {settings.img_url}: {words}")]
 
 
-def _encryption(settings: Settings) -> list[Finding]:
+def _encryption(settings: Settings) -> list[DoctorFinding]:
     risks = {
         "PRSHOTS_WEB_URL": (settings.web_url, "session cookies are not Secure"),
         "PRSHOTS_BASE_URL": (settings.base_url, "upload tokens are sent unencrypted"),
@@ -51,13 +51,13 @@ def _encryption(settings: Settings) -> list[Finding]:
     ]
 
 
-async def check_components(settings: Settings) -> list[Finding]:
+async def check_components(settings: Settings) -> list[DoctorFinding]:
     """Check each component at its public URL, and report whether it is up and ready."""
     components = {"API": settings.base_url, "dashboard": settings.web_url, "delivery": settings.img_url}
     return [finding for about, url in components.items() for finding in await _check_component(about, url)]
 
 
-async def _check_component(about: str, url: str) -> list[Finding]:
+async def _check_component(about: str, url: str) -> list[DoctorFinding]:
     try:
         alive, ready = await fetch(f"{url}/healthz"), await fetch(f"{url}/readyz")
     except FetchError as error:
@@ -71,7 +71,7 @@ async def _check_component(about: str, url: str) -> list[Finding]:
     return [*found, _readiness(about, url, ready)]
 
 
-def _readiness(about: str, url: str, ready: Response) -> Finding:
+def _readiness(about: str, url: str, ready: Response) -> DoctorFinding:
     body = _json(ready)
     checks = body.get("checks")
     down = (

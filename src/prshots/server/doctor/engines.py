@@ -16,7 +16,7 @@ from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
 from prshots.server.adapters.sql.upkeep.inspection import Condition, condition_of
 from prshots.server.adapters.sql.upkeep.key_fingerprints import WHAT_TO_DO, difference_between
 from prshots.server.config.settings import Settings
-from prshots.server.doctor import CLOCK_SECONDS, Finding, ok, problem, warning
+from prshots.server.doctor import CLOCK_SECONDS, DoctorFinding, ok, problem, warning
 from prshots.server.doctor.stored_images import advice, sampled
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.links.signing import KeyRing
@@ -41,7 +41,7 @@ class Engines:
         settings = self._settings
         return settings.on_sqlite and not settings.database_path.exists()
 
-    async def check_data_folder(self) -> list[Finding]:
+    async def check_data_folder(self) -> list[DoctorFinding]:
         folder = self._settings.data_dir.absolute()
         existing = next(path for path in (folder, *folder.parents) if path.exists())
         if not existing.is_dir():
@@ -64,7 +64,7 @@ class Engines:
             found.append(warning("data folder", f"only {space}"))
         return found
 
-    def _open_to_everyone(self) -> list[Finding]:
+    def _open_to_everyone(self) -> list[DoctorFinding]:
         """Warn about what other users of this machine can read."""
         settings, folder = self._settings, self._settings.data_dir.absolute()
         places = [folder]
@@ -81,7 +81,7 @@ class Engines:
         words = f"every user of this machine can read {named}: chmod -R o-rwx {named}"
         return [warning("data folder", f"{words} (nginx reads images through its group)")]
 
-    async def check_keys(self) -> list[Finding]:
+    async def check_keys(self) -> list[DoctorFinding]:
         settings = self._settings
         path = settings.signing_keys_file
         if not settings.signing_keys and not path.exists() and self._is_new:
@@ -99,7 +99,7 @@ class Engines:
             return [warning("signing keys", words)]
         return [ok("signing keys", summary)]
 
-    async def check_database(self) -> list[Finding]:
+    async def check_database(self) -> list[DoctorFinding]:
         settings = self._settings
         if self._is_new:
             words = f"{settings.database_path} does not exist yet: the first start creates it"
@@ -118,7 +118,7 @@ class Engines:
             *self._dead_urls(condition),
         ]
 
-    def _schema(self, found: FoundSchema) -> Finding:
+    def _schema(self, found: FoundSchema) -> DoctorFinding:
         place = self._settings.database_place
         if found.version == SCHEMA_VERSION:
             return ok("database", f"{place} answers and has schema {found.version}")
@@ -137,19 +137,19 @@ class Engines:
         words = f"{place} {current}, but this version needs schema {SCHEMA_VERSION}: run `prshots migrate`"
         return warning("database", words)
 
-    def _clock(self, condition: Condition) -> list[Finding]:
+    def _clock(self, condition: Condition) -> list[DoctorFinding]:
         if abs(condition.clock_ahead) <= CLOCK_SECONDS:
             return []
         words = f"its clock is {described(condition.clock_ahead)}: use NTP on both machines"
         return [warning("database", words)]
 
-    def _foreign_keys(self, condition: Condition) -> list[Finding]:
+    def _foreign_keys(self, condition: Condition) -> list[DoctorFinding]:
         if self.ring is None or self._settings.on_sqlite:
             return []
         difference = difference_between(self.ring, condition.fingerprints)
         return [problem("signing keys", f"{difference}: {WHAT_TO_DO}")] if difference else []
 
-    def _dead_urls(self, condition: Condition) -> list[Finding]:
+    def _dead_urls(self, condition: Condition) -> list[DoctorFinding]:
         if self.ring is None:
             return []  # `check_keys` has reported that; here every key would seem to be missing
         return [
@@ -161,7 +161,7 @@ class Engines:
             for kid, count in condition.dead.items()
         ]
 
-    async def check_store(self) -> list[Finding]:
+    async def check_store(self) -> list[DoctorFinding]:
         settings = self._settings
         store = wiring.open_store(settings)
         try:
@@ -180,7 +180,7 @@ class Engines:
         finally:
             store.close()
 
-    async def _store_clock(self, store: ObjectStore) -> list[Finding]:
+    async def _store_clock(self, store: ObjectStore) -> list[DoctorFinding]:
         asked = time.time()
         theirs = await store.time()
         ahead = 0.0 if theirs is None else theirs - (asked + time.time()) / 2
@@ -191,7 +191,7 @@ class Engines:
         )
         return [warning("image store", words)]
 
-    async def _sample(self, store: ObjectStore) -> list[Finding]:
+    async def _sample(self, store: ObjectStore) -> list[DoctorFinding]:
         if not self._has_usable_schema:
             return []
         database = wiring.database_as_it_is(self._settings)
@@ -200,7 +200,7 @@ class Engines:
         finally:
             await database.close()
 
-    def _owner(self, mark: bytes | None) -> Finding:
+    def _owner(self, mark: bytes | None) -> DoctorFinding:
         works = "storing, reading and deleting work"
         if (
             mark is None
@@ -214,7 +214,7 @@ class Engines:
             "wrong, or one was restored without the other",
         )
 
-    async def check_counter(self) -> list[Finding]:
+    async def check_counter(self) -> list[DoctorFinding]:
         if self._settings.counts_in_memory:
             words = "in memory, which is right for one machine; for several, set PRSHOTS_COUNTER_URL to a "
             return [ok("counter", f"{words}Valkey or Redis, because each would count separately")]

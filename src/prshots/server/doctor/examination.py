@@ -12,21 +12,21 @@ import structlog
 from prshots.contract.errors import PrshotsError, SettingsError
 from prshots.contract.redaction import redact
 from prshots.server.config.settings import PREFIX, Settings, load_settings
-from prshots.server.doctor import Finding, ok, problem, warning
+from prshots.server.doctor import DoctorFinding, ok, problem, warning
 from prshots.server.doctor.addresses import check_addresses, check_components
 from prshots.server.doctor.engines import Engines
 from prshots.server.doctor.image_proxy import fetched_as_by_github
-from prshots.server.wiring.components import allow_list
+from prshots.server.wiring.sign_in import allow_list
 
 CHECK_SECONDS = 30.0
 """The limit for one whole check. Each request in it has its own, shorter timeout."""
 
-Check = Callable[[], Awaitable[list[Finding]]]
+Check = Callable[[], Awaitable[list[DoctorFinding]]]
 
 
-def examine_settings(config: Path | None) -> tuple[Settings | None, list[Finding]]:
+def examine_settings(config: Path | None) -> tuple[Settings | None, list[DoctorFinding]]:
     """Load the settings. Report and ignore invalid variables, so that the rest can be checked."""
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
     with _environment_restored():
         while True:
             try:
@@ -42,7 +42,7 @@ def examine_settings(config: Path | None) -> tuple[Settings | None, list[Finding
                 return settings, findings or [ok("settings", "all settings are valid")]
 
 
-async def examine(settings: Settings, starts: Callable[[str], None]) -> AsyncIterator[Finding]:
+async def examine(settings: Settings, starts: Callable[[str], None]) -> AsyncIterator[DoctorFinding]:
     """Run all checks, also after a failed one. `starts` is called with a check's name before it runs."""
     engines = Engines(settings)
     checks: dict[str, Check] = {
@@ -63,7 +63,7 @@ async def examine(settings: Settings, starts: Callable[[str], None]) -> AsyncIte
                 yield finding
 
 
-async def _findings(about: str, check: Check) -> list[Finding]:
+async def _findings(about: str, check: Check) -> list[DoctorFinding]:
     try:
         async with asyncio.timeout(CHECK_SECONDS):
             return await check()
@@ -77,7 +77,7 @@ async def _findings(about: str, check: Check) -> list[Finding]:
         return [problem(about, f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))]
 
 
-async def _check_sign_in(settings: Settings) -> list[Finding]:
+async def _check_sign_in(settings: Settings) -> list[DoctorFinding]:
     settings.check_providers()
     if not settings.providers:
         return [ok("sign-in", "no login provider: people sign in with a link from `prshots login-link`")]

@@ -9,7 +9,7 @@ from prshots.contract.object_names import origin_key
 from prshots.contract.sizes import readable_size
 from prshots.server import wiring
 from prshots.server.config.settings import Settings
-from prshots.server.doctor import Finding, ok, problem, warning
+from prshots.server.doctor import DoctorFinding, ok, problem, warning
 from prshots.server.doctor.addresses import GITHUB_LIMIT
 from prshots.server.doctor.fetching import REQUEST_SECONDS, FetchError, Response, fetch
 from prshots.server.links.signing import KeyRing
@@ -24,7 +24,9 @@ HEADERS = {
 }
 
 
-async def fetched_as_by_github(settings: Settings, ring: KeyRing | None, *, can_store: bool) -> list[Finding]:
+async def fetched_as_by_github(
+    settings: Settings, ring: KeyRing | None, *, can_store: bool
+) -> list[DoctorFinding]:
     """Store an image of the maximum size, fetch it by its signed URL, and delete it."""
     if ring is None or not can_store:
         return [warning(ABOUT, "skipped: it needs working signing keys and a working image store")]
@@ -42,7 +44,7 @@ async def fetched_as_by_github(settings: Settings, ring: KeyRing | None, *, can_
         store.close()
 
 
-async def _fetched(img_url: str, target: str, image: bytes) -> list[Finding]:
+async def _fetched(img_url: str, target: str, image: bytes) -> list[DoctorFinding]:
     try:
         response = await fetch(img_url + target, HEADERS, most_bytes=len(image))
         forged = await fetch(img_url + _tampered(target), HEADERS, most_bytes=len(image))

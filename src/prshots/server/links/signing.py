@@ -80,7 +80,7 @@ class KeyRing:
         return key is not None and hmac.compare_digest(key.of(signed), mac)
 
 
-class Verdict(Enum):
+class LinkState(Enum):
     VALID = auto()
     EXPIRED = auto()
     INVALID = auto()
@@ -89,11 +89,11 @@ class Verdict(Enum):
 
 
 # Python 3.11 takes almost a microsecond to read a member from an Enum, which delivery does for every URL.
-VALID, UNKNOWN_KEY, EXPIRED = Verdict.VALID, Verdict.UNKNOWN_KEY, Verdict.EXPIRED
+VALID, UNKNOWN_KEY, EXPIRED = LinkState.VALID, LinkState.UNKNOWN_KEY, LinkState.EXPIRED
 
 
 class Checked(NamedTuple):
-    verdict: Verdict
+    verdict: LinkState
     image_id: str = ""
     ext: str = ""
     exp: int = 0
@@ -104,10 +104,10 @@ def check(ring: KeyRing, target: str, now: float) -> Checked:
     match = _TARGET.fullmatch(target)
     if match is None:
         is_image = _PATH.fullmatch(target.partition("?")[0])
-        return Checked(Verdict.INVALID if is_image else Verdict.NOT_AN_IMAGE_PATH)
+        return Checked(LinkState.INVALID if is_image else LinkState.NOT_AN_IMAGE_PATH)
     signed, image_id, ext, exp, kid, mac = match.groups()
     if not ring.verifies(kid, signed, mac):
-        return Checked(Verdict.INVALID if kid in ring else Verdict.UNKNOWN_KEY)
+        return Checked(LinkState.INVALID if kid in ring else LinkState.UNKNOWN_KEY)
     expires = int(exp)
     return Checked(VALID if expires > now else EXPIRED, image_id, ext, expires)
 

@@ -12,7 +12,12 @@ from prshots.server.adapters.sql.database.schema import images
 from prshots.server.adapters.sql.move.row_copies import count_rows, digest, page_after
 from prshots.server.move.objects import run_all
 from prshots.server.move.opening import opened_source
-from prshots.server.move.plan import Plan, existing_database, require_unused_database, require_unused_store
+from prshots.server.move.plan import (
+    MovePlan,
+    existing_database,
+    require_unused_database,
+    require_unused_store,
+)
 from prshots.server.move.source import SourceDatabase
 from prshots.server.move.target import TABLES
 
@@ -35,7 +40,7 @@ class Estimate:
     """How many images were copied for it."""
 
 
-async def estimate(plan: Plan) -> Estimate:
+async def estimate(plan: MovePlan) -> Estimate:
     """Check that the targets answer and are unused, and measure.
 
     Raises MoveError, RecordsError, StoreError.
@@ -68,7 +73,7 @@ def _measured_rows(source: SourceDatabase) -> tuple[int, float]:
     return total, WRITE_FACTOR * seconds * total / len(page) if page else 0.0
 
 
-async def _measured_objects(plan: Plan, source: SourceDatabase) -> tuple[int, float]:
+async def _measured_objects(plan: MovePlan, source: SourceDatabase) -> tuple[int, float]:
     """Copy some images under other names, and delete the copies. Return how many, and how long it took."""
     from_store, to_store = wiring.open_store(plan.source), wiring.open_store(plan.target)
     try:

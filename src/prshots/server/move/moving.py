@@ -22,7 +22,7 @@ from prshots.server.adapters.sql.move.row_copies import (
 )
 from prshots.server.move.objects import ObjectCopies, wanted_objects
 from prshots.server.move.opening import Ends, begin_or_continue, opened_ends
-from prshots.server.move.plan import Plan, require_our_schema, require_unused_database
+from prshots.server.move.plan import MovePlan, require_our_schema, require_unused_database
 from prshots.server.move.report import MoveReport, Progress, ShowProgress
 from prshots.server.move.target import TABLES, Page, TargetDatabase
 
@@ -42,7 +42,7 @@ ROUNDS = 20
 """How often the copy catches up before a stop, however many changes are left."""
 
 
-async def move(plan: Plan, show: ShowProgress, *, verify: bool = False) -> MoveReport:
+async def move(plan: MovePlan, show: ShowProgress, *, verify: bool = False) -> MoveReport:
     """Move, or continue a move. Raises MoveError, RecordsError, StoreError, and leaves the source in use."""
     async with opened_ends(plan) as ends:
         state = await begin_or_continue(ends)

@@ -13,7 +13,7 @@ from prshots.server.config.settings import Settings
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.move.objects import ObjectCopies, wanted_objects
 from prshots.server.move.plan import (
-    Plan,
+    MovePlan,
     require_source,
     require_unused_database,
     require_unused_store,
@@ -27,7 +27,7 @@ from prshots.server.move.target import TargetDatabase
 class Ends:
     """What a move works on. `target` and `objects` are None if the records or the images stay."""
 
-    plan: Plan
+    plan: MovePlan
     source: SourceDatabase
     target: TargetDatabase | None
     objects: ObjectCopies | None
@@ -49,7 +49,7 @@ def opened_source(settings: Settings) -> Iterator[SourceDatabase]:
 
 
 @contextlib.asynccontextmanager
-async def opened_ends(plan: Plan) -> AsyncIterator[Ends]:
+async def opened_ends(plan: MovePlan) -> AsyncIterator[Ends]:
     """Open everything, and let no other move run. Raises MoveError, RecordsError, SettingsError."""
     async with contextlib.AsyncExitStack() as stack:
         source = stack.enter_context(opened_source(plan.source))
@@ -94,7 +94,7 @@ async def require_unused(ends: Ends) -> None:
         await require_unused_store(ends.to_store, ends.plan.target, ends.source.installation_id())
 
 
-def _is_past(state: MoveState, plan: Plan) -> bool:
+def _is_past(state: MoveState, plan: MovePlan) -> bool:
     """Return whether this was a move of the store that is done: the database is in use."""
     return state.phase == "moved" and not state.database_place and not plan.is_of(state)
 

@@ -25,12 +25,12 @@ _LISTED_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
-class Plan:
+class MovePlan:
     source: Settings
     target: Settings
 
     @classmethod
-    def of(cls, settings: Settings, to_database: str | None, to_store: str | None) -> "Plan":
+    def of(cls, settings: Settings, to_database: str | None, to_store: str | None) -> "MovePlan":
         """Raise InvalidInputError if an address is invalid, or names where the data is already."""
         try:
             target = replace(
@@ -162,7 +162,7 @@ def existing_database(settings: Settings) -> Engine | None:
     return wiring.open_for_move(settings)
 
 
-def settings_to_use(plan: Plan) -> dict[str, str]:
+def settings_to_use(plan: MovePlan) -> dict[str, str]:
     """Return what to set now, without passwords."""
     found = {}
     if plan.moves_database:

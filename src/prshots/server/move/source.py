@@ -24,7 +24,7 @@ from prshots.server.adapters.sql.move.change_log import (
 from prshots.server.adapters.sql.move.move_state import MoveState, drop_state, read_state, write_state
 from prshots.server.adapters.sql.move.write_refusal import install_refusal, remove_refusal
 from prshots.server.config.settings import Settings
-from prshots.server.move.plan import Plan
+from prshots.server.move.plan import MovePlan
 
 MOVE_LOCK = 0x7072_7368_6F74_7302
 """The number of the advisory lock on PostgreSQL. Any number works, as long as nothing else uses it."""
@@ -77,7 +77,7 @@ class SourceDatabase:
         with translating(), self.engine.connect() as connection:
             return read_state(connection)
 
-    def begin(self, plan: Plan) -> MoveState:
+    def begin(self, plan: MovePlan) -> MoveState:
         """Start to log changes."""
         state = MoveState.begin(secrets.token_hex(16), "copying", plan.database_place, plan.store_place)
 

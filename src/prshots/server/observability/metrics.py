@@ -191,7 +191,7 @@ def with_labels(metric: MetricT, *labels: str) -> MetricT:
     return metric.labels(*labels)
 
 
-class timed:  # noqa: N801 - used like a function: with timed(STORE_SECONDS, "put", "store")
+class EngineTimer:
     """Times an operation of an engine, and counts it if it fails."""
 
     __slots__ = ("_engine", "_seconds", "_started")

@@ -126,16 +126,16 @@ async def _serve(build: Build, settings: Settings, listener: socket.socket, read
 
 def _delivery(settings: Settings, listener: socket.socket) -> "SocketServer":
     from prshots.server.delivery.server import DeliveryServer
-    from prshots.server.wiring import delivery
+    from prshots.server.wiring.delivery import build_delivery
 
-    decision, readiness = delivery(settings)
+    decision, readiness = build_delivery(settings)
     return DeliveryServer(decision, listener, readiness)
 
 
 def _api(memory_fds: Sequence[int], settings: Settings, listener: socket.socket) -> "SocketServer":
-    from prshots.server.wiring import api
+    from prshots.server.wiring.api import build_api
 
-    app = api(settings, is_restart=_is_restart(), counter_memory=next(iter(memory_fds), None))
+    app = build_api(settings, is_restart=_is_restart(), counter_memory=next(iter(memory_fds), None))
     # The program itself never becomes garbage, and requests leave few cycles. Searching both as often as
     # Python does by default takes a few percent of an upload's time.
     gc.freeze()
@@ -144,9 +144,9 @@ def _api(memory_fds: Sequence[int], settings: Settings, listener: socket.socket)
 
 
 def _web(settings: Settings, listener: socket.socket) -> "SocketServer":
-    from prshots.server.wiring import web
+    from prshots.server.wiring.web import build_web
 
-    return _server_of(web(settings), listener)
+    return _server_of(build_web(settings), listener)
 
 
 def _sweep_status(_: Settings, listener: socket.socket) -> "SocketServer":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prshots.server.domain.images.ports import ObjectStore, RateCounter
     from prshots.server.domain.projects.keyless import Trusts
     from prshots.server.domain.projects.service import Projects
-    from prshots.server.domain.upkeep.sweep import Engines
+    from prshots.server.domain.upkeep.sweep import SweepEngines
     from prshots.server.links.ports import FileReader, KeySource, RemoteReader
 
 
@@ -57,7 +57,7 @@ def awaited_keys(settings: Settings) -> KeySource:
 
 
 @contextlib.contextmanager
-def opened_fingerprints(settings: Settings) -> Iterator[SqlKeyFingerprints | None]:
+def open_fingerprints(settings: Settings) -> Iterator[SqlKeyFingerprints | None]:
     """Open the fingerprints of the signing keys; None on SQLite, which is not shared. Raises RecordsError."""
     if settings.on_sqlite:
         yield None
@@ -84,13 +84,13 @@ def existing_keys(settings: Settings) -> KeySource:
 
 def open_database(settings: Settings) -> Database:
     """Open the database and migrate it. Raises RecordsError, or SettingsError for an invalid URL."""
-    database, _ = _opened_database(settings)
+    database, _ = _open_migrated(settings)
     return database
 
 
 def migrate_database(settings: Settings) -> Migration:
     """Migrate the database. Return the schema before and after. Raises like `open_database`."""
-    database, migration = _opened_database(settings)
+    database, migration = _open_migrated(settings)
     database.engine.dispose()
     return migration
 
@@ -113,7 +113,7 @@ def rewrite_database(settings: Settings) -> tuple[int, int]:
     return before, settings.database_path.stat().st_size
 
 
-def _opened_database(settings: Settings) -> tuple[Database, Migration]:
+def _open_migrated(settings: Settings) -> tuple[Database, Migration]:
     database = database_to_migrate(settings)
     try:
         return database, migrate_opened(database, settings)
@@ -248,7 +248,7 @@ def projects_in(database: Database) -> Projects:
 
 
 @contextlib.asynccontextmanager
-async def opened_projects(settings: Settings) -> AsyncIterator[Projects]:
+async def open_projects(settings: Settings) -> AsyncIterator[Projects]:
     database = open_database(settings)
     try:
         yield projects_in(database)
@@ -257,7 +257,7 @@ async def opened_projects(settings: Settings) -> AsyncIterator[Projects]:
 
 
 @contextlib.asynccontextmanager
-async def opened_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Trusts]]:
+async def open_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Trusts]]:
     """Open projects and their trusts. Raises RecordsError."""
     from prshots.server.adapters.sql.projects.trusts import SqlTrusts
     from prshots.server.domain.projects.keyless import Trusts
@@ -273,7 +273,7 @@ async def opened_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Tru
 
 
 @contextlib.asynccontextmanager
-async def opened_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
+async def open_for_sweep(settings: Settings) -> AsyncIterator[SweepEngines]:
     from prshots.server.adapters.deadlines import SWEEP_SECONDS
     from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
@@ -284,12 +284,12 @@ async def opened_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
     from prshots.server.adapters.sql.projects.projects import SqlProjects
     from prshots.server.adapters.sql.projects.tokens import SqlTokens
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
-    from prshots.server.domain.upkeep.sweep import Engines
+    from prshots.server.domain.upkeep.sweep import SweepEngines
 
     database, store = open_database(settings), open_store(settings)
     database.call_seconds = SWEEP_SECONDS
     try:
-        yield Engines(
+        yield SweepEngines(
             SqlImages(database),
             SqlPeople(database),
             store,

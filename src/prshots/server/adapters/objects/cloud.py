@@ -20,7 +20,12 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from prshots.contract.errors import StoreError, StoreFullError
 from prshots.contract.object_names import ORIGIN_KEY, OWNER_MARK, content_type_of
 from prshots.server.adapters.deadlines import DELIVERY_SECONDS, STORE_SECONDS, for_bytes, for_objects
-from prshots.server.adapters.objects.cloud_client import STREAM_SECONDS, Limits, first_line, open_client
+from prshots.server.adapters.objects.cloud_client import (
+    STREAM_SECONDS,
+    RequestLimits,
+    first_line,
+    open_client,
+)
 from prshots.server.adapters.objects.disk import store_outage
 from prshots.server.links.ports import ObjectStream
 from prshots.server.observability import metrics
@@ -28,10 +33,10 @@ from prshots.server.observability import metrics
 if TYPE_CHECKING:  # obstore has these for type checkers only
     from obstore import GetOptions, GetResult, ObjectMeta
 
-READING = Limits(silence_seconds=3, total_seconds=DELIVERY_SECONDS)
+READING = RequestLimits(silence_seconds=3, total_seconds=DELIVERY_SECONDS)
 """For delivery. After 3 s of silence it retries: another node of the store may answer."""
 
-WRITING = Limits(silence_seconds=STREAM_SECONDS, total_seconds=STORE_SECONDS)
+WRITING = RequestLimits(silence_seconds=STREAM_SECONDS, total_seconds=STORE_SECONDS)
 """For everything else. The store is silent while a large image is on its way, so only the deadline counts."""
 
 CHUNK_BYTES = 64 * 1024
@@ -65,7 +70,7 @@ _log = structlog.get_logger()
 class CloudReader:
     """Reads objects under the prefix of the URL. Delivery has no access beyond this."""
 
-    def __init__(self, url: str, limits: Limits = READING) -> None:
+    def __init__(self, url: str, limits: RequestLimits = READING) -> None:
         self._limits = limits
         self._client = open_client(url, limits)
         self._outage = store_outage()
@@ -125,7 +130,7 @@ class CloudReader:
 
     @contextlib.contextmanager
     def _asking(self, operation: str) -> Iterator[None]:
-        with metrics.timed(metrics.STORE_SECONDS, operation, "store"):
+        with metrics.EngineTimer(metrics.STORE_SECONDS, operation, "store"):
             try:
                 with _translating():
                     yield
@@ -138,7 +143,7 @@ class CloudReader:
 
 
 class CloudStore(CloudReader):
-    def __init__(self, url: str, limits: Limits = WRITING) -> None:
+    def __init__(self, url: str, limits: RequestLimits = WRITING) -> None:
         super().__init__(url, limits)
         # A PUT is sent once, and only the deadline ends it. If a repeated one succeeded and the image was
         # then deleted, the first one could still arrive, and the image would be back.

@@ -38,7 +38,7 @@ _URL_QUERY = re.compile(r"\?[^\s)]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """How long the store may be silent in one attempt, and the deadline of a call with all its retries."""
 
     silence_seconds: float
@@ -53,10 +53,10 @@ class _Address:
     options: dict[str, str]
 
 
-def open_client(url: str, limits: Limits) -> Client:
+def open_client(url: str, limits: RequestLimits) -> Client:
     """Create a client without contacting the store. Raises SettingsError."""
     parts = urlsplit(url)
-    kinds: dict[str, tuple[Callable[[_Address, Limits], Client], str, str]] = {
+    kinds: dict[str, tuple[Callable[[_Address, RequestLimits], Client], str, str]] = {
         "s3": (_s3, "s3://<bucket>/<prefix>", "endpoint region addressing"),
         "gs": (_gs, "gs://<bucket>/<prefix>", ""),
         "az": (_az, "az://<container>/<prefix>", "account endpoint"),
@@ -113,7 +113,7 @@ def _check_endpoint(url: str) -> None:
         raise ValueError("endpoint is not http:// or https:// with a host and an optional port")
 
 
-def _s3(address: _Address, limits: Limits) -> S3Store:
+def _s3(address: _Address, limits: RequestLimits) -> S3Store:
     endpoint, region = address.options.get("endpoint"), address.options.get("region")
     addressing = address.options.get("addressing", "path" if endpoint else "virtual")
     if addressing not in {"path", "virtual"}:
@@ -145,7 +145,7 @@ def _is_protected(endpoint: str) -> bool:
     return parts.scheme == "https" or is_this_machine(parts.hostname or "")
 
 
-def _gs(address: _Address, limits: Limits) -> GCSStore:
+def _gs(address: _Address, limits: RequestLimits) -> GCSStore:
     return GCSStore(
         address.bucket,
         prefix=address.prefix,
@@ -154,7 +154,7 @@ def _gs(address: _Address, limits: Limits) -> GCSStore:
     )
 
 
-def _az(address: _Address, limits: Limits) -> AzureStore:
+def _az(address: _Address, limits: RequestLimits) -> AzureStore:
     config: AzureConfig = {}
     endpoint = address.options.get("endpoint")
     if endpoint:
@@ -170,7 +170,7 @@ def _az(address: _Address, limits: Limits) -> AzureStore:
     )
 
 
-def _client(limits: Limits, endpoint: str | None = None) -> "ClientConfig":
+def _client(limits: RequestLimits, endpoint: str | None = None) -> "ClientConfig":
     return {
         "allow_http": endpoint is not None and endpoint.startswith("http://"),  # the operator chose it
         "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
@@ -180,7 +180,7 @@ def _client(limits: Limits, endpoint: str | None = None) -> "ClientConfig":
     }
 
 
-def _retries(limits: Limits) -> "RetryConfig":
+def _retries(limits: RequestLimits) -> "RetryConfig":
     """Retry lost and failed requests: another node of the store may succeed."""
     return {
         "max_retries": limits.retries,

@@ -21,7 +21,7 @@ from prshots.contract.object_names import DIFF_EXT, OBJECT_NAME, ORIGIN_KEY, OWN
 from prshots.server.adapters import deadlines
 from prshots.server.adapters.private_files import FOLDER, IMAGE_FILE, IMAGE_FOLDER
 from prshots.server.links.ports import OpenObject
-from prshots.server.observability.metrics import STORE_SECONDS, timed
+from prshots.server.observability.metrics import STORE_SECONDS, EngineTimer
 from prshots.server.observability.outages import Outage
 
 WRITERS = 8
@@ -225,7 +225,7 @@ class DiskStore:
     async def _in_thread(
         self, operation: str, work: Callable[[], T], seconds: float = deadlines.STORE_SECONDS
     ) -> T:
-        with timed(STORE_SECONDS, operation, "store"), self._outage.watching(operation):
+        with EngineTimer(STORE_SECONDS, operation, "store"), self._outage.watching(operation):
             try:
                 return await deadlines.in_thread(self._threads, work, seconds)
             except deadlines.OverdueError as error:

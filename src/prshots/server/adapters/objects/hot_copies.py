@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from obstore.exceptions import NotModifiedError
 
 from prshots.server.adapters.objects.cloud import READING, CloudReader
-from prshots.server.adapters.objects.cloud_client import Limits
+from prshots.server.adapters.objects.cloud_client import RequestLimits
 from prshots.server.links.ports import ObjectStream
 from prshots.server.observability.metrics import CACHED_READS
 
@@ -83,7 +83,7 @@ class HotCopies:
 class HotReader(CloudReader):
     """A CloudReader that keeps copies."""
 
-    def __init__(self, url: str, limit: int, limits: Limits = READING) -> None:
+    def __init__(self, url: str, limit: int, limits: RequestLimits = READING) -> None:
         super().__init__(url, limits)
         self.copies = HotCopies(limit)
 

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from prshots.contract.errors import ConflictError, PrshotsError, RecordsError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.database.schema import images, organizations, projects, pulls, tokens, users
-from prshots.server.domain.images.models import Image, ListedImage, PullRequest
+from prshots.server.domain.images.models import Image, ListedImage, PullRequestRecord
 from prshots.server.domain.people.models import User
 from prshots.server.domain.projects.models import Project, UploadToken
 
@@ -20,7 +20,7 @@ IMAGE = [images.c[name] for name in Image._fields]
 LISTED_IMAGE = [images.c[name] for name in ListedImage._fields]
 TOKEN = [tokens.c[field.name] for field in fields(UploadToken)]
 USER = [users.c[field.name] for field in fields(User)]
-PULL = [pulls.c[field.name] for field in fields(PullRequest)]
+PULL = [pulls.c[field.name] for field in fields(PullRequestRecord)]
 PROJECT = [
     projects.c.id,
     projects.c.name,

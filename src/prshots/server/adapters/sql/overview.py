@@ -43,7 +43,7 @@ from prshots.server.adapters.sql.database.schema import (
     uploads_by_day,
 )
 from prshots.server.adapters.sql.images.due import due_in
-from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, PullRequest, Shot, ShotKey
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, PullRequestRecord, Shot, ShotKey
 from prshots.server.domain.projects.models import DayOfUploads, Project, ProjectSummary, Role, UploadToken
 
 _OF_MEMBER = PROJECTS.join(members, members.c.organization_id == projects.c.organization_id)
@@ -207,19 +207,19 @@ class SqlOverview:
         search: str,
         before: tuple[int, int] | None,
         limit: int,
-    ) -> list[PullRequest]:
+    ) -> list[PullRequestRecord]:
         query = _PULLS[closed, before is not None]
         if search:
             query = query.where(_found_by(search, project_id))
         rows = await self._rows(query, project_id=project_id, limit=limit, **_values(_PULL_KEY, before))
-        return [PullRequest(*row) for row in rows]
+        return [PullRequestRecord(*row) for row in rows]
 
-    async def pull(self, project_id: str, pr_number: int) -> PullRequest | None:
+    async def pull(self, project_id: str, pr_number: int) -> PullRequestRecord | None:
         query = select(*PULL).where(pulls.c.project_id == project_id, pulls.c.pr_number == pr_number)
         rows = await self._rows(query)
-        return PullRequest(*rows[0]) if rows else None
+        return PullRequestRecord(*rows[0]) if rows else None
 
-    async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequest]:
+    async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequestRecord]:
         query = (
             select(*PULL)
             .where(
@@ -230,7 +230,7 @@ class SqlOverview:
             .order_by(pulls.c.bytes.desc(), pulls.c.pr_number.desc())
             .limit(limit)
         )
-        return [PullRequest(*row) for row in await self._rows(query)]
+        return [PullRequestRecord(*row) for row in await self._rows(query)]
 
     # Images
 

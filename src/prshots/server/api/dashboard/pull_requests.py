@@ -15,7 +15,7 @@ from prshots.server.api.dashboard.view_types import (
     PullRequestListView,
     PullRequestView,
 )
-from prshots.server.domain.images.models import PullRequest
+from prshots.server.domain.images.models import PullRequestRecord
 from prshots.server.domain.projects.models import Project
 
 PAGE = 30
@@ -39,7 +39,7 @@ async def list_pull_requests(call: Call, project: Project) -> PullRequestListVie
         project.id, [pull.pr_number for pull in found if pull.images], NEWEST_IMAGES
     )
 
-    def view(pull: PullRequest) -> ListedPullRequestView:
+    def view(pull: PullRequestRecord) -> ListedPullRequestView:
         images = newest.get(pull.pr_number, [])
         return {
             **views.pull_view(pull, project.repository),
@@ -60,7 +60,7 @@ async def show_pull_request(call: Call, project: Project, number: int) -> PullRe
 
 
 async def show_comparison(call: Call, project: Project, number: int) -> LatestComparisonView:
-    stored = await call.services.comparisons.shown(project, number)
+    stored = await call.services.comparisons.load_latest(project, number)
     return {"comparison": views.comparison_view(stored, call.services.images) if stored else None}
 
 
@@ -69,12 +69,12 @@ async def version_of_comparison(call: Call, project: Project, number: int) -> st
 
 
 async def comment(call: Call, project: Project, number: int) -> CommentView:
-    markdown = await call.services.comments.plain(project, number)
-    return {"markdown": markdown, "html": await asyncio.to_thread(_rendered, markdown)}
+    markdown = await call.services.comments.write_plain(project, number)
+    return {"markdown": markdown, "html": await asyncio.to_thread(_render, markdown)}
 
 
 @lru_cache(maxsize=32)
-def _rendered(markdown: str) -> str:
+def _render(markdown: str) -> str:
     """Return the comment as HTML, like a forge renders it. Cached, because open pages poll."""
     from markdown_it import MarkdownIt
 
@@ -82,7 +82,7 @@ def _rendered(markdown: str) -> str:
 
 
 async def expire(call: Call, project: Project, number: int) -> ExpiredView:
-    outcome = await call.services.images.expire(project, number, whatever_the_policy=True)
+    outcome = await call.services.images.expire(project, number, ignore_policy=True)
     pull = await call.services.overview.pull(project.id, number)
     return {"expired": outcome.expired, "failed": pull.images if pull else 0}
 

@@ -21,12 +21,12 @@ from prshots import __version__
 from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsError
 from prshots.server.api.dashboard import cursors
 from prshots.server.api.dashboard.view_types import ServiceView
+from prshots.server.api.fields import pr_number_from_text
 from prshots.server.api.request_body import json_object
 from prshots.server.api.storable_text import is_storable, require_storable
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.ports import BaselineRecords
 from prshots.server.domain.comparison.service import Comparisons
-from prshots.server.domain.images.checks import pr_number_from_text
 from prshots.server.domain.images.models import SECONDS_PER_DAY
 from prshots.server.domain.images.ports import Overview, StagedRecords
 from prshots.server.domain.images.service import Images
@@ -164,9 +164,11 @@ def pull_request_route(
             return await handler(call, project, number)
         tag = _tag(f"{__version__} {found}".encode())
         if _has(call.request, tag):
-            return _unchanged(tag)
+            return _say_unchanged(tag)
         answer = await handler(call, project, number)
-        return answer if isinstance(answer, Response) else _tagged(json_bytes(answer), HTTPStatus.OK, tag)
+        return (
+            answer if isinstance(answer, Response) else _reply_tagged(json_bytes(answer), HTTPStatus.OK, tag)
+        )
 
     return project_route(method, f"/pulls/{{pr_number}}{path}", with_number)
 
@@ -208,7 +210,7 @@ def _response(request: Request, content: View, status: HTTPStatus) -> Response:
     """Reply with an ETag: an open page polls every few seconds, and usually nothing has changed."""
     body = json_bytes(content)
     tag = _tag(body)
-    return _unchanged(tag) if _has(request, tag) else _tagged(body, status, tag)
+    return _say_unchanged(tag) if _has(request, tag) else _reply_tagged(body, status, tag)
 
 
 def _tag(content: bytes) -> str:
@@ -220,11 +222,11 @@ def _has(request: Request, tag: str) -> bool:
     return request.method in _SAFE_METHODS and names_tag(request.headers.get("if-none-match", ""), tag)
 
 
-def _unchanged(tag: str) -> Response:
+def _say_unchanged(tag: str) -> Response:
     return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=_headers(tag))
 
 
-def _tagged(body: bytes, status: HTTPStatus, tag: str) -> Response:
+def _reply_tagged(body: bytes, status: HTTPStatus, tag: str) -> Response:
     return Response(body, status, _headers(tag), media_type="application/json")
 
 

@@ -28,7 +28,7 @@ _ENUMS = (Role, Policy, Verdict, ComparisonState)
 _PLAIN = {str: "string", int: "number", bool: "boolean", NoneType: "null"}
 
 
-def generated(modules: tuple[ModuleType, ...] = (view_types, login)) -> str:
+def generate(modules: tuple[ModuleType, ...] = (view_types, login)) -> str:
     """Return the whole file: the enums, and an interface for each TypedDict of the modules."""
     enums = (f"export type {enum.__name__} = {_literals(enum)};\n" for enum in _ENUMS)
     interfaces = (
@@ -90,4 +90,4 @@ def _name(name: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(generated())
+    sys.stdout.write(generate())

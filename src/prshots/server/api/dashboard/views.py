@@ -20,7 +20,7 @@ from prshots.server.api.dashboard.view_types import (
 from prshots.server.domain.comparison.models import BaselineCommit, PlannedShot, StoredComparison
 from prshots.server.domain.comparison.plan import has_diff, in_display_order
 from prshots.server.domain.images.markdown import image_markdown
-from prshots.server.domain.images.models import Image, PullRequest, StagedImage
+from prshots.server.domain.images.models import Image, PullRequestRecord, StagedImage
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.people.models import Member, User
 from prshots.server.domain.projects.models import (
@@ -163,7 +163,7 @@ def staged_view(staged: StagedImage, images: Images) -> StagedView:
     }
 
 
-def pull_view(pull: PullRequest, repository: str) -> PullRequestView:
+def pull_view(pull: PullRequestRecord, repository: str) -> PullRequestView:
     return {
         "pr_number": pull.pr_number,
         "images": pull.images,

@@ -33,7 +33,7 @@ async def download_zip(call: Call, project: Project, number: int) -> Response:
         return Response(headers=headers)
     pieces = _zip(newest, call.services.images)
     first = await anext(pieces)  # before the reply begins: a store that does not answer is a 503
-    return StreamingResponse(_resumed(first, pieces), headers=headers)
+    return StreamingResponse(_resume(first, pieces), headers=headers)
 
 
 async def _newest_images(overview: Overview, project: Project, number: int) -> list[Image]:
@@ -43,7 +43,7 @@ async def _newest_images(overview: Overview, project: Project, number: int) -> l
     return found
 
 
-async def _resumed(first: bytes, others: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _resume(first: bytes, others: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield first
     async for piece in others:
         yield piece

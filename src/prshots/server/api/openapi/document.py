@@ -4,6 +4,8 @@ from typing import Any
 
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
 from prshots.contract.replies import Deleted, Expired, GrantedToken, ServiceLimits, SizedComment
+from prshots.server.api.baselines import BAD_MERGED_AS
+from prshots.server.api.fields import BAD_LIMIT, BAD_MARKER, BAD_VIEW
 from prshots.server.api.openapi.comparisons import COMPARISON_PATHS
 from prshots.server.api.openapi.operations import (
     FAULT,
@@ -18,8 +20,6 @@ from prshots.server.api.openapi.operations import (
 )
 from prshots.server.api.openapi.schemas import BRANCH, FULL_COMMIT, PR_NUMBER, object_of, or_null, schema_of
 from prshots.server.api.openapi.uploads import upload_paths
-from prshots.server.domain.comparison.baselines import BAD_MERGED_AS
-from prshots.server.domain.images.checks import BAD_LIMIT, BAD_MARKER, BAD_VIEW
 
 DESCRIPTION = (
     "Upload a screenshot and get a signed, time-limited image URL and ready-to-paste markdown. One comment "

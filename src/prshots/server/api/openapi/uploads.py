@@ -31,9 +31,11 @@ from prshots.server.api.openapi.schemas import (
     or_null,
     schema_of,
 )
+from prshots.server.api.put_urls import NO_TARGET
+from prshots.server.api.staging import BAD_FROM_FORK
 from prshots.server.domain.images.checks import BAD_REPOSITORY, BAD_THEME, payload_too_large
-from prshots.server.domain.images.put_urls import BAD_WITH_BEFORE, BEFORE_FIRST, NO_TARGET
-from prshots.server.domain.images.staging import BAD_FROM_FORK, MOST_LISTED
+from prshots.server.domain.images.put_urls import BAD_WITH_BEFORE, BEFORE_FIRST
+from prshots.server.domain.images.staging import MOST_LISTED
 
 NOT_ITS_BRANCH = error_reply("The token belongs to a CI job that cannot write baselines of this branch.")
 _CANNOT_STAGE = error_reply("The token belongs to a CI job that cannot stage images of this branch.")

@@ -12,7 +12,14 @@ from typing import Protocol, TypeVar
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
 from prshots.contract.limits import Policy
 from prshots.contract.replies import SizedComment
-from prshots.server.domain.comments.markup import STYLES, Style, name_as_code, screenshots, size
+from prshots.server.domain.comments.markup import (
+    STYLES,
+    Style,
+    name_as_code,
+    room_for_pictures,
+    screenshots,
+    size,
+)
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.projects.models import Project
 
@@ -68,16 +75,16 @@ def comment(
     )
     shown, listed, lines = len(pictures.texts), 0, _Pile((), 0)
     if shown < total:
-        room = limit - size(head + _folded(total, "", style) + _left_out(total, dashboard_url))
+        room = limit - size(head + _fold(total, "", style) + _note_left_out(total, dashboard_url))
         lines = _Pile((f"- {caption}\n" for caption in captions), room)
-        shown = _shown(pictures, lines, room)
-        listed = lines.fitting(room - pictures.sizes[shown], after=shown)
+        shown = _count_shown(pictures, lines, room)
+        listed = lines.count_fitting(room - pictures.sizes[shown], after=shown)
     text = head
     if listed:
-        text += _folded(listed, lines.oldest_first(shown, shown + listed), style)
+        text += _fold(listed, lines.oldest_first(shown, shown + listed), style)
     text += pictures.oldest_first(0, shown)
     if omitted := total - shown - listed:
-        text += _left_out(omitted, dashboard_url)
+        text += _note_left_out(omitted, dashboard_url)
     return SizedComment(pr_number, text, heading, total, shown, listed, omitted)
 
 
@@ -115,7 +122,7 @@ class _Pile:
             self.texts.append(text)
             self.sizes.append(taken)
 
-    def fitting(self, room: int, after: int = 0) -> int:
+    def count_fitting(self, room: int, after: int = 0) -> int:
         """Return how many of the texts after the first ones fit into the room together."""
         if after >= len(self.sizes):
             return 0
@@ -125,7 +132,7 @@ class _Pile:
         return "".join(reversed(self.texts[start:end]))
 
 
-def _shown(pictures: _Pile, lines: _Pile, room: int) -> int:
+def _count_shown(pictures: _Pile, lines: _Pile, room: int) -> int:
     """Return how many pictures to show. An image has a picture, a line, or neither.
 
     Show as many as leave a line for every other image. If that costs too many pictures, they keep two thirds
@@ -134,15 +141,15 @@ def _shown(pictures: _Pile, lines: _Pile, room: int) -> int:
     spare = room - lines.sizes[-1]
     costs = list(map(sub, pictures.sizes, lines.sizes))
     beside_all_lines = bisect_right(costs, spare, lo=1) - 1
-    return max(beside_all_lines, pictures.fitting(room * 2 // 3))
+    return max(beside_all_lines, pictures.count_fitting(room_for_pictures(room)))
 
 
-def _folded(count: int, lines: str, style: Style) -> str:
+def _fold(count: int, lines: str, style: Style) -> str:
     summary = f"{count} older {screenshots(count)}, without pictures"
     return style.folded.format(summary=summary, lines=lines)
 
 
-def _left_out(count: int, dashboard_url: str) -> str:
+def _note_left_out(count: int, dashboard_url: str) -> str:
     which = "The oldest screenshot is" if count == 1 else f"The oldest {count} screenshots are"
     where = f"only in the [dashboard]({dashboard_url})" if dashboard_url else "only in the dashboard"
     return f"\n{which} {where}.\n"

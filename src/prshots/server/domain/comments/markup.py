@@ -44,6 +44,14 @@ STYLES = {
 }
 
 
+def room_for_pictures(room: int) -> int:
+    """Return the part of the room that pictures keep, however many lines there are.
+
+    Two thirds are a choice: people look at the pictures, and the dashboard has the lines that do not fit.
+    """
+    return room * 2 // 3
+
+
 def size(text: str) -> int:
     return len(text.encode())
 

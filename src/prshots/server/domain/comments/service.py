@@ -28,11 +28,11 @@ class Comments:
         self._images = images
         self._comparisons = comparisons
 
-    async def plain(self, project: Project, pr_number: int) -> str:
+    async def write_plain(self, project: Project, pr_number: int) -> str:
         """Return the comment as the specification has it."""
         return (await self._all(project, pr_number, listing.DEFAULT_LIMIT, Marker.HTML)).markdown
 
-    async def sized(
+    async def write_sized(
         self, project: Project, pr_number: int, limit: int, marker: Marker, view: View = View.ALL
     ) -> SizedComment:
         """Return a view in at most `limit` bytes.
@@ -50,7 +50,7 @@ class Comments:
 
     async def _all(self, project: Project, pr_number: int, limit: int, marker: Marker) -> SizedComment:
         total, newest = await self._records.listed_of_pr(project.id, pr_number, listing.MAX_LISTED)
-        url_of = self._images.signing_listed()
+        url_of = self._images.make_listed_signer()
         dashboard_url = self._images.dashboard_url_of(project, pr_number)
         return listing.comment(pr_number, total, newest, url_of, dashboard_url, limit=limit, marker=marker)
 

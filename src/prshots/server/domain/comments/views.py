@@ -1,6 +1,6 @@
 """The comment's views: the newest picture of each shot, and what differs from the base.
 
-Both keep to the limit: see `comment_fitting`.
+Both keep to the limit: see `fitting.py`.
 """
 
 from collections import Counter
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, SizedComment, Verdict
-from prshots.server.domain.comments.fitting import Frame, Shot, fitted, sums
+from prshots.server.domain.comments.comment_shots import CommentShot, sums
+from prshots.server.domain.comments.fitting import Frame, fit_comment
 from prshots.server.domain.comments.markup import code, screenshots, visible
 from prshots.server.domain.comments.tables import TABLES, Picture, Tables
 
@@ -84,8 +85,8 @@ def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest = _
     )
     counts = Counter(shot.verdict for shot in shots)
     tables = TABLES[frame.marker]
-    listed = [_compared(shot, tables) for shot in shots]
-    without_base = [_without_base(shot) for shot in _uncompared(comparison, latest)]
+    listed = [_show_compared(shot, tables) for shot in shots]
+    without_base = [_without_base(shot) for shot in _find_uncompared(comparison, latest)]
     pictured = sum(bool(shot.pictures) for shot in listed)
     listed[pictured:pictured] = without_base
     heading = f"### {len(listed)} {screenshots(len(listed))}{unfinished}"
@@ -96,10 +97,10 @@ def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest = _
     lead = f"{_what_was_compared(comparison)} · see the {frame.dashboard}"
     if missing:
         lead += f"\n\n{missing}"
-    return fitted(frame, heading, lead, listed)
+    return fit_comment(frame, heading, lead, listed)
 
 
-def _uncompared(comparison: Comparison, latest: Latest) -> Sequence[LatestShot]:
+def _find_uncompared(comparison: Comparison, latest: Latest) -> Sequence[LatestShot]:
     """Return the shots that have nothing to be compared with, because the branch has no baselines."""
     if not _lacks_baselines(comparison):
         return ()
@@ -114,9 +115,9 @@ def _lacks_baselines(comparison: Comparison) -> bool:
     return is_incomplete and bool(comparison.pairs) and not comparison.base_commit
 
 
-def _without_base(shot: LatestShot) -> Shot:
+def _without_base(shot: LatestShot) -> CommentShot:
     picture = Picture(shot.url, shot.name, "no baseline")
-    return Shot(shot.name, (shot.viewport, shot.theme), note="no baseline", pictures=[None, picture])
+    return CommentShot(shot.name, (shot.viewport, shot.theme), note="no baseline", pictures=[None, picture])
 
 
 def _latest(frame: Frame, latest: Latest, state: str, missing: str) -> SizedComment:
@@ -133,16 +134,16 @@ def _latest(frame: Frame, latest: Latest, state: str, missing: str) -> SizedComm
         lead = f"{missing}\n\n{lead}"
     shots = sorted(latest.shots, key=lambda shot: shot_key(shot.name, shot.viewport, shot.theme))
     tables = TABLES[frame.marker]
-    return fitted(frame, heading, lead, [_newest(shot, latest.commit_sha, tables) for shot in shots])
+    return fit_comment(frame, heading, lead, [_newest(shot, latest.commit_sha, tables) for shot in shots])
 
 
-def _newest(shot: LatestShot, newest_commit: str, tables: Tables) -> Shot:
+def _newest(shot: LatestShot, newest_commit: str, tables: Tables) -> CommentShot:
     column = shot.viewport, shot.theme
     words = "" if shot.commit_sha == newest_commit else f"at {tables.code(_short(shot.commit_sha))}"
-    return Shot(shot.name, column, pictures=[Picture(shot.url, shot.name, words)])
+    return CommentShot(shot.name, column, pictures=[Picture(shot.url, shot.name, words)])
 
 
-def _compared(shot: ComparedShot, tables: Tables) -> Shot:
+def _show_compared(shot: ComparedShot, tables: Tables) -> CommentShot:
     column = shot.viewport, shot.theme
     notes = (
         [] if shot.verdict in {Verdict.REMOVED, Verdict.UNCHANGED, Verdict.FAILED} else [shot.verdict.value]
@@ -154,7 +155,7 @@ def _compared(shot: ComparedShot, tables: Tables) -> Shot:
     if not shot.ancestor:
         notes.append(_not_an_ancestor(_commit(shot.base_commit)))
     pictures = _pictures(shot, tables) if shot.verdict in PICTURED else ()
-    return Shot(shot.name, column, shot.verdict, ", ".join(notes), pictures)
+    return CommentShot(shot.name, column, shot.verdict, ", ".join(notes), pictures)
 
 
 def _pictures(shot: ComparedShot, tables: Tables) -> Sequence[Picture | None]:

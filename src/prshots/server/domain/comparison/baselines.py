@@ -2,39 +2,29 @@
 
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import structlog
 
-from prshots.contract.errors import InvalidInputError, RecordsError, StoreError
-from prshots.contract.limits import FULL_COMMIT_SHA, MAX_KNOWN_SHOTS, SHA256, VIEWPORT
+from prshots.contract.errors import RecordsError, StoreError
 from prshots.contract.replies import Uploaded, Verdict
 from prshots.server.domain.comparison.models import StoredComparison
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
-from prshots.server.domain.images.checks import (
-    UploadForm,
-    branch_of,
-    check_upload,
-    checked_name,
-    checked_theme,
-    matching,
-)
+from prshots.server.domain.images.checks import CheckedUpload, Upload, check_files
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
+from prshots.server.domain.images.ports import ObjectStore
+from prshots.server.domain.images.recorded_objects import store_and_record
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.access import Access, require_branch
-
-BAD_SHOTS = f"shots must be a list of at most {MAX_KNOWN_SHOTS:,} objects"
-BAD_SHA256 = "sha256 must be 64 lower-case hexadecimal characters"
-BAD_MERGED_AS = "merged_as must be 40 hexadecimal characters"
+from prshots.server.domain.projects.models import Project
 
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class KnownShots:
-    """A request that names shots by the SHA-256 of their bytes. Not validated beyond the types."""
+    """A request that names shots by the SHA-256 of their bytes."""
 
     branch: str
     commit_sha: str
@@ -47,34 +37,33 @@ class Baselines:
         *,
         records: BaselineRecords,
         comparisons: ComparisonRecords,
+        store: ObjectStore,
         images: Images,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._records = records
         self._comparisons = comparisons
+        self._store = store
         self._images = images
         self._clock = clock
 
-    async def upload(self, access: Access, form: UploadForm) -> Uploaded:
-        """Validate, count and store a baseline. Bytes that the shot has already are not stored again."""
-        project = access.project
-        branch, checked = check_upload(
-            replace(form, before=None),
-            branch_of,
-            commit=FULL_COMMIT_SHA,
-            max_image_bytes=self._images.max_image_bytes,
-        )
+    def check_upload(self, access: Access, branch: str, upload: Upload) -> CheckedUpload:
+        """Check a baseline. It has no before image. Raises PayloadTooLargeError and the like."""
+        checked = check_files(replace(upload, before=None), self._images.max_image_bytes)
         require_branch(access, branch)
-        await self._images.count_upload(project)
-        image = self._images.new_image(project, NO_PULL_REQUEST, checked)
+        return checked
+
+    async def store_upload(self, project: Project, branch: str, checked: CheckedUpload) -> Uploaded:
+        """Store a baseline. Bytes that the shot has already are not stored again."""
+        image = self._images.new_image(project, NO_PULL_REQUEST, checked.fields, checked.image)
         bytes_of_shot = [(image.shot, image.sha256 or "")]
         known = await self._records.reuse(
-            project.id, branch, checked.commit_sha, bytes_of_shot, image.uploaded_at
+            project.id, branch, image.commit_sha, bytes_of_shot, image.uploaded_at
         )
         if known[0]:
-            return self._images.uploaded(known[0])
-        await self._images.keep(image, checked.file, branch)
-        return self._images.uploaded(image)
+            return self._images.reply(known[0])
+        await self._images.store_baseline(image, branch, checked.image.chunks)
+        return self._images.reply(image)
 
     async def reuse(self, access: Access, known: KnownShots) -> list[tuple[ShotKey, str]]:
         """Record the shots whose bytes the service has. Return the others."""
@@ -105,7 +94,7 @@ class Baselines:
             if access.is_keyless and access.branch != target:
                 return 0
             wanted = await self._to_adopt(comparison, target)
-            adopted = [await self._adopted(image, merged_as, target) for image in wanted]
+            adopted = [await self._copy_as_baseline(image, merged_as, target) for image in wanted]
         except (RecordsError, StoreError) as error:
             if not error.count_request:
                 _log.error("images of a merged pull request not kept as baselines", reason=str(error))
@@ -129,8 +118,8 @@ class Baselines:
             wanted += [image for image in pairs if known.get(image.shot, image.sha256) != image.sha256]
         return wanted
 
-    async def _adopted(self, image: Image, merged_as: str, branch: str) -> bool:
-        original = await self._images.content(image)
+    async def _copy_as_baseline(self, image: Image, merged_as: str, branch: str) -> bool:
+        original = await self._store.read(image.key)
         if original is None:
             return False
         copy = image._replace(
@@ -143,39 +132,9 @@ class Baselines:
             diff_base=None,
             before_id=None,
         )
-        return await self._images.keep_if(lambda: self._records.adopt(copy, branch), copy, [original])
+        return await store_and_record(
+            self._store, {copy.key: [original]}, lambda: self._records.adopt(copy, branch)
+        )
 
     def _now(self) -> int:
         return int(self._clock())
-
-
-def known_shots_from_json(body: Mapping[str, Any]) -> KnownShots:
-    """Raise InvalidInputError."""
-    branch, commit_sha = baseline_commit_from_json(body)
-    shots = body.get("shots")
-    if not isinstance(shots, list) or len(shots) > MAX_KNOWN_SHOTS:
-        raise InvalidInputError(BAD_SHOTS)
-    return KnownShots(branch, commit_sha, [_known_shot(shot) for shot in shots])
-
-
-def baseline_commit_from_json(body: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the branch and the commit. Raises InvalidInputError."""
-    branch = branch_of(body)
-    return branch, matching(FULL_COMMIT_SHA, body.get("commit_sha"), "commit_sha required")
-
-
-def merged_as_from_json(body: Mapping[str, Any]) -> tuple[str, str | None] | None:
-    """Return the merge commit and the branch, if it is given; None without one. Raises InvalidInputError."""
-    branch = None if body.get("branch") is None else branch_of(body)
-    if body.get("merged_as") is None:
-        return None
-    return matching(FULL_COMMIT_SHA, body["merged_as"], BAD_MERGED_AS), branch
-
-
-def _known_shot(shot: object) -> tuple[ShotKey, str]:
-    if not isinstance(shot, dict):
-        raise InvalidInputError(BAD_SHOTS)
-    name = checked_name(shot.get("name"))
-    viewport = matching(VIEWPORT, shot.get("viewport"), "viewport must be like 1280x800")
-    key = ShotKey(name, viewport, checked_theme(shot.get("theme")))
-    return key, matching(SHA256, shot.get("sha256"), BAD_SHA256)

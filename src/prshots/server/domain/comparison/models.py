@@ -27,7 +27,7 @@ class PairResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class ShotBase:
     """The baseline that an image is compared with, or the before that was uploaded with it.
 
     `is_listed`: it is from one of the commits that the comparison was asked to look at, not just the newest
@@ -58,8 +58,8 @@ class Bases:
 
     commit_sha: str | None
     is_complete: bool
-    shots: Mapping[ShotKey, Base]
-    by_shot: Mapping[ShotKey, Base]
+    shots: Mapping[ShotKey, ShotBase]
+    by_shot: Mapping[ShotKey, ShotBase]
     branch_has_any: bool
 
 
@@ -93,7 +93,7 @@ class PlannedShot:
 
     shot: ShotKey
     image: Image | None
-    base: Base | None
+    base: ShotBase | None
     result: ShotResult = ShotResult()
 
 

@@ -7,25 +7,19 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from prshots.contract.errors import InvalidInputError
-from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BASE_COMMITS
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import MANUAL, ComparedShot, Comparison, ComparisonState, Verdict
 from prshots.server.domain.comparison.models import (
-    Base,
     Bases,
     ComparisonRequest,
     PlannedShot,
+    ShotBase,
     ShotResult,
     StoredComparison,
 )
-from prshots.server.domain.images.checks import branch_of, matching, pr_number_from_json
 from prshots.server.domain.images.models import Image, ShotKey
-
-BAD_COMMITS = f"commits must be a list of at most {MAX_BASE_COMMITS} commits of 40 hexadecimal characters"
-BAD_COMPLETE = "complete must be true or false"
 
 _ORDER = {verdict: place for place, verdict in enumerate(Verdict)}
 _MARKED = {Verdict.CHANGED, Verdict.MOVED}
@@ -51,7 +45,7 @@ class Work(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ComparisonPlan:
     """What is to be compared. `missing` is as in StoredComparison."""
 
     shots: Sequence[PlannedShot]
@@ -63,7 +57,7 @@ class Plan:
         """Return the hashes of all pairs that have to be compared."""
         return {work.pair for work in self.work() if all(work.pair)}
 
-    def with_known(self, known: Mapping[Pair, ShotResult]) -> "Plan":
+    def with_known(self, known: Mapping[Pair, ShotResult]) -> "ComparisonPlan":
         """Fill in what is known about pairs of images."""
         results = {work.shot: known[work.pair] for work in self.work() if work.pair in known}
         return replace(
@@ -88,53 +82,41 @@ class Plan:
         return ComparisonState.COMPARED
 
 
-def planned(
+def plan_comparison(
     images: Collection[Image],
     bases: Bases,
     *,
     is_complete: bool,
-    befores: Mapping[str, Image] = MappingProxyType({}),
-) -> Plan:
+    before_images: Mapping[str, Image] = MappingProxyType({}),
+) -> ComparisonPlan:
     """Decide for each shot what it is compared with, and what needs no look at its pixels.
 
-    `befores` are those that were uploaded with an image, by its id: they come before any baseline.
+    `before_images` are those that were uploaded with an image, by its id: they come before any baseline.
     """
-    with_before = [image for image in images if image.id in befores]
-    by_shot = {**bases.by_shot, **{image.shot: Base.before(befores[image.id]) for image in with_before}}
+    with_before = [image for image in images if image.id in before_images]
+    by_shot = {
+        **bases.by_shot,
+        **{image.shot: ShotBase.before(before_images[image.id]) for image in with_before},
+    }
     if not bases.branch_has_any:
-        shots = [_planned_shot(image, by_shot) for image in with_before]
+        shots = [_plan_shot(image, by_shot) for image in with_before]
         missing = len(images) - len(shots) if shots else 0
-        return Plan(shots, None, missing, has_base=bool(shots))
-    shots = [_planned_shot(image, by_shot) for image in images]
+        return ComparisonPlan(shots, None, missing, has_base=bool(shots))
+    shots = [_plan_shot(image, by_shot) for image in images]
     absent = bases.shots.keys() - {image.shot for image in images}
     if is_complete and bases.is_complete:
         removed = ShotResult(Verdict.REMOVED)
         shots += [PlannedShot(shot, None, bases.shots[shot], removed) for shot in absent]
     missing = 0 if is_complete else len(absent)
-    return Plan(shots, bases.commit_sha, missing, has_base=True)
+    return ComparisonPlan(shots, bases.commit_sha, missing, has_base=True)
 
 
-def _planned_shot(image: Image, bases: Mapping[ShotKey, Base]) -> PlannedShot:
+def _plan_shot(image: Image, bases: Mapping[ShotKey, ShotBase]) -> PlannedShot:
     base = bases.get(image.shot)
     if base is None:
         return PlannedShot(image.shot, image, None, ShotResult(Verdict.NEW))
     is_same = image.sha256 is not None and image.sha256 == base.image.sha256
     return PlannedShot(image.shot, image, base, ShotResult(Verdict.UNCHANGED if is_same else None))
-
-
-def request_from_json(project_id: str, body: Mapping[str, Any]) -> ComparisonRequest:
-    """Raise InvalidInputError."""
-    pr_number = pr_number_from_json(body.get("pr_number"))
-    commit_sha = matching(COMMIT_SHA, body.get("commit_sha"), "commit_sha required")
-    branch = branch_of(body)
-    commits = body.get("commits", [])
-    if not isinstance(commits, list) or len(commits) > MAX_BASE_COMMITS:
-        raise InvalidInputError(BAD_COMMITS)
-    checked = [matching(FULL_COMMIT_SHA, commit, BAD_COMMITS).lower() for commit in commits]
-    is_complete = body.get("complete", False)
-    if not isinstance(is_complete, bool):
-        raise InvalidInputError(BAD_COMPLETE)
-    return ComparisonRequest(project_id, pr_number, commit_sha, branch, tuple(checked), is_complete)
 
 
 def reply(

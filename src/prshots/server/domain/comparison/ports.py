@@ -75,7 +75,7 @@ class ComparisonRecords(Protocol):
         """Return the newest image of each shot at a commit. Either SHA may be a prefix of the other."""
 
     async def pairs_at(self, project_id: str, pr_number: int, commit_sha: str) -> list[tuple[Image, Image]]:
-        """Return the images that came with a before, and the befores.
+        """Return the images that came with a before image, and these.
 
         Those of the commit, and of others those that are still the newest image of their shot.
         """

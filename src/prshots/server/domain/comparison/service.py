@@ -30,7 +30,7 @@ from prshots.server.domain.comparison.models import (
     ShotResult,
     StoredComparison,
 )
-from prshots.server.domain.comparison.plan import Pair, Plan, Work, planned, reply
+from prshots.server.domain.comparison.plan import ComparisonPlan, Pair, Work, plan_comparison, reply
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparePictures, ComparisonRecords
 from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.images.ports import ObjectStore
@@ -126,10 +126,10 @@ class Comparisons:
 
         Only shots with one of these verdicts have URLs. To sign those of all takes longer than the rest.
         """
-        stored = await self.shown(project, pr_number)
+        stored = await self.load_latest(project, pr_number)
         return self._reply(project, stored, with_urls) if stored else None
 
-    async def shown(self, project: Project, pr_number: int) -> StoredComparison | None:
+    async def load_latest(self, project: Project, pr_number: int) -> StoredComparison | None:
         """Return the comparison of the newest commit. One that a dead process left behind is repeated."""
         stored = await self._records.shown(project.id, pr_number)
         if stored and self._is_abandoned(stored):
@@ -137,7 +137,7 @@ class Comparisons:
         return stored
 
     async def version(self, project: Project, pr_number: int) -> str | None:
-        """Return a text that changes whenever `shown` or the URLs in it do; None if that is not known."""
+        """Return a text that changes with `load_latest` or the URLs in it; None if that is not known."""
         version = await self._records.version(project.id, pr_number)
         return version and f"{version} {self._images.version_of_urls()}"
 
@@ -169,7 +169,7 @@ class Comparisons:
         """Plan and record a run, and start it if there is something left to do."""
         request = replace(request, is_complete=request.is_complete or await self._was_complete(request))
         for _ in range(PLAN_TRIES):
-            plan = await self._planned(request)
+            plan = await self._plan(request)
             work = plan.work()
             run = _Run(request, plan.final_state)
             if await self._records.begin(
@@ -190,7 +190,7 @@ class Comparisons:
     async def _was_complete(self, request: ComparisonRequest) -> bool:
         return await self._records.was_complete(request.project_id, request.pr_number, request.commit_sha)
 
-    async def _planned(self, request: ComparisonRequest) -> Plan:
+    async def _plan(self, request: ComparisonRequest) -> ComparisonPlan:
         project_id = request.project_id
         images = await self._records.images_at(project_id, request.pr_number, request.commit_sha)
         pairs = await self._records.pairs_at(project_id, request.pr_number, request.commit_sha)
@@ -199,8 +199,8 @@ class Comparisons:
         images += [after for after, _ in pairs if after.shot not in shots]
         shots = {image.shot for image in images}
         bases = await self._baselines.bases(project_id, request.branch, request.commits, shots)
-        befores = {after.id: before for after, before in pairs}
-        plan = planned(images, bases, is_complete=request.is_complete, befores=befores)
+        before_images = {after.id: before for after, before in pairs}
+        plan = plan_comparison(images, bases, is_complete=request.is_complete, before_images=before_images)
         return plan.with_known(await self._records.known_pairs(project_id, plan.pairs(), ENGINE))
 
     def _stop(self, request: ComparisonRequest) -> None:
@@ -288,7 +288,7 @@ class Comparisons:
     async def _decide(self, run: _Run, work: Work) -> None:
         is_final = True
         try:
-            found = await self._compared(work.image, work.base)
+            found = await self._compare_pair(work.image, work.base)
         except _UndecidableError as error:
             result, is_final = ShotResult(Verdict.FAILED, reason=str(error)), error.is_final
         else:
@@ -306,11 +306,11 @@ class Comparisons:
         marked = await self._store.read(twin.diff_key) if twin else None
         if marked is None:
             with contextlib.suppress(_UndecidableError):
-                marked = (await self._compared(image, base)).marked
+                marked = (await self._compare_pair(image, base)).marked
         if marked:
             await self._store_diff(image, base, marked)
 
-    async def _compared(self, image: Image, base: Image) -> PairResult:
+    async def _compare_pair(self, image: Image, base: Image) -> PairResult:
         """Raise _UndecidableError, StoreError."""
         for _ in range(BUSY_TRIES):
             async with self._slots:
@@ -335,7 +335,7 @@ class Comparisons:
         """
         try:
             await store_and_record(
-                self._store, image.diff_key, [marked], lambda: self._records.set_diff(image.id, base.id)
+                self._store, {image.diff_key: [marked]}, lambda: self._records.set_diff(image.id, base.id)
             )
         except StoreFullError as error:
             if not error.count_request:

@@ -1,12 +1,10 @@
-"""Checks of an upload's form, and of requests' parameters. Most raise InvalidInputError."""
+"""The rules of an upload's fields and files. Most raise InvalidInputError."""
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
 from prshots.contract.errors import (
     ForbiddenError,
     InvalidInputError,
@@ -25,17 +23,8 @@ from prshots.contract.limits import (
     VIEWPORT,
 )
 
-BAD_LIMIT = f"limit must be a whole number from {MIN_COMMENT_BYTES} to {MAX_COMMENT_BYTES}"
-BAD_MARKER = f"marker must be {' or '.join(Marker)}"
-BAD_VIEW = "view must be all, latest or changes"
 BAD_REPOSITORY = f"repository must be owner/name, at most {MAX_REPOSITORY_CHARACTERS} characters"
 BAD_THEME = f"theme must be {' or '.join(THEMES)}"
-
-_PR_NUMBER = re.compile(r"[0-9]{1,10}")
-_LIMIT = re.compile(r"[0-9]{1,10}")
-
-T = TypeVar("T")
-F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +35,36 @@ class UploadedFile:
     chunks: Sequence[bytes]
     size: int
 
+
+@dataclass(frozen=True, slots=True)
+class UploadFields:
+    """What an upload says about its image, except what it is uploaded to. All of it is valid."""
+
+    name: str
+    commit_sha: str
+    viewport: str
+    theme: str
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """An upload whose files are not checked yet. `oversized`: the form without the files is too large.
+
+    `before` is the before image, if the image came with one.
+    """
+
+    fields: UploadFields
+    image: UploadedFile
+    before: UploadedFile | None = None
+    oversized: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    chunks: Sequence[bytes]
+    size: int
+    ext: str
+
     def sha256(self) -> str:
         digest = hashlib.sha256()
         for chunk in self.chunks:
@@ -54,98 +73,69 @@ class UploadedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class UploadForm:
-    """A parsed upload, not yet validated. `oversized`: the form without the files is too large.
-
-    `before` is what the image shows as it was before, if it came with it.
-    """
-
-    image: UploadedFile | None
-    fields: Mapping[str, str]
-    oversized: bool = False
-    before: UploadedFile | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CheckedUpload:
-    """A valid upload, without what it is uploaded to. `before` differs from it in its file only."""
+    """A valid upload, without what it is uploaded to."""
 
-    file: UploadedFile
-    name: str
-    commit_sha: str
-    viewport: str
-    theme: str
-    ext: str
-    before: "CheckedUpload | None" = None
+    fields: UploadFields
+    image: CheckedFile
+    before: CheckedFile | None = None
 
 
-def check_upload(
-    form: UploadForm,
-    target: Callable[[Mapping[str, str]], T],
-    *,
-    commit: re.Pattern[str],
-    max_image_bytes: int,
-) -> tuple[T, CheckedUpload]:
-    """Validate in the documented order: an upload with two mistakes always gets the same error.
-
-    `target` reads what the image is uploaded to: a pull request or a branch.
-    """
-    if form.image is None:
-        raise InvalidInputError("image file required")
-    uploaded_to, (name, commit_sha, viewport, theme) = check_fields(form.fields, target, commit)
-    if form.oversized or form.image.size >= max_image_bytes:
+def check_files(upload: Upload, max_image_bytes: int) -> CheckedUpload:
+    """Raise PayloadTooLargeError, UnsupportedTypeError."""
+    if upload.oversized:
         raise payload_too_large(max_image_bytes)
-    ext = _checked_format(form.image).ext
-    checked = CheckedUpload(form.image, name, commit_sha, viewport, theme, ext)
-    if form.before:
-        before_ext = _checked_before(form.before, max_image_bytes).ext
-        before = replace(checked, file=form.before, ext=before_ext)
-        checked = replace(checked, before=before)
-    return uploaded_to, checked
+    image = _check_file(upload.image, max_image_bytes)
+    before = _check_before_image(upload.before, max_image_bytes) if upload.before else None
+    return CheckedUpload(upload.fields, image, before)
 
 
-def check_fields(
-    fields: Mapping[str, F], target: Callable[[Mapping[str, F]], T], commit: re.Pattern[str]
-) -> tuple[T, tuple[str, str, str, str]]:
-    """Return the target, name, commit, viewport and theme of an upload."""
-    name = checked_name(fields.get("name"))
-    return target(fields), (
-        name,
-        matching(commit, fields.get("commit_sha"), "commit_sha required"),
-        matching(VIEWPORT, fields.get("viewport"), "viewport must be like 1280x800"),
-        checked_theme(fields.get("theme")),
-    )
-
-
-def pr_number_of(fields: Mapping[str, str]) -> int:
-    return pr_number_from_text(fields.get("pr_number"))
-
-
-def branch_of(fields: Mapping[str, object]) -> str:
-    branch = fields.get("branch")
+def check_name(name: str) -> str:
     # PostgreSQL does not store a NUL.
-    if not isinstance(branch, str) or not 1 <= len(branch) <= MAX_BRANCH_CHARACTERS or "\0" in branch:
+    if not 1 <= len(name) <= MAX_NAME_CHARACTERS or "\0" in name:
+        raise InvalidInputError("name required")
+    return name
+
+
+def check_pr_number(pr_number: int) -> int:
+    if not 1 <= pr_number <= MAX_PR_NUMBER:
+        raise InvalidInputError("pr_number required")
+    return pr_number
+
+
+def check_branch(branch: str) -> str:
+    # PostgreSQL does not store a NUL.
+    if not 1 <= len(branch) <= MAX_BRANCH_CHARACTERS or "\0" in branch:
         raise InvalidInputError("branch required")
     return branch
 
 
-def repository_of(fields: Mapping[str, object]) -> str:
+def check_branch_repository(repository: str) -> str:
     """Return the repository that has a branch, in lower case; "" for the project's own."""
-    repository = fields.get("repository")
-    if repository is None or repository == "":
-        return ""
-    is_valid = isinstance(repository, str) and len(repository) <= MAX_REPOSITORY_CHARACTERS
-    if not is_valid or not REPOSITORY.fullmatch(str(repository)):
+    if repository and (len(repository) > MAX_REPOSITORY_CHARACTERS or not REPOSITORY.fullmatch(repository)):
         raise InvalidInputError(BAD_REPOSITORY)
-    return str(repository).lower()
+    return repository.lower()
 
 
-def checked_theme(theme: object) -> str:
-    if theme is None or theme == "":
-        return ""
-    if theme not in THEMES:
+def check_commit(commit_sha: str, form: re.Pattern[str]) -> str:
+    return check_form(form, commit_sha, "commit_sha required")
+
+
+def check_viewport(viewport: str) -> str:
+    return check_form(VIEWPORT, viewport, "viewport must be like 1280x800")
+
+
+def check_theme(theme: str) -> str:
+    if theme and theme not in THEMES:
         raise InvalidInputError(BAD_THEME)
-    return str(theme)
+    return theme
+
+
+def check_form(form: re.Pattern[str], text: str, message: str) -> str:
+    """Raise InvalidInputError with this message unless the text has this form."""
+    if not form.fullmatch(text):
+        raise InvalidInputError(message)
+    return text
 
 
 def require_pr(only_pr: int | None, pr_number: int) -> None:
@@ -164,81 +154,28 @@ def payload_too_large(max_image_bytes: int) -> PayloadTooLargeError:
     return PayloadTooLargeError(f"payload too large (max {max_image_bytes / 1024**2:g}MB)")
 
 
-def pr_number_from_text(text: str | None) -> int:
-    """Raise InvalidInputError unless the text is ASCII digits within range."""
-    number = int(text) if text is not None and _PR_NUMBER.fullmatch(text) else 0
-    return _in_range(number)
-
-
-def pr_number_from_json(value: object) -> int:
-    """Accept a JSON integer: 7 or 7.0, which are equal in JSON, but not "7" or true."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return _in_range(value if isinstance(value, int) and not isinstance(value, bool) else 0)
-
-
-def comment_limit_from_text(text: str | None) -> int:
-    """Raise InvalidInputError unless the text is ASCII digits within range."""
-    limit = int(text) if text is not None and _LIMIT.fullmatch(text) else 0
-    if not MIN_COMMENT_BYTES <= limit <= MAX_COMMENT_BYTES:
-        raise InvalidInputError(BAD_LIMIT)
-    return limit
-
-
-def marker_from_text(text: str | None) -> Marker:
-    """Raise InvalidInputError for a marker that is unknown."""
-    if text not in tuple(Marker):
-        raise InvalidInputError(BAD_MARKER)
-    return Marker(text)
-
-
-def view_from_text(text: str | None) -> View:
-    if text not in tuple(View):
-        raise InvalidInputError(BAD_VIEW)
-    return View(text)
-
-
-def _in_range(pr_number: int) -> int:
-    if not 1 <= pr_number <= MAX_PR_NUMBER:
-        raise InvalidInputError("pr_number required")
-    return pr_number
-
-
-def checked_name(name: object) -> str:
-    # PostgreSQL does not store a NUL.
-    if not isinstance(name, str) or not name or len(name) > MAX_NAME_CHARACTERS or "\0" in name:
-        raise InvalidInputError("name required")
-    return name
-
-
-def matching(pattern: re.Pattern[str], text: object, message: str) -> str:
-    if not isinstance(text, str) or not pattern.fullmatch(text):
-        raise InvalidInputError(message)
-    return text
-
-
-def format_of(content_type: object) -> ImageFormat:
+def check_content_type(content_type: str) -> ImageFormat:
     """Raise UnsupportedTypeError."""
-    image_format = BY_CONTENT_TYPE.get(content_type) if isinstance(content_type, str) else None
+    image_format = BY_CONTENT_TYPE.get(content_type)
     if image_format is None:
         raise UnsupportedTypeError("unsupported content-type (png/jpeg/webp)")
     return image_format
 
 
-def _checked_format(file: UploadedFile) -> ImageFormat:
-    image_format = format_of(file.content_type)
+def _check_file(file: UploadedFile, max_image_bytes: int) -> CheckedFile:
+    if file.size >= max_image_bytes:
+        raise payload_too_large(max_image_bytes)
+    image_format = check_content_type(file.content_type)
     if not image_format.matches(_head(file.chunks)):
         raise UnsupportedTypeError(
             f"declared {file.content_type}, but the file content is not a valid {image_format.label}"
         )
-    return image_format
+    return CheckedFile(file.chunks, file.size, image_format.ext)
 
 
-def _checked_before(file: UploadedFile, max_image_bytes: int) -> ImageFormat:
+def _check_before_image(file: UploadedFile, max_image_bytes: int) -> CheckedFile:
     try:
-        if file.size >= max_image_bytes:
-            raise payload_too_large(max_image_bytes)
-        return _checked_format(file)
+        return _check_file(file, max_image_bytes)
     except (PayloadTooLargeError, UnsupportedTypeError) as error:
         raise type(error)(f"before: {error}") from None
 

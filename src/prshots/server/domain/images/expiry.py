@@ -17,11 +17,11 @@ class ExpiryOutcome:
 async def expire_scheduled(
     records: ImageRecords, store: ObjectStore, images: Sequence[Image]
 ) -> ExpiryOutcome:
-    """Expire images that are scheduled, with their befores. If their bytes cannot be deleted, they stay so.
+    """Expire scheduled images and their before images. If their bytes cannot be deleted, they stay scheduled.
 
     They are marked first, so that after a crash the next sweep finishes them. Raises RecordsError.
     """
-    going = await _with_befores(records, images)
+    going = await _with_before_images(records, images)
     failed_keys = await store.delete([key for image in going for key in image.keys])
     failed = {image.id for image in going if not failed_keys.isdisjoint(image.keys)}
     # An image whose before cannot be deleted stays: without it, nothing would lead to the before.
@@ -30,6 +30,6 @@ async def expire_scheduled(
     return ExpiryOutcome(expired, len(going) - len(gone), sum(image.size for image in gone))
 
 
-async def _with_befores(records: ImageRecords, images: Sequence[Image]) -> Sequence[Image]:
+async def _with_before_images(records: ImageRecords, images: Sequence[Image]) -> Sequence[Image]:
     absent = {image.before_id for image in images if image.before_id} - {image.id for image in images}
-    return [*images, *await records.befores(absent)] if absent else images
+    return [*images, *await records.before_images(absent)] if absent else images

@@ -100,7 +100,7 @@ class ListedImage(NamedTuple):
         return self.uploaded_at + URL_LIFETIME_SECONDS
 
 
-class Place(NamedTuple):
+class BranchPlace(NamedTuple):
     """A branch, and the repository that has it: `owner/name` in lower case, empty for the project's own."""
 
     branch: str
@@ -112,7 +112,7 @@ class StagedImage:
     """An image that waits for the pull request of a branch, and its before. Moving it there ends that."""
 
     image: Image
-    place: Place
+    place: BranchPlace
     expires_at: int
     before: Image | None = None
 
@@ -129,7 +129,7 @@ class PutUrl:
     project_id: str
     token_id: str
     pr_number: int
-    place: Place
+    place: BranchPlace
     name: str
     commit_sha: str
     viewport: str
@@ -141,7 +141,7 @@ class PutUrl:
 
 
 @dataclass(frozen=True, slots=True)
-class PullRequest:
+class PullRequestRecord:
     """A pull request with uploads. Its record stays when its images are deleted.
 
     `path` is the rest of its web address after the project's repository. It, the title, the branch and the

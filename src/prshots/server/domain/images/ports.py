@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Protocol
 
 from prshots.server.domain.images.models import (
+    BranchPlace,
     Hit,
     Image,
     ListedImage,
-    Place,
-    PullRequest,
+    PullRequestRecord,
     PutUrl,
     Shot,
     ShotKey,
@@ -33,8 +33,8 @@ class ImageRecords(Protocol):
     async def image(self, project_id: str, image_id: str) -> Image | None:
         """Find an image of this project. Takes equally long for another project's id and an unknown one."""
 
-    async def befores(self, before_ids: Collection[str]) -> list[Image]:
-        """Return those of these befores that exist, also if they are scheduled for expiry."""
+    async def before_images(self, before_ids: Collection[str]) -> list[Image]:
+        """Return the before images that exist, even if they are scheduled for expiry."""
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
         """Return how many images are not scheduled for expiry, and the newest of them in upload order."""
@@ -78,7 +78,7 @@ class ImageRecords(Protocol):
         """
 
     async def remove_images(self, image_ids: Collection[str]) -> int:
-        """Remove these records and what refers to them. Return how many existed, not counting befores."""
+        """Remove these records and what refers to them. Return how many existed, without before images."""
 
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:
         """Return which of these ids have a record."""
@@ -117,16 +117,16 @@ class Overview(ProjectOverview, Protocol):
         search: str,
         before: tuple[int, int] | None,
         limit: int,
-    ) -> list[PullRequest]:
+    ) -> list[PullRequestRecord]:
         """Return pull requests, newest (last_upload_at, pr_number) first.
 
         `search` matches the start of the number, the start of the last commit and, in the newest 5,000 pull
         requests, any part of a screenshot's name.
         """
 
-    async def pull(self, project_id: str, pr_number: int) -> PullRequest | None: ...
+    async def pull(self, project_id: str, pr_number: int) -> PullRequestRecord | None: ...
 
-    async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequest]: ...
+    async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequestRecord]: ...
 
     async def newest_images(
         self, project_id: str, pr_numbers: Collection[int], each: int
@@ -171,7 +171,7 @@ class StagedRecords(Protocol):
 
     async def count(self, project_id: str, branch: str, now: int) -> int: ...
 
-    async def move(self, project_id: str, place: Place, pr_number: int, now: int, limit: int) -> int:
+    async def move(self, project_id: str, place: BranchPlace, pr_number: int, now: int, limit: int) -> int:
         """Give up to `limit` images that are staged for this branch of this repository to a pull request.
 
         Those of no repository, too. It is then as if they had been uploaded to it. Return how many. Of
@@ -201,7 +201,7 @@ class PutUrlRecords(Protocol):
         """Commit the record of its before, like `use`. It must belong to an image until the URL expires."""
 
     async def discard_expired(self, now: int, limit: int) -> int:
-        """Remove up to `limit` URLs past their `expires_at`, and schedule befores without an image.
+        """Remove up to `limit` URLs past their `expires_at`, and schedule before images without an image.
 
         Return how many URLs.
         """

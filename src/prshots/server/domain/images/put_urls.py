@@ -2,28 +2,24 @@
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError, UnsupportedTypeError
-from prshots.contract.limits import COMMIT_SHA
 from prshots.contract.replies import OneTimeUrls, Uploaded
 from prshots.server.domain.images.checks import (
     CheckedUpload,
+    Upload,
     UploadedFile,
-    UploadForm,
-    check_fields,
-    check_upload,
-    format_of,
-    pr_number_from_json,
+    UploadFields,
+    check_files,
     require_pr,
 )
-from prshots.server.domain.images.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, Image, Place, PutUrl
+from prshots.server.domain.images.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, BranchPlace, Image, PutUrl
 from prshots.server.domain.images.ports import PutUrlRecords
 from prshots.server.domain.images.recorded_objects import Recording
 from prshots.server.domain.images.service import Images
-from prshots.server.domain.images.staging import Staging, place_of
+from prshots.server.domain.images.staging import Staging
 from prshots.server.domain.projects.access import Access, require_branch
 from prshots.server.domain.projects.credentials import hash_of
 from prshots.server.domain.projects.models import Project
@@ -31,16 +27,34 @@ from prshots.server.domain.projects.models import Project
 PUT_SECONDS = 600
 BAD_WITH_BEFORE = "with_before must be true or false"
 BEFORE_FIRST = "put the before first"
-NO_TARGET = "pr_number or branch required, and not both"
+
+
+@dataclass(frozen=True, slots=True)
+class PutUrlRequest:
+    """A request for a URL. `pr_number` is 0 if the image will be staged at `place`.
+
+    `with_before` is None if it is neither true nor false.
+    """
+
+    fields: UploadFields
+    pr_number: int
+    place: BranchPlace
+    content_type: str
+    with_before: bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class Putting:
-    """A valid URL, and the project that it uploads to. `is_before`: it takes the before of its image."""
+    """A valid URL, and the project that it uploads to. `is_before`: it takes the before image."""
 
     put_url: PutUrl
     project: Project
     is_before: bool
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it counts as an upload. A pair counts once, with its before image."""
+        return not self.put_url.before_id
 
 
 class PutUrls:
@@ -59,36 +73,34 @@ class PutUrls:
         self._base_url = base_url
         self._clock = clock
 
-    async def create(self, access: Access, body: Mapping[str, Any]) -> OneTimeUrls:
-        """Return a new URL. Raises InvalidInputError, UnsupportedTypeError, ForbiddenError."""
-        (pr_number, place), (name, commit_sha, viewport, theme) = check_fields(body, _target, COMMIT_SHA)
-        content_type = format_of(body.get("content_type")).content_type
-        if pr_number == NO_PULL_REQUEST:
-            require_branch(access, place.branch, "stage images")
+    async def create(self, access: Access, asked: PutUrlRequest) -> OneTimeUrls:
+        """Return a new URL. Raises InvalidInputError, ForbiddenError."""
+        if asked.pr_number == NO_PULL_REQUEST:
+            require_branch(access, asked.place.branch, "stage images")
         else:
-            require_pr(access.only_pr, pr_number)
-        with_before = body.get("with_before", False)
-        if not isinstance(with_before, bool):
+            require_pr(access.only_pr, asked.pr_number)
+        if asked.with_before is None:
             raise InvalidInputError(BAD_WITH_BEFORE)
-        secret, of_before = secrets.token_urlsafe(32), secrets.token_urlsafe(32) if with_before else ""
-        now = int(self._clock())
+        secret = secrets.token_urlsafe(32)
+        before_secret = secrets.token_urlsafe(32) if asked.with_before else ""
+        now, fields = int(self._clock()), asked.fields
         put_url = PutUrl(
             sha256=hash_of(secret),
             project_id=access.project.id,
             token_id=access.token_id,
-            pr_number=pr_number,
-            place=place,
-            name=name,
-            commit_sha=commit_sha,
-            viewport=viewport,
-            theme=theme,
-            content_type=content_type,
+            pr_number=asked.pr_number,
+            place=asked.place,
+            name=fields.name,
+            commit_sha=fields.commit_sha,
+            viewport=fields.viewport,
+            theme=fields.theme,
+            content_type=asked.content_type,
             expires_at=min(now + PUT_SECONDS, access.expires_at or now + PUT_SECONDS),
-            before_sha256=hash_of(of_before) if of_before else None,
+            before_sha256=hash_of(before_secret) if before_secret else None,
         )
         await self._records.add(put_url)
         return OneTimeUrls(
-            self._address(secret), put_url.expires_at, self._address(of_before) if of_before else ""
+            self._address(secret), put_url.expires_at, self._address(before_secret) if before_secret else ""
         )
 
     async def find(self, secret: str) -> Putting:
@@ -108,59 +120,38 @@ class PutUrls:
             raise ConflictError(BEFORE_FIRST)
         return Putting(put_url, project, is_before)
 
-    async def put(self, putting: Putting, file: UploadedFile) -> Uploaded:
-        """Validate, count and store an image like an upload. Unless that succeeds, the URL stays valid."""
-        checked = self._checked(putting.put_url, file)
-        if not putting.put_url.before_id:  # a pair counts once
-            await self._images.count_upload(putting.project)
+    def check_file(self, putting: Putting, file: UploadedFile) -> CheckedUpload:
+        """Check an image as in any other upload. Raises PayloadTooLargeError, UnsupportedTypeError."""
+        put_url = putting.put_url
+        if file.content_type != put_url.content_type:
+            raise UnsupportedTypeError(f"Content-Type must be {put_url.content_type}, which the URL is for")
+        fields = UploadFields(put_url.name, put_url.commit_sha, put_url.viewport, put_url.theme)
+        return check_files(Upload(fields, file), self._images.max_image_bytes)
+
+    async def put(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
+        """Store an image. Unless that succeeds, the URL stays valid."""
         return await (self._put_before if putting.is_before else self._put_image)(putting, checked)
 
     async def _put_before(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
-        before = self._images.new_image(putting.project, BEFORE_OF_PAIR, checked)
-        await self._keep(lambda: self._records.use_before(putting.put_url, before), before, checked)
-        return self._images.uploaded(before)
+        before = self._images.new_image(putting.project, BEFORE_OF_PAIR, checked.fields, checked.image)
+        await self._store(lambda: self._records.use_before(putting.put_url, before), before, checked)
+        return self._images.reply(before)
 
     async def _put_image(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
         put_url, project = putting.put_url, putting.project
-        image = self._images.new_image(project, put_url.pr_number, checked)._replace(
-            before_id=put_url.before_id
-        )
+        new = self._images.new_image(project, put_url.pr_number, checked.fields, checked.image)
+        image = new._replace(before_id=put_url.before_id)
         staged = self._staging.stage(image, put_url.place) if not put_url.pr_number else None
-        await self._keep(lambda: self._records.use(put_url, image, staged), image, checked)
+        await self._store(lambda: self._records.use(put_url, image, staged), image, checked)
         before = await self._images.before_of(image)
         if staged:
             return self._staging.reply(project, replace(staged, before=before))
-        return self._images.uploaded(image, before)
+        return self._images.reply(image, before)
 
-    async def _keep(self, record: Recording, image: Image, checked: CheckedUpload) -> None:
-        if not await self._images.keep_if(record, image, checked.file.chunks):
+    async def _store(self, record: Recording, image: Image, checked: CheckedUpload) -> None:
+        """Raise NotFoundError if the URL was used in the meantime."""
+        if not await self._images.store_pair(record, image, None, checked):
             raise NotFoundError("not found")
-
-    def _checked(self, put_url: PutUrl, file: UploadedFile) -> CheckedUpload:
-        if file.content_type != put_url.content_type:
-            raise UnsupportedTypeError(f"Content-Type must be {put_url.content_type}, which the URL is for")
-        fields = {
-            "name": put_url.name,
-            "commit_sha": put_url.commit_sha,
-            "viewport": put_url.viewport,
-            "theme": put_url.theme,
-        }
-        _, checked = check_upload(
-            UploadForm(file, fields),
-            lambda _: None,
-            commit=COMMIT_SHA,
-            max_image_bytes=self._images.max_image_bytes,
-        )
-        return checked
 
     def _address(self, secret: str) -> str:
         return f"{self._base_url}/v1/put/{secret}"
-
-
-def _target(body: Mapping[str, Any]) -> tuple[int, Place]:
-    given = [name for name in ("pr_number", "branch") if name in body]
-    if len(given) != 1:
-        raise InvalidInputError(NO_TARGET)
-    if given == ["pr_number"]:
-        return pr_number_from_json(body["pr_number"]), Place("", "")
-    return NO_PULL_REQUEST, place_of(body)

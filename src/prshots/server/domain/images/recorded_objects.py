@@ -1,34 +1,40 @@
-"""One way to store an object and its record: an image, its thumbnail, its difference to the base."""
+"""One way to store objects and their record: an image and its before image, a thumbnail, a difference."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from prshots.contract.errors import RecordsUnsureError
 from prshots.server.domain.images.ports import ObjectStore
 
+Objects = Mapping[str, Sequence[bytes]]
+"""The chunks of each object, by its key."""
+
 Recording = Callable[[], Awaitable[bool | None]]
-"""Records an object whose bytes are stored. Returns False to refuse it."""
+"""Records objects whose bytes are stored. Returns False to refuse them."""
 
 
-async def store_and_record(store: ObjectStore, key: str, chunks: Sequence[bytes], record: Recording) -> bool:
+async def store_and_record(store: ObjectStore, objects: Objects, record: Recording) -> bool:
     """Store the bytes, then record them, or do neither. Return whether they were recorded.
 
     Expiry schedules an image before it deletes its bytes. `record` refuses what belongs to such an image, so
     expiry deletes all that is recorded. Raises StoreError, RecordsError.
     """
     # If the client disconnects or the caller is cancelled now, bytes and record must still agree.
-    return await asyncio.shield(_store_and_record(store, key, chunks, record))
+    return await asyncio.shield(_store_and_record(store, objects, record))
 
 
-async def _store_and_record(store: ObjectStore, key: str, chunks: Sequence[bytes], record: Recording) -> bool:
-    await store.put(key, chunks)
+async def _store_and_record(store: ObjectStore, objects: Objects, record: Recording) -> bool:
+    stored: list[str] = []
     may_be_recorded = False
     try:
+        for key, chunks in objects.items():
+            await store.put(key, chunks)
+            stored.append(key)
         may_be_recorded = await record() is not False
     except RecordsUnsureError:
         may_be_recorded = True  # so keep the bytes; if it is not, the sweep deletes them
         raise
     finally:
-        if not may_be_recorded:
-            await store.delete([key])  # if that fails, which the store logs, the sweep deletes them
+        if stored and not may_be_recorded:
+            await store.delete(stored)  # if that fails, which the store logs, the sweep deletes them
     return may_be_recorded

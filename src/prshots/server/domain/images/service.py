@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -14,16 +14,16 @@ from prshots.contract.errors import (
     RecordsFullError,
     StoreError,
 )
-from prshots.contract.limits import COMMIT_SHA, Policy
+from prshots.contract.limits import Policy
 from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT
 from prshots.contract.replies import Expired, Uploaded
 from prshots.server.domain.images.checks import (
+    CheckedFile,
     CheckedUpload,
-    UploadedFile,
-    UploadForm,
-    check_upload,
+    Upload,
+    UploadFields,
+    check_files,
     is_image_id,
-    pr_number_of,
     require_pr,
 )
 from prshots.server.domain.images.expiry import ExpiryOutcome, expire_scheduled
@@ -35,8 +35,7 @@ from prshots.server.domain.images.models import (
     Image,
     ListedImage,
 )
-from prshots.server.domain.images.ports import ImageRecords, ObjectStore, RateCounter
-from prshots.server.domain.images.rate import count_upload
+from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 from prshots.server.domain.images.recorded_objects import Recording, store_and_record
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.projects.ports import ProjectRecords
@@ -54,7 +53,6 @@ class Images:
         records: ImageRecords,
         projects: ProjectRecords,
         store: ObjectStore,
-        counter: RateCounter,
         keys: KeySource,
         img_url: str,
         web_url: str,
@@ -65,7 +63,6 @@ class Images:
         self._records = records
         self._projects = projects
         self._store = store
-        self._counter = counter
         self._keys = keys
         self._img_url = img_url
         self._web_url = web_url
@@ -73,30 +70,31 @@ class Images:
         self._on_expired = on_expired
         self._clock = clock
 
-    async def upload(self, project: Project, form: UploadForm, only_pr: int | None = None) -> Uploaded:
-        """Validate, count and store an image. If it raises an error, nothing is left behind.
+    def check_upload(self, upload: Upload, pr_number: int, only_pr: int | None = None) -> CheckedUpload:
+        """Raise PayloadTooLargeError, UnsupportedTypeError, ForbiddenError.
 
         With `only_pr`, it can only be an image of this pull request.
         """
-        pr_number, checked = check_upload(
-            form, pr_number_of, commit=COMMIT_SHA, max_image_bytes=self.max_image_bytes
-        )
+        checked = check_files(upload, self.max_image_bytes)
         require_pr(only_pr, pr_number)
-        await self.count_upload(project)
-        image, before = self.new_pair(project, pr_number, checked)
-        await self.keep_pair(lambda: self._records.add_image(image, before=before), image, before, checked)
-        return self.uploaded(image, before)
+        return checked
 
-    def uploaded(self, image: Image, before: Image | None = None) -> Uploaded:
+    async def store_upload(self, project: Project, pr_number: int, checked: CheckedUpload) -> Uploaded:
+        """Store an image of a pull request. If it raises an error, nothing is left behind."""
+        image, before = self.new_pair(project, pr_number, checked)
+        await self.store_pair(lambda: self._records.add_image(image, before=before), image, before, checked)
+        return self.reply(image, before)
+
+    def reply(self, image: Image, before: Image | None = None) -> Uploaded:
         """Return the reply to an upload of this image."""
         url = self.url_of(image)
         before_url = self.url_of(before) if before else None
         return Uploaded(image.id, url, image_markdown(image.name, url), before_url)
 
     def url_of(self, image: Image) -> str:
-        return self._signed(image, image.ext)
+        return self._sign(image, image.ext)
 
-    def signing_listed(self) -> Callable[[ListedImage], str]:
+    def make_listed_signer(self) -> Callable[[ListedImage], str]:
         """Return `url_of` for hundreds of listed images: the keys are looked up only once."""
         img_url, sign = self._img_url, self._keys.ring().sign
         return lambda image: img_url + sign(image.id, image.ext, image.url_expires_at, image.kid)
@@ -108,11 +106,11 @@ class Images:
 
     def thumbnail_url_of(self, image: Image) -> str:
         """Return the URL of the thumbnail, which may not exist yet."""
-        return self._signed(image, THUMBNAIL_EXT)
+        return self._sign(image, THUMBNAIL_EXT)
 
     def diff_url_of(self, image: Image, base: Image) -> str:
         """Return the URL of the difference to this base. It differs for another base, so that caches do."""
-        return self._signed(image, DIFF_EXT, later=int(base.id[:4], 16))
+        return self._sign(image, DIFF_EXT, later=int(base.id[:4], 16))
 
     def dashboard_url_of(self, project: Project, pr_number: int) -> str:
         return f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
@@ -122,7 +120,7 @@ class Images:
 
     async def before_of(self, image: Image) -> Image | None:
         """Return the before that it was uploaded with; None if it has none any more."""
-        found = await self._records.befores([image.before_id]) if image.before_id else []
+        found = await self._records.before_images([image.before_id]) if image.before_id else []
         return found[0] if found else None
 
     async def content(self, image: Image) -> bytes | None:
@@ -144,14 +142,14 @@ class Images:
             raise NotFoundError("not found")
         if image.pr_number == NO_PULL_REQUEST and not baselines:
             raise NotFoundError("not found")
-        is_marked = await self._marked(image)
-        if await self._expired_now(image):
+        is_marked = await self._try_to_schedule(image)
+        if await self._try_to_expire(image):
             return
         if not is_marked:
             await self._records.schedule([image.id], self._now())
         raise ExpireFailedError(EXPIRE_FAILED)
 
-    async def _marked(self, image: Image) -> bool:
+    async def _try_to_schedule(self, image: Image) -> bool:
         """Schedule the image. On a full disk, return False: deleting the bytes may make room for the mark."""
         if image.scheduled_at is None:
             try:
@@ -160,7 +158,7 @@ class Images:
                 return False
         return True
 
-    async def _expired_now(self, image: Image) -> bool:
+    async def _try_to_expire(self, image: Image) -> bool:
         try:
             return not (await self._expire_now([image])).failed
         except (RecordsError, StoreError) as error:
@@ -170,9 +168,9 @@ class Images:
                 _log.error("expiry did not complete", image=image.id, reason=str(error))
             return False
 
-    async def expire(self, project: Project, pr_number: int, *, whatever_the_policy: bool = False) -> Expired:
+    async def expire(self, project: Project, pr_number: int, *, ignore_policy: bool = False) -> Expired:
         """Apply the project's policy to a closed PR. Images that cannot be deleted now stay scheduled."""
-        at_once = whatever_the_policy or project.policy is Policy.PR_CLOSE
+        at_once = ignore_policy or project.policy is Policy.PR_CLOSE
         try:
             marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
         except RecordsFullError:
@@ -219,55 +217,48 @@ class Images:
     def new_pair(
         self, project: Project, pr_number: int, checked: CheckedUpload
     ) -> tuple[Image, Image | None]:
-        """Return the record of a new image, and of its before if it came with one. Neither is stored yet."""
-        image = self.new_image(project, pr_number, checked)
+        """Return the records of a new image and its before image, if it has one. Neither is stored yet."""
+        image = self.new_image(project, pr_number, checked.fields, checked.image)
         if checked.before is None:
             return image, None
-        before = self.new_image(project, BEFORE_OF_PAIR, checked.before)
+        before = self.new_image(project, BEFORE_OF_PAIR, checked.fields, checked.before)
         return image._replace(before_id=before.id), before
 
-    def new_image(self, project: Project, pr_number: int, checked: CheckedUpload) -> Image:
+    def new_image(self, project: Project, pr_number: int, fields: UploadFields, file: CheckedFile) -> Image:
         """Return the record of a new image, which is not stored yet."""
         return Image(
             id=secrets.token_hex(16),
             project_id=project.id,
             pr_number=pr_number,
-            name=checked.name,
-            commit_sha=checked.commit_sha,
-            viewport=checked.viewport,
-            ext=checked.ext,
-            size=checked.file.size,
+            name=fields.name,
+            commit_sha=fields.commit_sha,
+            viewport=fields.viewport,
+            ext=file.ext,
+            size=file.size,
             uploaded_at=self._now(),
             kid=self._keys.ring().signing_kid,
-            theme=checked.theme,
-            sha256=checked.file.sha256(),
+            theme=fields.theme,
+            sha256=file.sha256(),
         )
 
-    async def count_upload(self, project: Project) -> None:
-        """Raise RateLimitedError if the project has reached its limit."""
-        await count_upload(self._counter, project)
-
-    async def keep(self, image: Image, file: UploadedFile, branch: str = "") -> None:
-        """Store an image, or nothing. With a branch, it becomes the baseline of its shot there."""
-        await self.keep_if(lambda: self._records.add_image(image, branch), image, file.chunks)
-
-    async def keep_pair(
+    async def store_pair(
         self, record: Recording, image: Image, before: Image | None, checked: CheckedUpload
     ) -> bool:
-        """Store an image and its before, if it has one, and record them: all or nothing."""
+        """Store an image and its before image, if it has one, and record them: all or nothing.
 
-        def keep_image() -> Awaitable[bool]:
-            return self.keep_if(record, image, checked.file.chunks)
+        Return whether they were recorded.
+        """
+        objects = {before.key: checked.before.chunks} if before and checked.before else {}
+        objects[image.key] = checked.image.chunks
+        return await store_and_record(self._store, objects, record)
 
-        if before is None or checked.before is None:
-            return await keep_image()
-        return await self.keep_if(keep_image, before, checked.before.file.chunks)
+    async def store_baseline(self, image: Image, branch: str, chunks: Sequence[bytes]) -> None:
+        """Store the baseline of a shot on this branch, or nothing."""
+        await store_and_record(
+            self._store, {image.key: chunks}, lambda: self._records.add_image(image, branch)
+        )
 
-    async def keep_if(self, record: Recording, image: Image, chunks: Sequence[bytes]) -> bool:
-        """Store an image and record it, or do neither. Return whether it was recorded."""
-        return await store_and_record(self._store, image.key, chunks, record)
-
-    def _signed(self, image: Image, ext: str, later: int = 0) -> str:
+    def _sign(self, image: Image, ext: str, later: int = 0) -> str:
         expires_at = image.url_expires_at(self._now()) + later
         return self._img_url + self._keys.ring().sign(image.id, ext, expires_at, image.kid)
 

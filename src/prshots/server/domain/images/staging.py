@@ -1,22 +1,23 @@
 """Staged images: uploaded under a branch before its pull request exists, and moved when it does."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
 
-from prshots.contract.errors import InvalidInputError
-from prshots.contract.limits import COMMIT_SHA
 from prshots.contract.replies import Moved, Staged, StagedShot
 from prshots.server.domain.images.checks import (
-    UploadForm,
-    branch_of,
-    check_upload,
-    pr_number_from_json,
-    repository_of,
+    CheckedUpload,
+    Upload,
+    check_files,
     require_pr,
 )
-from prshots.server.domain.images.models import NO_PULL_REQUEST, SECONDS_PER_DAY, Image, Place, StagedImage
+from prshots.server.domain.images.models import (
+    NO_PULL_REQUEST,
+    SECONDS_PER_DAY,
+    BranchPlace,
+    Image,
+    StagedImage,
+)
 from prshots.server.domain.images.ports import StagedRecords
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.access import Access, require_branch
@@ -26,7 +27,6 @@ STAGED_SECONDS = 7 * SECONDS_PER_DAY
 MOVED_AT_ONCE = 1000
 MOST_LISTED = 1000
 
-BAD_FROM_FORK = "from_fork must be true or false"
 OF_A_FORK = "the pull request comes from a fork: images staged for a branch of the same name stay staged"
 OF_ANOTHER_REPOSITORY = "the others are staged for a branch of the same name in another repository"
 
@@ -35,7 +35,7 @@ OF_ANOTHER_REPOSITORY = "the others are staged for a branch of the same name in 
 class Move:
     """A request to move what is staged at a place. `from_fork`: the pull request comes from a fork."""
 
-    place: Place
+    place: BranchPlace
     pr_number: int
     from_fork: bool
 
@@ -48,31 +48,32 @@ class Staging:
         self._images = images
         self._clock = clock
 
-    async def upload(self, access: Access, form: UploadForm) -> Staged:
-        """Validate, count and store an image for a branch. If it raises an error, nothing is left behind."""
-        place, checked = check_upload(
-            form, place_of, commit=COMMIT_SHA, max_image_bytes=self._images.max_image_bytes
-        )
+    def check_upload(self, access: Access, place: BranchPlace, upload: Upload) -> CheckedUpload:
+        """Raise PayloadTooLargeError, UnsupportedTypeError, ForbiddenError."""
+        checked = check_files(upload, self._images.max_image_bytes)
         require_branch(access, place.branch, "stage images")
-        await self._images.count_upload(access.project)
-        image, before = self._images.new_pair(access.project, NO_PULL_REQUEST, checked)
-        staged = self.stage(image, place, before)
-        await self._images.keep_pair(lambda: self._records.add(staged), image, before, checked)
-        return self.reply(access.project, staged)
+        return checked
 
-    def stage(self, image: Image, place: Place, before: Image | None = None) -> StagedImage:
+    async def store_upload(self, project: Project, place: BranchPlace, checked: CheckedUpload) -> Staged:
+        """Store an image for a branch. If it raises an error, nothing is left behind."""
+        image, before = self._images.new_pair(project, NO_PULL_REQUEST, checked)
+        staged = self.stage(image, place, before)
+        await self._images.store_pair(lambda: self._records.add(staged), image, before, checked)
+        return self.reply(project, staged)
+
+    def stage(self, image: Image, place: BranchPlace, before: Image | None = None) -> StagedImage:
         """Return where and until when a new image is staged. It is not stored yet."""
         return StagedImage(image, place, image.uploaded_at + STAGED_SECONDS, before)
 
     def reply(self, project: Project, staged: StagedImage) -> Staged:
         """Return the reply to an upload of this image."""
         return Staged(
-            **asdict(self._images.uploaded(staged.image, staged.before)),
+            **asdict(self._images.reply(staged.image, staged.before)),
             expires_at=staged.expires_at,
             dashboard_url=self._images.staged_page_of(project),
         )
 
-    async def staged(self, access: Access, branch: str, repository: str | None) -> list[StagedShot]:
+    async def list_staged(self, access: Access, branch: str, repository: str | None) -> list[StagedShot]:
         """Return the newest images staged for a branch, in upload order.
 
         With a repository, only those that move to a pull request from there.
@@ -82,7 +83,7 @@ class Staging:
         found = await self._records.find(
             project.id, self._now(), branch=branch, repository=repository, limit=MOST_LISTED
         )
-        return [self._listed(project, staged) for staged in reversed(found)]
+        return [self._list_one(project, staged) for staged in reversed(found)]
 
     async def move(self, access: Access, asked: Move) -> Moved:
         """Move what is staged for the branch of this repository to its pull request, and say what is not.
@@ -105,22 +106,9 @@ class Staging:
             moved += some
         return moved
 
-    def _listed(self, project: Project, staged: StagedImage) -> StagedShot:
+    def _list_one(self, project: Project, staged: StagedImage) -> StagedShot:
         image, reply = staged.image, asdict(self.reply(project, staged))
         return StagedShot(**reply, **image.shot._asdict(), commit_sha=image.commit_sha)
 
     def _now(self) -> int:
         return int(self._clock())
-
-
-def place_of(fields: Mapping[str, object]) -> Place:
-    """Raise InvalidInputError."""
-    return Place(branch_of(fields), repository_of(fields))
-
-
-def move_from_json(body: Mapping[str, Any]) -> Move:
-    """Raise InvalidInputError. `from_fork` has no default: who forgets it must not move anything."""
-    place, pr_number = place_of(body), pr_number_from_json(body.get("pr_number"))
-    if not isinstance(body.get("from_fork"), bool):
-        raise InvalidInputError(BAD_FROM_FORK)
-    return Move(place, pr_number, body["from_fork"])

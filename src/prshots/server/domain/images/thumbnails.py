@@ -67,13 +67,13 @@ class Thumbnails:
 
     async def make(self, images: Sequence[Image]) -> dict[str, ThumbnailAnswer]:
         """Create missing thumbnails. Return by id what became of each; deleted images are left out."""
-        tasks = {image.id: self._making(image) for image in images if image.thumbnail is None}
+        tasks = {image.id: self._begin(image) for image in images if image.thumbnail is None}
         if tasks:  # not cancelled with this caller: others may wait for the same thumbnails
             await asyncio.wait(tasks.values(), timeout=self._patience_seconds)
         answers = {image.id: image.thumbnail or _answer(tasks[image.id]) for image in images}
         return {image_id: answer for image_id, answer in answers.items() if answer is not None}
 
-    def _making(self, image: Image) -> "asyncio.Task[ThumbnailAnswer | None]":
+    def _begin(self, image: Image) -> "asyncio.Task[ThumbnailAnswer | None]":
         """Return the one task that creates this thumbnail for all callers."""
         task = self._in_progress.get(image.id)
         if task is None:
@@ -105,14 +105,16 @@ class Thumbnails:
         try:
             thumbnail = await self._render(image)
         except PictureError as error:
-            return await self._refused(image, error.reason, str(error))
+            return await self._record_refusal(image, error.reason, str(error))
         except PictureWorkerDiedError as error:
             if self._count_death(image.id) < MAX_DEATHS:
                 raise
-            return await self._refused(image, "too_large", str(error))
+            return await self._record_refusal(image, "too_large", str(error))
         return None if thumbnail is None else await self._store_thumbnail(image, thumbnail)
 
-    async def _refused(self, image: Image, state: ThumbnailState, reason: str) -> ThumbnailState | None:
+    async def _record_refusal(
+        self, image: Image, state: ThumbnailState, reason: str
+    ) -> ThumbnailState | None:
         """Record it, so that the image is not decoded again."""
         _log.warning("image cannot be made into a thumbnail", image=image.id, reason=reason)
         return state if await self._records.set_thumbnail(image.id, state) else None
@@ -138,8 +140,7 @@ class Thumbnails:
     async def _store_thumbnail(self, image: Image, thumbnail: bytes) -> ThumbnailState | None:
         is_stored = await store_and_record(
             self._store,
-            image.thumbnail_key,
-            [thumbnail],
+            {image.thumbnail_key: [thumbnail]},
             lambda: self._records.set_thumbnail(image.id, "made"),
         )
         return "made" if is_stored else None

@@ -77,8 +77,8 @@ def file_paths(images: Iterable[Image]) -> Iterator[tuple[str, Image]]:
         path = _safe_path(image.name)
         suffix = f"@{image.viewport}{f'.{image.theme}' if image.theme else ''}.{image.ext}"
         tries = (f"{path}{f' ({number})' if number > 1 else ''}{suffix}" for number in _from_one())
-        free = next(each for each in tries if _folded(each) not in taken)
-        taken.add(_folded(free))
+        free = next(each for each in tries if _fold_case(each) not in taken)
+        taken.add(_fold_case(free))
         yield free, image
 
 
@@ -97,7 +97,7 @@ def _safe_path(name: str) -> str:
     return str(PurePosixPath(*safe, safe_file_name(last)))
 
 
-def _folded(path: str) -> str:
+def _fold_case(path: str) -> str:
     return unicodedata.normalize("NFC", path).casefold()
 
 

@@ -42,21 +42,21 @@ class AllowList:
     def parse(cls, users: str, organizations: str, email_domains: str) -> Self:
         """Read comma-separated lists: names, `provider:name`, or `*` for everyone; e-mail domains."""
         return cls(
-            users=frozenset(map(split_provider, _listed(users))),
+            users=frozenset(map(split_provider, _split(users))),
             organizations=frozenset(
-                (provider, _folded(name)) for provider, name in map(split_provider, _listed(organizations))
+                (provider, _fold_case(name)) for provider, name in map(split_provider, _split(organizations))
             ),
-            email_domains=frozenset(_as_domain(entry.removeprefix("@")) for entry in _listed(email_domains)),
+            email_domains=frozenset(_as_domain(entry.removeprefix("@")) for entry in _split(email_domains)),
         )
 
     def admits(self, provider_id: str, identity: Identity) -> bool:
         """Return whether the person may sign in."""
         addresses = {email: found[1] for email in identity.emails if (found := _ADDRESS.fullmatch(email))}
-        names = {_folded(name) for name in (identity.unique_login, *addresses) if name}
-        organizations = {_folded(name) for name in identity.organizations}
+        names = {_fold_case(name) for name in (identity.unique_login, *addresses) if name}
+        organizations = {_fold_case(name) for name in identity.organizations}
         return (
             any(
-                name in {_EVERYONE, identity.account} or _folded(name) in names
+                name in {_EVERYONE, identity.account} or _fold_case(name) in names
                 for name in _of(provider_id, self.users)
             )
             or not organizations.isdisjoint(_of(provider_id, self.organizations))
@@ -85,14 +85,14 @@ class AllowList:
         ]
 
 
-def _listed(text: str) -> Iterator[str]:
+def _split(text: str) -> Iterator[str]:
     return (entry.strip() for entry in text.split(",") if entry.strip())
 
 
 def split_provider(entry: str) -> tuple[str, str]:
     """Split `provider:name`. The provider is empty if the entry does not begin with a known one."""
     provider, colon, name = entry.partition(":")
-    known = _folded(provider.strip())
+    known = _fold_case(provider.strip())
     return (known, name.strip()) if colon and known in PROVIDERS else ("", entry)
 
 
@@ -101,8 +101,8 @@ def _of(provider_id: str, entries: Collection[tuple[str, str]]) -> Iterator[str]
 
 
 def _as_domain(text: str) -> str:
-    return _folded(text).removesuffix(".")
+    return _fold_case(text).removesuffix(".")
 
 
-def _folded(text: str) -> str:
+def _fold_case(text: str) -> str:
     return text.translate(_LOWER)

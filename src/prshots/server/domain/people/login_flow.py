@@ -29,7 +29,7 @@ class LoginFlow(NamedTuple):
     @classmethod
     def begin(cls, provider_id: str, browser_secret: str, return_to: str, now: int) -> Self:
         beginning = f"{new_secret()}.{now}.{_as_text(own_path(return_to).encode())}"
-        return cls._derived(provider_id, browser_secret, beginning, now, return_to)
+        return cls._derive(provider_id, browser_secret, beginning, now, return_to)
 
     @classmethod
     def resume(cls, provider_id: str, browser_secret: str, state: str) -> Self | None:
@@ -38,19 +38,19 @@ class LoginFlow(NamedTuple):
         if found is None or not is_secret(browser_secret):
             return None
         beginning, began_at, page = found.groups()
-        flow = cls._derived(provider_id, browser_secret, beginning, int(began_at), _from_text(page))
+        flow = cls._derive(provider_id, browser_secret, beginning, int(began_at), _from_text(page))
         return flow if hmac.compare_digest(flow.state, state) else None
 
     @classmethod
-    def _derived(
+    def _derive(
         cls, provider_id: str, browser_secret: str, beginning: str, began_at: int, return_to: str
     ) -> Self:
-        def derived(purpose: str) -> str:
+        def derive(purpose: str) -> str:
             message = f"{purpose}:{provider_id}:{beginning}".encode()
             return _as_text(hmac.digest(browser_secret.encode(), message, "sha256"))
 
-        state = f"{beginning}.{derived('state')}"
-        return cls(state, derived("verifier"), derived("nonce"), own_path(return_to), began_at)
+        state = f"{beginning}.{derive('state')}"
+        return cls(state, derive("verifier"), derive("nonce"), own_path(return_to), began_at)
 
 
 def is_state(text: str) -> bool:

@@ -61,7 +61,7 @@ class Organizations:
 
     async def add_member(self, user: User, organization_id: str, login: str, role: Role) -> Member:
         """Add by `login` or `provider:login`. Raises NotFoundError, ForbiddenError, ConflictError."""
-        organization = await self._owned(user, organization_id)
+        organization = await self._find_owned(user, organization_id)
         added = await self._user_of_login(login)
         if await self._people.organization_of(added.id, organization.id):
             raise ConflictError(f"{added.login} is already a member")
@@ -70,7 +70,7 @@ class Organizations:
 
     async def change_role(self, user: User, organization_id: str, member_id: str, role: Role) -> None:
         """Raise NotFoundError, ForbiddenError, or ConflictError for the last owner."""
-        organization = await self._owned(user, organization_id)
+        organization = await self._find_owned(user, organization_id)
         if await self._people.organization_of(member_id, organization.id) is None:
             raise NotFoundError("not found")
         await self._people.set_member(organization.id, member_id, role)
@@ -89,7 +89,7 @@ class Organizations:
             raise NotFoundError("not found")
         return found
 
-    async def _owned(self, user: User, organization_id: str) -> Organization:
+    async def _find_owned(self, user: User, organization_id: str) -> Organization:
         organization, role = await self.find(user, organization_id)
         _require_owner(role)
         return organization

@@ -61,7 +61,7 @@ class SignIn:
                 redirect_uri=redirect_uri, state=flow.state, verifier=flow.verifier, nonce=flow.nonce
             )
         except ProviderError as error:
-            raise self._refused(Refusal.PROVIDER_FAILED, provider_id, str(error)) from error
+            raise self._refuse(Refusal.PROVIDER_FAILED, provider_id, str(error)) from error
 
     async def complete(
         self, provider_id: str, *, state: str, code: str, error: str, browser_secret: str, redirect_uri: str
@@ -72,22 +72,22 @@ class SignIn:
         """
         provider = self._provider(provider_id)
         if not is_state(state):
-            raise self._refused(Refusal.EXPIRED, provider_id, "the state is unknown")
+            raise self._refuse(Refusal.EXPIRED, provider_id, "the state is unknown")
         flow = LoginFlow.resume(provider_id, browser_secret, state)
         if flow is None:
-            raise self._refused(
+            raise self._refuse(
                 Refusal.OTHER_BROWSER, provider_id, "the sign-in was started in another browser"
             )
         if not -_CLOCK_SKEW <= self._now() - flow.began_at <= STATE_SECONDS:
-            raise self._refused(Refusal.EXPIRED, provider_id, "the state is expired")
+            raise self._refuse(Refusal.EXPIRED, provider_id, "the state is expired")
         if error or not code:
             refusal = Refusal.DENIED if error == "access_denied" else Refusal.PROVIDER_FAILED
-            raise self._refused(
+            raise self._refuse(
                 refusal, provider_id, f"the provider returned error {error[:100]!r} and no code"
             )
         identity = await self._identity(provider, code, redirect_uri, flow)
         if not self._allowed.admits(provider_id, identity):
-            raise self._refused(
+            raise self._refuse(
                 Refusal.NOT_ALLOWED,
                 provider_id,
                 f"{identity.unique_login or identity.account!r} is on none of the PRSHOTS_ALLOWED_* lists",
@@ -130,7 +130,7 @@ class SignIn:
     async def sign_out_everywhere(self, user: User) -> None:
         await self._people.end_sessions_of(user.id)
 
-    def _refused(self, refusal: Refusal, provider_id: str, reason: str, **more: object) -> SignInRefusedError:
+    def _refuse(self, refusal: Refusal, provider_id: str, reason: str, **more: object) -> SignInRefusedError:
         about = {"provider": provider_id, "refusal": refusal.value, "reason": reason}
         self._refusals.note(provider_id, refusal.value, **about, **more)
         return SignInRefusedError(refusal, reason)
@@ -153,7 +153,7 @@ class SignIn:
         try:
             await self._people.add_login_state(LoginState(hash_of(state), provider_id, self._now()))
         except ConflictError as error:
-            raise self._refused(Refusal.EXPIRED, provider_id, "the state is used") from error
+            raise self._refuse(Refusal.EXPIRED, provider_id, "the state is used") from error
 
     async def _identity(
         self, provider: LoginProvider, code: str, redirect_uri: str, flow: LoginFlow
@@ -163,9 +163,9 @@ class SignIn:
                 code=code, redirect_uri=redirect_uri, verifier=flow.verifier, nonce=flow.nonce
             )
         except SignInRefusedError as error:
-            raise self._refused(error.refusal, provider.id, str(error)) from error
+            raise self._refuse(error.refusal, provider.id, str(error)) from error
         except ProviderError as error:
-            raise self._refused(Refusal.PROVIDER_FAILED, provider.id, str(error)) from error
+            raise self._refuse(Refusal.PROVIDER_FAILED, provider.id, str(error)) from error
 
     async def _user_of_identity(self, provider_id: str, identity: Identity) -> User:
         known = await self._people.user_of_subject(provider_id, identity.subject)

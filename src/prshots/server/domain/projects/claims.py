@@ -5,7 +5,6 @@ claim a `*` may only follow a whole name. So `octo/*` matches the repositories o
 also match `octo-evil/app`.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -82,7 +81,7 @@ def anchors_of(carried: Mapping[str, Any]) -> set[str]:
     }
 
 
-def unmet(claims: Mapping[str, str], carried: Mapping[str, Any]) -> str | None:
+def find_unmet(claims: Mapping[str, str], carried: Mapping[str, Any]) -> str | None:
     """Return the first of these claims that a token does not meet; None if it meets all."""
     return next((name for name, value in claims.items() if not _is_met(name, value, carried)), None)
 
@@ -121,8 +120,10 @@ def texts_of(carried: object) -> Iterator[str]:
     for value in carried if isinstance(carried, list) else [carried]:
         if isinstance(value, str):
             yield value
-        elif isinstance(value, bool | int | float):
-            yield json.dumps(value)
+        elif isinstance(value, bool):
+            yield "true" if value else "false"
+        elif isinstance(value, int | float):
+            yield str(value)
 
 
 def _beginnings(text: str) -> Iterator[str]:

@@ -29,7 +29,7 @@ BATCH = 4000
 LOOKED_UP_AT_ONCE = 16
 _AFTER_EVERY_ID = "g"  # ids are hex
 
-Finding = Image | str | WrongTotal
+Discrepancy = Image | str | WrongTotal
 """A record without bytes, the key of an object without a record, or a wrong total."""
 
 
@@ -74,7 +74,7 @@ Progress = Callable[[CheckReport], None]
 
 async def check(
     installation: Installation,
-    found: Callable[[Finding], None] = lambda _: None,
+    found: Callable[[Discrepancy], None] = lambda _: None,
     progress: Progress = lambda _: None,
     clock: Callable[[], float] = time.time,
 ) -> CheckReport:
@@ -84,7 +84,7 @@ async def check(
     """
     cutoff = await _cutoff(installation, clock)
     report = CheckReport()
-    async for window in _compared(installation, cutoff):
+    async for window in _compare_all(installation, cutoff):
         report.records += window.records
         report.files += window.files
         report.records_without_bytes += len(window.without_bytes)
@@ -120,7 +120,7 @@ async def repair(
     may_delete = force or not is_mass(report.files_without_record, report.files)
     if (report.records_without_bytes and may_expire) or (report.files_without_record and may_delete):
         await installation.store.owner(await installation.upkeep.installation_id())
-        async for window in _compared(installation, cutoff):
+        async for window in _compare_all(installation, cutoff):
             if window.without_bytes and may_expire:
                 await _expire(installation, window.without_bytes, report, int(clock()))
             if window.without_record and may_delete:
@@ -165,7 +165,7 @@ async def _expire(installation: Installation, images: Sequence[Image], report: C
     report.failed += outcome.failed
 
 
-async def _compared(installation: Installation, cutoff: float) -> AsyncIterator[_Window]:
+async def _compare_all(installation: Installation, cutoff: float) -> AsyncIterator[_Window]:
     after: str = ""
     held: list[str] = []
     async for listed in installation.store.stored_before(cutoff):
@@ -179,14 +179,14 @@ async def _compared(installation: Installation, cutoff: float) -> AsyncIterator[
         keys = keys[: len(keys) - len(held)]
         if keys:
             until = image_id_of(keys[-1])
-            async for window in _compared_between(installation, after, until, keys):
+            async for window in _compare_between(installation, after, until, keys):
                 yield window
             after = until
-    async for window in _compared_between(installation, after, _AFTER_EVERY_ID, held):
+    async for window in _compare_between(installation, after, _AFTER_EVERY_ID, held):
         yield window
 
 
-async def _compared_between(
+async def _compare_between(
     installation: Installation, after: str, until: str, keys: list[str]
 ) -> AsyncIterator[_Window]:
     """Compare the records with `after` < id <= `until` with the keys in this range."""
@@ -210,7 +210,7 @@ async def without_bytes(installation: Installation, images: list[Image]) -> list
     First the store, then the record: bytes that an expiry has just deleted belong to a marked record.
     """
     active = [image for image in images if image.scheduled_at is None]
-    there = await _existing(installation.store, [image.key for image in active])
+    there = await _find_existing(installation.store, [image.key for image in active])
     absent = {image.id: image for image in active if image.key not in there}
     still = await installation.upkeep.active_ids(absent.keys()) if absent else set()
     return [image for image_id, image in absent.items() if image_id in still]
@@ -223,12 +223,12 @@ async def _without_record(installation: Installation, keys: list[str]) -> list[s
         batch = keys[start : start + BATCH]
         known = await installation.records.known_ids({image_id_of(key) for key in batch})
         unknown = [key for key in batch if image_id_of(key) not in known]
-        there = await _existing(installation.store, unknown)
+        there = await _find_existing(installation.store, unknown)
         found += [key for key in unknown if key in there]
     return found
 
 
-async def _existing(store: ObjectStore, keys: Sequence[str]) -> set[str]:
+async def _find_existing(store: ObjectStore, keys: Sequence[str]) -> set[str]:
     slots = asyncio.Semaphore(LOOKED_UP_AT_ONCE)
 
     async def exists(key: str) -> bool:

@@ -44,7 +44,7 @@ FORCE = "if that is right, run `prshots sweep --force`"
 Reason = Literal["clock", "retention", "orphans"]
 
 
-class Engines(NamedTuple):
+class SweepEngines(NamedTuple):
     """What a sweep works on, and a check."""
 
     records: ImageRecords
@@ -82,7 +82,7 @@ Progress = Callable[[SweepReport], None]
 
 
 async def sweep(
-    engines: Engines,
+    engines: SweepEngines,
     progress: Progress = lambda _: None,
     clock: Callable[[], float] = time.time,
     *,
@@ -126,7 +126,7 @@ async def sweep(
         await _remove_orphans(records, store, listing, report, progress, force=force)
         report.unfinished = await store.discard_unfinished(now - LEFTOVER_AGE_SECONDS)
     with contextlib.suppress(RecordsFullError):
-        report.returned_bytes = await upkeep.give_back_space(GIVING_BACK_SECONDS)
+        report.returned_bytes = await upkeep.reclaim_space(GIVING_BACK_SECONDS)
     return report
 
 

@@ -26,7 +26,7 @@ _ERRORS: dict[str, type[PictureError]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class PictureJob:
     operation: str
     pictures: Sequence[bytes]
     options: dict[str, Any] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Job:
         return _packed({"operation": self.operation, "options": self.options, "sizes": sizes}, *self.pictures)
 
 
-def read_job(stream: BinaryIO) -> Job | None:
+def read_job(stream: BinaryIO) -> PictureJob | None:
     """Wait for the next job. Return None when the other side is gone."""
     prefix = stream.read(PREFIX.size)
     if len(prefix) < PREFIX.size:
@@ -49,7 +49,7 @@ def read_job(stream: BinaryIO) -> Job | None:
     for size in facts["sizes"]:
         pictures.append(bytes(rest[:size]))
         rest = rest[size:]
-    return Job(facts["operation"], pictures, facts["options"])
+    return PictureJob(facts["operation"], pictures, facts["options"])
 
 
 def packed_result(result: bytes) -> bytes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from prshots.contract.errors import PictureTooLargeError, PictureWorkerDiedError, PictureWorkerError
 from prshots.server.adapters.pictures import pair_results
-from prshots.server.adapters.pictures.workers.jobs import Job, result_of
+from prshots.server.adapters.pictures.workers.jobs import PictureJob, result_of
 from prshots.server.adapters.pictures.workers.worker_process import WORKER, WorkerProcess
 from prshots.server.domain.comparison.models import PairResult
 
@@ -17,7 +17,7 @@ _TRIES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WorkerLimits:
     """`memory_bytes` is address space: Python and Pillow take 30 MB of it, the largest allowed image 320 MB.
 
     `seconds` is real time. It ends a job that gets no processor time, or waits for something. It is six times
@@ -33,12 +33,12 @@ class Limits:
     niceness: int = 0
     """Greater than 0, others of this machine that need a processor go first."""
 
-    def shared_by(self, processes: int) -> "Limits":
+    def shared_by(self, processes: int) -> "WorkerLimits":
         """Return the limits for each of several API processes. Each has at least one worker."""
         return replace(self, workers=max(1, self.workers // processes))
 
 
-COMPARING = Limits(
+COMPARING = WorkerLimits(
     # One processor stays free: with all of them busy, even at a low priority, an upload takes twice as long.
     workers=max(1, min(2, (os.cpu_count() or 1) - 1)),
     cpu_seconds=30,
@@ -52,8 +52,8 @@ COMPARING = Limits(
 class PictureWorkers:
     """A few worker processes that share a bounded queue of jobs. An idle one ends after a while."""
 
-    def __init__(self, limits: Limits | None = None, command: Sequence[str] = WORKER) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, limits: WorkerLimits | None = None, command: Sequence[str] = WORKER) -> None:
+        self._limits = limits or WorkerLimits()
         self._command = command
         self._slots = asyncio.Semaphore(self._limits.workers)
         self._jobs = 0
@@ -77,7 +77,7 @@ class PictureWorkers:
         self._jobs += 1
         try:
             async with self._slots:
-                return await self._run(Job(operation, pictures, options))
+                return await self._run(PictureJob(operation, pictures, options))
         finally:
             self._jobs -= 1
 
@@ -87,7 +87,7 @@ class PictureWorkers:
             self._retire(self._idle[-1])
         await asyncio.gather(*self._retiring)
 
-    async def _run(self, job: Job) -> bytes:
+    async def _run(self, job: PictureJob) -> bytes:
         for _ in range(_TRIES):
             worker = await self._next()
             try:
@@ -118,7 +118,7 @@ class PictureWorkers:
         except OSError as error:
             raise PictureWorkerError(f"cannot start a process to decode it: {error.strerror}") from error
 
-    async def _reply(self, worker: WorkerProcess, job: Job) -> tuple[bytes, bytes]:
+    async def _reply(self, worker: WorkerProcess, job: PictureJob) -> tuple[bytes, bytes]:
         try:
             return await asyncio.wait_for(worker.reply(job), self._limits.seconds)
         except TimeoutError:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from prshots.contract.errors import PictureError, PictureTooLargeError
-from prshots.server.adapters.pictures.workers.jobs import Job, packed_error, packed_result, read_job
+from prshots.server.adapters.pictures.workers.jobs import PictureJob, packed_error, packed_result, read_job
 
 Operations = Mapping[str, Callable[..., bytes]]
 """By name. Called with the job's images and options; raise PictureError."""
@@ -49,7 +49,7 @@ def _compare(before: bytes, after: bytes) -> bytes:
     return compare(before, after)
 
 
-def _reply(operations: Operations, job: Job) -> bytes:
+def _reply(operations: Operations, job: PictureJob) -> bytes:
     try:
         return packed_result(operations[job.operation](*job.pictures, **job.options))
     except PictureError as error:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Self
 
-from prshots.server.adapters.pictures.workers.jobs import PREFIX, Job
+from prshots.server.adapters.pictures.workers.jobs import PREFIX, PictureJob
 
 WORKER = (sys.executable, "-P", "-m", "prshots.server.adapters.pictures.workers.worker")
 
@@ -60,7 +60,7 @@ class WorkerProcess:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    async def reply(self, job: Job) -> tuple[bytes, bytes]:
+    async def reply(self, job: PictureJob) -> tuple[bytes, bytes]:
         """Return the header and the bytes of the reply. Raises IncompleteReadError or OSError if it dies."""
         self._jobs.write(job.packed())
         await self._jobs.drain()

@@ -13,7 +13,7 @@ from prshots.server.adapters.sql.comparison.retention import release
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.schema import baseline_commits, baselines, images
 from prshots.server.adapters.sql.images.totals import count_added
-from prshots.server.domain.comparison.models import Base, BaselineCommit, Bases
+from prshots.server.domain.comparison.models import BaselineCommit, Bases, ShotBase
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
 
 T = TypeVar("T")
@@ -254,7 +254,7 @@ class _Search:
         listed = [commit for commit in self._commits if commit in complete]
         near = listed[:_NEAR_COMMITS]
         of_near = [self._of_commit(commit) for commit in near]
-        found: dict[ShotKey, Base] = {}
+        found: dict[ShotKey, ShotBase] = {}
         for of_commit in of_near:
             found |= {shot: of_commit[shot] for shot in shots if shot not in found and shot in of_commit}
         found |= self._in_further_commits([shot for shot in shots if shot not in found], listed[len(near) :])
@@ -277,13 +277,13 @@ class _Search:
         rows = self._connection.execute(_COMMITS_WITH_ANY, given)
         return {commit: bool(is_complete) for commit, is_complete in rows}
 
-    def _of_commit(self, commit: str) -> dict[ShotKey, Base]:
+    def _of_commit(self, commit: str) -> dict[ShotKey, ShotBase]:
         rows = self._connection.execute(_OF_COMMIT, self._asked | {"commit_sha": commit})
         return dict(_base(row, is_listed=True) for row in rows)
 
-    def _in_further_commits(self, shots: list[ShotKey], commits: list[str]) -> dict[ShotKey, Base]:
+    def _in_further_commits(self, shots: list[ShotKey], commits: list[str]) -> dict[ShotKey, ShotBase]:
         nearness = {commit: place for place, commit in enumerate(commits)}
-        nearest: dict[ShotKey, Base] = {}
+        nearest: dict[ShotKey, ShotBase] = {}
         if not commits:
             return nearest
         for names in _names_in_batches(shots):
@@ -295,8 +295,8 @@ class _Search:
                     nearest[shot] = base
         return {shot: nearest[shot] for shot in shots if shot in nearest}
 
-    def _newest_of_branch(self, shots: list[ShotKey]) -> dict[ShotKey, Base]:
-        newest: dict[ShotKey, Base] = {}
+    def _newest_of_branch(self, shots: list[ShotKey]) -> dict[ShotKey, ShotBase]:
+        newest: dict[ShotKey, ShotBase] = {}
         for names in _names_in_batches(shots):
             given = self._asked | {"names": names}
             newest |= dict(
@@ -308,9 +308,9 @@ class _Search:
         return self._connection.execute(_ANY_OF_BRANCH, self._asked).first() is not None
 
 
-def _base(row: Sequence[Any], *, is_listed: bool) -> tuple[ShotKey, Base]:
+def _base(row: Sequence[Any], *, is_listed: bool) -> tuple[ShotKey, ShotBase]:
     name, viewport, theme, commit_sha, *image = row
-    return ShotKey(name, viewport, theme), Base(Image(*image), commit_sha, is_listed)
+    return ShotKey(name, viewport, theme), ShotBase(Image(*image), commit_sha, is_listed)
 
 
 def _names_in_batches(shots: Iterable[ShotKey]) -> Iterator[Sequence[str]]:

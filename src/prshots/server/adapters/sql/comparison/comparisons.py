@@ -28,9 +28,9 @@ from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, images, pair_results
 from prshots.server.domain.comparison.models import (
-    Base,
     ComparisonRequest,
     PlannedShot,
+    ShotBase,
     ShotResult,
     StoredComparison,
 )
@@ -367,7 +367,7 @@ def _stored(connection: Connection, row: Any) -> StoredComparison:  # noqa: ANN4
         PlannedShot(
             ShotKey(*shot),
             active.get(image_id),
-            Base(base, base_commit or "", bool(ancestor)) if (base := active.get(base_id)) else None,
+            ShotBase(base, base_commit or "", bool(ancestor)) if (base := active.get(base_id)) else None,
             _result(verdict, pixels, regions, shift, reason),
         )
         for image_id, base_id, base_commit, ancestor, verdict, pixels, regions, shift, reason, *shot in found

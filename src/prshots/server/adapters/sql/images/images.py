@@ -79,7 +79,7 @@ class SqlImages:
         row = await self._database.look_up(_IMAGE_OF_PROJECT, image_id=image_id, project_id=project_id)
         return Image(*row) if row else None
 
-    async def befores(self, before_ids: Collection[str]) -> list[Image]:
+    async def before_images(self, before_ids: Collection[str]) -> list[Image]:
         query = select(*IMAGE).where(images.c.id.in_(before_ids))
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return [Image(*row) for row in rows]

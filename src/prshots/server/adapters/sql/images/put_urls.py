@@ -13,7 +13,7 @@ from prshots.server.adapters.sql.database.schema import images, put_urls, tokens
 from prshots.server.adapters.sql.images.marks import schedule_images, scheduling
 from prshots.server.adapters.sql.images.staging import add_staged
 from prshots.server.adapters.sql.images.totals import count_added
-from prshots.server.domain.images.models import Image, Place, PutUrl, StagedImage
+from prshots.server.domain.images.models import BranchPlace, Image, PutUrl, StagedImage
 from prshots.server.domain.projects.models import Project
 
 _PLAIN = [field.name for field in fields(PutUrl) if field.name != "place"]
@@ -100,5 +100,5 @@ def _add(connection: Connection, image: Image) -> None:
 
 
 def _found(row: Sequence[Any]) -> tuple[PutUrl, Project]:
-    plain, place = dict(zip(_PLAIN, row, strict=False)), Place(*row[len(_PLAIN) : len(_PLAIN) + 2])
+    plain, place = dict(zip(_PLAIN, row, strict=False)), BranchPlace(*row[len(_PLAIN) : len(_PLAIN) + 2])
     return PutUrl(**plain, place=place), project_from(row[len(_PLAIN) + 2 :])

@@ -23,7 +23,7 @@ from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import images, staged
 from prshots.server.adapters.sql.images.marks import schedule_images, scheduling
 from prshots.server.adapters.sql.images.totals import count_added, count_moved
-from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, Place, StagedImage
+from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, StagedImage
 
 _WITH_IMAGE = staged.join(
     images, and_(images.c.id == staged.c.image_id, images.c.project_id == staged.c.project_id)
@@ -84,7 +84,7 @@ class SqlStaged:
             query = query.where(images.c.seq < before)
 
         def read(connection: Connection) -> list[StagedImage]:
-            found = [(Image(*row[3:]), Place(*row[:2]), row[2]) for row in connection.execute(query)]
+            found = [(Image(*row[3:]), BranchPlace(*row[:2]), row[2]) for row in connection.execute(query)]
             befores = _befores_of(connection, [image for image, _, _ in found])
             return [StagedImage(*each, befores.get(each[0].before_id)) for each in found]
 
@@ -94,7 +94,7 @@ class SqlStaged:
         query = select(func.count()).select_from(_WITH_IMAGE).where(*_waiting(project_id, branch, now))
         return await self._database.read(lambda connection: connection.execute(query).scalar_one())
 
-    async def move(self, project_id: str, place: Place, pr_number: int, now: int, limit: int) -> int:
+    async def move(self, project_id: str, place: BranchPlace, pr_number: int, now: int, limit: int) -> int:
         query = (
             select(*IMAGE)
             .select_from(_WITH_IMAGE)

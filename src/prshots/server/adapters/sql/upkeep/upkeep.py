@@ -73,7 +73,7 @@ class SqlUpkeep:
     async def recompute(self, wrong: WrongTotal) -> None:
         await self._database.write(lambda connection: recompute(connection, wrong))
 
-    async def give_back_space(self, seconds: float) -> int:
+    async def reclaim_space(self, seconds: float) -> int:
         if await self._database.read(is_small_enough_to_rewrite):
             await self._database.read(rewrite)  # from a version before files could shrink
         given, until = 0, time.monotonic() + seconds

@@ -1,0 +1,185 @@
+"""Builds the API component from settings."""
+
+import asyncio
+from pathlib import Path
+
+from prshots.contract.errors import DegradedError
+from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers, WorkerLimits
+from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.adapters.sql.images.images import SqlImages
+from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
+from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.projects.projects import SqlProjects
+from prshots.server.adapters.sql.projects.trusts import SqlTrusts
+from prshots.server.api.app import create_api
+from prshots.server.api.services import PublicServices
+from prshots.server.config.settings import Settings
+from prshots.server.domain.comments.service import Comments
+from prshots.server.domain.comparison.baselines import Baselines
+from prshots.server.domain.comparison.service import Comparisons
+from prshots.server.domain.images.pull_requests import PullRequests
+from prshots.server.domain.images.put_urls import PutUrls
+from prshots.server.domain.images.service import Images
+from prshots.server.domain.images.staging import Staging
+from prshots.server.domain.images.thumbnails import Thumbnails
+from prshots.server.domain.projects.keyless import TokenExchange
+from prshots.server.http.error_boundary import ErrorBoundary
+from prshots.server.http.readiness import Check, Readiness
+from prshots.server.observability import metrics
+from prshots.server.observability.free_space import shortage
+from prshots.server.wiring.dashboard import routes_for_people
+from prshots.server.wiring.engines import awaited_keys, key_source, open_counter, open_store, projects_in
+from prshots.server.wiring.lazy_issuers import LazyIssuers
+from prshots.server.wiring.opening import DatabaseOpening
+from prshots.server.wiring.shared_keys import SharedKeys
+
+
+class _Engines:
+    """What the API stores its data with, and the processes that decode images for it."""
+
+    def __init__(self, settings: Settings, *, is_restart: bool, counter_memory: int | None) -> None:
+        self._settings = settings
+        self._opening = DatabaseOpening(settings)
+        self.store = open_store(settings)
+        self.counter = open_counter(settings, counter_memory)
+        self.database = self._opening.begin(refuses_a_broken_file=not is_restart)
+        self.images = SqlImages(self.database)
+        self.projects = SqlProjects(self.database)
+        self.baselines = SqlBaselines(self.database)
+        self.comparisons = SqlComparisons(self.database)
+        self.staged = SqlStaged(self.database)
+        self.trusts = SqlTrusts(self.database)
+        self._shared_keys = None if settings.on_sqlite else SharedKeys(awaited_keys(settings), self.database)
+        if self._shared_keys:
+            self._shared_keys.begin()
+        self.keys = self._shared_keys or key_source(settings)
+        # Separate workers, so that a thumbnail never waits for a comparison.
+        self.thumbnail_workers = PictureWorkers(WorkerLimits().shared_by(settings.api_workers))
+        self.comparison_workers = PictureWorkers(COMPARING.shared_by(settings.api_workers))
+
+    def readiness(self) -> Readiness:
+        settings, keys = self._settings, self._shared_keys
+        return Readiness(
+            {
+                "database": with_space(settings.local_database, self.images.check),
+                **({"keys": keys.check} if keys else {}),
+                "store": with_space(settings.local_store, self.store.check),
+                "counter": self.counter.check,
+            },
+            # Without a counter uploads continue, without a rate limit. Without a store only uploads and
+            # deletes fail: lists, comments and sign-in still work, so no load balancer should stop them.
+            optional={"counter", "store"},
+        )
+
+    def stop(self) -> None:
+        """Stop the threads."""
+        self._opening.stop()
+        if self._shared_keys:
+            self._shared_keys.stop()
+
+    async def close(self) -> None:
+        await self.thumbnail_workers.close()
+        await self.comparison_workers.close()
+        await self.images.close()
+        await self.counter.close()
+        self.store.close()
+
+
+def build_api(
+    settings: Settings, *, is_restart: bool = False, counter_memory: int | None = None
+) -> ErrorBoundary:
+    """Build the API, even if its engines are down. Raises SettingsError; RecordsError for a broken file.
+
+    A worker that restarts does not give up over a broken file: it must answer something. `counter_memory` is
+    the descriptor of the memory in which its supervisor's workers count together.
+    """
+    engines = _Engines(settings, is_restart=is_restart, counter_memory=counter_memory)
+    services = _build_services(settings, engines)
+    thumbnails = Thumbnails(
+        records=engines.images, store=engines.store, render=engines.thumbnail_workers.thumbnail
+    )
+
+    async def close() -> None:
+        engines.stop()
+        await thumbnails.close()
+        await services.comparisons.close()
+        await engines.close()
+
+    return create_api(
+        services=services,
+        max_image_bytes=settings.max_image_bytes,
+        uploads_per_minute=settings.uploads_per_minute,
+        base_url=settings.base_url,
+        web_url=settings.web_url,
+        for_people=routes_for_people(
+            settings,
+            engines.database,
+            services,
+            baselines=engines.baselines,
+            staged=engines.staged,
+            trusts=engines.trusts,
+            thumbnails=thumbnails,
+        ),
+        readiness=engines.readiness(),
+        close=close,
+        log_requests=settings.log_requests,
+    )
+
+
+def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
+    images = Images(
+        records=engines.images,
+        projects=engines.projects,
+        store=engines.store,
+        keys=engines.keys,
+        img_url=settings.img_url,
+        web_url=settings.web_url,
+        max_image_bytes=settings.max_image_bytes,
+        on_expired=metrics.EXPIRED.labels("request").inc,
+    )
+    comparisons = Comparisons(
+        records=engines.comparisons,
+        baselines=engines.baselines,
+        store=engines.store,
+        images=images,
+        compare=engines.comparison_workers.compare,
+        on_decided=lambda verdict: metrics.COMPARED_PAIRS.labels(verdict).inc(),
+    )
+    staging = Staging(records=engines.staged, images=images)
+    return PublicServices(
+        accounts=projects_in(engines.database),
+        images=images,
+        baselines=Baselines(
+            records=engines.baselines, comparisons=engines.comparisons, store=engines.store, images=images
+        ),
+        comparisons=comparisons,
+        comments=Comments(engines.images, images, comparisons),
+        pull_requests=PullRequests(engines.images, engines.projects, images),
+        staging=staging,
+        put_urls=PutUrls(
+            records=SqlPutUrls(engines.database), images=images, staging=staging, base_url=settings.base_url
+        ),
+        exchange=_build_exchange(settings, engines),
+        counter=engines.counter,
+    )
+
+
+def _build_exchange(settings: Settings, engines: _Engines) -> TokenExchange:
+    return TokenExchange(
+        engines.trusts,
+        LazyIssuers(settings.issuers),
+        allowed=settings.issuers,
+        audiences=[settings.base_url, settings.web_url],
+    )
+
+
+def with_space(path: Path | None, check: Check) -> Check:
+    """Extend an engine's check: raise DegradedError if the disk with its files is nearly full."""
+
+    async def check_both() -> None:
+        await check()
+        if path and (words := await asyncio.to_thread(shortage, path)):
+            raise DegradedError(words)
+
+    return check_both
