@@ -7,7 +7,7 @@ import socket
 import httpx
 import pytest
 
-from support.hostile_requests import HOSTILE, LENGTH, SMUGGLED, Hostile
+from support.hostile_requests import HOSTILE, smuggling
 from support.service import Service, upload
 from support.service_processes import fetch
 
@@ -22,14 +22,6 @@ def statuses(port: int, raw: bytes) -> tuple[int, ...]:
             connection.shutdown(socket.SHUT_WR)
         replies = b"".join(iter(lambda: connection.recv(65536), b""))
     return tuple(map(int, _STATUS.findall(replies)))
-
-
-def smuggling(one: Hostile, image_id: str, token: str) -> bytes:
-    deletion = (
-        f"DELETE /v1/images/{image_id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
-    )
-    length = str(len(deletion)).encode()
-    return one.raw.replace(SMUGGLED, deletion.encode()).replace(LENGTH, length)
 
 
 @pytest.mark.parametrize("component", ["api", "web", "img"])

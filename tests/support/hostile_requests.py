@@ -242,3 +242,12 @@ CHUNKS = [
 ]
 
 HOSTILE = [*LINES, *FIELDS, *FRAMING, *CHUNKS]
+
+
+def smuggling(one: Hostile, image_id: str, token: str) -> bytes:
+    """Return the request with the deletion of an image in its place."""
+    deletion = (
+        f"DELETE /v1/images/{image_id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
+    )
+    length = str(len(deletion)).encode()
+    return one.raw.replace(SMUGGLED, deletion.encode()).replace(LENGTH, length)

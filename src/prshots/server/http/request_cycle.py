@@ -60,6 +60,7 @@ class RequestCycle(RequestResponseCycle):
             keep_alive=keep_alive,
             on_response=connection.on_response_complete,
         )
+        self.body: Any = b""  # adding to no bytes, and making bytes of bytes, copies nothing
         self._close = connection.close
         self._is_told = False  # the app knows the end of the body
         self._has_left = False  # the client sends no more: it is gone, or reads the reply only
@@ -90,6 +91,7 @@ class RequestCycle(RequestResponseCycle):
         self._waits_since = time.monotonic()
         try:
             message = await super().receive()
+            self.body = self.body or b""
         finally:
             self._waited += time.monotonic() - self._waits_since
             self._waits_since = _NOT_WAITING
