@@ -132,16 +132,23 @@ class AppConnection(HttpToolsProtocol):
     def _for_parser(self, head: bytes) -> bytes:
         if self._line.method not in _PARSED_METHODS:  # the app refuses it, in its own words
             head = b"POST" + head[len(self._line.method) :]
-        if (
-            self._fields.is_upgrade
-        ):  # we support none, and the parser would take the body for another protocol
+        if self._fields.is_upgrade:  # we support none, and the parser would take a body for another protocol
             head = _UPGRADE.sub(b"", head)
         return head
 
     def _take_body(self, data: bytes) -> None:
-        if not self._fields.is_chunked:
-            data, self._received = data[: self._body_left], data[self._body_left :]
-            self._body_left -= len(data)
+        if self._fields.is_chunked:
+            self._parse_chunks(data)
+            return
+        # Not through the parser, which would copy it: there is nothing to parse in a body with a length.
+        body, self._received = data[: self._body_left], data[self._body_left :]
+        self._body_left -= len(body)
+        self.on_body(body)
+        if not self._body_left:
+            self.on_message_complete()
+            self.parser = httptools.HttpRequestParser(self)  # the last one still waits for the body
+
+    def _parse_chunks(self, data: bytes) -> None:
         self._since_data += len(data)
         try:
             self.parser.feed_data(data)
