@@ -20,6 +20,7 @@ from prshots.contract.limits import Policy
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers
+from prshots.server.adapters.private_files import create_private_file, make_private_folder
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.database import Database, open_sqlite
@@ -121,8 +122,9 @@ def open_database(folder: Path) -> Database:
 
 def put_migrated_sqlite(folder: Path) -> None:
     """Put an empty database of a new installation into the folder: a copy takes a tenth of the time of migrating."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     file = folder / "prshots.db"
+    create_private_file(file)
     file.write_bytes(_empty_sqlite())
     with contextlib.closing(sqlite3.connect(file)) as database:
         database.execute("UPDATE installation SET id = ?", (secrets.token_hex(16),))

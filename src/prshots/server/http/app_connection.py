@@ -19,8 +19,8 @@ from prshots.server.http.request_cycle import OLD_VERSION, RequestCycle
 from prshots.server.http.request_grammar import (
     BAD_REQUEST,
     Fields,
+    HeadRefusal,
     Line,
-    Refusal,
     find_end,
     names_path,
     read_fields,
@@ -103,18 +103,18 @@ class AppConnection(HttpToolsProtocol):
             self._wait(HEAD_SECONDS)
         end = find_end(self._received, self._judged, MAX_HEAD_BYTES)
         self._judged = len(self._received)
-        refusal = end if isinstance(end, Refusal) else self._take_head(end) if end else None
+        refusal = end if isinstance(end, HeadRefusal) else self._take_head(end) if end else None
         if refusal:
             self._refuse(refusal)
 
-    def _take_head(self, end: int) -> Refusal | None:
+    def _take_head(self, end: int) -> HeadRefusal | None:
         head, rest = self._received[:end], self._received[end:]
         self._received, self._judged = b"", 0
         line = read_line(head)
-        if isinstance(line, Refusal):
+        if isinstance(line, HeadRefusal):
             return line
         fields = read_fields(head[line.end :], line.version)
-        if isinstance(fields, Refusal):
+        if isinstance(fields, HeadRefusal):
             return fields
         if not names_path(line.target):
             return BAD_REQUEST
@@ -198,7 +198,7 @@ class AppConnection(HttpToolsProtocol):
 
     # Replies
 
-    def _refuse(self, refusal: Refusal) -> None:
+    def _refuse(self, refusal: HeadRefusal) -> None:
         """Send a reply to something that is not a request, and close."""
         body = json.dumps({"error": refusal.message}).encode()
         fields = (
