@@ -224,14 +224,14 @@ class TestDatabase:
         await records.add_project(replace(project, keep_baselines=1))
         hashes = ["1" * 64, "2" * 64, "3" * 64]
         first, base = (
-            an_image(project, pr_number=0, sha256=sha256, commit_sha=sha256[:40]) for sha256 in hashes[:2]
+            an_image(project, kind="baseline", sha256=sha256, commit_sha=sha256[:40]) for sha256 in hashes[:2]
         )
         image = an_image(project, sha256=hashes[2])
         for each, branch in ((first, "main"), (base, "main"), (image, "")):
             await records.add_image(each, branch)
         main = (project.id, "main")
         assert await baselines.reuse(*main, base.commit_sha, [(base.shot, hashes[1])], NOW)
-        assert await baselines.adopt(an_image(project, pr_number=0, name="home"), "main")
+        assert await baselines.adopt(an_image(project, kind="baseline", name="home"), "main")
         assert await baselines.complete(*main, base.commit_sha, NOW) == 1
         bases = await baselines.bases(*main, [base.commit_sha], [image.shot])
         assert await baselines.branches(project.id) == ["main"]
@@ -268,7 +268,7 @@ class TestDatabase:
         project, place = a_project(), Place("fix", "")
         await records.add_project(project)
         for _ in range(2):
-            await staged.add(StagedImage(an_image(project, pr_number=0), place, NOW + 1))
+            await staged.add(StagedImage(an_image(project, kind="staged"), place, NOW + 1))
         assert await staged.find(project.id, NOW, limit=10)
         assert await staged.count(project.id, "fix", NOW) == 2
         assert await staged.move(project.id, place, 7, NOW, 1) == 1
@@ -283,7 +283,7 @@ class TestDatabase:
         await put_urls.add(put_url)
         await put_urls.add(replace(put_url, sha256="2" * 64, before_sha256=None))
         assert await put_urls.find(SHA256, NOW)
-        assert await put_urls.use_before(put_url, an_image(project, pr_number=-1))
+        assert await put_urls.use_before(put_url, an_image(project, kind="before"))
         assert await put_urls.use(put_url, an_image(project), None)
         assert await put_urls.discard_expired(NOW + 1, 10) == 1
 

@@ -44,6 +44,8 @@ ACTIVE_OF_PR = (
 _NEWEST_OF_PR = select(*IMAGE).where(*ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
 OF_PULL_REQUEST = images.c.pr_number > literal_column("0")
 """Written as a literal, so that SQLite uses the partial index with this condition."""
+OF_BASELINES = images.c.kind == literal_column("'baseline'")
+"""A literal for the same reason."""
 LONG_LIVED = tokens.c.expires_at.is_(None)
 
 _FOREIGN_KEY = "23503"  # PostgreSQL's code for a missing row that another one refers to
@@ -85,6 +87,7 @@ def image_row(image: Image) -> dict[str, object]:
         "theme": image.theme,
         "sha256": image.sha256,
         "before_id": image.before_id,
+        "kind": image.kind,
     }
 
 

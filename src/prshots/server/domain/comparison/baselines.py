@@ -66,7 +66,7 @@ class Baselines:
         )
         require_branch(access, branch)
         await self._images.count_upload(project)
-        image = self._images.new_image(project, NO_PULL_REQUEST, checked)
+        image = self._images.new_image(project, NO_PULL_REQUEST, checked, "baseline")
         bytes_of_shot = [(image.shot, image.sha256 or "")]
         known = await self._records.reuse(
             project.id, branch, checked.commit_sha, bytes_of_shot, image.uploaded_at
@@ -136,6 +136,7 @@ class Baselines:
         copy = image._replace(
             id=secrets.token_hex(16),
             pr_number=NO_PULL_REQUEST,
+            kind="baseline",
             commit_sha=merged_as,
             uploaded_at=self._now(),
             closed_at=None,

@@ -20,7 +20,7 @@ from prshots.server.domain.images.checks import (
     pr_number_from_json,
     require_pr,
 )
-from prshots.server.domain.images.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, Image, Place, PutUrl
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ImageKind, Place, PutUrl
 from prshots.server.domain.images.ports import PutUrlRecords
 from prshots.server.domain.images.recorded_objects import Recording
 from prshots.server.domain.images.service import Images
@@ -117,16 +117,18 @@ class PutUrls:
         return await (self._put_before if putting.is_before else self._put_image)(putting, checked)
 
     async def _put_before(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
-        before = self._images.new_image(putting.project, BEFORE_OF_PAIR, checked)
+        before = self._images.new_image(putting.project, NO_PULL_REQUEST, checked, "before")
         await self._keep(lambda: self._records.use_before(putting.put_url, before), before, checked)
         return self._images.uploaded(before)
 
     async def _put_image(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
         put_url, project = putting.put_url, putting.project
-        image = self._images.new_image(project, put_url.pr_number, checked)._replace(
+        is_staged = put_url.pr_number == NO_PULL_REQUEST
+        kind: ImageKind = "staged" if is_staged else "pull_request"
+        image = self._images.new_image(project, put_url.pr_number, checked, kind)._replace(
             before_id=put_url.before_id
         )
-        staged = self._staging.stage(image, put_url.place) if not put_url.pr_number else None
+        staged = self._staging.stage(image, put_url.place) if is_staged else None
         await self._keep(lambda: self._records.use(put_url, image, staged), image, checked)
         before = await self._images.before_of(image)
         if staged:

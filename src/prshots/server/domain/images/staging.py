@@ -16,7 +16,13 @@ from prshots.server.domain.images.checks import (
     repository_of,
     require_pr,
 )
-from prshots.server.domain.images.models import NO_PULL_REQUEST, SECONDS_PER_DAY, Image, Place, StagedImage
+from prshots.server.domain.images.models import (
+    NO_PULL_REQUEST,
+    SECONDS_PER_DAY,
+    Image,
+    Place,
+    StagedImage,
+)
 from prshots.server.domain.images.ports import StagedRecords
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.access import Access, require_branch
@@ -55,7 +61,7 @@ class Staging:
         )
         require_branch(access, place.branch, "stage images")
         await self._images.count_upload(access.project)
-        image, before = self._images.new_pair(access.project, NO_PULL_REQUEST, checked)
+        image, before = self._images.new_pair(access.project, NO_PULL_REQUEST, checked, "staged")
         staged = self.stage(image, place, before)
         await self._images.keep_pair(lambda: self._records.add(staged), image, before, checked)
         return self.reply(access.project, staged)

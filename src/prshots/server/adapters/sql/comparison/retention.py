@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, select
 
-from prshots.server.adapters.sql.columns import ACTIVE
+from prshots.server.adapters.sql.columns import ACTIVE, OF_BASELINES
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.schema import (
     baseline_commits,
@@ -14,7 +14,6 @@ from prshots.server.adapters.sql.database.schema import (
     images,
     projects,
     pulls,
-    staged,
 )
 from prshots.server.adapters.sql.images.marks import schedule_images, scheduling
 from prshots.server.domain.images.models import NO_PULL_REQUEST
@@ -100,17 +99,16 @@ _is_shown = (
     .where(compared_shots.c.base_id == images.c.id, pulls.c.closed_at.is_(None))
     .exists()
 )
-_is_staged = select(staged.c.image_id).where(staged.c.image_id == images.c.id).exists()
-_IS_UNUSED = ~_is_baseline & ~_is_shown & ~_is_staged
+_IS_UNUSED = ~_is_baseline & ~_is_shown
 _UNUSED = (
     select(images.c.seq)
     .where(
         images.c.project_id == bindparam("project_id"),
-        images.c.pr_number == NO_PULL_REQUEST,
+        OF_BASELINES,
         ACTIVE,
         _IS_UNUSED,
     )
-    .order_by(images.c.seq)
+    .order_by(images.c.name, images.c.seq)
     .limit(bindparam("most"))
     .with_for_update(skip_locked=True, of=images)
 )

@@ -54,7 +54,9 @@ _CLOSED_PULL = select(pulls.c.closed_at).where(
 _GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
 _SCHEDULE = scheduling(_GIVEN_IDS)
 _REMOVE = (
-    delete_from(images).where(_GIVEN_IDS).returning(images.c.project_id, images.c.pr_number, images.c.size)
+    delete_from(images)
+    .where(_GIVEN_IDS)
+    .returning(images.c.project_id, images.c.pr_number, images.c.kind, images.c.size)
 )
 
 

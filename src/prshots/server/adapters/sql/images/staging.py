@@ -29,9 +29,13 @@ _WITH_IMAGE = staged.join(
     images, and_(images.c.id == staged.c.image_id, images.c.project_id == staged.c.project_id)
 )
 # Said of the image, too: PostgreSQL looks again at a row that it had to wait for, and at no other one.
-_WAITS = ACTIVE & (images.c.pr_number == NO_PULL_REQUEST)
+_WAITS = ACTIVE & (images.c.kind == "staged")
 _GIVEN: BindParameter[list[str]] = bindparam("image_ids", expanding=True)
-_MOVE = update(images).where(images.c.id.in_(_GIVEN), _WAITS).values(pr_number=bindparam("to_pr"))
+_MOVE = (
+    update(images)
+    .where(images.c.id.in_(_GIVEN), _WAITS)
+    .values(pr_number=bindparam("to_pr"), kind="pull_request")
+)
 _FORGET = delete(staged).where(staged.c.image_id.in_(_GIVEN))
 _NEWEST_COMMIT = (
     select(images.c.commit_sha)
