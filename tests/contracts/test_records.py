@@ -225,12 +225,12 @@ class TestImagesOfPr:
     ) -> None:
         images = await added(records, project, 2)
         deleted_meanwhile = [("0" * 32, 0)]
-        rows_of = listed_images.driver_rows
+        rows_of = listed_images._KEYS.rows
 
         def rows_and_the_deleted(*arguments: Any) -> list[tuple[Any, ...]]:
             return rows_of(*arguments) + [deleted_meanwhile.pop() for _ in deleted_meanwhile[:]]
 
-        monkeypatch.setattr(listed_images, "driver_rows", rows_and_the_deleted)
+        monkeypatch.setattr(listed_images._KEYS, "rows", rows_and_the_deleted)
         total, found = await records.listed_of_pr(project.id, 7, 3)
         assert (total, listed_ids((total, found))) == (2, ids(images))
         assert not deleted_meanwhile

@@ -22,6 +22,7 @@ from sqlalchemy import (
 from prshots.contract.errors import ConflictError
 from prshots.server.adapters.sql.columns import USER, conflict_as
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import login_states, members, organizations, sessions, users
 from prshots.server.domain.people.models import LoginState, Member, Session, User
 from prshots.server.domain.projects.models import Organization, Role
@@ -38,7 +39,7 @@ _STATE = [
     login_states.c.created_at,
 ]
 _SESSION = [sessions.c.sha256, sessions.c.user_id, sessions.c.created_at, sessions.c.last_seen_at]
-_USER_OF_SESSION = (
+_USER_OF_SESSION = Prepared(
     select(*_SESSION, *USER).select_from(sessions.join(users)).where(sessions.c.sha256 == bindparam("sha256"))
 )
 # The same SQL for SQLite and PostgreSQL. Adding the same person twice at a time is not an error.

@@ -4,20 +4,21 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, bindparam, select
 
-from prshots.server.adapters.sql.columns import ACTIVE_OF_PR, LISTED_IMAGE, driver_rows
+from prshots.server.adapters.sql.columns import ACTIVE_OF_PR, LISTED_IMAGE
+from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import images
 from prshots.server.domain.images.models import ListedImage
 
 REMEMBERED_IMAGES = 8192
 """A comment has mostly the images of the last one. All take 6 MB."""
 
-_KEYS = (
+_KEYS = Prepared(
     select(images.c.id, images.c.seq)
     .where(*ACTIVE_OF_PR)
     .order_by(images.c.seq.desc())
     .limit(bindparam("newest"))
 )
-_SINCE = select(*LISTED_IMAGE).where(*ACTIVE_OF_PR, images.c.seq >= bindparam("since"))
+_SINCE = Prepared(select(*LISTED_IMAGE).where(*ACTIVE_OF_PR, images.c.seq >= bindparam("since")))
 
 
 class ListedImages:
@@ -34,11 +35,11 @@ class ListedImages:
     ) -> list[ListedImage]:
         """Return the newest images of a pull request, the newest first."""
         of_pr = {"project_id": project_id, "pr_number": pr_number}
-        keys = driver_rows(connection, _KEYS, of_pr | {"newest": newest})
+        keys = _KEYS.rows(connection, of_pr | {"newest": newest})
         found = {image_id: self._known.get(image_id) for image_id, _ in keys}
         unknown = [seq for image_id, seq in keys if found[image_id] is None]
         if unknown:
-            rows = driver_rows(connection, _SINCE, of_pr | {"since": unknown[-1]})
+            rows = _SINCE.rows(connection, of_pr | {"since": unknown[-1]})
             read = {image.id: image for image in map(ListedImage._make, rows)}
             self._remember(read)
             found.update(read)

@@ -22,6 +22,7 @@ from sqlalchemy import (
 from prshots.contract.errors import ConflictError, NotFoundError, RecordsError
 from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, project_from, project_gone_as
 from prshots.server.adapters.sql.database.database import Database, is_refusal
+from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_project
 from prshots.server.adapters.sql.database.schema import organizations, projects, tokens, trusts
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Trust, UploadToken
@@ -31,7 +32,7 @@ _FIELDS = [field.name for field in fields(Trust)]
 _TRUST = [trusts.c[name] for name in _FIELDS]
 _JSON = ("claims", "pins", "refused_ids")
 # Reads one row of the index, however many projects trust the issuer.
-_FIRST_ANCHOR = select(func.min(trusts.c.anchor)).where(trusts.c.issuer == bindparam("issuer"))
+_FIRST_ANCHOR = Prepared(select(func.min(trusts.c.anchor)).where(trusts.c.issuer == bindparam("issuer")))
 
 
 class SqlTrusts:
