@@ -213,12 +213,15 @@ class TestImagesOfPr:
         assert listed[-1].name == "again"
 
     async def test_are_listed_if_more_are_remembered_than_fit(
-        self, records: Records, project: Project, monkeypatch: pytest.MonkeyPatch
+        self, open_again: Callable[[], Records], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(listed_images, "REMEMBERED_IMAGES", 3)
+        records = open_again()
+        project = await added_project(records)
         by_pr = {number: ids(await added(records, project, 2, pr_number=number)) for number in (1, 2, 3)}
         for number in (1, 2, 3, 2, 1):
             assert listed_ids(await records.listed_of_pr(project.id, number, 10)) == by_pr[number]
+        await records.close()
 
     async def test_are_listed_again_if_one_is_deleted_meanwhile(
         self, records: Records, project: Project, monkeypatch: pytest.MonkeyPatch

@@ -20,6 +20,7 @@ from prshots.contract.errors import StoreError, StoreFullError
 from prshots.contract.object_names import DIFF_EXT, OBJECT_NAME, ORIGIN_KEY, OWNER_MARK, THUMBNAIL_EXT
 from prshots.server.adapters import deadlines
 from prshots.server.adapters.private_files import FOLDER, IMAGE_FILE, IMAGE_FOLDER
+from prshots.server.bounded_cache import BoundedCache
 from prshots.server.links.ports import OpenObject
 from prshots.server.observability.metrics import STORE_SECONDS, timed
 from prshots.server.observability.outages import Outage
@@ -48,7 +49,7 @@ class DiskReader:
 
     def __init__(self, root: Path) -> None:
         self._root = f"{root}/"
-        self._sizes: dict[str, int] = {}
+        self._sizes: BoundedCache[str, int] = BoundedCache(REMEMBERED_SIZES)
 
     def open(self, key: str) -> OpenObject | None:
         try:
@@ -73,9 +74,7 @@ class DiskReader:
     def _remember(self, key: str, size: int) -> None:
         """Remember the size of an image, which never changes. A thumbnail or a difference may be replaced."""
         if not key.endswith((THUMBNAIL_EXT, DIFF_EXT)):
-            if len(self._sizes) >= REMEMBERED_SIZES:
-                self._sizes.clear()
-            self._sizes[key] = size
+            self._sizes.put(key, size)
 
     def check(self) -> None:
         try:

@@ -1,12 +1,11 @@
 """The images of a comment. What it says about an image never changes, so each is read only once."""
 
-from collections.abc import Mapping
-
 from sqlalchemy import Connection, bindparam, select
 
 from prshots.server.adapters.sql.columns import ACTIVE_OF_PR, LISTED_IMAGE
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import images
+from prshots.server.bounded_cache import BoundedCache
 from prshots.server.domain.images.models import ListedImage
 
 REMEMBERED_IMAGES = 8192
@@ -28,7 +27,7 @@ class ListedImages:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, ListedImage] = {}
+        self._known: BoundedCache[str, ListedImage] = BoundedCache(REMEMBERED_IMAGES)
 
     def newest_of_pr(
         self, connection: Connection, project_id: str, pr_number: int, newest: int
@@ -41,14 +40,10 @@ class ListedImages:
         if unknown:
             rows = _SINCE.rows(connection, of_pr | {"since": unknown[-1]})
             read = {image.id: image for image in map(ListedImage._make, rows)}
-            self._remember(read)
+            for one in read.values():
+                self._known.put(one.id, one)
             found.update(read)
         listed = [image for image_id, _ in keys if (image := found[image_id])]
         if len(listed) < len(keys):  # one was deleted after its key was read
             return self.newest_of_pr(connection, project_id, pr_number, newest)
         return listed
-
-    def _remember(self, read: Mapping[str, ListedImage]) -> None:
-        if len(self._known) + len(read) > REMEMBERED_IMAGES:
-            self._known.clear()
-        self._known.update(read)
