@@ -123,7 +123,7 @@ class TestDatabase:
         await records.close()
         # Only a server has its own clock, and no free space was left by what is above.
         clock = ["Upkeep.time"] if database.engine.dialect.name == "sqlite" else []
-        assert watch.unseen == ["Upkeep.give_back_space", *clock]
+        assert watch.unseen == ["Upkeep.reclaim_space", *clock]
 
     async def _look_after(self, records: Records, upkeep: Upkeep) -> None:
         project = a_project(retain_days=1)
@@ -149,7 +149,7 @@ class TestDatabase:
         assert days
         assert await upkeep.wrong_projects()
         await upkeep.recompute(pulls[0])
-        await upkeep.give_back_space(1)
+        await upkeep.reclaim_space(1)
 
     async def _sign_in(self, people: People) -> None:
         for user in (ANN, BOB):

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from prshots.contract.errors import ConflictError, RecordsError, RecordsFullError, SettingsError
 from prshots.server import wiring
 from prshots.server.adapters.sql.database.database import Database, open_sqlite
-from prshots.server.adapters.sql.database.free_pages import INCREMENTAL, KEPT_FREE, STEP_PAGES, give_back_some
+from prshots.server.adapters.sql.database.free_pages import INCREMENTAL, KEPT_FREE, STEP_PAGES, reclaim_some
 from prshots.server.adapters.sql.database.schema import metadata
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
@@ -51,7 +51,7 @@ async def test_without_tables_every_call_is_a_records_error(records: SqlRecords,
         if name not in {
             "SqlRecords.check",
             "SqlUpkeep.time",
-            "SqlUpkeep.give_back_space",
+            "SqlUpkeep.reclaim_space",
         }:  # they read no table
             with pytest.raises(RecordsError, match="no such table"):
                 await call(records._database)
@@ -189,13 +189,13 @@ async def test_the_file_shrinks_when_images_are_deleted(records: SqlRecords, tmp
     kept = await with_deleted_images(records)
     large, free = pages(tmp_path / "prshots.db")
     assert free > large * 0.8
-    given = await SqlUpkeep(records._database).give_back_space(60)
+    given = await SqlUpkeep(records._database).reclaim_space(60)
     small, left = pages(tmp_path / "prshots.db")
     assert given == (large - small) * 4096
     assert left <= KEPT_FREE[0]
     assert (tmp_path / "prshots.db").stat().st_size == small * 4096
     assert await records.known_ids([kept.id]) == {kept.id}
-    assert await SqlUpkeep(records._database).give_back_space(60) == 0  # the rest is for new images
+    assert await SqlUpkeep(records._database).reclaim_space(60) == 0  # the rest is for new images
 
 
 async def test_many_pages_are_given_back_in_one_transaction(records: SqlRecords, tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ async def test_many_pages_are_given_back_in_one_transaction(records: SqlRecords,
     _, free = pages(tmp_path / "prshots.db")
     surplus = free - KEPT_FREE[0]
     assert 100 < surplus < STEP_PAGES
-    assert await records._database.write(give_back_some) == surplus * 4096
+    assert await records._database.write(reclaim_some) == surplus * 4096
 
 
 @pytest.mark.slow
@@ -211,7 +211,7 @@ async def test_uploads_go_on_while_the_file_shrinks(records: SqlRecords, tmp_pat
     await with_deleted_images(records)
     other = open_records(tmp_path)
     new = [an_image(PROJECT) for _ in range(50)]
-    giving = asyncio.create_task(SqlUpkeep(records._database).give_back_space(60))
+    giving = asyncio.create_task(SqlUpkeep(records._database).reclaim_space(60))
     for image in new:
         await other.add_image(image)
     assert await giving > 0
@@ -230,10 +230,10 @@ async def test_a_file_of_an_earlier_version_is_rewritten_once_if_it_is_small(
     kept = await with_deleted_images(records)
     large, _ = pages(tmp_path / "prshots.db")
     monkeypatch.setattr("prshots.server.adapters.sql.database.free_pages.REWRITTEN_BYTES", 1000)
-    assert await upkeep.give_back_space(60) == 0
+    assert await upkeep.reclaim_space(60) == 0
     assert pages(tmp_path / "prshots.db")[0] == large
     monkeypatch.undo()
-    await upkeep.give_back_space(60)
+    await upkeep.reclaim_space(60)
     assert pages(tmp_path / "prshots.db")[0] < large / 5
     assert await records.known_ids([kept.id]) == {kept.id}
     await records.add_image(an_image(PROJECT))

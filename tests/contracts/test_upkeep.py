@@ -200,5 +200,5 @@ async def test_totals_recomputed_during_uploads_and_deletes_are_exact(stores: St
 async def test_giving_back_space_keeps_the_records(stores: Stores) -> None:
     image = an_image(stores.project)
     await stores.records.add_image(image)
-    assert await stores.upkeep.give_back_space(10) == 0
+    assert await stores.upkeep.reclaim_space(10) == 0
     assert await stores.records.known_ids([image.id]) == {image.id}

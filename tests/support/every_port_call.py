@@ -130,7 +130,7 @@ UPKEEP: dict[str, Callable[[SqlUpkeep], Awaitable[object]]] = {
     "wrong_days": lambda upkeep: upkeep.wrong_days(PROJECT.id, -1),
     "wrong_projects": lambda upkeep: upkeep.wrong_projects(),
     "recompute": lambda upkeep: upkeep.recompute(WrongTotal("pull request", PROJECT.id, 7, {}, {})),
-    "give_back_space": lambda upkeep: upkeep.give_back_space(1),
+    "reclaim_space": lambda upkeep: upkeep.reclaim_space(1),
 }
 BASELINES: dict[str, Callable[[SqlBaselines], Awaitable[object]]] = {
     "reuse": lambda baselines: baselines.reuse(PROJECT.id, "main", COMMIT, [(SHOT, SHA256)], NOW),

@@ -49,5 +49,5 @@ class Upkeep(Protocol):
     async def recompute(self, wrong: WrongTotal) -> None:
         """Write this total again, from a count that includes every concurrent upload and expiry once."""
 
-    async def give_back_space(self, seconds: float) -> int:
+    async def reclaim_space(self, seconds: float) -> int:
         """Return free pages to the disk, for about this long at most. Return the bytes given back."""
