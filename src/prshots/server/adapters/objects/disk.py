@@ -214,7 +214,7 @@ class DiskStore:
         def discard() -> int:
             folders = [self.root, *(self.root / shard for shard in _names(self.root, _SHARD))]
             return sum(
-                _unlinked(f"{folder}/{name}")
+                _try_to_unlink(f"{folder}/{name}")
                 for folder in folders
                 for name in _names(folder, _UNFINISHED, written_before=cutoff)
             )
@@ -290,7 +290,7 @@ def _unlink(path: str) -> None:
         os.unlink(path)
 
 
-def _unlinked(path: str) -> bool:
+def _try_to_unlink(path: str) -> bool:
     try:
         _unlink(path)
     except OSError as error:  # the next sweep tries again

@@ -86,7 +86,7 @@ class SqlPeople:
             connection.execute(insert(users).values(asdict(user)))
             if organization is not None:
                 connection.execute(insert(organizations).values(asdict(organization)))
-                connection.execute(_adding(organization.id, user.id, Role.OWNER))
+                connection.execute(_insert_member(organization.id, user.id, Role.OWNER))
 
         with conflict_as(f"user {user.login!r} or their organization already exists"):
             await self._database.write(add)
@@ -137,7 +137,7 @@ class SqlPeople:
     async def add_organization(self, organization: Organization, owner_id: str) -> None:
         def add(connection: Connection) -> None:
             connection.execute(insert(organizations).values(asdict(organization)))
-            connection.execute(_adding(organization.id, owner_id, Role.OWNER))
+            connection.execute(_insert_member(organization.id, owner_id, Role.OWNER))
 
         with conflict_as(f"organization {organization.name!r} already exists"):
             await self._database.write(add)
@@ -197,7 +197,7 @@ def _organizations_of(user_id: str) -> Select[Any]:
     )
 
 
-def _adding(organization_id: str, user_id: str, role: Role) -> Insert:
+def _insert_member(organization_id: str, user_id: str, role: Role) -> Insert:
     return insert(members).values(organization_id=organization_id, user_id=user_id, role=role)
 
 

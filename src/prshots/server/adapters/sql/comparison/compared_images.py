@@ -49,8 +49,8 @@ def pairs_at(
     )
     of_pr = {"project_id": project_id, "pr_number": pr_number}
     afters = [Image(*row) for row in connection.execute(query, of_pr)]
-    befores = active_images(connection, {after.before_id for after in afters if after.before_id})
-    return [(after, befores[after.before_id]) for after in afters if after.before_id in befores]
+    before_images = active_images(connection, {after.before_id for after in afters if after.before_id})
+    return [(after, before_images[after.before_id]) for after in afters if after.before_id in before_images]
 
 
 def active_images(connection: Connection, image_ids: Collection[str]) -> dict[str, Image]:

@@ -246,7 +246,7 @@ class SqlComparisons:
     async def _first(self, query: Select[Any], **parameters: object) -> StoredComparison | None:
         def read(connection: Connection) -> StoredComparison | None:
             row = connection.execute(query, parameters).first()
-            return _stored(connection, row) if row else None
+            return _read_comparison(connection, row) if row else None
 
         return await self._database.read(read)
 
@@ -354,7 +354,7 @@ def _result(verdict: str | None, pixels: int, regions: str, shift: int, reason: 
     return ShotResult(Verdict(verdict) if verdict else None, pixels, found, shift, reason)
 
 
-def _stored(connection: Connection, row: Any) -> StoredComparison:  # noqa: ANN401 - a row of the table
+def _read_comparison(connection: Connection, row: Any) -> StoredComparison:  # noqa: ANN401 - a row of the table
     request = ComparisonRequest(
         row.project_id,
         row.pr_number,

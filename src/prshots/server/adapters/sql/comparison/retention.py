@@ -15,7 +15,7 @@ from prshots.server.adapters.sql.database.schema import (
     projects,
     pulls,
 )
-from prshots.server.adapters.sql.images.marks import schedule_images, scheduling
+from prshots.server.adapters.sql.images.marks import schedule_images, schedule_statement
 from prshots.server.domain.images.models import NO_PULL_REQUEST
 
 COMMITS_AT_ONCE = 20
@@ -113,7 +113,7 @@ _UNUSED = (
     .with_for_update(skip_locked=True, of=images)
 )
 # Decided again once the images are locked: until then, another transaction may have referred to one.
-_SCHEDULE = scheduling(
+_SCHEDULE = schedule_statement(
     images.c.project_id == bindparam("of_project"),
     images.c.seq.in_(bindparam("seqs", expanding=True)),
     _IS_UNUSED,

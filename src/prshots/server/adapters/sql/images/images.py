@@ -24,7 +24,7 @@ from prshots.server.adapters.sql.database.schema import images, pulls
 from prshots.server.adapters.sql.images.arriving_images import ArrivingImages
 from prshots.server.adapters.sql.images.due import due_in, projects_with_due, some_due
 from prshots.server.adapters.sql.images.listed_images import ListedImages
-from prshots.server.adapters.sql.images.marks import mark_some, schedule_images, scheduling
+from prshots.server.adapters.sql.images.marks import mark_some, schedule_images, schedule_statement
 from prshots.server.adapters.sql.images.totals import count_closed, count_removed
 from prshots.server.domain.images.models import Image, ListedImage, ThumbnailState
 
@@ -54,7 +54,7 @@ _CLOSED_PULL = Prepared(
     )
 )
 _GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
-_SCHEDULE = scheduling(_GIVEN_IDS)
+_SCHEDULE = schedule_statement(_GIVEN_IDS)
 _REMOVE = (
     delete_from(images)
     .where(_GIVEN_IDS)
@@ -130,7 +130,7 @@ class SqlImages:
     async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
         of_pr = (images.c.project_id == project_id, images.c.pr_number == pr_number)
         closing = update(images).where(*of_pr, images.c.closed_at.is_(None)).values(closed_at=now)
-        marking = scheduling(*of_pr)
+        marking = schedule_statement(*of_pr)
 
         def mark(connection: Connection) -> int:
             if not lock_pull(connection, project_id, pr_number):

@@ -41,7 +41,7 @@ class SqlTrusts:
 
     async def add_trust(self, trust: Trust, anchor: str, most: int) -> None:
         row = asdict(trust) | {"anchor": anchor}
-        row |= {name: _as_text(row[name]) for name in _JSON if row[name] is not None}
+        row |= {name: _to_json(row[name]) for name in _JSON if row[name] is not None}
 
         def add(connection: Connection) -> None:
             lock_project(connection, trust.project_id)  # or concurrent calls could exceed the limit
@@ -87,7 +87,7 @@ class SqlTrusts:
 
     async def pin_trust(self, trust_id: str, pins: Mapping[str, str]) -> Mapping[str, str] | None:
         this = trusts.c.id == trust_id
-        pinning = update(trusts).where(this, trusts.c.pins.is_(None)).values(pins=_as_text(pins))
+        pinning = update(trusts).where(this, trusts.c.pins.is_(None)).values(pins=_to_json(pins))
 
         def pin(connection: Connection) -> str | None:
             connection.execute(pinning)  # changes nothing if another job was faster
@@ -103,7 +103,7 @@ class SqlTrusts:
 
     async def note_refused_ids(self, trust_id: str, ids: Mapping[str, str], now: int) -> None:
         noting = (
-            update(trusts).where(trusts.c.id == trust_id).values(refused_ids=_as_text(ids), refused_at=now)
+            update(trusts).where(trusts.c.id == trust_id).values(refused_ids=_to_json(ids), refused_at=now)
         )
         await self._database.write(lambda connection: connection.execute(noting))
 
@@ -158,5 +158,5 @@ def _trust(row: Sequence[Any]) -> Trust:
     return Trust(**values)
 
 
-def _as_text(claims: object) -> str:
+def _to_json(claims: object) -> str:
     return json.dumps(claims, ensure_ascii=False, sort_keys=True)
