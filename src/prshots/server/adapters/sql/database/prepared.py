@@ -28,7 +28,7 @@ class Prepared:
     """
 
     def __init__(self, statement: ClauseElement) -> None:
-        self._statement = statement
+        self.statement = statement
         self._compiled: dict[str, _Compiled] = {}
 
     def rows(self, connection: Connection, given: Mapping[str, object]) -> list[tuple[Any, ...]]:
@@ -57,7 +57,7 @@ class Prepared:
         return compiled.text, tuple([given[name] for name in compiled.order])
 
     def _compile(self, dialect: Dialect, given: Mapping[str, object]) -> _Compiled:
-        columns = list(given) if isinstance(self._statement, Insert) else None
-        compiled = self._statement.compile(dialect=dialect, column_keys=columns)
+        columns = list(given) if isinstance(self.statement, Insert) else None
+        compiled = self.statement.compile(dialect=dialect, column_keys=columns)
         values = {name: value for name, value in compiled.params.items() if value is not None}
         return _Compiled(compiled.string, getattr(compiled, "positiontup", None), values)
