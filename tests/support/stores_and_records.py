@@ -37,7 +37,7 @@ from prshots.server.adapters.sql.projects.tokens import SqlTokens
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.service import Comparisons
-from prshots.server.domain.images.models import BEFORE_OF_PAIR, Image
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, UploadToken
@@ -239,12 +239,14 @@ def an_image(project: Project, **changes: object) -> Image:
         uploaded_at=NOW,
         kid="k1",
     )
+    if changes.get("kind", "pull_request") != "pull_request":
+        changes["pr_number"] = NO_PULL_REQUEST
     return plain._replace(**changes)  # type: ignore[arg-type]
 
 
 def a_pair(project: Project, **changes: object) -> tuple[Image, Image]:
     """Return an image and its before."""
-    before = an_image(project, **(changes | {"pr_number": BEFORE_OF_PAIR}))
+    before = an_image(project, **(changes | {"kind": "before"}))
     return an_image(project, **changes, before_id=before.id), before
 
 

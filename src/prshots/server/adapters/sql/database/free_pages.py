@@ -23,7 +23,7 @@ REWRITTEN_BYTES = 64 * 1024**2
 CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)"  # waits for no one
 
 
-def give_back_some(connection: Connection) -> int:
+def reclaim_some(connection: Connection) -> int:
     """Cut up to `STEP_PAGES` free pages off the file. Return how many bytes. Call it in a transaction."""
     if connection.dialect.name != "sqlite":  # PostgreSQL's autovacuum reuses the space
         return 0
