@@ -1,8 +1,8 @@
 """Delivery's copies of the images that are asked for most, so that their bytes do not leave the store again.
 
-A deleted image must be gone everywhere at once, and no replica tells another. So a copy is no answer: every
-request asks the store, with the copy's ETag, and the copy is sent only if the store says for this very
-request that the object still exists and is unchanged. Copies are in memory, because delivery writes nothing.
+A deleted image must be gone everywhere at once, and replicas don't tell each other. So every request asks the
+store, with the copy's ETag, and the copy is sent only if the store says for this very request that the object
+still exists and is unchanged. Copies are in memory, because delivery writes nothing.
 """
 
 import asyncio

@@ -19,7 +19,7 @@ from prshots.server.domain.images.models import Image, ShotKey
 T = TypeVar("T")
 
 _NEAR_COMMITS = 5
-"""So many listed commits are read whole. After that, few shots should be left to look for one by one."""
+"""How many listed commits are read whole. After that, few shots should be left to look for one by one."""
 
 _NAMES_AT_ONCE = 400
 

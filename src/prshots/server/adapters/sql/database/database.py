@@ -235,7 +235,7 @@ def translating() -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        if _is_moved(error.orig):  # not from SQLAlchemy's error: this is no conflict of the data
+        if _is_moved(error.orig):  # not from SQLAlchemy's error: the data does not conflict
             raise MovedError(_reason(error.orig)) from error.orig
         raise _ours(error.orig) from error
     except sqlite3.Error as error:

@@ -15,7 +15,7 @@ STEP_PAGES = 256
 """1 MB at a time: a few milliseconds, in which uploads wait."""
 
 KEPT_FREE = 256, 0.1
-"""So many free pages, or this part of the file, stay for the next uploads. Moving them would cost more."""
+"""At least this many free pages, and this part of the file, stay for the next uploads: moving costs more."""
 
 REWRITTEN_BYTES = 64 * 1024**2
 """A file of this size is rewritten within a second. Larger ones only on request: uploads wait for it."""

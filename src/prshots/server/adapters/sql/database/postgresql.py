@@ -57,7 +57,7 @@ class Timeouts:
     connect: int = 3
     lock: float = 5  # another transaction does not end
     statement: float = 9  # a query takes too long; the server cancels it
-    call: float = DATABASE_SECONDS  # the deadline for everything, also waiting for a thread and retries
+    call: float = DATABASE_SECONDS  # the deadline for everything, including waiting for a thread and retries
     idle_in_transaction: float = 30  # one of our processes hangs; the server releases its locks
 
 

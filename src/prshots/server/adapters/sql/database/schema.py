@@ -267,7 +267,7 @@ Index(
     images.c.seq,
 )
 
-# The images of a pull request that came with a before.
+# The images of a pull request that came with a before image.
 _paired = images.c.before_id.is_not(None)
 _partial_index(
     "images_paired",
@@ -433,7 +433,7 @@ staged = Table(
 Index("staged_by_branch", staged.c.project_id, staged.c.branch)
 
 # One-time URLs for an upload. `pr_number` is 0 if the image will be staged under `branch`. `before_sha256` is
-# the secret's hash for its before, and `before_id` the before's image once it is there.
+# the secret's hash for its before image, and `before_id` that image once it is there.
 put_urls = Table(
     "put_urls",
     metadata,

@@ -86,8 +86,8 @@ class SqlPutUrls:
     async def discard_expired(self, now: int, limit: int) -> int:
         def discard(connection: Connection) -> int:
             expired = connection.execute(_EXPIRED, {"now": now, "most": limit}).all()
-            if befores := [row.before_id for row in expired if row.before_id]:
-                schedule_images(connection, _SCHEDULE, {"before_ids": befores, "now": now})
+            if before_ids := [row.before_id for row in expired if row.before_id]:
+                schedule_images(connection, _SCHEDULE, {"before_ids": before_ids, "now": now})
             hashes = [row.sha256 for row in expired]
             return connection.execute(_REMOVE, {"hashes": hashes}).rowcount if hashes else 0
 

@@ -1,4 +1,4 @@
-"""Copies rows between databases, whatever their kind, and compares them."""
+"""Copies rows between databases of any kind, and compares them."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -124,7 +124,7 @@ def begin_copying(connection: Connection) -> None:
 
 
 def highest_numbers(connection: Connection) -> dict[str, int]:
-    """Return the highest number that each table with a sequence has given, also to deleted rows."""
+    """Return the highest number that each table with a sequence has given, including to deleted rows."""
     numbers: dict[str, int] = {}
     for table in _numbered_tables():
         highest = connection.execute(select(func.coalesce(func.max(table.c.seq), 0))).scalar_one()

@@ -1,7 +1,7 @@
 """Compares the stored totals with what they sum up, and writes wrong ones again.
 
 A comparison is one statement, and every upload and expiry changes images and totals in one transaction. So it
-never sees one without the other, also while the service runs.
+never sees one without the other, even while the service runs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
