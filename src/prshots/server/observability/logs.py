@@ -18,13 +18,13 @@ from structlog.typing import EventDict, Processor
 from prshots.contract.redaction import redact
 
 
-def configure_logs(log_format: Literal["console", "json"], part: str) -> None:
-    """Set up logging for this process. Every line has `part`, the component it comes from."""
+def configure_logs(log_format: Literal["console", "json"], component: str) -> None:
+    """Set up logging for this process. Every line has its `component`."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
-            *(_as_json(part) if log_format == "json" else _for_people(part)),
+            *(_as_json(component) if log_format == "json" else _for_people(component)),
             _without_secrets,
         ],
         logger_factory=structlog.WriteLoggerFactory(_StandardError()),  # type: ignore[arg-type]  # has what it needs
@@ -38,9 +38,9 @@ def configure_logs(log_format: Literal["console", "json"], part: str) -> None:
     )
 
 
-def _for_people(part: str) -> list[Processor]:
+def _for_people(component: str) -> list[Processor]:
     return [
-        _with(part=part),
+        _with(component=component),
         structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S"),
         structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
@@ -48,9 +48,9 @@ def _for_people(part: str) -> list[Processor]:
     ]
 
 
-def _as_json(part: str) -> list[Processor]:
+def _as_json(component: str) -> list[Processor]:
     return [
-        _with(part=part, pid=os.getpid()),
+        _with(component=component, pid=os.getpid()),
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
         _in_order,
@@ -65,7 +65,7 @@ def _with(**fields: object) -> Processor:
 
 def _in_order(_: object, __: str, event: EventDict) -> EventDict:
     """Put the fields that every line has first, so that people find them."""
-    return {name: event[name] for name in ("timestamp", "level", "event", "part", "pid")} | dict(event)
+    return {name: event[name] for name in ("timestamp", "level", "event", "component", "pid")} | dict(event)
 
 
 def _without_secrets(_: object, __: str, line: Any) -> str:  # noqa: ANN401 - renderers return str or bytes

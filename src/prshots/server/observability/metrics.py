@@ -81,7 +81,7 @@ BUILD_INFO = Gauge(
     multiprocess_mode="max",
 )
 WORKER_RESTARTS = Counter(
-    "prshots_worker_restarts", "Worker processes restarted after they died.", ["part"], registry=_own
+    "prshots_worker_restarts", "Worker processes restarted after they died.", ["component"], registry=_own
 )
 UPLOADS = Counter("prshots_uploads", "Uploads by result.", ["result"], registry=_own)
 UPLOAD_BYTES = Counter("prshots_upload_bytes", "Bytes of stored images.", registry=_own)
@@ -104,12 +104,15 @@ DELIVERY_SECONDS = Histogram(
     registry=_own,
 )
 REQUESTS = Counter(
-    "prshots_requests", "Requests to the API and the dashboard.", ["part", "route", "status"], registry=_own
+    "prshots_requests",
+    "Requests to the API and the dashboard.",
+    ["component", "route", "status"],
+    registry=_own,
 )
 REQUEST_SECONDS = Histogram(
     "prshots_request_seconds",
     "Duration of requests to the API and the dashboard.",
-    ["part", "route"],
+    ["component", "route"],
     buckets=BUCKETS,
     registry=_own,
 )

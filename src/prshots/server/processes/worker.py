@@ -1,6 +1,6 @@
 """One worker process of one component, which inherits its listening socket from the supervisor.
 
-The supervisor runs `python -P -m prshots.server.processes.worker PART FDS…`. The descriptors are the
+The supervisor runs `python -P -m prshots.server.processes.worker COMPONENT FDS…`. The descriptors are the
 listening socket, a pipe that the worker closes when it is ready, the memory of the upload counter (API only),
 and the lifeline. The worker stops on SIGTERM.
 """
@@ -52,13 +52,13 @@ GARBAGE_THRESHOLD = 10_000
 
 
 def main() -> None:
-    part, *fds = sys.argv[1:]
+    component, *fds = sys.argv[1:]
     listener_fd, ready_fd, *memory_fds, lifeline_fd = map(int, fds)
     hold(lifeline_fd)
     settings = settings_of_child()
-    configure_logs(settings.log_format, part)
+    configure_logs(settings.log_format, component)
     metrics.watch_disks({"database": settings.local_database, "images": settings.local_store})
-    metrics.WORKER_RESTARTS.labels(part).inc(_is_restart())
+    metrics.WORKER_RESTARTS.labels(component).inc(_is_restart())
     build: dict[str, Build] = {
         "web": _web,
         "api": functools.partial(_api, memory_fds),
@@ -69,7 +69,7 @@ def main() -> None:
         raise_file_limit()
         with socket.socket(fileno=listener_fd) as listener:
             listener.setblocking(False)
-            uvloop.run(_serve(build[part], settings, listener, ready_fd))
+            uvloop.run(_serve(build[component], settings, listener, ready_fd))
     except PrshotsError as error:
         structlog.get_logger().error(f"cannot start: {error}")
         sys.exit(1)
