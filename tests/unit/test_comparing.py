@@ -12,7 +12,8 @@ from PIL import Image
 from prshots.server.adapters.pictures import pair_results
 from prshots.server.adapters.pictures.engine.comparing import compare
 from prshots.server.adapters.pictures.engine.regions import boxes_around, clear_noise, merged_strips
-from prshots.server.adapters.pictures.engine.row_alignment import Sketches, align
+from prshots.server.adapters.pictures.engine.row_alignment import align
+from prshots.server.adapters.pictures.engine.stretches import Sketches
 from prshots.server.domain.comparison.models import PairResult
 from support.nasty_pictures import encoded
 

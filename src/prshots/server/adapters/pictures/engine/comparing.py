@@ -16,7 +16,7 @@ from prshots.server.adapters.pictures.engine.marking import marked
 from prshots.server.adapters.pictures.engine.opening import pillow_errors_as_ours
 from prshots.server.adapters.pictures.engine.pairs import Pair
 from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, clear_noise, merged_strips
-from prshots.server.adapters.pictures.engine.row_alignment import Stretch
+from prshots.server.adapters.pictures.engine.stretches import Stretch
 from prshots.server.domain.comparison.models import PairResult
 
 MAX_REGIONS = 50

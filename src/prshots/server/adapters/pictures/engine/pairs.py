@@ -14,7 +14,8 @@ from prshots.server.adapters.pictures.engine.differing_pixels import (
     Strength,
     differing,
 )
-from prshots.server.adapters.pictures.engine.row_alignment import Sketches, Stretch, align
+from prshots.server.adapters.pictures.engine.row_alignment import align
+from prshots.server.adapters.pictures.engine.stretches import Sketches, Stretch
 
 _CHUNK_PIXELS = 131_072
 """How many pixels are compared at a time. Comparing takes about 100 bytes for each."""
