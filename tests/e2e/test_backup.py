@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from prshots.contract.errors import PrshotsError
-from prshots.server.backup.reading import members
-from prshots.server.backup.restoring import restore
-from prshots.server.backup.writing import back_up
+from prshots.server.backup.archive_members import members
+from prshots.server.backup.create import back_up
+from prshots.server.backup.restore import restore
 from prshots.server.config.settings import Settings
 from support.engine_servers import process_state
 from support.service import PRSHOTS, Service, png, upload

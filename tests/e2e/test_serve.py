@@ -18,7 +18,7 @@ import pytest
 from prshots.contract.errors import SettingsError
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.config.settings import Settings
-from prshots.server.processes import listening, worker_group
+from prshots.server.processes import listeners, worker_group
 from support.service import PNG, Service, png, upload
 from support.service_processes import (
     WORKERS,
@@ -209,7 +209,7 @@ def test_a_second_serve_says_that_it_waits_for_the_port_and_gives_up(service: Se
 
 @pytest.mark.parametrize("part", ["web", "api", "img"])
 def test_a_port_that_stays_in_use_is_reported(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
-    monkeypatch.setattr(listening, "PORT_SECONDS", 0.0)
+    monkeypatch.setattr(listeners, "PORT_SECONDS", 0.0)
     names = {"img": "delivery"}
     with socket.create_server(("127.0.0.1", 0)) as holding:
         port = holding.getsockname()[1]
@@ -420,5 +420,5 @@ def test_startup_waits_for_a_port_that_is_released_a_moment_later(monkeypatch: p
     holding = socket.create_server(("127.0.0.1", 0))
     port = holding.getsockname()[1]
     monkeypatch.setattr(time, "sleep", lambda _: holding.close())
-    with listening.listen("api", "127.0.0.1", port, "PRSHOTS_API_PORT")[0] as listener:
+    with listeners.listen("api", "127.0.0.1", port, "PRSHOTS_API_PORT")[0] as listener:
         assert listener.getsockname()[1] == port

@@ -22,7 +22,7 @@ def workplace(folder: Path) -> Iterator[Path]:
     """
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    with _locked(folder):
+    with _lock(folder):
         _clear(folder)
         try:
             yield folder
@@ -36,7 +36,7 @@ def new_file(path: Path, mode: int = 0o600) -> IO[bytes]:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:

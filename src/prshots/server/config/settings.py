@@ -60,7 +60,7 @@ def _keys(given: object) -> str:
     return text
 
 
-def _reachable(host: str) -> str:
+def _reachable_host(host: str) -> str:
     """Return the host part of a URL that reaches a local server listening on `host`."""
     target = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
     return f"[{target}]" if ":" in target else target
@@ -149,7 +149,7 @@ class Settings:
             "base_url": f"http://localhost:{self.api_port}",
             "img_url": f"http://localhost:{self.img_port}",
             "web_url": f"http://localhost:{self.web_port}",
-            "api_url": f"http://{_reachable(self.host)}:{self.api_port}",
+            "api_url": f"http://{_reachable_host(self.host)}:{self.api_port}",
             "database_url": f"sqlite:///{self.data_dir}/prshots.db",
             "store_url": f"file://{self.data_dir.absolute()}/images",
             "signing_keys_file": self.data_dir / "signing-keys",
@@ -277,7 +277,7 @@ def _read(known: Field[Any], given: object) -> object:
         raise SettingsError(f"{PREFIX}{known.name.upper()}: {error}") from None
     except ValueError as error:
         raise SettingsError(
-            f"{PREFIX}{known.name.upper()}: got {_shown(known, given)}, takes {known.metadata['takes']}"
+            f"{PREFIX}{known.name.upper()}: got {_quote(known, given)}, takes {known.metadata['takes']}"
         ) from (error if known.repr else None)  # its text may quote a part of the secret
 
 
@@ -295,7 +295,7 @@ def _takes(name: str) -> str:
     return str(SETTINGS[name].metadata["takes"])
 
 
-def _shown(known: Field[Any], value: object) -> str:
+def _quote(known: Field[Any], value: object) -> str:
     """Return the given value for a message, with secrets removed."""
     if known.repr:
         return redact(repr(value))

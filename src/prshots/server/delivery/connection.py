@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import structlog
 
 from prshots.contract.errors import StoreError
-from prshots.server.delivery.heads import read_head, refused
+from prshots.server.delivery.heads import read_head, refuse
 from prshots.server.delivery.replies import FileSlice, Pending, Reply, Request, Streamed
 from prshots.server.delivery.socket_connection import SocketConnection
 from prshots.server.delivery.telemetry import DeliveryTelemetry
@@ -103,7 +103,7 @@ class Connection(SocketConnection):
                 self._judged = len(self._received)
                 return
             if isinstance(end, Refusal):
-                self._send_last(refused(end))
+                self._send_last(refuse(end))
             else:
                 head, self._received, self._judged = self._received[:end], self._received[end:], 0
                 self._answer(head)

@@ -23,7 +23,7 @@ class Asked(NamedTuple):
     is_last: bool
 
 
-def refused(refusal: Refusal) -> Reply:
+def refuse(refusal: Refusal) -> Reply:
     return error_reply(*refusal)
 
 
@@ -35,14 +35,14 @@ def read_head(head: bytes) -> Asked | Reply:
 def _read(head: bytes) -> Asked | Reply:
     line = read_line(head)
     if isinstance(line, Refusal):
-        return refused(line)
+        return refuse(line)
     fields = read_fields(head[line.end :], line.version)
     if isinstance(fields, Refusal):
-        return refused(fields)
+        return refuse(fields)
     if line.method not in METHODS:
         return METHOD_NOT_ALLOWED
     if not names_path(line.target):
-        return refused(BAD_REQUEST)
+        return refuse(BAD_REQUEST)
     has_body = fields.is_chunked or fields.length > 0
     request = Request(line.method, line.target, _conditions(head))
     return Asked(request, is_last=fields.is_last or fields.is_upgrade or has_body)

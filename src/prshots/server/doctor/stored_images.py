@@ -11,7 +11,7 @@ from prshots.server.adapters.sql.projects.projects import SqlProjects
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import DoctorFinding, ok, problem
-from prshots.server.doctor.fetching import FetchError, fetch
+from prshots.server.doctor.fetch import FetchError, fetch
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.upkeep.reconciliation import Installation, without_bytes
 
@@ -81,7 +81,7 @@ async def _network_advice(settings: Settings) -> str:
     return f"{endpoint} answers HTTP, so try again, and check the rest of PRSHOTS_STORE_URL"
 
 
-async def sampled(database: Database, store: ObjectStore) -> list[DoctorFinding]:
+async def check_sample(database: Database, store: ObjectStore) -> list[DoctorFinding]:
     """Look up some recorded images in the store. Raises RecordsError, StoreError."""
     installation = Installation(SqlImages(database), SqlProjects(database), SqlUpkeep(database), store)
     stored, _ = await installation.upkeep.stored()

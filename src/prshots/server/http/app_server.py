@@ -44,7 +44,7 @@ class AppServer(SocketServer):
         self._close_app = app.close
         self.drain = app.drain  # type: ignore[method-assign]
 
-    def connected(self, sock: socket.socket) -> AppConnection:
+    def connect(self, sock: socket.socket) -> AppConnection:
         connection = AppConnection(self, self._config, self._state)
         opening = self.loop.create_task(self._open(connection, sock))
         self._opening.add(opening)

@@ -128,7 +128,7 @@ class ErrorBoundary:
                 status = message["status"]
                 if status != STATUS[errors.RequestTimeoutError]:  # we have already waited for the body
                     await body.drain(DRAIN_SECONDS)
-                others = (*added, (REQUEST_ID, request_id), *self._closing())
+                others = (*added, (REQUEST_ID, request_id), *self._close_headers())
                 message["headers"] = [*message.get("headers", ()), *others]
             await send(message)
 
@@ -144,7 +144,7 @@ class ErrorBoundary:
         finally:
             self._observe(scope, status or NO_REPLY, time.perf_counter() - began)
 
-    def _closing(self) -> list[tuple[bytes, bytes]]:
+    def _close_headers(self) -> list[tuple[bytes, bytes]]:
         return [(b"connection", b"close")] if self._readiness.is_stopping else []
 
 
@@ -167,14 +167,14 @@ def path_for_log(scope: Message) -> str:
 def _reply_to(error: Exception, scope: Message) -> JSONResponse:
     """Return the reply to an error. Never raises: nothing else would answer the client or log the error."""
     try:
-        return _described(error, scope)
+        return _describe(error, scope)
     except Exception as second:  # noqa: BLE001 - the last guard
         with contextlib.suppress(Exception):
             _log.error("internal error", error=type(error).__name__, while_replying=type(second).__name__)
         return JSONResponse({"error": "internal error"}, 500, {"Cache-Control": "no-store"})
 
 
-def _described(error: Exception, scope: Message) -> JSONResponse:
+def _describe(error: Exception, scope: Message) -> JSONResponse:
     headers: Mapping[str, str] | None
     match error:
         case errors.PrshotsError():

@@ -57,7 +57,7 @@ class SocketServer:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._all_closed = asyncio.Event()
 
-    def connected(self, sock: socket.socket) -> Connection:
+    def connect(self, sock: socket.socket) -> Connection:
         """Return the connection of a new client."""
         raise NotImplementedError
 
@@ -129,7 +129,7 @@ class SocketServer:
                 self._pause_accepting(error)
                 return False
             self._accept_fails = False
-            self._connections.add(self.connected(sock))
+            self._connections.add(self.connect(sock))
         return True
 
     def _pause_accepting(self, error: OSError) -> None:

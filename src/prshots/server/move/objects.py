@@ -88,9 +88,9 @@ class ObjectCopies:
         async def verify(key: str) -> None:
             sha256 = wanted[key]
             if sha256 is None or key in self._report.damaged:
-                original = await self._reading(self._source, key)
+                original = await self._read(self._source, key)
                 sha256 = None if original is None else hashlib.sha256(original).hexdigest()
-            copy = await self._reading(self._target, key)
+            copy = await self._read(self._target, key)
             if (None if copy is None else hashlib.sha256(copy).hexdigest()) != sha256 and (
                 key in self._still_wanted([key])
             ):
@@ -109,20 +109,20 @@ class ObjectCopies:
         ours = [key for key in wanted if key[:2] in self.compared]
 
         async def copy(key: str) -> None:
-            if key not in main or not await self._trying(lambda: self._target.exists(key)):
+            if key not in main or not await self._retry(lambda: self._target.exists(key)):
                 await self._copy(key, wanted[key], 0)
 
         await run_all(copy, ours)
 
     async def _copy(self, key: str, sha256: str | None, size: int) -> None:
         async with self._slots, self._room.for_bytes(size):
-            data = await self._reading(self._source, key)
+            data = await self._read(self._source, key)
             if data is None:
                 self._note_missing([key])
                 return
             if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
                 self._report.damaged[key] = None
-            await self._trying(lambda: self._target.put(key, [data]))
+            await self._retry(lambda: self._target.put(key, [data]))
         self._report.objects += 1
         self._report.bytes += len(data)
 
@@ -135,11 +135,11 @@ class ObjectCopies:
         active = self._is_active(keys)
         return [key for key in keys if key in active]
 
-    async def _reading(self, store: ObjectStore, key: str) -> bytes | None:
-        return await self._trying(lambda: store.read(key))
+    async def _read(self, store: ObjectStore, key: str) -> bytes | None:
+        return await self._retry(lambda: store.read(key))
 
     async def _sizes(self, store: ObjectStore, shards: Sequence[str]) -> dict[str, int]:
-        found = await asyncio.gather(*(self._trying(partial(store.sizes, shard)) for shard in shards))
+        found = await asyncio.gather(*(self._retry(partial(store.sizes, shard)) for shard in shards))
         return {key: size for sizes in found for key, size in sizes.items()}
 
     async def _delete(self, keys: Collection[str]) -> None:
@@ -148,9 +148,9 @@ class ObjectCopies:
                 raise StoreError(f"{len(failed)} objects could not be deleted from the target")
 
         if keys:
-            await self._trying(delete)
+            await self._retry(delete)
 
-    async def _trying(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def _retry(self, work: Callable[[], Awaitable[T]]) -> T:
         for attempt in range(1, ATTEMPTS):
             try:
                 return await work()

@@ -105,7 +105,7 @@ def require_our_schema(connection: Connection) -> None:
 def require_unused_database(engine: Engine, settings: Settings) -> None:
     """Raise MoveError if the target has data. Changes nothing."""
     place = settings.database_place
-    with _naming(place), translating(), engine.connect() as connection:
+    with _name_database(place), translating(), engine.connect() as connection:
         version = found_schema(connection).version
         if version is None:
             if inspect(connection).has_table("images"):
@@ -126,7 +126,7 @@ def require_unused_database(engine: Engine, settings: Settings) -> None:
 
 
 @contextlib.contextmanager
-def _naming(place: str) -> Iterator[None]:
+def _name_database(place: str) -> Iterator[None]:
     """Say which of the two databases failed: this is the first time that the target is asked."""
     try:
         yield
@@ -150,7 +150,7 @@ async def require_unused_store(store: ObjectStore, settings: Settings, installat
             )
 
 
-def existing_database(settings: Settings) -> Engine | None:
+def open_existing_database(settings: Settings) -> Engine | None:
     """Open the target for a look; None if it is a file that does not exist yet. Raises RecordsError."""
     if settings.on_sqlite and not settings.database_path.exists():
         parent = settings.database_path.absolute().parent

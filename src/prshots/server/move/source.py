@@ -46,7 +46,7 @@ class SourceDatabase:
         self._is_postgresql = engine.dialect.name == "postgresql"
 
     @contextlib.contextmanager
-    def locked(self, settings: Settings) -> Iterator[None]:
+    def lock(self, settings: Settings) -> Iterator[None]:
         """Let no other move run. The lock ends with this process. Raises MoveError."""
         busy = MoveError(f"another `prshots move` is using {settings.database_place}: wait until it ends")
         if not self._is_postgresql:
@@ -118,7 +118,7 @@ class SourceDatabase:
             return count_changes(connection)
 
     @contextlib.contextmanager
-    def stopped(self) -> Iterator[Connection]:
+    def hold_writers(self) -> Iterator[Connection]:
         """Hold all writers. What was committed before is seen, and nothing is committed until the end.
 
         Reads go on. A writer waits, and gets an error after its own timeout.
@@ -136,7 +136,7 @@ class SourceDatabase:
         """Drop the log after a switch, unless readers hold it up: it does nothing any more."""
 
         def drop(connection: Connection) -> None:
-            self._be_impatient(connection)
+            self._set_lock_timeout(connection)
             remove_log(connection, metadata.sorted_tables)
 
         with contextlib.suppress(RecordsError):
@@ -162,7 +162,7 @@ class SourceDatabase:
             try:
                 transaction = connection.begin()
                 if self._is_postgresql:
-                    self._be_impatient(connection)
+                    self._set_lock_timeout(connection)
                     names = ", ".join(table.name for table in metadata.sorted_tables)
                     connection.exec_driver_sql(f"LOCK TABLE {names} IN EXCLUSIVE MODE")
             except Exception:
@@ -175,7 +175,7 @@ class SourceDatabase:
                 yield connection
             return
 
-    def _be_impatient(self, connection: Connection) -> None:
+    def _set_lock_timeout(self, connection: Connection) -> None:
         """Give up a lock before PostgreSQL looks for deadlocks, after 1 s: it might end a writer instead."""
         if self._is_postgresql:
             connection.exec_driver_sql("SET LOCAL lock_timeout = '700ms'")

@@ -57,14 +57,14 @@ class TargetDatabase:
         """Create the tables and empty them. Until `release`, no service starts on this database."""
         with translating():
             migrate(self.engine)
-            with self._writing() as connection:
+            with self._write() as connection:
                 empty_tables(connection)
                 wait_with_references(connection, until_commit=True)
                 write_state(connection, MoveState.begin(move_id, "filling", place, ""))
 
     def release(self) -> None:
         """Let services use it."""
-        with translating(), self._writing() as connection:
+        with translating(), self._write() as connection:
             wait_with_references(connection, until_commit=False)
             drop_state(connection)
 
@@ -72,7 +72,7 @@ class TargetDatabase:
         self, snapshot: Connection, changes: Changes, tables: Mapping[str, Table], page: "Page | None" = None
     ) -> None:
         """Make these tables equal to the snapshot, in one transaction, and add the next page to a table."""
-        with translating(), self._writing() as connection:
+        with translating(), self._write() as connection:
             for name, keys in changes.keys.items():
                 if name in tables:
                     table = tables[name]
@@ -90,14 +90,14 @@ class TargetDatabase:
                     for each in (snapshot, connection)
                 )
                 if ours != theirs:
-                    raise _different(name)
+                    raise _difference_error(name)
 
     def require_same_page(self, page: "Page") -> None:
         """Compare a page of the source with the same rows here. Raises MoveError."""
         with translating(), self.engine.connect() as connection:
             found = rows_between(connection, page.table, page.after, page.until)
         if digest(page.rows) != digest(found):
-            raise _different(page.table.name)
+            raise _difference_error(page.table.name)
 
     def require_same_counts(self, snapshot: Connection) -> dict[str, int]:
         """Compare the number of rows of all tables, and return them. Raises MoveError."""
@@ -115,15 +115,15 @@ class TargetDatabase:
     def analyze(self) -> None:
         """Let PostgreSQL look at its new rows, so that it plans the first queries well."""
         if self.engine.dialect.name == "postgresql":
-            with translating(), self._writing() as connection:
+            with translating(), self._write() as connection:
                 connection.exec_driver_sql(f"ANALYZE {', '.join(table.name for table in TABLES)}")
 
     def continue_numbers(self, numbers: dict[str, int]) -> None:
-        with translating(), self._writing() as connection:
+        with translating(), self._write() as connection:
             continue_numbers(connection, numbers)
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def _write(self) -> Iterator[Connection]:
         with self.engine.execution_options(writes=True).begin() as connection:
             begin_copying(connection)
             yield connection
@@ -139,7 +139,7 @@ class Page:
         self.until = None if self.is_last else key_of(table, self.rows[-1])
 
 
-def _different(table: str) -> MoveError:
+def _difference_error(table: str) -> MoveError:
     return MoveError(
         f"the table {table} differs from its copy: nothing was switched. Is something else writing to the "
         "target? Run `prshots move --cancel`, empty the target, and start again"

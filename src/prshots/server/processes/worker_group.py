@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prshots.server.adapters.counters.upload_log import create_memory
-from prshots.server.processes.listening import listen
+from prshots.server.processes.listeners import listen
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings

@@ -215,7 +215,7 @@ class DiskStore:
         def discard() -> int:
             folders = [self.root, *(self.root / shard for shard in _names(self.root, _SHARD))]
             return sum(
-                _unlinked(f"{folder}/{name}")
+                _try_unlink(f"{folder}/{name}")
                 for folder in folders
                 for name in _names(folder, _UNFINISHED, written_before=cutoff)
             )
@@ -291,7 +291,7 @@ def _unlink(path: str) -> None:
         os.unlink(path)
 
 
-def _unlinked(path: str) -> bool:
+def _try_unlink(path: str) -> bool:
     try:
         _unlink(path)
     except OSError as error:  # the next sweep tries again
@@ -307,13 +307,14 @@ def _names(folder: Path, pattern: re.Pattern[str], written_before: float | None 
             return [
                 entry.name
                 for entry in entries
-                if pattern.fullmatch(entry.name) and (written_before is None or _older(entry, written_before))
+                if pattern.fullmatch(entry.name)
+                and (written_before is None or _is_older(entry, written_before))
             ]
     except (FileNotFoundError, NotADirectoryError):
         return []
 
 
-def _older(entry: os.DirEntry[str], cutoff: float) -> bool:
+def _is_older(entry: os.DirEntry[str], cutoff: float) -> bool:
     try:
         return entry.stat(follow_symlinks=False).st_mtime < cutoff
     except FileNotFoundError:  # gone since it was listed

@@ -9,7 +9,7 @@ from PIL import Image
 from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
 from prshots.contract.image_structure import webp_chunks
 from prshots.server.adapters.pictures.engine.bands import BAND_PIXELS, band
-from prshots.server.adapters.pictures.engine.opening import opened, pillow_errors_as_ours
+from prshots.server.adapters.pictures.engine.open_image import open_image, pillow_errors_as_ours
 from prshots.server.adapters.pictures.engine.orientation import orientation_of, upright
 
 Pixels = npt.NDArray[np.uint8]
@@ -27,7 +27,7 @@ class Canvas:
     """
 
     def __init__(self, data: bytes) -> None:
-        picture = opened(data)
+        picture = open_image(data)
         with pillow_errors_as_ours():
             orientation = orientation_of(picture)
             picture.load()

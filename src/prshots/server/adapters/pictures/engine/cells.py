@@ -14,7 +14,7 @@ SIDE = 4
 Array = npt.NDArray[Any]
 
 
-def padded(pixels: Array) -> Array:
+def pad(pixels: Array) -> Array:
     """Repeat the last rows and columns until both sides are whole cells."""
     rows, columns = (-length % SIDE for length in pixels.shape[:2])
     if not rows and not columns:

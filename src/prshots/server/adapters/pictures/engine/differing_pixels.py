@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prshots.server.adapters.pictures.engine.cells import SIDE, around, of_cells, of_pixels, padded
+from prshots.server.adapters.pictures.engine.cells import SIDE, around, of_cells, of_pixels, pad
 from prshots.server.adapters.pictures.engine.colors import lab
-from prshots.server.adapters.pictures.engine.subpixel_shift import explained_by_shift, is_balanced
+from prshots.server.adapters.pictures.engine.subpixel_shift import is_balanced, measure_shift
 
 Plane = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
@@ -51,10 +51,10 @@ _LEAST_FLAT = 24
 """How much must be flat around a cell of a lossy image. A cell far from any edge has 81."""
 
 
-def differing(before: Plane, after: Plane, thresholds: Thresholds) -> Strength:
+def find_differences(before: Plane, after: Plane, thresholds: Thresholds) -> Strength:
     """Compare two arrays of RGB pixels of the same shape."""
     height, width = before.shape[:2]
-    before, after = padded(before), padded(after)
+    before, after = pad(before), pad(after)
     planes = list(zip(_planes(before), _planes(after), strict=True))
     distance = np.maximum.reduce([_distance(one, other) for one, other in planes])
     shapes = _is_shape(*planes[0], thresholds)
@@ -95,7 +95,7 @@ def _without_shifts(shapes: Flags, one: Plane, other: Plane, thresholds: Thresho
     strong = _distance(one, other) > _contrast(one, other) * np.float32(_STRONG) + thresholds.shape
     if not shapes.any() and not strong.any():
         return shapes
-    explained = explained_by_shift(one, other)
+    explained = measure_shift(one, other)
     return (shapes & of_pixels(explained < _IS_SHIFT)) | (strong & of_pixels(explained < _IS_NO_SHIFT))
 
 

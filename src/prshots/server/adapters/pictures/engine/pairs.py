@@ -12,7 +12,7 @@ from prshots.server.adapters.pictures.engine.differing_pixels import (
     LOSSY,
     MARGIN,
     Strength,
-    differing,
+    find_differences,
 )
 from prshots.server.adapters.pictures.engine.row_alignment import align
 from prshots.server.adapters.pictures.engine.stretches import Sketches, Stretch
@@ -45,7 +45,7 @@ class Pair:
         """Free the first image's pixels."""
         self.before.image.close()
 
-    def aligned(self) -> list[Stretch]:
+    def align_rows(self) -> list[Stretch]:
         before, after = (
             canvas.row_hashes(self.width, transparent=self._transparent)
             for canvas in (self.before, self.after)
@@ -82,7 +82,7 @@ class Pair:
             _on_grounds(ours[:, left:right]), _on_grounds(theirs[:, left:right]), strict=True
         ):
             part = strengths[:, left:right]
-            np.maximum(part, differing(one, other, self._thresholds)[rows], out=part)
+            np.maximum(part, find_differences(one, other, self._thresholds)[rows], out=part)
 
 
 def _chunks(stretches: Sequence[Stretch], width: int) -> Iterator[_Chunk]:

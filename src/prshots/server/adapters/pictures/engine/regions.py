@@ -27,7 +27,7 @@ class Box(NamedTuple):
 
 def clear_noise(marks: npt.NDArray[np.uint8], least_sum: int) -> None:
     """Set to 0 the groups of pixels whose values add up to less."""
-    for box in list(_groups(_occupied(marks, _FIRST_CELL), _FIRST_CELL)):
+    for box in list(_groups(_find_occupied(marks, _FIRST_CELL), _FIRST_CELL)):
         part = marks[box.slices]
         if int(part.sum(dtype=np.int64)) < least_sum:
             part[:] = 0
@@ -38,13 +38,13 @@ def boxes_around(marks: npt.NDArray[np.uint8], at_most: int) -> list[Box]:
 
     Pixels that are nearer than a cell or two belong together. With too many groups, cells get larger.
     """
-    cell, occupied = _FIRST_CELL, _occupied(marks, _FIRST_CELL)
+    cell, occupied = _FIRST_CELL, _find_occupied(marks, _FIRST_CELL)
     while len(groups := list(_groups(occupied, cell))) > at_most:
-        cell, occupied = 2 * cell, _occupied(occupied, 2)
+        cell, occupied = 2 * cell, _find_occupied(occupied, 2)
     return sorted((_tight(marks, group) for group in groups), key=lambda box: (box.top, box.left))
 
 
-def _occupied(marks: npt.NDArray[np.uint8] | npt.NDArray[np.bool_], cell: int) -> npt.NDArray[np.bool_]:
+def _find_occupied(marks: npt.NDArray[np.uint8] | npt.NDArray[np.bool_], cell: int) -> npt.NDArray[np.bool_]:
     """Return which cells of a grid have a marked pixel."""
     height, width = marks.shape
     rows = np.logical_or.reduceat(marks, range(0, height, cell), axis=0)
@@ -66,7 +66,7 @@ def _groups(occupied: npt.NDArray[np.bool_], cell: int) -> Iterator[Box]:
     first, above = 0, range(0)
     for _, same_row in itertools.groupby(runs, key=lambda run: run[0]):
         here = range(first, first + len(list(same_row)))
-        for run, other in _touching(runs, here, above):
+        for run, other in _find_touching(runs, here, above):
             parents[root(run)] = root(other)
         first, above = here.stop, here
     extents: dict[int, Box] = {}
@@ -85,7 +85,7 @@ def _runs(occupied: npt.NDArray[np.bool_]) -> list[_Run]:
     return list(zip(rows.tolist(), starts.tolist(), ends.tolist(), strict=True))
 
 
-def _touching(runs: list[_Run], here: range, above: range) -> Iterator[tuple[int, int]]:
+def _find_touching(runs: list[_Run], here: range, above: range) -> Iterator[tuple[int, int]]:
     """Return the pairs of runs of two rows that touch. Both ranges are in order of columns.
 
     `above` are the runs of the row before that has any. If it is not the next one, none touch.
@@ -126,7 +126,7 @@ def _tight(marks: npt.NDArray[np.uint8], box: Box) -> Box:
     )
 
 
-def merged_strips(strips: list[Box], at_most: int) -> list[Box]:
+def merge_strips(strips: list[Box], at_most: int) -> list[Box]:
     """Join the strips that are nearest to each other until there are few enough."""
     strips = sorted(strips, key=lambda strip: (strip.top, strip.left))
     while len(strips) > at_most:

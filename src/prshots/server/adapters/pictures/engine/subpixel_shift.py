@@ -22,7 +22,7 @@ def is_balanced(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> npt
     return balanced
 
 
-def explained_by_shift(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+def measure_shift(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
     """Return how much of the change around each cell one small movement explains, from 0 to 1.
 
     As Lucas and Kanade did: where brightness has a slope, a movement changes it by the slope times the way.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from PIL import Image, ImageFile
 
 from prshots.server.adapters.pictures.engine.bands import BAND_PIXELS, band
-from prshots.server.adapters.pictures.engine.opening import opened, pillow_errors_as_ours
+from prshots.server.adapters.pictures.engine.open_image import open_image, pillow_errors_as_ours
 from prshots.server.adapters.pictures.engine.orientation import ROTATED, TOP_AT_END, orientation_of, upright
 
 MAX_BYTES = 30_000
@@ -54,23 +54,23 @@ def render_thumbnail(data: bytes, tallness: float = MAX_TALLNESS) -> bytes:
     page.
     """
     tallness = min(tallness, MAX_TALLNESS)
-    picture = opened(data)
+    picture = open_image(data)
     with pillow_errors_as_ours():
         orientation = orientation_of(picture)
         _decode(picture, orientation, tallness)
-        thumbnail = _fitted(picture, _shown_part(picture.size, orientation, tallness))
-    return _encoded(upright(thumbnail, orientation))
+        thumbnail = _fit(picture, _visible_part(picture.size, orientation, tallness))
+    return _encode(upright(thumbnail, orientation))
 
 
 def _decode(picture: ImageFile.ImageFile, orientation: int, tallness: float) -> None:
     """Decode the pixels. A JPEG is decoded at a reduced size if that is enough."""
-    factor = _shown_part(picture.size, orientation, tallness).whole_factor
+    factor = _visible_part(picture.size, orientation, tallness).whole_factor
     width, height = picture.size
     picture.draft(None, (max(1, width // factor), max(1, height // factor)))
     picture.load()
 
 
-def _shown_part(size: tuple[int, int], orientation: int, tallness: float) -> _Part:
+def _visible_part(size: tuple[int, int], orientation: int, tallness: float) -> _Part:
     """Return the visible part: all of it, or the top of a long page, which depends on the orientation."""
     width, height = size
     if orientation in ROTATED:
@@ -82,14 +82,14 @@ def _shown_part(size: tuple[int, int], orientation: int, tallness: float) -> _Pa
     return _Part(0, top, width, top + kept)
 
 
-def _fitted(picture: Image.Image, part: _Part) -> Image.Image:
-    shrunk = _shrunk(picture, part, part.whole_factor)
+def _fit(picture: Image.Image, part: _Part) -> Image.Image:
+    shrunk = _shrink(picture, part, part.whole_factor)
     size = max(1, round(part.width * part.scale)), max(1, round(part.height * part.scale))
     # Lanczos takes three times as long, for text that is only a little darker at this size.
     return shrunk.resize(size, Image.Resampling.HAMMING, reducing_gap=1.0)
 
 
-def _shrunk(picture: Image.Image, part: _Part, factor: int) -> Image.Image:
+def _shrink(picture: Image.Image, part: _Part, factor: int) -> Image.Image:
     """Divide the sides by a whole factor, a band of rows at a time, to avoid a second copy of all pixels."""
     mode = "RGBA" if picture.has_transparency_data else "RGB"
     if factor == 1:  # small enough for a copy, if it needs one
@@ -104,7 +104,7 @@ def _shrunk(picture: Image.Image, part: _Part, factor: int) -> Image.Image:
     return shrunk
 
 
-def _encoded(thumbnail: Image.Image) -> bytes:
+def _encode(thumbnail: Image.Image) -> bytes:
     """Reduce quality first, then size, until it fits. Even noise fits in the end."""
     while True:
         for quality in _QUALITIES:

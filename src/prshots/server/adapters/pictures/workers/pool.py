@@ -64,7 +64,7 @@ class PictureWorkers:
         return await self.run("thumbnail", data, tallness=tallness)
 
     async def compare(self, before: bytes, after: bytes) -> PairResult:
-        return pair_results.unpacked(await self.run("compare", before, after))
+        return pair_results.unpack(await self.run("compare", before, after))
 
     async def run(self, operation: str, *pictures: bytes, **options: float | str) -> bytes:
         """Return an operation's result.
@@ -112,7 +112,7 @@ class PictureWorkers:
             await worker.kill()
         try:
             limits = self._limits
-            return await WorkerProcess.started(
+            return await WorkerProcess.start(
                 self._command, limits.cpu_seconds, limits.memory_bytes, limits.niceness
             )
         except OSError as error:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from prshots.contract.errors import PictureError, PictureTooLargeError
-from prshots.server.adapters.pictures.workers.jobs import PictureJob, packed_error, packed_result, read_job
+from prshots.server.adapters.pictures.workers.jobs import PictureJob, pack_error, pack_result, read_job
 
 Operations = Mapping[str, Callable[..., bytes]]
 """By name. Called with the job's images and options; raise PictureError."""
@@ -28,7 +28,7 @@ def main(operations: Operations | None = None) -> None:
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no reply
     operations = operations or _operations()
-    _be_killed_first()
+    _prefer_oom_kill()
     _limit(memory_bytes)
     while (job := read_job(sys.stdin.buffer)) is not None:
         _allow(cpu_seconds)
@@ -44,21 +44,21 @@ def _operations() -> Operations:
 
 def _compare(before: bytes, after: bytes) -> bytes:
     # numpy takes 20 MB, which a worker that renders thumbnails does not need.
-    from prshots.server.adapters.pictures.engine.comparing import compare
+    from prshots.server.adapters.pictures.engine.compare import compare
 
     return compare(before, after)
 
 
 def _reply(operations: Operations, job: PictureJob) -> bytes:
     try:
-        return packed_result(operations[job.operation](*job.pictures, **job.options))
+        return pack_result(operations[job.operation](*job.pictures, **job.options))
     except PictureError as error:
-        return packed_error(error)
+        return pack_error(error)
     except MemoryError:
-        return packed_error(PictureTooLargeError("needs too much memory to decode"))
+        return pack_error(PictureTooLargeError("needs too much memory to decode"))
 
 
-def _be_killed_first() -> None:
+def _prefer_oom_kill() -> None:
     """Ask Linux, if the machine or the container runs out of memory, to kill this process and not the API."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")

@@ -35,9 +35,7 @@ class WorkerProcess:
         self.retirement: asyncio.TimerHandle | None = None
 
     @classmethod
-    async def started(
-        cls, command: Sequence[str], cpu_seconds: int, memory_bytes: int, niceness: int
-    ) -> Self:
+    async def start(cls, command: Sequence[str], cpu_seconds: int, memory_bytes: int, niceness: int) -> Self:
         """Start a worker. Raises OSError if the machine has no process, descriptor or memory left."""
         with contextlib.ExitStack() as stack:
             ours, theirs = socket.socketpair()
@@ -62,7 +60,7 @@ class WorkerProcess:
 
     async def reply(self, job: PictureJob) -> tuple[bytes, bytes]:
         """Return the header and the bytes of the reply. Raises IncompleteReadError or OSError if it dies."""
-        self._jobs.write(job.packed())
+        self._jobs.write(job.pack())
         await self._jobs.drain()
         header_size, body_size = PREFIX.unpack(await self._replies.readexactly(PREFIX.size))
         return await self._replies.readexactly(header_size), await self._replies.readexactly(body_size)

@@ -16,7 +16,7 @@ import structlog
 
 from prshots.contract.errors import SettingsError
 from prshots.server.processes import BACKLOG
-from prshots.server.processes.kept_listeners import kept_listener
+from prshots.server.processes.systemd_sockets import find_socket
 
 PORT_SECONDS, PORT_PAUSE_SECONDS = 10.0, 0.1
 """How long we wait for a port, and between two tries. A service that stops holds it during its grace period,
@@ -32,12 +32,12 @@ def listen(name: str, host: str, port: int, variable: str, workers: int = 1) -> 
 
     Return a socket for each worker, or one for all.
     """
-    if kept := kept_listener(port):
+    if kept := find_socket(port):
         return [kept]
     until, has_said = time.monotonic() + PORT_SECONDS, False
     while True:
         try:
-            return _bound(host, port, workers if _ON_LINUX else 1)
+            return _bind(host, port, workers if _ON_LINUX else 1)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 reason = error.strerror or error
@@ -55,7 +55,7 @@ def listen(name: str, host: str, port: int, variable: str, workers: int = 1) -> 
     )
 
 
-def _bound(host: str, port: int, count: int) -> list[socket.socket]:
+def _bind(host: str, port: int, count: int) -> list[socket.socket]:
     family, _, _, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]

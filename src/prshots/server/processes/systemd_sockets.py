@@ -10,12 +10,12 @@ import socket
 FIRST_FD = 3
 
 
-def kept_listener(port: int) -> socket.socket | None:
+def find_socket(port: int) -> socket.socket | None:
     """Return systemd's socket for this port, if it has one."""
     for fd in _fds_for(os.getpid()):
         listener = socket.socket(fileno=fd)
         if listener.family in {socket.AF_INET, socket.AF_INET6} and listener.getsockname()[1] == port:
-            # As for our own sockets: see `listening._bound`.
+            # As for our own sockets: see `listeners._bind`.
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return listener
         listener.detach()

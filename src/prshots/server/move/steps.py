@@ -20,8 +20,8 @@ from prshots.server.adapters.sql.move.row_copies import (
     images_with,
     key_of,
 )
+from prshots.server.move.ends import Ends, begin_or_continue, open_ends
 from prshots.server.move.objects import ObjectCopies, wanted_objects
-from prshots.server.move.opening import Ends, begin_or_continue, opened_ends
 from prshots.server.move.plan import MovePlan, require_our_schema, require_unused_database
 from prshots.server.move.report import MoveReport, Progress, ShowProgress
 from prshots.server.move.target import TABLES, Page, TargetDatabase
@@ -44,12 +44,12 @@ ROUNDS = 20
 
 async def move(plan: MovePlan, show: ShowProgress, *, verify: bool = False) -> MoveReport:
     """Move, or continue a move. Raises MoveError, RecordsError, StoreError, and leaves the source in use."""
-    async with opened_ends(plan) as ends:
+    async with open_ends(plan) as ends:
         state = await begin_or_continue(ends)
-        return await Moving(ends, state, show).run(verify=verify)
+        return await MoveSteps(ends, state, show).run(verify=verify)
 
 
-class Moving:
+class MoveSteps:
     """A move that is under way."""
 
     def __init__(self, ends: Ends, state: MoveState, show: ShowProgress) -> None:
@@ -184,7 +184,7 @@ class Moving:
     async def _stop_and_switch(self, *, is_last: bool) -> bool:
         """Hold the writers, copy what is left, check, and refuse writes from then on. Return if it did."""
         longest = LAST_STOP_SECONDS if is_last else STOP_SECONDS
-        with self._source.stopped() as stopped:
+        with self._source.hold_writers() as stopped:
             began = time.monotonic()
             require_our_schema(stopped)  # an upgrade may have begun in between
             changes, is_equal = changes_in(stopped), False

@@ -46,11 +46,11 @@ def back_up(
             "docs/run/backup.md"
         )
     if target is None:
-        with tempfile.TemporaryDirectory(prefix="prshots-backup-") as made, _reporting_os_errors(made):
+        with tempfile.TemporaryDirectory(prefix="prshots-backup-") as made, _report_os_errors(made):
             return _write(settings, Path(made), sys.stdout.buffer, progress)
     _require_file_or_nothing(target)
     beside = target.with_name(f".{target.name}.unfinished")
-    with _reporting_os_errors(target), workplace(beside) as folder:
+    with _report_os_errors(target), workplace(beside) as folder:
         unfinished = folder / "archive"
         with new_file(unfinished) as file:
             manifest = _write(settings, folder, file, progress)
@@ -136,15 +136,15 @@ class _Images:
         self.bytes = 0
 
     def add(self, image: SnapshotImage) -> None:
-        if not self._added(origin_key(image.id, image.ext)):
+        if not self._try_add(origin_key(image.id, image.ext)):
             self.gone.append(image.id)
         elif image.has_thumbnail:
-            if self._added(origin_key(image.id, THUMBNAIL_EXT)):
+            if self._try_add(origin_key(image.id, THUMBNAIL_EXT)):
                 self.thumbnails += 1
             else:
                 self.without_thumbnail.append(image.id)
 
-    def _added(self, key: str) -> bool:
+    def _try_add(self, key: str) -> bool:
         found = self._store.open(key)
         if found is None:
             return False
@@ -194,7 +194,7 @@ class _Hashing:
 
 
 @contextlib.contextmanager
-def _reporting_os_errors(place: str | Path) -> Iterator[None]:
+def _report_os_errors(place: str | Path) -> Iterator[None]:
     """Raise BackupError if the backup's own files cannot be written."""
     try:
         yield

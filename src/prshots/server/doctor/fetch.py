@@ -60,7 +60,7 @@ async def fetch(
     except TimeoutError:
         raise FetchError(f"no answer within {REQUEST_SECONDS:.0f} s; {_CHECK_NETWORK}") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise FetchError(_explained(error, to_start)) from error
+        raise FetchError(_explain(error, to_start)) from error
     ahead = _ahead(response.headers.get("Date"), (started + responded) / 2)
     return Response(response.status_code, response.headers, body, time.time() - started, ahead)
 
@@ -74,7 +74,7 @@ def _trusted() -> ssl.SSLContext:
 _CHECK_NETWORK = "check that the network and firewalls let the request through"
 
 
-def _explained(error: Exception, to_start: str) -> str:
+def _explain(error: Exception, to_start: str) -> str:
     causes = list(_causes(error))
     for kind, words in (
         (socket.gaierror, "unknown host name: check the URL and its DNS entry"),

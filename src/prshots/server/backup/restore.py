@@ -16,8 +16,8 @@ from prshots.server.adapters.objects.disk import sync_folder
 from prshots.server.adapters.private_files import FILE, IMAGE_FILE, IMAGE_FOLDER, make_private_folder
 from prshots.server.adapters.sql.database.found_schema import FoundSchema
 from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
+from prshots.server.backup.archive_members import ArchiveEntry, IncompleteError, members
 from prshots.server.backup.manifest import FORMAT, Manifest
-from prshots.server.backup.reading import ArchiveEntry, IncompleteError, members
 from prshots.server.backup.workplace import new_file, workplace
 from prshots.server.config.settings import Settings
 
@@ -33,10 +33,10 @@ _NOT_DATA = {_WORKPLACE, "lost+found"}
 def restore(settings: Settings, source: Path, progress: Progress = lambda _done, _all: None) -> Manifest:
     """Restore a backup into the data folder. Raises BackupError and then leaves the folder unchanged."""
     folder = _empty_data_folder(settings)
-    with _reporting_os_errors(source), _opened(source) as file:
-        manifest = _checked(file, source)
+    with _report_os_errors(source), _open(source) as file:
+        manifest = _check(file, source)
         # Inside the folder, not beside it: the folder may be a separate disk.
-        with _made(folder), workplace(folder / _WORKPLACE) as unpacked:
+        with _make(folder), workplace(folder / _WORKPLACE) as unpacked:
             _unpack(file, unpacked, manifest, progress)
             with new_file(unpacked / IMAGES / OWNER_MARK, IMAGE_FILE) as mark:
                 mark.write(manifest.installation_id.encode())
@@ -76,10 +76,10 @@ def _empty_data_folder(settings: Settings) -> Path:
     return folder
 
 
-def _checked(file: IO[bytes], source: Path) -> Manifest:
+def _check(file: IO[bytes], source: Path) -> Manifest:
     """Check the whole archive. Raises BackupError if it is incomplete, not a backup, or too new."""
     last, missing, found = None, {DATABASE, KEYS, MANIFEST}, _Contents()
-    with _reporting_incomplete(source):
+    with _report_incomplete(source):
         for last in members(file, _length(file)):
             missing.discard(last.name)
             found.add(last)
@@ -168,7 +168,7 @@ def _copy(file: IO[bytes], member: ArchiveEntry, new: IO[bytes]) -> None:
         left -= len(data)
 
 
-def _opened(source: Path) -> IO[bytes]:
+def _open(source: Path) -> IO[bytes]:
     """Open the archive. Opening a FIFO would wait for a writer. Raises BackupError, OSError."""
     fd = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -178,7 +178,7 @@ def _opened(source: Path) -> IO[bytes]:
 
 
 @contextlib.contextmanager
-def _reporting_incomplete(source: Path) -> Iterator[None]:
+def _report_incomplete(source: Path) -> Iterator[None]:
     try:
         yield
     except IncompleteError as error:
@@ -193,7 +193,7 @@ def _incomplete(source: Path) -> BackupError:
 
 
 @contextlib.contextmanager
-def _made(folder: Path) -> Iterator[Path]:
+def _make(folder: Path) -> Iterator[Path]:
     """Create the data folder if it is missing, and remove it again if nothing was restored."""
     was_there = folder.exists()
     make_private_folder(folder)
@@ -206,7 +206,7 @@ def _made(folder: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _reporting_os_errors(source: Path) -> Iterator[None]:
+def _report_os_errors(source: Path) -> Iterator[None]:
     try:
         yield
     except FileExistsError as error:

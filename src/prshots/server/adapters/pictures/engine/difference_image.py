@@ -24,7 +24,9 @@ _GAP = 3
 _PALE = [150 + level * 90 // 255 for level in range(256)]
 
 
-def marked(image: Image.Image, marks: npt.NDArray[np.uint8], changed: list[Box], moved: list[Box]) -> bytes:
+def draw_difference(
+    image: Image.Image, marks: npt.NDArray[np.uint8], changed: list[Box], moved: list[Box]
+) -> bytes:
     """Return a JPEG of the image. Inserted rows and seams (`moved`) have another color than the rest."""
     width, height = min(image.width, MAX_SIDE), min(image.height, MAX_SIDE)
     picture = Image.new("RGB", (width, height))

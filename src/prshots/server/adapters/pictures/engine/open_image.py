@@ -40,7 +40,7 @@ Image.MAX_IMAGE_PIXELS = max(MAX_PIXELS.values())
 warnings.filterwarnings("ignore", module=r"PIL\.")
 
 
-def opened(data: bytes) -> ImageFile.ImageFile:
+def open_image(data: bytes) -> ImageFile.ImageFile:
     """Check the structure and read the header. Raises PictureError.
 
     We pick the decoder, because Pillow's `open` would load all its plugins.

@@ -12,10 +12,10 @@ from prshots.contract.replies import Region
 from prshots.server.adapters.pictures import pair_results
 from prshots.server.adapters.pictures.engine.canvas import Canvas
 from prshots.server.adapters.pictures.engine.carets import is_caret
-from prshots.server.adapters.pictures.engine.marking import marked
-from prshots.server.adapters.pictures.engine.opening import pillow_errors_as_ours
+from prshots.server.adapters.pictures.engine.difference_image import draw_difference
+from prshots.server.adapters.pictures.engine.open_image import pillow_errors_as_ours
 from prshots.server.adapters.pictures.engine.pairs import Pair
-from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, clear_noise, merged_strips
+from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, clear_noise, merge_strips
 from prshots.server.adapters.pictures.engine.stretches import Stretch
 from prshots.server.domain.comparison.models import PairResult
 
@@ -32,11 +32,11 @@ _SEAM = 2
 def compare(before: bytes, after: bytes) -> bytes:
     """Return a packed PairResult. Raises PictureError."""
     with pillow_errors_as_ours():
-        return pair_results.packed(_compared(Pair(Canvas(before), Canvas(after))))
+        return pair_results.pack(_compare_pair(Pair(Canvas(before), Canvas(after))))
 
 
-def _compared(pair: Pair) -> PairResult:
-    stretches = pair.aligned()
+def _compare_pair(pair: Pair) -> PairResult:
+    stretches = pair.align_rows()
     if pair.same_width and all(stretch.kind == "equal" for stretch in stretches):
         return PairResult("unchanged")
     strengths = pair.strengths(stretches)
@@ -52,7 +52,7 @@ def _compared(pair: Pair) -> PairResult:
         pixels=int(np.count_nonzero(strengths)) + _inserted_rows(stretches) * pair.width,
         regions=[_region(box) for box in sorted([*strips, *changed], key=lambda box: (box.top, box.left))],
         shift=_shift(stretches),
-        marked=marked(after, strengths, changed, strips),
+        marked=draw_difference(after, strengths, changed, strips),
     )
 
 
@@ -69,7 +69,7 @@ def _strips(stretches: Sequence[Stretch], pair: Pair) -> list[Box]:
             strips.append(Box(0, start, width, min(height, start + _SEAM)))
     if pair.before.width > width:
         strips.append(Box(max(0, width - _SEAM), 0, width, height))
-    return merged_strips(strips, _MAX_STRIPS)
+    return merge_strips(strips, _MAX_STRIPS)
 
 
 def _inserted_rows(stretches: Sequence[Stretch]) -> int:

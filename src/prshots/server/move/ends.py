@@ -36,7 +36,7 @@ class Ends:
 
 
 @contextlib.contextmanager
-def opened_source(settings: Settings) -> Iterator[SourceDatabase]:
+def open_source(settings: Settings) -> Iterator[SourceDatabase]:
     """Open the database that the settings name. Raises MoveError, RecordsError."""
     if settings.on_sqlite and not settings.database_path.exists():
         raise RecordsError(f"there is no database at {settings.database_path}")
@@ -49,11 +49,11 @@ def opened_source(settings: Settings) -> Iterator[SourceDatabase]:
 
 
 @contextlib.asynccontextmanager
-async def opened_ends(plan: MovePlan) -> AsyncIterator[Ends]:
+async def open_ends(plan: MovePlan) -> AsyncIterator[Ends]:
     """Open everything, and let no other move run. Raises MoveError, RecordsError, SettingsError."""
     async with contextlib.AsyncExitStack() as stack:
-        source = stack.enter_context(opened_source(plan.source))
-        stack.enter_context(source.locked(plan.source))
+        source = stack.enter_context(open_source(plan.source))
+        stack.enter_context(source.lock(plan.source))
         report, target, objects, to_store = MoveReport(), None, None, None
         if plan.moves_database:
             target = TargetDatabase(wiring.open_for_move(plan.target))
