@@ -397,7 +397,7 @@ async def test_only_one_move_at_a_time(place: Callable[[str], Settings]) -> None
         with (
             open_source(source) as held,
             held.lock(source),
-            pytest.raises(MoveError, match="another `prshots move` is using"),
+            pytest.raises(MoveError, match="another `prshots move` process is using"),
         ):
             await _move(plan)
         await _move(plan)

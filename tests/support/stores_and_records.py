@@ -121,7 +121,7 @@ def open_database(folder: Path) -> Database:
 
 def put_migrated_sqlite(folder: Path) -> None:
     """Put an empty database of a new installation into the folder: a copy takes a tenth of the time of migrating."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # as the service does
     file = folder / "prshots.db"
     file.write_bytes(_empty_sqlite())
     with contextlib.closing(sqlite3.connect(file)) as database:

@@ -1,8 +1,8 @@
-"""Write a backup while the service runs.
+"""Writes a backup while the service runs.
 
-The records are copied first, in one consistent snapshot, then the bytes of the images that it names. Images
-never change, so each one is either still there or was deleted since. The snapshot is updated for the deleted
-ones before it goes into the archive.
+It copies the records first, in one consistent snapshot, then the bytes of their images. Images never change,
+so each one is either still there or was deleted since. The deleted ones are removed from the snapshot before
+it goes into the archive.
 """
 
 import contextlib
@@ -64,7 +64,7 @@ def back_up(
 def _require_file_or_nothing(target: Path) -> None:
     try:
         mode = target.lstat().st_mode
-    except OSError:  # it does not exist, or the backup will say why it cannot be written
+    except OSError:  # it does not exist, or writing the backup will report the error
         return
     if stat.S_ISLNK(mode):
         raise BackupError(f"{target} is a symbolic link: give the name of the file itself")
@@ -125,7 +125,7 @@ def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress
 
 
 class _Images:
-    """Adds images to the archive, and remembers which ones are gone."""
+    """Adds images to the archive, and keeps a list of those that are gone."""
 
     def __init__(self, store: DiskReader, archive: "_Archive") -> None:
         self._store = store
@@ -165,7 +165,7 @@ class _Archive:
         member = tarfile.TarInfo(name)
         member.size, member.mode, member.mtime = size, 0o600, int(time.time())
         self._tar.addfile(member, file)
-        self._tar.members = []  # or it keeps one entry per image in memory
+        self._tar.members = []  # otherwise it keeps one entry per image in memory
 
     def sha256(self) -> str:
         """Return the hash of everything written so far."""
@@ -176,7 +176,7 @@ class _Archive:
 
 
 class _Hashing:
-    """A file to write to that hashes the bytes and knows its position. It cannot seek."""
+    """A writable file that hashes the bytes and knows its position. It cannot seek."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""Restore a backup into an empty data folder: check all of it first, then put everything in place at once."""
+"""Restores a backup into an empty data folder. Checks all of it first, then puts it in place at once."""
 
 import contextlib
 import errno
@@ -27,7 +27,7 @@ _MANIFEST_BYTES = 64 * 1024
 _CHUNK = 1024 * 1024
 _WORKPLACE = ".restoring"
 _NOT_DATA = {_WORKPLACE, "lost+found"}
-"""What an empty data folder may contain: leftovers of a killed restore, and what a new disk comes with."""
+"""An empty data folder may contain the leftovers of a killed restore, and the folder of a new disk."""
 
 
 def restore(settings: Settings, source: Path, progress: Progress = lambda _done, _all: None) -> Manifest:
@@ -90,15 +90,13 @@ def _check(file: IO[bytes], source: Path) -> Manifest:
     if _sha256(file, last.offset) != manifest.sha256:
         raise BackupError(f"{source} is damaged: its checksum does not match; use another backup")
     if found != _Contents(manifest.images, manifest.thumbnails, manifest.image_bytes):
-        raise BackupError(
-            f"{source} is damaged: its manifest names other images than it has; use another backup"
-        )
+        raise BackupError(f"{source} is damaged: its manifest does not match its images; use another backup")
     return manifest
 
 
 @dataclass(slots=True)
 class _Contents:
-    """What an archive contains, to be compared with what its manifest says."""
+    """The contents of an archive, to compare with its manifest."""
 
     images: int = 0
     thumbnails: int = 0

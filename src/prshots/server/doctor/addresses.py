@@ -1,4 +1,4 @@
-"""The public URLs: who can reach them, and whether the components answer there."""
+"""Checks the public URLs: who can reach them, and whether the components answer there."""
 
 import json
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ from prshots.server.doctor.engines import describe_clock
 from prshots.server.doctor.fetch import FetchError, Response, fetch
 
 GITHUB_LIMIT = 5 * 1024**2
-"""GitHub's image proxy shows no larger images."""
+"""GitHub's image proxy refuses larger images."""
 
 _READYZ_BLOCKED = {401, 403, 404}
 

@@ -1,4 +1,4 @@
-"""The data folder, the keys, and the three engines."""
+"""Checks the data folder, the keys, and the three engines."""
 
 import os
 import secrets
@@ -37,7 +37,7 @@ class Engines:
 
     @property
     def _is_new(self) -> bool:
-        """Whether the service never ran with these settings, so that missing keys are normal."""
+        """Whether the service has never run with these settings, so that missing keys are normal."""
         settings = self._settings
         return settings.on_sqlite and not settings.database_path.exists()
 
@@ -65,7 +65,7 @@ class Engines:
         return found
 
     def _open_to_everyone(self) -> list[DoctorFinding]:
-        """Warn about what other users of this machine can read."""
+        """Warn about files that other users of this machine can read."""
         settings, folder = self._settings, self._settings.data_dir.absolute()
         places = [folder]
         if settings.on_sqlite:
@@ -125,7 +125,7 @@ class Engines:
         if found.is_usable:
             words = (
                 f"{place} has schema {found.version}, from a newer prshots. This version still works with "
-                "it: install the newer one here too"
+                "it: install the newer one here as well"
             )
             return warning("database", words)
         if found.is_too_new:
@@ -151,7 +151,7 @@ class Engines:
 
     def _dead_urls(self, condition: Condition) -> list[DoctorFinding]:
         if self.ring is None:
-            return []  # `check_keys` has reported that; here every key would seem to be missing
+            return []  # `check_keys` has reported that; here every key would look missing
         return [
             warning(
                 "database",

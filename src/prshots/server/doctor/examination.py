@@ -19,7 +19,7 @@ from prshots.server.doctor.image_proxy import check_image_proxy
 from prshots.server.wiring.sign_in import allow_list
 
 CHECK_SECONDS = 30.0
-"""The limit for one whole check. Each request in it has its own, shorter timeout."""
+"""The limit for a whole check. Each request in it has its own, shorter timeout."""
 
 Check = Callable[[], Awaitable[list[DoctorFinding]]]
 
@@ -43,7 +43,7 @@ def examine_settings(config: Path | None) -> tuple[Settings | None, list[DoctorF
 
 
 async def examine(settings: Settings, starts: Callable[[str], None]) -> AsyncIterator[DoctorFinding]:
-    """Run all checks, also after a failed one. `starts` is called with a check's name before it runs."""
+    """Run all checks, even after a failed one. Calls `starts` with each check's name before it runs."""
     engines = Engines(settings)
     checks: dict[str, Check] = {
         "data folder": engines.check_data_folder,

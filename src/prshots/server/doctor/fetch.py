@@ -1,4 +1,4 @@
-"""Fetch from one of our public URLs, as an outsider would, and explain failures in plain words."""
+"""Fetches one of our public URLs, as an outsider would, and explains failures."""
 
 import asyncio
 import functools
@@ -40,7 +40,7 @@ async def fetch(
 ) -> Response:
     """Send one GET: no cookies, redirects or proxy, and at most `most_bytes` of body. Raises FetchError.
 
-    `to_start` is what should be running there.
+    `to_start` names the program that should be running there.
     """
     started = time.time()
     client = httpx.AsyncClient(
@@ -97,7 +97,7 @@ def _explain(error: Exception, to_start: str) -> str:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and all its causes, because libraries wrap the one that says what happened."""
+    """Yield an exception and all its causes, because libraries wrap the one that explains the failure."""
     while error is not None:
         yield error
         if isinstance(error, BaseExceptionGroup):

@@ -1,4 +1,4 @@
-"""The dry run: how much there is, how long it takes, and whether both targets can be used."""
+"""The dry run: how much data there is, how long a move takes, and whether the targets can be used."""
 
 import secrets
 import time
@@ -22,10 +22,10 @@ from prshots.server.move.source import SourceDatabase
 from prshots.server.move.target import TABLES
 
 SAMPLE = 200
-"""How many images are copied to learn how long one takes. Their copies are deleted again."""
+"""How many images the dry run copies, to measure how long one takes. It deletes the copies."""
 
 WRITE_FACTOR = 8
-"""A rule of thumb: to copy and check a row takes about so many times as long as to read and hash it."""
+"""A rule of thumb: copying and checking a row takes about 8 times as long as reading and hashing it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class Estimate:
     bytes: int
     seconds: float
     sampled: int
-    """How many images were copied for it."""
+    """How many images the dry run copied."""
 
 
 async def estimate(plan: MovePlan) -> Estimate:
-    """Check that the targets answer and are unused, and measure.
+    """Check that the targets answer and are unused, and estimate the duration.
 
     Raises MoveError, RecordsError, StoreError.
     """
@@ -74,7 +74,7 @@ def _measure_rows(source: SourceDatabase) -> tuple[int, float]:
 
 
 async def _measure_objects(plan: MovePlan, source: SourceDatabase) -> tuple[int, float]:
-    """Copy some images under other names, and delete the copies. Return how many, and how long it took."""
+    """Copy some images under other names, and delete the copies. Return their number and the duration."""
     from_store, to_store = wiring.open_store(plan.source), wiring.open_store(plan.target)
     try:
         await require_unused_store(to_store, plan.target, source.installation_id())
