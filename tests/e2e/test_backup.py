@@ -462,7 +462,7 @@ class TestRestore:
         self, service: Service, backup: Path
     ) -> None:
         remade(backup, tarfile.TarInfo(f"images/ab/{ID}.png"))
-        assert "its manifest names other images" in refused(service, "restore", str(backup))
+        assert "its manifest does not match its images" in refused(service, "restore", str(backup))
         assert not service.data_dir.exists()
 
     def test_reads_a_file_over_8_gb(self, tmp_path: Path) -> None:

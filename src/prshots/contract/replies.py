@@ -1,6 +1,6 @@
-"""What the public API replies. The service writes these, the client reads them.
+"""The replies of the public API. The service writes them, the client reads them.
 
-A field with a default is only in the JSON if it has another value. The OpenAPI document is generated from
+A field with a default is only in the JSON if its value differs. The OpenAPI document is generated from
 these classes: a string below a field is its description there.
 """
 
@@ -180,7 +180,7 @@ class CompletedBaselines:
 
 
 class Verdict(StrEnum):
-    """What became of a shot. `FAILED`: the two images could not be compared."""
+    """The result for a shot. `FAILED`: the two images could not be compared."""
 
     CHANGED = "changed"
     MOVED = "moved"

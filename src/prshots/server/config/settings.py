@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def _setting(read: Callable[[object], T], default: T, takes: str, *, secret: bool = False) -> T:
-    """Declare a setting: how to read it, and what it takes in words. Secret values are never printed."""
+    """Declare a setting: how to read it, and a description of valid values. Secrets are never printed."""
     declared: T = field(default=default, repr=not secret, metadata={"read": read, "takes": takes})
     return declared
 
@@ -278,7 +278,7 @@ def _read(known: Field[Any], given: object) -> object:
     except ValueError as error:
         raise SettingsError(
             f"{PREFIX}{known.name.upper()}: got {_quote(known, given)}, takes {known.metadata['takes']}"
-        ) from (error if known.repr else None)  # its text may quote a part of the secret
+        ) from (error if known.repr else None)  # its text may quote the secret
 
 
 def _read_toml(config: Path) -> dict[str, Any]:
@@ -299,7 +299,7 @@ def _quote(known: Field[Any], value: object) -> str:
     """Return the given value for a message, with secrets removed."""
     if known.repr:
         return redact(repr(value))
-    # A URL that we can't read may have a password in any part of it but the scheme. A path has none.
+    # In a URL that we can't parse, anything after the scheme may be a password. A path has none.
     is_url = known.name.endswith("_url") and isinstance(value, str)
     begin = _SCHEME.match(str(value)) if is_url else None
     if begin is None:

@@ -1,4 +1,4 @@
-"""Reads the head of a request for an image, by the grammar that all of our servers share."""
+"""Reads the head of a request for an image, with the grammar that our servers share."""
 
 import re
 from collections.abc import Mapping
@@ -7,23 +7,23 @@ from typing import NamedTuple
 
 from prshots.server.delivery.decision import METHOD_NOT_ALLOWED, METHODS
 from prshots.server.delivery.replies import Reply, Request, error_reply
-from prshots.server.http.request_grammar import BAD_REQUEST, Refusal, names_path, read_fields, read_line
+from prshots.server.http.request_grammar import BAD_REQUEST, HeadRefusal, names_path, read_fields, read_line
 
 CACHED_HEADS, CACHED_BYTES = 1024, 2048
-"""Heads that are cached, and the longest: 2 MB. A browser sends the same fields for all images, and the
-readers of a comment ask for the same ones."""
+"""How many heads are cached, and their maximum length: 2 MB in all. A browser sends the same fields for all
+images, and the readers of a comment request the same images."""
 
 _CONDITIONS = re.compile(r"\n(range|if-range|if-none-match):[ \t]*([^\r]*)", re.IGNORECASE)
 
 
 class Asked(NamedTuple):
-    """A request, and whether its connection ends with the reply. A body could look like another request."""
+    """A request, and whether its connection closes then: a body could look like another request."""
 
     request: Request
     is_last: bool
 
 
-def refuse(refusal: Refusal) -> Reply:
+def refuse(refusal: HeadRefusal) -> Reply:
     return error_reply(*refusal)
 
 
@@ -34,10 +34,10 @@ def read_head(head: bytes) -> Asked | Reply:
 
 def _read(head: bytes) -> Asked | Reply:
     line = read_line(head)
-    if isinstance(line, Refusal):
+    if isinstance(line, HeadRefusal):
         return refuse(line)
     fields = read_fields(head[line.end :], line.version)
-    if isinstance(fields, Refusal):
+    if isinstance(fields, HeadRefusal):
         return refuse(fields)
     if line.method not in METHODS:
         return METHOD_NOT_ALLOWED

@@ -1,4 +1,4 @@
-"""A client's connection: its socket, its deadline and its end. `connection.py` adds how it answers."""
+"""A client's connection: its socket, its deadline and its end. `connection.py` adds the replies."""
 
 import asyncio
 import contextlib
@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from prshots.server.http.socket_server import LINGER_BYTES, LINGER_SECONDS
 
 
-class Server(Protocol):
-    """What a connection needs from the server that accepted it."""
+class ConnectionOwner(Protocol):
+    """The members of the server that a connection uses."""
 
     loop: asyncio.AbstractEventLoop
     now: float
@@ -18,7 +18,7 @@ class Server(Protocol):
 
 
 class SocketConnection:
-    def __init__(self, server: Server, sock: socket.socket, idle_seconds: float) -> None:
+    def __init__(self, server: ConnectionOwner, sock: socket.socket, idle_seconds: float) -> None:
         self._accepted_by, self._sock = server, sock
         self._received = b""
         self._is_reading, self._is_lingering, self.is_closed = True, False, False
@@ -33,14 +33,14 @@ class SocketConnection:
         return self.deadline < self._accepted_by.now
 
     def is_idle(self) -> bool:
-        """Return whether the client waits for nothing, and has sent nothing."""
+        """Return whether no request has arrived and no reply is in progress."""
         raise NotImplementedError
 
     def _on_readable(self) -> None:
         raise NotImplementedError
 
     def _let_go(self) -> None:
-        """Give up what is in progress: the connection closes."""
+        """Abort the reply in progress, because the connection closes."""
 
     def finish(self) -> None:
         """Answer requests that have arrived, and close if nothing is in progress."""

@@ -1,4 +1,4 @@
-"""The HTTP/1.1 server of the API and the web component: connections of uvicorn's, which we accept."""
+"""The HTTP/1.1 server of the API and the web component: accepts connections, which uvicorn then serves."""
 
 import asyncio
 import socket
@@ -63,5 +63,5 @@ class AppServer(SocketServer):
 
     async def stop(self, grace_seconds: float) -> None:
         await super().stop(grace_seconds)
-        await asyncio.sleep(0)  # requests whose clients have left learn of it
+        await asyncio.sleep(0)  # lets requests notice that their clients have disconnected
         await self._close_app()

@@ -1,4 +1,4 @@
-"""Whether a component can work now: the content of `/readyz` for load balancers and people."""
+"""Reports whether a component can work now: `/readyz`, for load balancers and people."""
 
 import asyncio
 import time
@@ -26,7 +26,7 @@ _log = structlog.get_logger()
 
 
 class BrieflyCached(Generic[T]):
-    """A value that is fetched at most once a second, so that many load balancers cost no more than one."""
+    """A value that is fetched at most once a second, regardless of how many load balancers ask."""
 
     def __init__(self, fetch: Callable[[], Awaitable[T]]) -> None:
         self._fetch = fetch
@@ -70,7 +70,7 @@ class Readiness:
         return 200, {"status": "degraded" if _not_ok(states) else "ok", "checks": states}
 
     def _find_needed(self, states: Mapping[str, str]) -> list[str]:
-        """Return the engines that are down and without which the component is of no use."""
+        """Return the engines that are down and that the component cannot work without."""
         return [
             name for name, state in states.items() if state.startswith(DOWN) and name not in self._optional
         ]
@@ -110,7 +110,7 @@ def _not_ok(states: Mapping[str, str]) -> list[str]:
 
 
 def _start(check: Check) -> "asyncio.Task[None]":
-    """Start a check. It may fail when nobody waits for it any more, which asyncio would log."""
+    """Start a check. If it fails after nobody waits for it, asyncio must not log that."""
 
     async def run() -> None:
         await check()

@@ -51,7 +51,7 @@ def names_of(routes: Iterable[Route]) -> Callable[[Message], str]:
 
 
 class Observer:
-    """Counts and times every request of one component, and logs it if the settings say so."""
+    """Counts and times every request of one component, and logs it if that is enabled."""
 
     def __init__(self, component: str, name_of: Callable[[Message], str], *, logs: bool) -> None:
         self._component, self._name_of, self._logs = component, name_of, logs

@@ -1,7 +1,7 @@
 """Logging to standard error: for people (in color on a terminal), or as JSON for a log collector.
 
-Warnings and errors of libraries, and uncaught exceptions, take the same way, so that a collector of JSON gets
-nothing else.
+Warnings and errors of libraries and uncaught exceptions go through the same format, so a log collector gets
+only JSON.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ def configure_logs(log_format: Literal["console", "json"], component: str) -> No
             *(_as_json(component) if log_format == "json" else _for_people(component)),
             _without_secrets,
         ],
-        logger_factory=structlog.WriteLoggerFactory(_StandardError()),  # type: ignore[arg-type]  # has what it needs
+        logger_factory=structlog.WriteLoggerFactory(_StandardError()),  # type: ignore[arg-type]  # has the methods that structlog needs
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(handlers=[_Libraries()], level=logging.WARNING, force=True)
@@ -88,7 +88,7 @@ class _StandardError:
 
 
 class _Libraries(logging.Handler):
-    """Forwards log records of the standard library."""
+    """Forwards the log records of libraries."""
 
     def emit(self, record: logging.LogRecord) -> None:
         log = structlog.get_logger()
@@ -96,6 +96,6 @@ class _Libraries(logging.Handler):
         write(record.getMessage(), logger=record.name, exc_info=record.exc_info)
 
 
-def _log_uncaught(kind: Any, error: Any, traceback: Any) -> None:  # noqa: ANN401 - as Python's hooks have it
+def _log_uncaught(kind: Any, error: Any, traceback: Any) -> None:  # noqa: ANN401 - as in Python's hooks
     if not issubclass(kind, KeyboardInterrupt):
         structlog.get_logger().error("internal error", exc_info=(kind, error, traceback))

@@ -1,7 +1,7 @@
 """Hands `prshots serve` over from the command to a process that needs less memory.
 
 The command replaces itself with `python -P -m prshots.server.supervise PLAN`: same process id, same open
-ports. It leaves a copy of itself, the greeter, which prints the greeting when the service is ready and ends.
+ports. It leaves a copy of itself, the greeter, which prints the greeting when the service is ready, and ends.
 """
 
 import contextlib

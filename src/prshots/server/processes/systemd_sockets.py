@@ -1,7 +1,7 @@
 """Listening sockets that systemd opens and keeps open, so that a restart refuses no connection.
 
-systemd passes them from descriptor 3 on, says how many in LISTEN_FDS, and to which process in LISTEN_PID.
-While the service restarts, connections wait in the queue of the socket.
+systemd passes them as descriptors 3 and up. LISTEN_FDS has their number, and LISTEN_PID the process that they
+are for. While the service restarts, connections wait in the queue of the socket.
 """
 
 import os

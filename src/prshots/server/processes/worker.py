@@ -34,21 +34,24 @@ if TYPE_CHECKING:
     from prshots.server.http.socket_server import SocketServer
 
 MAX_CONNECTIONS = 16_384
-"""Open connections of one worker. More wait until one closes."""
+"""Open connections of one worker. Further ones wait until one closes."""
 
 ENOUGH_CONNECTIONS = 2048
+"""With a lower limit, a worker logs a warning."""
+
 FILES_PER_CONNECTION = 2
-"""A connection of the web component has another one to the API."""
+"""Each connection of the web component has a second one to the API."""
 
 OTHER_FILES = 256
+"""For everything but connections: the database, the store, libraries."""
 
 AFTER_WEB_SECONDS = 1.0
-"""How long the other components accept connections after web, whose last requests go to the API."""
+"""How long the other components accept connections after web stops. Web's last requests go to the API."""
 
 Build = Callable[[Settings, socket.socket], "SocketServer"]
 
 GARBAGE_THRESHOLD = 10_000
-"""New objects of the API between two searches for garbage: a few megabytes. Python's default is 700."""
+"""New objects of the API between two garbage collections: a few megabytes. Python's default is 700."""
 
 
 def main() -> None:
@@ -76,7 +79,7 @@ def main() -> None:
 
 
 def raise_file_limit() -> None:
-    """Allow as many open files as the most connections need, or as many as the system lets us have."""
+    """Allow as many open files as MAX_CONNECTIONS need, or as many as the system permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = FILES_PER_CONNECTION * MAX_CONNECTIONS + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -102,7 +105,7 @@ def _is_restart() -> bool:
 
 
 async def _serve(build: Build, settings: Settings, listener: socket.socket, ready_fd: int) -> None:
-    """Serve until SIGTERM. A second one says that web has ended, which sends its last requests to the API."""
+    """Serve until SIGTERM. A second SIGTERM means that web has ended and sends the API no more requests."""
     stopping, web_has_ended = asyncio.Event(), asyncio.Event()
 
     def stop() -> None:
@@ -136,8 +139,8 @@ def _api(memory_fds: Sequence[int], settings: Settings, listener: socket.socket)
     from prshots.server.wiring.api import build_api
 
     app = build_api(settings, is_restart=_is_restart(), counter_memory=next(iter(memory_fds), None))
-    # The program itself never becomes garbage, and requests leave few cycles. Searching both as often as
-    # Python does by default takes a few percent of an upload's time.
+    # The program itself never becomes garbage, and requests leave few cycles. Collecting as often as Python
+    # does by default takes a few percent of an upload's time.
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
     return _server_of(app, listener, refuses_slow_bodies=True)
@@ -150,15 +153,15 @@ def _web(settings: Settings, listener: socket.socket) -> "SocketServer":
 
 
 def _sweep_status(_: Settings, listener: socket.socket) -> "SocketServer":
-    from prshots.server.processes.sweep_status import sweep_status
+    from prshots.server.processes.sweep_status import create_sweep_status
 
-    return _server_of(sweep_status(), listener)
+    return _server_of(create_sweep_status(), listener)
 
 
 def _server_of(
     app: "ClosableApp", listener: socket.socket, *, refuses_slow_bodies: bool = False
 ) -> "SocketServer":
-    """Return the server of an app. Web leaves slow bodies to the API, which it passes all of them to."""
+    """Return a server for the app. Web passes all bodies to the API, which refuses slow ones."""
     from prshots.server.http.app_server import AppServer
 
     return AppServer(app, listener, most_connections(), refuses_slow_bodies=refuses_slow_bodies)

@@ -35,7 +35,7 @@ class OidcProvider:
         login_claims: Sequence[str] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`login_claims` are the claims that hold a login which this issuer guarantees to be unique."""
+        """`login_claims` are the claims with a login that is unique at this issuer."""
         self.id = provider_id
         self.label = label
         self._issuer = Issuer(issuer, clock)
@@ -87,7 +87,7 @@ class OidcProvider:
             nonce={"essential": True, "value": nonce},
         )
         try:
-            token = await self._issuer.verified(str(id_token))
+            token = await self._issuer.verify(str(id_token))
             registry.validate(token.claims)
         except BAD_TOKEN as error:
             raise ProviderError(f"the ID token of {self._issuer.address} is invalid: {error}") from error
@@ -167,10 +167,10 @@ class GitHubProvider:
 def _identity_of(
     claims: Mapping[str, Any], userinfo: Mapping[str, Any], login_claims: Sequence[str]
 ) -> Identity:
-    """Combine ID token and userinfo. Where both have a value, the userinfo's is newer and wins.
+    """Combine ID token and userinfo. If both have a value, the userinfo's is newer and wins.
 
-    Without a login that is unique, people are shown and added under their verified address or their `sub`:
-    others could choose the same `preferred_username`.
+    Without a unique login, people appear under their verified address or their `sub`, because others could
+    choose the same `preferred_username`.
     """
     known = {**claims, **userinfo}
     verified = [source for source in (userinfo, claims) if source.get("email_verified") in (True, "true")]

@@ -18,11 +18,11 @@ from prshots.server.adapters.pictures.engine.row_alignment import align
 from prshots.server.adapters.pictures.engine.stretches import Sketches, Stretch
 
 _CHUNK_PIXELS = 131_072
-"""How many pixels are compared at a time. Comparing takes about 100 bytes for each."""
+"""How many pixels are compared at a time. Comparing takes about 100 bytes per pixel."""
 
 
 class _Chunk(NamedTuple):
-    """Rows to compare. There are `above` and `below` more rows around them that belong together."""
+    """Rows to compare, with `above` and `below` further rows around them that are also aligned."""
 
     before: int
     after: int
@@ -42,7 +42,7 @@ class Pair:
         self._thresholds = LOSSY if before.is_lossy or after.is_lossy else LOSSLESS
 
     def forget_before(self) -> None:
-        """Free the first image's pixels."""
+        """Free the before image's pixels."""
         self.before.image.close()
 
     def align_rows(self) -> list[Stretch]:
@@ -57,7 +57,7 @@ class Pair:
         return align(before, after, sketches, lossy=self._thresholds.is_lossy)
 
     def strengths(self, stretches: Sequence[Stretch]) -> Strength:
-        """Return by how much each pixel of the second image differs."""
+        """Return by how much each pixel of the after image differs."""
         strengths = np.zeros((self.after.height, self.after.width), np.uint8)
         strengths[:, self.width :] = 255
         for chunk in _chunks(stretches, self.width):
@@ -86,7 +86,7 @@ class Pair:
 
 
 def _chunks(stretches: Sequence[Stretch], width: int) -> Iterator[_Chunk]:
-    """Return the paired rows, in parts that are not too large."""
+    """Yield the paired rows, in chunks that are not too large."""
     height = max(1, _CHUNK_PIXELS // width)
     for index, stretch in enumerate(stretches):
         if stretch.kind != "paired":
@@ -110,7 +110,7 @@ def _chunks(stretches: Sequence[Stretch], width: int) -> Iterator[_Chunk]:
 
 
 def _on_grounds(pixels: Pixels) -> list[Pixels]:
-    """Return the colors as they look, for transparent images on black and on white."""
+    """Return the visible colors; of transparent images, on black and on white."""
     if pixels.shape[2] == 3:  # noqa: PLR2004 - red, green, blue
         return [pixels]
     colors, opacity = pixels[..., :3], pixels[..., 3:]

@@ -13,11 +13,12 @@ from prshots.server.adapters.pictures.engine.orientation import ROTATED, TOP_AT_
 MAX_BYTES = 30_000
 MAX_SIDE = 480
 MAX_TALLNESS = 2.2
-"""The maximum ratio of height to width. A longer page is cut to its top; all of it would be a thin line."""
+"""The maximum ratio of height to width. A longer page is cut to its top, because all of it would be a thin
+line."""
 
 _QUALITIES = (80, 65, 50, 35)
 _EFFORT = 2
-"""From 0 to 6. With 4, Pillow's default, it takes more than twice the time, for 2% fewer bytes."""
+"""From 0 to 6. Pillow's default of 4 takes more than twice the time and saves only 2 % of the bytes."""
 
 
 class _Part(NamedTuple):
@@ -43,15 +44,15 @@ class _Part(NamedTuple):
 
     @property
     def whole_factor(self) -> int:
-        """The whole number to divide the sides by first, which leaves them twice as long as needed."""
+        """The whole number to divide the sides by first. The result is at least twice as long as needed."""
         return max(1, int(0.5 / self.scale))
 
 
 def render_thumbnail(data: bytes, tallness: float = MAX_TALLNESS) -> bytes:
     """Return a WebP of at most MAX_BYTES, with no more pixels than the image. Raises PictureError.
 
-    An image higher than `tallness` times its width is cut to its top, as a screen of that shape shows a long
-    page.
+    An image taller than `tallness` times its width is cut to its top, like a long page on a screen of that
+    shape.
     """
     tallness = min(tallness, MAX_TALLNESS)
     picture = open_image(data)
@@ -85,7 +86,7 @@ def _visible_part(size: tuple[int, int], orientation: int, tallness: float) -> _
 def _fit(picture: Image.Image, part: _Part) -> Image.Image:
     shrunk = _shrink(picture, part, part.whole_factor)
     size = max(1, round(part.width * part.scale)), max(1, round(part.height * part.scale))
-    # Lanczos takes three times as long, for text that is only a little darker at this size.
+    # Lanczos takes three times as long and makes text only a little darker at this size.
     return shrunk.resize(size, Image.Resampling.HAMMING, reducing_gap=1.0)
 
 
@@ -105,7 +106,7 @@ def _shrink(picture: Image.Image, part: _Part, factor: int) -> Image.Image:
 
 
 def _encode(thumbnail: Image.Image) -> bytes:
-    """Reduce quality first, then size, until it fits. Even noise fits in the end."""
+    """Reduce quality first, then size, until it fits into MAX_BYTES."""
     while True:
         for quality in _QUALITIES:
             encoded = io.BytesIO()
