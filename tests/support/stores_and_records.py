@@ -20,6 +20,7 @@ from prshots.contract.limits import Policy
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers
+from prshots.server.adapters.private_files import make_private_folder
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.database import Database, open_sqlite
@@ -121,7 +122,7 @@ def open_database(folder: Path) -> Database:
 
 def put_migrated_sqlite(folder: Path) -> None:
     """Put an empty database of a new installation into the folder: a copy takes a tenth of the time of migrating."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # as the service does
+    make_private_folder(folder)
     file = folder / "prshots.db"
     file.write_bytes(_empty_sqlite())
     with contextlib.closing(sqlite3.connect(file)) as database:

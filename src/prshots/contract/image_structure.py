@@ -48,9 +48,9 @@ def check_structure(data: bytes) -> None:
 
 
 def jpeg_segments(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield the marker of each segment, and where its content starts and ends. The last one is the end.
+    """Yield the marker of each segment, and where its content starts and ends, up to the end of the image.
 
-    As decoders do, skip bytes between segments: the pixels.
+    Like decoders, skip the bytes between segments, which are the pixels.
     """
     position, marker = 2, 0
     while marker != _END_OF_IMAGE and (found := _MARKER.search(data, position)):

@@ -1,6 +1,6 @@
 """Removes everything that looks like a secret from texts for logs and operators.
 
-Our own code never puts secrets into messages. This catches those that libraries put into theirs.
+Our own code never puts secrets into messages. This catches secrets in the messages of libraries.
 """
 
 import re

@@ -9,7 +9,7 @@ def readable_size(size: int) -> str:
     Halves are rounded up. The Node client and the dashboard print the same (`tests/vectors/sizes.json`).
     """
     unit, number = 1, 0
-    while number < len(UNITS) - 1 and _round(size, unit) >= 1024:  # noqa: PLR2004 - also 1023.5 of a unit
+    while number < len(UNITS) - 1 and _round(size, unit) >= 1024:  # noqa: PLR2004 - 1023.5 of a unit rounds up
         unit, number = unit * 1024, number + 1
     tenths = _round(size * 10, unit)
     whole, tenth = divmod(tenths, 10)

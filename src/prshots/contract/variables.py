@@ -26,7 +26,7 @@ service, and PRSHOTS_FORGE_URL are 0.78."""
 
 
 def unknown_variables(environ: Mapping[str, str], settings: Collection[str]) -> dict[str, str]:
-    """Return the PRSHOTS_ variables that nothing reads, each with the one it resembles, or "".
+    """Return the PRSHOTS_ variables that nothing reads, each with the known name that it resembles, or "".
 
     `settings` are the service's own, without the prefix. An empty variable counts as not set.
     """

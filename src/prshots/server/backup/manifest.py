@@ -38,7 +38,7 @@ class Manifest:
         except (ValueError, RecursionError) as error:
             raise ValueError("it is not JSON") from error
         if not isinstance(given, dict):
-            raise ValueError("it is not a JSON object")  # noqa: TRY004 - a wrong value of the file
+            raise ValueError("it is not a JSON object")  # noqa: TRY004 - a wrong file, not a wrong argument
         given = {"oldest_schema": "", **given}
         names = [field.name for field in fields(cls)]
         for name in names:

@@ -97,8 +97,8 @@ def require_our_schema(connection: Connection) -> None:
         )
     if version > SCHEMA_VERSION:
         raise MoveError(
-            f"the database has schema {version}, from a newer version of prshots: run `prshots move` of "
-            "that version"
+            f"the database has schema {version}, from a newer version of prshots: run that "
+            "version's `prshots move`"
         )
 
 

@@ -91,7 +91,7 @@ class MoveSteps:
         require_unused_database(target.engine, self._plan.target)
         if self._state.copying:
             raise MoveError(
-                f"{self._plan.database_place} has lost what was copied: run `prshots move --cancel`, then "
+                f"{self._plan.database_place} no longer has the copied data: run `prshots move --cancel`, then "
                 "move again"
             )
         target.claim(self._state.id, self._plan.database_place)

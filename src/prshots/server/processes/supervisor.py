@@ -27,18 +27,19 @@ from prshots.server.processes.worker_group import WorkerGroup
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 5.0
 STEADY_SECONDS = 1.0
-"""A worker that was up for this long is restarted after the first pause. Otherwise the pause doubles each
-time."""
+"""A worker that was up for this long is restarted after the first pause, because its clients wait. Otherwise
+the pause doubles each time, so that a worker that cannot start takes little processor time."""
 
 SWEEP_INTERVAL_SECONDS = 3600.0
 SWEEP_RETRY_SECONDS = 300.0
-"""The pause after a failed sweep, which most likely failed because an engine is down."""
+"""The pause after a failed sweep. Most likely an engine is down, and back within minutes."""
 
 WEB_SECONDS = 1.0
 """How long the other components accept connections after web stops. Web's last requests go to the API."""
 
 BEYOND_GRACE_SECONDS, KILL_SECONDS = 0.6, 0.2
-"""How long we wait for children after their grace period, and then for those that we killed."""
+"""How long we wait for children after their grace period, which each counts from when it handles the signal,
+and then for those that we killed, which the kernel ends within milliseconds."""
 
 DEATH_SECONDS = 0.05
 """How soon the kernel reports the end of a worker whose pipe has closed because it died."""

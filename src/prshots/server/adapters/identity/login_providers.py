@@ -147,7 +147,7 @@ class GitHubProvider:
             login=login,
             unique_login=login,
             name=_text(user.get("name")) or login,
-            avatar_url=_picture(user.get("avatar_url")),
+            avatar_url=_web_address(user.get("avatar_url")),
             organizations=frozenset(_texts(entry.get("login") for entry in organizations)),
             emails=frozenset(_texts(entry.get("email") for entry in emails if entry.get("verified") is True)),
         )
@@ -184,7 +184,7 @@ def _identity_of(
         unique_login=unique_login,
         account="" if login_claims else str(claims["sub"]),
         name=_text(known.get("name")) or login,
-        avatar_url=_picture(known.get("picture")),
+        avatar_url=_web_address(known.get("picture")),
         organizations=frozenset(_texts(groups if isinstance(groups, list) else [groups])),
         emails=frozenset(emails),
     )
@@ -200,6 +200,6 @@ def _text(value: object) -> str:
     return text if text.isprintable() and len(text) <= MAX_TEXT else ""
 
 
-def _picture(value: object) -> str:
+def _web_address(value: object) -> str:
     url = value if isinstance(value, str) and value.isprintable() and len(value) <= MAX_URL else ""
     return url if url.startswith(("https://", "http://")) else ""

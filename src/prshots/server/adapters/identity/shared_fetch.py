@@ -56,4 +56,4 @@ class SharedFetch:
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._running = None
         if not task.cancelled():
-            task.exception()  # otherwise asyncio logs an error that nobody waits for
+            task.exception()  # otherwise asyncio logs an exception that nobody retrieved

@@ -46,7 +46,7 @@ AT_ONCE_BYTES = 256 * 1024
 """Up to this size an object is read at once, which is faster than in chunks. Most screenshots are smaller."""
 
 PAGE = 1000
-"""Names per page of a list, the maximum of every cloud."""
+"""Names per page of a list: the maximum in every cloud."""
 
 DELETES = {"s3": 1000, "gs": 1, "az": 1}
 """Objects per delete request. GCS and Azure accept several, but fail if one of them does not exist."""

@@ -71,7 +71,7 @@ class DiskReader:
         return OpenObject(fd, size)
 
     def _remember(self, key: str, size: int) -> None:
-        """Remember the size of an image, which never changes. Thumbnails and difference images can."""
+        """Remember the size of an image, which never changes, unlike those of thumbnails and differences."""
         if not key.endswith((THUMBNAIL_EXT, DIFF_EXT)):
             if len(self._sizes) >= REMEMBERED_SIZES:
                 self._sizes.clear()

@@ -1,6 +1,6 @@
 """Removes detours from an alignment: a few rows inserted (or removed) and soon removed (or inserted) again.
 
-Between the two, all rows seem to have moved by a few rows, but what is above and below did not. A row of a
+Between the two, all rows seem to have moved by a few rows, but the rows above and below did not. A row of a
 rounded corner can equal the next row of a corner with another radius, and such rows become anchors. That is
 not a movement, so the rows of a detour are paired straight, unless the detour saves a lot.
 """
@@ -10,7 +10,7 @@ from prshots.server.adapters.pictures.engine.stretches import Kind, Sketches, St
 
 _WIDEST, _LONGEST = 8, 200
 """In rows: how far a detour moves its rows, and how many it has. More than that counts as a movement. Chosen
-by the verdicts on the corpus in tests/comparison: the rounded corners there fit."""
+by the verdicts on the corpus in tests/comparison, whose rounded corners stay below these limits."""
 
 _DIRECTION: dict[Kind, int] = {"equal": 0, "paired": 0, "inserted": 1, "removed": -1}
 

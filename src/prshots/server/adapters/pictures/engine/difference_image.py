@@ -19,7 +19,7 @@ _GROUND = (255, 255, 255)
 _TINT = 0.45
 _OUTLINE = 2
 _GAP = 3
-"""The distance between an outline and the change, so that it covers none of it."""
+"""The distance between an outline and the change, so that the outline covers none of the change."""
 
 _PALE = [150 + level * 90 // 255 for level in range(256)]
 

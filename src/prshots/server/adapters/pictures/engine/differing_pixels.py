@@ -44,8 +44,8 @@ LOSSY = Thresholds(shape=30, flat=4.0, flat_contrast=12, flat_cells=4, is_lossy=
 _SHIFT = 0.6
 """The movement in pixels that is ignored: browsers place letters on fractions of pixels."""
 _IS_SHIFT, _IS_NO_SHIFT = 0.4, 0.1
-"""The share of the change around a pixel that a movement explains, at least if there was a movement, and at
-most if there was none."""
+"""A movement explains at least the first share of the change around a pixel if there was one, and at most the
+second if there was none."""
 _STRONG = 0.25
 """The share of the contrast around a pixel by which it changes if the shape changed, not only its edge."""
 _LEAST_FLAT = 24

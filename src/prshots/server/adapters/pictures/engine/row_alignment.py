@@ -4,9 +4,9 @@ This is a diff of two texts whose lines are rows of pixels. Equal rows have the 
 
 1. The whole image is the first **gap**: rows of both images that are not aligned yet.
 2. Equal rows at the top and the bottom of a gap belong together.
-3. Rows that occur exactly once in both images are **landmarks**. As in a patience diff, the most landmarks
-   that have the same order in both images become **anchors**: each is aligned with its equal. Between two
-   anchors is a smaller gap, which starts again with step 2.
+3. Rows that occur exactly once in both images are **landmarks**. As in a patience diff, the largest set of
+   landmarks that have the same order in both images becomes the **anchors**: each is aligned with its equal.
+   The rows between two anchors are a smaller gap, which goes back to step 2.
 4. A gap without anchors gets the cheapest edit (see row_edits.py), which compares how rows look.
 5. Last, **detours** are removed: rows that seem to be inserted and soon removed again (see detours.py).
 
@@ -91,7 +91,7 @@ def _find_anchors(
 def _anchors_among(
     landmarks: set[int], gap: _Gap, ours: Sequence[int], theirs: Sequence[int]
 ) -> list[Anchor]:
-    """Return the most landmarks of the gap that have the same order in both images."""
+    """Return the largest set of landmarks of the gap that have the same order in both images."""
     place = {row: j for j, row in enumerate(theirs, gap.after) if row in landmarks}
     return _longest_rising([(i, place[row]) for i, row in enumerate(ours, gap.before) if row in place])
 

@@ -91,7 +91,7 @@ def _count_alike_ends(ours: Sketch, theirs: Sketch) -> tuple[int, int]:
 
 
 def _count_alike(ours: Sketch, theirs: Sketch) -> int:
-    """Return how many rows look alike until the first that does not."""
+    """Return how many rows look alike before the first that does not."""
     if not len(ours):
         return 0
     differs = np.abs(ours - theirs).max(axis=1) > _ALIKE
