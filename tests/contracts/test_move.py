@@ -18,17 +18,17 @@ from prshots.server.adapters.sql.move import row_copies
 from prshots.server.adapters.sql.move.change_log import changes_in
 from prshots.server.adapters.sql.move.move_state import read_state
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
-from prshots.server.backup.restoring import restore
-from prshots.server.backup.writing import back_up
+from prshots.server.backup.create import back_up
+from prshots.server.backup.restore import restore
 from prshots.server.config.settings import Settings
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import Project
-from prshots.server.move import moving
+from prshots.server.move import steps
+from prshots.server.move.ends import open_source
 from prshots.server.move.estimate import estimate
-from prshots.server.move.moving import move
-from prshots.server.move.opening import opened_source
 from prshots.server.move.plan import MovePlan, settings_to_use
 from prshots.server.move.report import MoveReport, Progress
+from prshots.server.move.steps import move
 from support.engine_servers import PostgreSQL, SeaweedFS
 from support.stores_and_records import SqlRecords, a_pair, a_project, a_token, an_image, put_migrated_sqlite
 
@@ -157,9 +157,9 @@ async def test_moves_everything_that_changes_meanwhile_too(
     filled = await shop.fill(12)
     await shop.thumbnail(filled[0])
     await shop.delete(filled[1])
-    following, seen = moving.Moving._follow, []
+    following, seen = steps.MoveSteps._follow, []
 
-    async def follow(self: moving.Moving) -> None:
+    async def follow(self: steps.MoveSteps) -> None:
         """Change something before every round."""
         step = len(seen)
         seen.append(step)
@@ -171,7 +171,7 @@ async def test_moves_everything_that_changes_meanwhile_too(
         await following(self)
 
     late: list[Image] = []
-    monkeypatch.setattr(moving.Moving, "_follow", follow)
+    monkeypatch.setattr(steps.MoveSteps, "_follow", follow)
     report = await _move(_plan(source, target), verify=True)
     assert len(late) == 4
     assert _rows(source) == _rows(target)
@@ -315,13 +315,13 @@ async def test_a_stop_that_takes_too_long_is_given_up(
     place: Callable[[str], Settings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, target = place("embedded"), place("embedded")
-    monkeypatch.setattr(moving, "STOP_SECONDS", 0.0)
-    monkeypatch.setattr(moving, "LAST_STOP_SECONDS", 0.0)
+    monkeypatch.setattr(steps, "STOP_SECONDS", 0.0)
+    monkeypatch.setattr(steps, "LAST_STOP_SECONDS", 0.0)
     async with _running(source) as (shop, _):
         with pytest.raises(MoveError, match="nothing was switched: run the same command again"):
             await _move(_plan(source, target))
         await shop.upload()
-        monkeypatch.setattr(moving, "LAST_STOP_SECONDS", 3600.0)
+        monkeypatch.setattr(steps, "LAST_STOP_SECONDS", 3600.0)
         await _move(_plan(source, target))
         assert _rows(source) == _rows(target)
 
@@ -348,7 +348,7 @@ def test_a_change_that_is_committed_late_is_not_forgotten(place: Callable[[str],
     settings, target = place("shared"), place("shared")
     wiring.open_database(settings).engine.dispose()
     adding = "INSERT INTO organizations (id, name) VALUES ('{0}', '{0}')"
-    with opened_source(settings) as source:
+    with open_source(settings) as source:
         state = source.begin(_plan(settings, target))
         with source.engine.begin() as slow:
             slow.exec_driver_sql(adding.format("slow"))
@@ -395,9 +395,9 @@ async def test_only_one_move_at_a_time(place: Callable[[str], Settings]) -> None
     async with _running(source):
         plan = _plan(source, target)
         with (
-            opened_source(source) as held,
-            held.locked(source),
-            pytest.raises(MoveError, match="another `prshots move` is using"),
+            open_source(source) as held,
+            held.lock(source),
+            pytest.raises(MoveError, match="another `prshots move` process is using"),
         ):
             await _move(plan)
         await _move(plan)
@@ -408,11 +408,11 @@ async def test_cancel_gives_the_source_back(place: Callable[[str], Settings]) ->
     source, target = place("embedded"), place("embedded")
     async with _running(source) as (shop, _):
         await _move(_plan(source, target))
-        with opened_source(source) as opened:
+        with open_source(source) as opened:
             assert opened.cancel() is not None
             assert opened.cancel() is None
         await shop.upload()
-        with opened_source(source) as opened, opened.engine.connect() as connection:
+        with open_source(source) as opened, opened.engine.connect() as connection:
             left = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE name LIKE 'move%'").all()
         assert left == []
 

@@ -19,7 +19,7 @@ from drills.drafts import PORTS, Draft, drafts, new_state, pick
 from drills.exchange import HungError, KeptConnection, NoReplyError, Reply, send_alone
 from drills.report import Progress, Result, Say, result_of
 from support.service import UNTRUSTED_ISSUER, Service
-from support.service_processes import WORKERS, part_pids, wait_for_first_sweep
+from support.service_processes import WORKERS, component_pids, wait_for_first_sweep
 
 CONNECTIONS = 24
 WIRE_SHARE = 0.1
@@ -197,5 +197,5 @@ class RequestsDrill:
         self._log_seen = len(log)
 
     def _workers(self) -> dict[str, int]:
-        found = part_pids(self.service)
+        found = component_pids(self.service)
         return {part: pid for part, pid in found.items() if part in WORKERS}

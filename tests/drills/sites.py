@@ -28,7 +28,7 @@ from support.engine_servers import (
     running_valkey,
 )
 from support.service import PRSHOTS, Service
-from support.service_processes import children, image_files, kill, part_of, serve
+from support.service_processes import children, component_of, image_files, kill, serve
 from support.waiting import wait_until
 
 Rows = list[tuple[object, ...]]
@@ -143,7 +143,7 @@ class Site(ABC):
         def is_there() -> bool:
             self.revive()
             supervisors = [replica.process.pid for replica in self.replicas if replica.process is not None]
-            found[:] = [pid for each in supervisors for pid in children(each) if part_of(pid) == part]
+            found[:] = [pid for each in supervisors for pid in children(each) if component_of(pid) == part]
             return bool(found)
 
         wait_until(is_there, lambda: f"a worker of {part}:\n{self.log[-3000:]}", BACK_UP_SECONDS)

@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from prshots.contract.errors import PrshotsError
-from prshots.server.backup.reading import members
-from prshots.server.backup.restoring import restore
-from prshots.server.backup.writing import back_up
+from prshots.server.backup.archive_members import members
+from prshots.server.backup.create import back_up
+from prshots.server.backup.restore import restore
 from prshots.server.config.settings import Settings
 from support.engine_servers import process_state
 from support.service import PRSHOTS, Service, png, upload
@@ -462,7 +462,7 @@ class TestRestore:
         self, service: Service, backup: Path
     ) -> None:
         remade(backup, tarfile.TarInfo(f"images/ab/{ID}.png"))
-        assert "its manifest names other images" in refused(service, "restore", str(backup))
+        assert "its manifest does not match its images" in refused(service, "restore", str(backup))
         assert not service.data_dir.exists()
 
     def test_reads_a_file_over_8_gb(self, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 from prshots.server.adapters.pictures.workers.pool import COMPARING
 from support.drawn_pages import sha
 from support.service import Service, png, upload
-from support.service_processes import children, part_pids, wait_for_first_sweep
+from support.service_processes import children, component_pids, wait_for_first_sweep
 
 pytestmark = pytest.mark.slow
 
@@ -105,7 +105,7 @@ def test_the_process_that_compares_stays_within_its_memory(
     while reply.status_code == 202:  # each try waits up to 10 s
         reply = client.post("/v1/compare", json=asked, timeout=60)
     assert reply.json()["counts"]["changed"] == 1, reply.text
-    (worker,) = children(part_pids(service)["api"])
+    (worker,) = children(component_pids(service)["api"])
     assert peak_megabytes(worker) < megabytes
     assert os.getpriority(os.PRIO_PROCESS, worker) == COMPARING.niceness
 

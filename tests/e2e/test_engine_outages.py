@@ -52,7 +52,7 @@ class Engines:
     def logged(self, *events: str) -> list[dict[str, Any]]:
         """Return the API's log lines with these events."""
         entries = [json.loads(line) for line in self.service.log.splitlines()]
-        return [entry for entry in entries if entry["part"] == "api" and entry["event"] in events]
+        return [entry for entry in entries if entry["component"] == "api" and entry["event"] in events]
 
 
 @pytest.fixture

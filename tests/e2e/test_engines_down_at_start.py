@@ -8,7 +8,7 @@ import pytest
 from support.engine_servers import PostgreSQL, running_postgresql
 from support.free_ports import free_port
 from support.service import Service, upload
-from support.service_processes import change_database, kill, part_pids, serve
+from support.service_processes import change_database, component_pids, kill, serve
 from support.waiting import wait_until
 
 UNAVAILABLE = {"error": "database unavailable, retry later"}
@@ -49,7 +49,7 @@ def test_without_postgresql_it_answers_503_until_the_server_is_back(
     with service.client(token) as client:
         view_url = upload(client).json()["view_url"]
     own_postgresql.stop()
-    kill(part_pids(service)["api"])
+    kill(component_pids(service)["api"])
     assert_only_the_database_is_missed(service, token)
     assert service.stop() == 0
 

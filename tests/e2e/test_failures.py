@@ -15,11 +15,11 @@ import pytest
 from support.service import Service, png, upload
 from support.service_processes import (
     change_database,
+    component_pids,
     delete_all,
     fetch,
     image_files,
     key_of,
-    part_pids,
     records,
     wait_for_first_sweep,
     wait_until,
@@ -35,9 +35,9 @@ EXPIRE_FAILED = (503, {"error": "expire failed, retry later"})
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     service = Service(tmp_path_factory.mktemp("failures"), {"UPLOADS_PER_MINUTE": "1000"}).start()
     wait_for_first_sweep(service)
-    workers = part_pids(service)
+    workers = component_pids(service)
     yield service
-    survived = part_pids(service) == workers
+    survived = component_pids(service) == workers
     assert service.stop() == 0
     assert survived, f"a worker died:\n{service.log}"
     assert "Traceback" not in service.log

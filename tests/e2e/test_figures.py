@@ -10,7 +10,7 @@ import pytest
 
 from prshots.server.observability.metrics_folder import JUST_MADE_SECONDS, PREFIX, metrics_folder
 from support.service import Service, upload
-from support.service_processes import kill, kill_supervisor, part_pids, wait_for_first_sweep, wait_until
+from support.service_processes import component_pids, kill, kill_supervisor, wait_for_first_sweep, wait_until
 from support.stores_and_records import small_disk
 
 
@@ -42,10 +42,10 @@ def test_metrics_outlive_their_process_without_adding_files(service: Service, te
         for number in range(1, 4):
             assert upload(client).status_code == 200
             wait_until(lambda number=number: stored(service.img_url) == number, "the upload to be counted")
-            kill(part_pids(service)["api"])
+            kill(component_pids(service)["api"])
             service.wait_until_up()
             assert stored(service.base_url) == number  # reported by the new worker
-    restarts = 'prshots_worker_restarts_total{part="api"} 3.0'
+    restarts = 'prshots_worker_restarts_total{component="api"} 3.0'
     wait_until(lambda: restarts in httpx.get(f"{service.web_url}/metrics").text, "the restarts to be counted")
     assert {path.name: path.stat().st_size for path in folder.iterdir()} == files
     assert service.stop() == 0

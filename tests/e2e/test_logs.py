@@ -120,7 +120,7 @@ def test_no_secret_is_in_the_log(logging_service: Service) -> None:
             assert datetime.fromisoformat(entry["timestamp"]).utcoffset().total_seconds() == 0
             assert entry["level"] in {"info", "warning", "error"}
             assert entry["event"]
-            assert entry["part"] in {"serve", "api", "web", "delivery", "sweep"}
+            assert entry["component"] in {"serve", "api", "web", "delivery", "sweep"}
             assert entry["pid"] > 0
         fault = next(json.loads(line) for line in log.splitlines() if "ZeroDivisionError" in line)
         assert "Traceback" in fault["exception"]
@@ -143,7 +143,9 @@ def test_a_request_can_be_followed_from_the_web_component_through_the_api(servic
     )
     entries = [json.loads(line) for line in service.log.splitlines() if '"request"' in line]
     followed = [entry for entry in entries if entry["request_id"] == "from-a-proxy.1"]
-    assert sorted((entry["part"], entry["method"], entry["path"], entry["status"]) for entry in followed) == [
+    assert sorted(
+        (entry["component"], entry["method"], entry["path"], entry["status"]) for entry in followed
+    ) == [
         ("api", "GET", "/v1/comment", 401),
         ("web", "GET", "/v1/comment", 401),
     ]

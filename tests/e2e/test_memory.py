@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from support.service import MAX_BYTES, Service, png, upload
-from support.service_processes import part_pids, resident_bytes, supervisor_pid, wait_for_first_sweep
+from support.service_processes import component_pids, resident_bytes, supervisor_pid, wait_for_first_sweep
 
 IDLE_MB = 250
 ADDED_MB = 250
@@ -70,7 +70,7 @@ def test_concurrent_large_uploads_stay_within_the_memory_limits(service: Service
         print(f"most: {max(samples):.0f} MB")
         assert max(samples) - idle <= ADDED_MB
 
-        web = part_pids(service)["web"]
+        web = component_pids(service)["web"]
         idle = megabytes(web)
         with watched(web) as samples:
             assert upload_at_once(web_client, image, THROUGH_WEB_AT_ONCE) == {200}

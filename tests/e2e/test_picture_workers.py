@@ -26,7 +26,7 @@ from support import nasty_picture_worker
 from support.nasty_pictures import encoded, jpeg_with_scans
 from support.open_files import open_files
 from support.service import Service, upload
-from support.service_processes import children, is_alive, kill, part_pids
+from support.service_processes import children, component_pids, is_alive, kill
 from support.signed_in_people import sign_in
 from support.waiting import eventually, wait_for, wait_until
 
@@ -255,7 +255,7 @@ def picture_workers(service: Service) -> set[int]:
     """Return the pids of the API's picture workers."""
     return {
         pid
-        for pid in children(part_pids(service)["api"])
+        for pid in children(component_pids(service)["api"])
         if "prshots.server.adapters.pictures.workers.worker" in Path(f"/proc/{pid}/cmdline").read_text()
     }
 
@@ -280,7 +280,7 @@ def test_the_service_refuses_a_nasty_image_makes_the_others_and_leaves_no_worker
         made = wait_for(ask, lambda reply: "later" not in reply["missing"].values())
         assert made["missing"] == {nasty: "too_large"}
         assert all(made["thumbnails"][image_id] for image_id in others)
-    api, running = part_pids(service)["api"], picture_workers(service)
+    api, running = component_pids(service)["api"], picture_workers(service)
     assert running
     for pid in running:
         assert "PRSHOTS_" not in Path(f"/proc/{pid}/environ").read_text()

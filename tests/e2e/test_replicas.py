@@ -15,10 +15,10 @@ from support.free_ports import free_port
 from support.service import Service, png, upload
 from support.service_processes import (
     children,
+    component_of,
     is_ready,
     kill,
     kill_supervisor,
-    part_of,
     serve,
     supervisor_pid,
     wait_until,
@@ -109,7 +109,7 @@ def meet_sweep(replica: Service) -> int:
     until = time.monotonic() + 20
     while time.monotonic() < until:
         for pid in children(supervisor_pid(replica)):
-            if part_of(pid) == "sweeper":
+            if component_of(pid) == "sweeper":
                 return pid
         time.sleep(0.005)
     return 0

@@ -18,13 +18,14 @@ import pytest
 from prshots.contract.errors import SettingsError
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.config.settings import Settings
-from prshots.server.processes import listening, supervisor
+from prshots.server.processes import listeners, worker_group
 from support.service import PNG, Service, png, upload
 from support.service_processes import (
     WORKERS,
     SlowUpload,
     change_database,
     children,
+    component_pids,
     descriptors,
     fetch,
     image_files,
@@ -32,7 +33,6 @@ from support.service_processes import (
     is_ready,
     kill,
     kill_supervisor,
-    part_pids,
     records,
     serve,
     supervisor_pid,
@@ -135,7 +135,7 @@ def test_the_api_can_run_alone(service: Service) -> None:
     serve(service, "api")
     wait_until(lambda: service.base_url in service.log, "the table of addresses")
     assert health(service.base_url) == 200
-    assert list(part_pids(service)) == ["api"]
+    assert list(component_pids(service)) == ["api"]
     assert service.img_url not in service.log
     with pytest.raises(httpx.ConnectError):
         health(service.img_url)
@@ -146,7 +146,7 @@ def test_delivery_can_run_alone(service: Service) -> None:
     serve(service, "delivery", "delivery")  # a duplicate has no effect
     wait_until(lambda: service.img_url in service.log, "the table of addresses")
     assert health(service.img_url) == 200
-    assert list(part_pids(service)) == ["delivery"]
+    assert list(component_pids(service)) == ["delivery"]
     assert "create demo" not in service.log
     assert not service.data_dir.exists()
     with pytest.raises(httpx.ConnectError):
@@ -174,7 +174,7 @@ def test_the_web_component_can_run_alone(service: Service) -> None:
     serve(service, "web")
     wait_until(lambda: service.web_url in service.log, "the greeting")
     assert health(service.web_url) == 200
-    assert list(part_pids(service)) == ["web"]
+    assert list(component_pids(service)) == ["web"]
     assert not service.data_dir.exists()
     assert httpx.get(f"{service.web_url}/v1/comment", trust_env=False).status_code == 502
 
@@ -209,14 +209,14 @@ def test_a_second_serve_says_that_it_waits_for_the_port_and_gives_up(service: Se
 
 @pytest.mark.parametrize("part", ["web", "api", "img"])
 def test_a_port_that_stays_in_use_is_reported(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
-    monkeypatch.setattr(listening, "PORT_SECONDS", 0.0)
+    monkeypatch.setattr(listeners, "PORT_SECONDS", 0.0)
     names = {"img": "delivery"}
     with socket.create_server(("127.0.0.1", 0)) as holding:
         port = holding.getsockname()[1]
         settings = Settings(host="127.0.0.1", **{f"{part}_port": port})
         message = rf"port {port} on 127.0.0.1 is in use: .* PRSHOTS_{part.upper()}_PORT"
         with pytest.raises(SettingsError, match=message):
-            supervisor.parts_of(settings, [names.get(part, part)])
+            worker_group.open_worker_groups(settings, [names.get(part, part)])
 
 
 def test_a_file_in_place_of_the_data_folder_is_reported_in_one_line(service: Service) -> None:
@@ -306,13 +306,13 @@ def test_clients_that_never_finish_do_not_block_the_shutdown(service: Service) -
 def test_a_worker_that_dies_is_restarted(service: Service) -> None:
     service.start()
     with service.client(service.new_token()) as client:
-        before = part_pids(service)
+        before = component_pids(service)
         urls = {"web": service.web_url, "api": service.base_url, "delivery": service.img_url}
         for part, url in urls.items():
             kill(before[part])
             # No connection is refused: it waits in the listening socket for the next worker.
             assert health(url) == 200
-            assert part_pids(service)[part] != before[part]
+            assert component_pids(service)[part] != before[part]
         response = upload(client)
     assert fetch(response.json()["view_url"]).content.startswith(PNG)
     assert service.log.count("worker died, starting it again") == len(urls)
@@ -326,7 +326,7 @@ def test_repeated_worker_deaths_leave_no_open_files_or_zombies(service: Service)
     wait_for_first_sweep(service)
     before = descriptors(pid)
     for _ in range(3):
-        for worker in part_pids(service).values():
+        for worker in component_pids(service).values():
             kill(worker)
         service.wait_until_up()
     wait_until(lambda: descriptors(pid) == before, "the supervisor to close what belonged to the dead")
@@ -343,7 +343,7 @@ def test_a_worker_that_keeps_dying_is_restarted_after_longer_pauses(service: Ser
     service.wait_until_up()
     wait_for_first_sweep(service)
     config.write_text("not TOML")
-    kill(part_pids(service)["api"])
+    kill(component_pids(service)["api"])
     wait_until(lambda: service.log.count("worker died") >= 7, "the seventh death")
     sixth, seventh = deaths(service)[5:7]
     assert (seventh - sixth).total_seconds() >= 1  # the pause is now 1.6 s; the log has whole seconds
@@ -365,7 +365,7 @@ def test_a_worker_that_restarts_on_a_broken_database_answers_503_until_it_is_rep
         for file in service.data_dir.glob("prshots.db*"):
             shutil.move(file, aside)
         (service.data_dir / "prshots.db").write_bytes(b"not a database " * 1000)
-        kill(part_pids(service)["api"])
+        kill(component_pids(service)["api"])
         assert upload(client).status_code == 503
         for file in service.data_dir.glob("prshots.db*"):
             file.unlink()
@@ -407,7 +407,7 @@ def test_a_worker_that_is_killed_before_it_is_ready_is_named_and_started_again(s
         service.settings["DATABASE_URL"] = f"postgresql://shots@127.0.0.1:{silent.getsockname()[1]}/shots"
         serve(service, "api")
         connection, _ = silent.accept()
-        kill(part_pids(service)["api"])
+        kill(component_pids(service)["api"])
         connection.close()
     wait_until(lambda: "worker died before it was ready, starting it again" in service.log, "the log line")
     assert re.search("before it was ready.*signal=SIGKILL worker=api-0", service.log)
@@ -420,5 +420,5 @@ def test_startup_waits_for_a_port_that_is_released_a_moment_later(monkeypatch: p
     holding = socket.create_server(("127.0.0.1", 0))
     port = holding.getsockname()[1]
     monkeypatch.setattr(time, "sleep", lambda _: holding.close())
-    with listening.listen("api", "127.0.0.1", port, "PRSHOTS_API_PORT")[0] as listener:
+    with listeners.listen("api", "127.0.0.1", port, "PRSHOTS_API_PORT")[0] as listener:
         assert listener.getsockname()[1] == port

@@ -14,7 +14,7 @@ import pytest
 
 from support.raw_requests import MULTIPART, image_head, read_reply, request_head
 from support.service import MAX_BYTES, Service, png, upload
-from support.service_processes import part_pids, resident_bytes
+from support.service_processes import component_pids, resident_bytes
 from support.waiting import wait_until
 
 CONNECTIONS = 2000
@@ -114,7 +114,7 @@ def test_stalled_uploads_use_little_memory_and_others_still_upload(
     service: Service, component: str, tokens: int
 ) -> None:
     service.start()
-    pids = part_pids(service)
+    pids = component_pids(service)
     with contextlib.ExitStack() as stack:
         slow = []
         for _ in range(tokens):

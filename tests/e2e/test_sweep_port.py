@@ -91,7 +91,7 @@ def test_a_status_process_that_dies_is_restarted(sweep: tuple[subprocess.Popen[b
 
     def restarted() -> bool:
         with contextlib.suppress(httpx.TransportError):  # the dying process may have accepted the connection
-            return 'restarts_total{part="sweep"} 1.0' in get(f"{url}/metrics").text
+            return 'restarts_total{component="sweep"} 1.0' in get(f"{url}/metrics").text
         return False
 
     wait_until(restarted, "the restart")

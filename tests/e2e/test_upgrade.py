@@ -16,7 +16,7 @@ import pytest
 from support.engine_servers import SeaweedFS
 from support.migrations import NEXT_VERSION, next_migration, source_of_next_release
 from support.service import SHA, Service, png
-from support.service_processes import is_ready, kill, part_pids, serve
+from support.service_processes import component_pids, is_ready, kill, serve
 from support.upload_load import UploadLoad
 from support.waiting import wait_until
 
@@ -136,7 +136,7 @@ def test_processes_of_two_versions_serve_side_by_side(installation: Installation
         load.addresses = [old.base_url, old.web_url, new.web_url, new.base_url]
         load.image_addresses = [old.img_url, new.img_url]
         some_more()
-        kill(part_pids(old)["delivery"])
+        kill(component_pids(old)["delivery"])
         some_more()
         restart_old_api(old)
         some_more()
@@ -172,5 +172,5 @@ def start_new_beside_old(installation: Installation) -> None:
 
 def restart_old_api(old: Service) -> None:
     """Its new worker finds the newer schema."""
-    kill(part_pids(old)["api"])
+    kill(component_pids(old)["api"])
     wait_until(lambda: is_ready(old.base_url), lambda: f"the worker to work on a newer schema:\n{old.log}")

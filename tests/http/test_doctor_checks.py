@@ -23,9 +23,9 @@ from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import DoctorFinding, State
 from prshots.server.doctor.addresses import check_addresses, check_components
-from prshots.server.doctor.engines import Engines, described
+from prshots.server.doctor.engines import Engines, describe_clock
 from prshots.server.doctor.examination import examine, examine_settings
-from prshots.server.doctor.image_proxy import fetched_as_by_github, png_of
+from prshots.server.doctor.image_proxy import check_image_proxy, png_of
 from prshots.server.doctor.stored_images import advice
 from prshots.server.links.signing import Key, KeyRing
 from support.free_ports import free_port
@@ -81,7 +81,7 @@ async def proxied(folder: Path, answer: Callable[[str, bytes], Answer]) -> str:
         return answer(target, path.read_bytes())
 
     async with answering(with_stored) as url:
-        findings = await fetched_as_by_github(settings(folder, img_url=url), RING, can_store=True)
+        findings = await check_image_proxy(settings(folder, img_url=url), RING, can_store=True)
     assert list(root.rglob("*.png")) == []
     assert "token=" not in said(findings)
     return said(findings)
@@ -148,17 +148,15 @@ class TestImageProxy:
         assert "warning a proxy in front sets a cookie" in words
 
     async def test_a_timeout_is_reported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("prshots.server.doctor.fetching.REQUEST_SECONDS", 0.5)
+        monkeypatch.setattr("prshots.server.doctor.fetch.REQUEST_SECONDS", 0.5)
         (tmp_path / "data" / "images").mkdir(parents=True)
         async with answering(lambda _: None) as url:
-            findings = await fetched_as_by_github(settings(tmp_path, img_url=url), RING, can_store=True)
+            findings = await check_image_proxy(settings(tmp_path, img_url=url), RING, can_store=True)
         assert "could not be fetched: no answer within" in said(findings)
 
     async def test_is_skipped_without_keys_or_a_store(self, tmp_path: Path) -> None:
         for ring, can_store in ((None, True), (RING, False)):
-            assert "skipped" in said(
-                await fetched_as_by_github(settings(tmp_path), ring, can_store=can_store)
-            )
+            assert "skipped" in said(await check_image_proxy(settings(tmp_path), ring, can_store=can_store))
         assert not (tmp_path / "data").exists()
 
     @pytest.mark.parametrize("size", [1023, 5 * 1024**2 - 1])
@@ -211,7 +209,7 @@ class TestComponents:
         assert "clock" not in await self.parts(tmp_path, self.READY, right)
         for nonsense in ("yesterday", ""):
             assert "ok" in await self.parts(tmp_path, self.READY, (200, {"Date": nonsense}, self.READY[2]))
-        assert described(90) == "90 s ahead of this machine's"
+        assert describe_clock(90) == "90 s ahead of this machine's"
 
     async def test_an_unreachable_address_is_reported_with_its_cause(self, tmp_path: Path) -> None:
         async def found(url: str) -> str:

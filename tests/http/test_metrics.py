@@ -128,11 +128,15 @@ def test_clients_cannot_add_new_series(observed: Service) -> None:
                 client.get(f"{address}/page-{number}")
                 client.request(f"METHOD{number}", f"{address}/v1/upload")
                 client.delete(f"{address}/v1/images/{number:032x}")
-    requests = 'prshots_requests_total{part="api",route="other",status="404"}'
+    requests = 'prshots_requests_total{component="api",route="other",status="404"}'
     figures = wait_for_metrics(
         observed, lambda figures: figures.get(requests, 0) >= 30
     )  # sent to the API directly, and through web
-    routes = {re.findall(r'part="(\w+)",route="([^"]+)"', name)[0] for name in figures if "route=" in name}
+    routes = {
+        re.findall(r'component="(\w+)",(?:le="[^"]+",)?route="([^"]+)"', name)[0]
+        for name in figures
+        if "route=" in name
+    }
     assert ("api", "DELETE /v1/images/{image_id}") in routes
     assert ("web", "/v1/*") in routes
     assert not [route for route in routes if re.search(r"[0-9]{2}|page-|METHOD", route[1])]
@@ -146,7 +150,7 @@ def test_every_component_shows_the_metrics_of_all_components(observed: Service) 
         assert reply.headers["cache-control"] == "no-store"
         for name in ("prshots_uploads_total", "prshots_deliveries_total", "prshots_sweeps_total"):
             assert f"# TYPE {name} counter" in reply.text
-        assert 'part="web"' in reply.text
+        assert 'component="web"' in reply.text
         head = httpx.head(f"{address}/metrics", trust_env=False)
         assert (head.status_code, head.content) == (200, b"")
         refused = httpx.post(f"{address}/metrics", content=b"x", trust_env=False)

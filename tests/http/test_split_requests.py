@@ -170,7 +170,7 @@ def test_delivery_reads_a_split_head_as_a_whole_one(
 ) -> None:
     def replies(server: DeliveryServer, raw: bytes, at: int) -> tuple[bytes, bool]:
         ours, theirs = socket.socketpair()
-        connection = server.connected(ours)
+        connection = server.connect(ours)
         server.loop.remove_reader(ours)  # the test says when it reads
         for piece in pieces(raw, at):
             theirs.sendall(piece)

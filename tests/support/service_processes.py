@@ -46,7 +46,7 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def part_of(pid: int) -> str:
+def component_of(pid: int) -> str:
     """Return what a supervisor's child runs, from its command line: a component, "sweeper", or "" if it has exited."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
@@ -61,16 +61,16 @@ def part_of(pid: int) -> str:
     )
 
 
-def part_pids(service: Service) -> dict[str, int]:
+def component_pids(service: Service) -> dict[str, int]:
     """Return the pid of each running component."""
-    found = {part_of(pid): pid for pid in children(supervisor_pid(service))}
+    found = {component_of(pid): pid for pid in children(supervisor_pid(service))}
     found.pop("", None)
     return found
 
 
-def pids_of(service: Service, part: str) -> list[int]:
+def pids_of(service: Service, component: str) -> list[int]:
     """Return the pids of all workers of a component."""
-    return sorted(pid for pid in children(supervisor_pid(service)) if part_of(pid) == part)
+    return sorted(pid for pid in children(supervisor_pid(service)) if component_of(pid) == component)
 
 
 def wait_for_first_sweep(service: Service) -> None:
@@ -80,7 +80,7 @@ def wait_for_first_sweep(service: Service) -> None:
     # started from one that is done.
     wait_until((service.images_dir / ".installation").exists, "the first sweep")
     wait_until(
-        lambda: all(part_of(child) in WORKERS for child in children(pid)), "the end of the first sweep"
+        lambda: all(component_of(child) in WORKERS for child in children(pid)), "the end of the first sweep"
     )
 
 

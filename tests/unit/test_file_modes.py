@@ -12,8 +12,8 @@ from prshots.server import wiring
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
-from prshots.server.backup.restoring import restore
-from prshots.server.backup.writing import back_up
+from prshots.server.backup.create import back_up
+from prshots.server.backup.restore import restore
 from prshots.server.config.settings import Settings
 from support.stores_and_records import SqlRecords, a_project, an_image
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prshots.server.adapters.objects.hot_copies import LARGEST, Copy, HotCopies
+from prshots.server.adapters.objects.hot_copies import MIN_COPIES, Copy, HotCopies
 
 LIMIT = 80
 
@@ -24,8 +24,8 @@ def test_the_least_recently_used_copies_go_first() -> None:
 
 def test_an_object_larger_than_its_part_of_the_limit_is_not_kept() -> None:
     copies = HotCopies(LIMIT)
-    assert copies.takes(LIMIT // LARGEST)
-    assert not copies.takes(LIMIT // LARGEST + 1)
+    assert copies.takes(LIMIT // MIN_COPIES)
+    assert not copies.takes(LIMIT // MIN_COPIES + 1)
 
 
 def test_objects_that_are_still_arriving_count() -> None:

@@ -18,12 +18,12 @@ class Watched(Outage):
 
     def fails(self, operation: str = "put", requests: int = 1) -> None:
         for _ in range(requests):
-            with pytest.raises(StoreError) as raised, self.watching(operation):
+            with pytest.raises(StoreError) as raised, self.watch(operation):
                 raise StoreError("no answer")
             error_reply(raised.value)
 
     def succeeds(self, operation: str = "put") -> None:
-        with self.watching(operation):
+        with self.watch(operation):
             pass
 
 

@@ -15,8 +15,8 @@ from prshots.contract.errors import (
 from prshots.server.adapters.pictures.workers.jobs import (
     PREFIX,
     PictureJob,
-    packed_error,
-    packed_result,
+    pack_error,
+    pack_result,
     read_job,
     result_of,
 )
@@ -40,23 +40,23 @@ JOBS = st.builds(
 
 @given(st.lists(JOBS, max_size=3))
 def test_jobs_arrive_as_they_were_sent(jobs: list[PictureJob]) -> None:
-    stream = io.BytesIO(b"".join(job.packed() for job in jobs))
+    stream = io.BytesIO(b"".join(job.pack() for job in jobs))
     assert [read_job(stream) for _ in jobs] == jobs
     assert read_job(stream) is None
 
 
 @given(JOBS, st.data())
 def test_a_job_that_is_cut_off_is_the_end(job: PictureJob, data: st.DataObject) -> None:
-    packed = job.packed()
+    packed = job.pack()
     assert read_job(io.BytesIO(packed[: data.draw(st.integers(0, len(packed) - 1))])) is None
 
 
 @given(st.binary(max_size=100))
 def test_a_result_arrives_as_it_was_sent(result: bytes) -> None:
-    assert result_of(*split(packed_result(result))) == result
+    assert result_of(*split(pack_result(result))) == result
 
 
 @pytest.mark.parametrize("kind", [DamagedPictureError, UnsupportedPictureError, PictureTooLargeError])
 def test_an_error_arrives_with_its_kind_and_words(kind: type[PictureError]) -> None:
     with pytest.raises(kind, match=r"^too much: ü$"):
-        result_of(*split(packed_error(kind("too much: ü"))))
+        result_of(*split(pack_error(kind("too much: ü"))))

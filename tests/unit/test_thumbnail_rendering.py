@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 
 from prshots.contract.errors import PictureError, PictureTooLargeError
 from prshots.server.adapters.pictures.engine import thumbnail_rendering
-from prshots.server.adapters.pictures.engine.opening import MAX_PIXELS, opened
+from prshots.server.adapters.pictures.engine.open_image import MAX_PIXELS, open_image
 from prshots.server.adapters.pictures.engine.thumbnail_rendering import MAX_BYTES, MAX_SIDE, render_thumbnail
 
 WHITE, RED, BLUE = (255, 255, 255), (255, 0, 0), (0, 0, 255)
@@ -114,7 +114,7 @@ def test_a_thumbnail_fits_and_is_never_enlarged(
 
 
 def test_a_large_jpeg_is_decoded_at_a_reduced_size() -> None:
-    picture = opened(encoded(a_page(5000, 4000), "JPEG"))
+    picture = open_image(encoded(a_page(5000, 4000), "JPEG"))
     thumbnail_rendering._decode(picture, 1, thumbnail_rendering.MAX_TALLNESS)
     assert picture.size == (1250, 1000)
 

@@ -21,7 +21,7 @@ def backup(
 
     Works with SQLite and images on disk. Keep the file secret: anyone who has it can sign image URLs.
     """
-    from prshots.server.backup.writing import back_up
+    from prshots.server.backup.create import back_up
 
     settings = settings_from(config)
     to_output = str(file) == "-"
@@ -38,7 +38,7 @@ def restore(
     config: ConfigOption = None,
 ) -> None:
     """Restore a backup into an empty data folder. Image URLs, tokens and sign-ins stay valid."""
-    from prshots.server.backup.restoring import restore as put_back
+    from prshots.server.backup.restore import restore as put_back
 
     settings = settings_from(config)
     with _exit_on_sigterm(), _progress("Restoring") as progress:

@@ -42,7 +42,7 @@ QuietOption = Annotated[bool, stated_option("quiet", callback=_set_quiet)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
-def settings_from(config: Path | None, part: str = "command") -> "Settings":
+def settings_from(config: Path | None, component: str = "command") -> "Settings":
     """Load the settings and configure logging. Raises InvalidInputError if one is invalid."""
     import structlog
 
@@ -51,7 +51,7 @@ def settings_from(config: Path | None, part: str = "command") -> "Settings":
 
     with settings_errors_as_input_errors():
         settings = load_settings(config)
-    configure_logs(settings.log_format, part)
+    configure_logs(settings.log_format, component)
     for name in ignored_variables():
         structlog.get_logger().warning("unknown variable, ignored: see docs/run/settings.md", variable=name)
     return settings

@@ -60,8 +60,8 @@ def move(
     import asyncio
 
     from prshots.server.move.estimate import estimate
-    from prshots.server.move.moving import move as run_move
     from prshots.server.move.plan import MovePlan
+    from prshots.server.move.steps import move as run_move
 
     settings = settings_from(config)
     if cancel:
@@ -220,9 +220,9 @@ def _next_steps(plan: "MovePlan") -> list[str]:
 
 def _cancel(settings: "Settings") -> None:
     """Change the database of the settings only. The targets may be set as variables."""
-    from prshots.server.move.opening import opened_source
+    from prshots.server.move.ends import open_source
 
-    with opened_source(settings) as source, source.locked(settings):
+    with open_source(settings) as source, source.lock(settings):
         state = source.cancel()
     if state is None:
         say("There is no move to cancel.")

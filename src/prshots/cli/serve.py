@@ -48,13 +48,14 @@ def serve(
     """
     from prshots.server import wiring
     from prshots.server.processes import handover
-    from prshots.server.processes.supervisor import Supervisor, hold_back_ctrl_c, parts_of
+    from prshots.server.processes.supervisor import Supervisor, hold_back_ctrl_c
+    from prshots.server.processes.worker_group import open_worker_groups
 
-    settings = settings_from(config, part=handover.PART)
+    settings = settings_from(config, component=handover.COMPONENT)
     with settings_errors_as_input_errors():
         settings.check_providers()
     names = [name.value for name in Component if not component or name in component]
-    parts = parts_of(settings, names)
+    groups = open_worker_groups(settings, names)
     if Component.API in names and settings.on_sqlite:
         wiring.key_source(settings)  # creates the key here, before two workers could both try to
     elif {Component.API, Component.DELIVERY} & set(names):
@@ -64,7 +65,7 @@ def serve(
     makes_link = {"web", "api"} <= set(names) and not settings.providers and settings.log_format == "console"
     hold_back_ctrl_c()
     supervisor = Supervisor(
-        parts=parts,
+        groups=groups,
         sweeps="sweep" in names,
         config=config.absolute() if config else None,
         drain_seconds=settings.drain_seconds,
@@ -76,7 +77,7 @@ def serve(
         if wait_until_ready():
             _print_greeting(settings, names, config, link.wait() if link else None)
 
-    handover.become(supervisor, settings.log_format, greet)
+    handover.exec_supervisor(supervisor, settings.log_format, greet)
 
 
 class _PendingSignInLink:
@@ -103,7 +104,7 @@ def _print_greeting(settings: "Settings", names: list[str], config: Path | None,
     if settings.log_format == "json":
         import structlog
 
-        structlog.get_logger().info("ready", version=__version__, parts=names)
+        structlog.get_logger().info("ready", version=__version__, components=names)
         return
     addresses = {
         "api": f"  API      {settings.base_url}  (reference: {settings.base_url}/docs)",

@@ -28,7 +28,7 @@ def sweep(
     """
     import asyncio
 
-    report, seconds = asyncio.run(_sweep(settings_from(config, part="sweep"), force=force))
+    report, seconds = asyncio.run(_sweep(settings_from(config, component="sweep"), force=force))
     if as_json:
         print_json({**asdict(report), "seconds": round(seconds, 3)})
     else:

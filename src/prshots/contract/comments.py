@@ -28,8 +28,8 @@ class Marker(StrEnum):
 class View(StrEnum):
     """Which screenshots the comment shows.
 
-    `ALL`: every image, oldest first, as the specification has it. `LATEST`: the newest image of each shot.
-    `CHANGES`: what differs from the base, before and after.
+    `ALL`: every image, oldest first. `LATEST`: the newest image of each shot.
+    `CHANGES`: shots that differ from their base, before and after.
     """
 
     ALL = "all"

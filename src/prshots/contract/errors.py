@@ -3,15 +3,15 @@
 PrshotsError
 ├── SettingsError            a setting is invalid; the program does not start
 ├── InvalidInputError        the client sent invalid input, or the caller gave invalid arguments
-│   ├── ImageAddressError    … because the service's URL is the one of its images
+│   ├── ImageAddressError    … because the service's URL is the URL of its images
 │   └── RefusedInputError    … according to the service, in its reply to the client
 ├── PayloadTooLargeError     the image or the whole body is too large
 ├── UnsupportedTypeError     not a supported image type, or not the type it was declared as
 ├── RequestTimeoutError      the client stopped sending halfway
 ├── RateLimitedError         too many uploads for this project in the last minute
-├── BusyError                too many request bodies are under way
+├── BusyError                too many request bodies are being received
 ├── UnauthorizedError        missing or invalid token
-├── ForbiddenError           may be seen but not changed by this person; or a request from another site
+├── ForbiddenError           this person may see it but not change it; or a request from another site
 ├── SignInRefusedError       the sign-in failed; its `refusal` says why
 ├── ProviderError            a login provider or issuer did not answer, or broke its protocol
 ├── ExchangeRefusedError     an ID token gets no upload token; the reason goes to the log only
@@ -21,7 +21,7 @@ PrshotsError
 ├── PictureError             an image cannot be decoded; its `reason` says why
 │   ├── DamagedPictureError      … because the file is damaged
 │   ├── UnsupportedPictureError  … because it uses a feature of its format that we don't decode
-│   └── PictureTooLargeError     … because that takes too much time or memory
+│   └── PictureTooLargeError     … because decoding it takes too much time or memory
 ├── PictureWorkerError       an image was not decoded now; a later try may succeed
 │   └── PictureWorkerDiedError   … because the process died or was too slow, maybe because of this image
 ├── ExpireFailedError        not deleted now, but scheduled: the sweep finishes it
@@ -37,7 +37,7 @@ PrshotsError
 ├── WrongClockError          clocks differ too much to tell which files are old
 ├── DegradedError            a check found an engine that works, but not for long or not for everything
 ├── BackupError              a backup or restore failed
-├── MoveError                `prshots move` cannot go on; the message says what to do
+├── MoveError                `prshots move` cannot continue; the message says what to do
 └── CallError                a request by the client failed; the message says which, and what to do
     ├── UnreachableError     … because the server did not answer, even after retries
     ├── WrongAddressError    … because another program answers there, or it redirects
@@ -94,7 +94,7 @@ class RequestTimeoutError(PrshotsError):
 
 
 class RateLimitedError(PrshotsError):
-    """The service's own has the `limit` that is used up."""
+    """If the service raises it, `limit` is the limit that is used up."""
 
     def __init__(self, message: str, limit: RateLimit | None = None) -> None:
         super().__init__(message)
@@ -151,7 +151,7 @@ class NotFoundError(PrshotsError):
 
 
 class KeysError(SettingsError):
-    """The signing keys are missing, or not those of the other replicas."""
+    """The signing keys are missing, or differ from those of the other replicas."""
 
 
 class ConflictError(PrshotsError):
@@ -207,7 +207,7 @@ class RecordsFullError(RecordsError):
 
 
 class RecordsBusyError(RecordsError):
-    """Another process writes to the database, and did not end in time."""
+    """Another process is writing to the database and did not finish in time."""
 
 
 class RecordsUnsureError(RecordsError):

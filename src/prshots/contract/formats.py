@@ -67,7 +67,7 @@ _EXIF = 0xE1
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """Walk from marker to marker until the one that holds the size."""
+    """Walk from marker to marker until the marker that holds the size."""
     position, is_rotated = 2, False
     while data[position] == _FILL:
         marker = data[position + 1]

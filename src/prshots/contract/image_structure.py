@@ -1,7 +1,7 @@
-"""The structure of an image file, checked without a decoder: whether it is complete, and not too much work.
+"""Checks the structure of an image file without a decoder: that it is complete and quick to decode.
 
-Each check takes one pass over the file and decodes nothing. The limits are far above what cameras and
-browsers write, and low enough that a decoder takes seconds for what they allow.
+Each check takes one pass over the file and decodes nothing. The limits are far above the files that cameras
+and browsers write, and low enough that decoding takes seconds.
 """
 
 import re
@@ -12,7 +12,7 @@ from prshots.contract.errors import PictureTooLargeError, UnsupportedPictureErro
 from prshots.contract.formats import LEADING_BYTES, format_of
 
 MAX_SCANS = 50
-"""Of a progressive JPEG. Encoders write about 10. Each one visits every pixel, even if it has no bytes."""
+"""Of a progressive JPEG. Encoders write about 10. Each scan visits every pixel, even if it has no bytes."""
 
 MAX_SEGMENTS = 1_000
 """Of a JPEG. A color profile of 5 MB takes 80."""
@@ -39,7 +39,7 @@ def is_cut_off(data: bytes) -> bool:
 def check_structure(data: bytes) -> None:
     """Raise PictureTooLargeError or UnsupportedPictureError for a file that should not be decoded.
 
-    A damaged file passes, as far as it goes: the decoder refuses it.
+    A damaged file passes, because the decoder refuses it.
     """
     image_format = format_of(data[:LEADING_BYTES])
     if image_format is None:
@@ -48,9 +48,9 @@ def check_structure(data: bytes) -> None:
 
 
 def jpeg_segments(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield the marker of each segment, and where its content starts and ends. The last one is the end.
+    """Yield the marker of each segment, and where its content starts and ends, up to the end of the image.
 
-    As decoders do, skip bytes between segments: the pixels.
+    Like decoders, skip the bytes between segments, which are the pixels.
     """
     position, marker = 2, 0
     while marker != _END_OF_IMAGE and (found := _MARKER.search(data, position)):

@@ -1,6 +1,6 @@
 """The order in which people expect names: `step-2` before `step-10`.
 
-The dashboard sorts in the same order. tests/vectors/natural_order.json holds both to it.
+The dashboard sorts in the same order. tests/vectors/natural_order.json tests both.
 """
 
 import re
@@ -11,10 +11,10 @@ _DIGITS = re.compile("([0-9]+)")
 NaturalKey = tuple[tuple[str | int, ...], str]
 
 
-@lru_cache(maxsize=2048)  # a name has many shots
+@lru_cache(maxsize=2048)  # many shots share a name
 def natural_key(text: str) -> NaturalKey:
     """Return a sort key. Numbers compare by value and letters without case; a tie goes to the raw text."""
-    # Text and digits alternate, and text comes first. So text never meets a number at the same position.
+    # Text and digits alternate, starting with text, so text is never compared with a number.
     parts: list[str | int] = list(_DIGITS.split(text.lower()))
     parts[1::2] = map(int, parts[1::2])
     return tuple(parts), text

@@ -1,8 +1,8 @@
 """The objects that an image has in the origin store: their names and content types.
 
-An image is `<id[:2]>/<id>.<ext>`, its thumbnail `<id[:2]>/<id>.thumb.webp`. `<id[:2]>/<id>.diff.jpg` shows
-what changed since its base. The URL alone gives the key, so delivery needs no database.
-`deploy/nginx/prshots/ask-first.conf` has the same rule for nginx; a test compares the two.
+An image is `<id[:2]>/<id>.<ext>`, its thumbnail `<id[:2]>/<id>.thumb.webp`. Its difference image,
+`<id[:2]>/<id>.diff.jpg`, shows the changes since its base. The URL alone gives the key, so delivery needs no
+database. `deploy/nginx/prshots/ask-first.conf` has the same rule for nginx; a test compares the two.
 """
 
 import re

@@ -25,7 +25,7 @@ class LimitPolicy(StrEnum):
 class RateLimit:
     """How many uploads a project may make in a minute, and how many are left.
 
-    `seconds`: when more will be left.
+    `seconds` is the time until there are more.
     """
 
     policy: LimitPolicy
@@ -42,7 +42,7 @@ class RateLimit:
 
     @classmethod
     def of(cls, headers: Mapping[str, str]) -> "RateLimit | None":
-        """Read a reply's headers. None without a limit of a prshots service, or if it is malformed."""
+        """Read a reply's headers. None if they have no valid limit of a prshots service."""
         found, policies = _items(headers.get("RateLimit", "")), _items(headers.get("RateLimit-Policy", ""))
         for name, now in found.items():
             policy = policies.get(name, {})

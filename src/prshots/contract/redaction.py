@@ -1,6 +1,6 @@
 """Removes everything that looks like a secret from texts for logs and operators.
 
-Our own code never puts secrets into messages. This catches those that libraries put into theirs.
+Our own code never puts secrets into messages. This catches secrets in the messages of libraries.
 """
 
 import re
@@ -18,7 +18,7 @@ _SECRETS = re.compile(
       [^\s"'\\&;,]+
     | (?P<put_url> /v1/put/ ) [^\s"'\\?&;,]+
     | (?P<sign_in> [?&\#] (?: code | state | link ) = ) [^\s"'\\&;,]+
-    | (?P<password> :// [^\s/:@"'\\]* : ) [^\s]+ (?= @ )    # up to the last @: it may have unescaped ones
+    | (?P<password> :// [^\s/:@"'\\]* : ) [^\s]+ (?= @ )    # up to the last @, which the password may contain
     | (?P<user> :// ) [^\s/:@"'\\]+ (?= @ )                # a token in place of the user
     | (?<! [\w-] ) [0-9a-fA-F]{64,} (?! [\w-] )    # a key, a hash or a signature in hex
     | (?<! [\w-] ) [\w-]{43} (?! [\w-] )           # 256 bits in base64: a session, a sign-in code

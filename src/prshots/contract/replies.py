@@ -1,6 +1,6 @@
-"""What the public API replies. The service writes these, the client reads them.
+"""The replies of the public API. The service writes them, the client reads them.
 
-A field with a default is only in the JSON if it has another value. The OpenAPI document is generated from
+A field with a default is only in the JSON if its value differs. The OpenAPI document is generated from
 these classes: a string below a field is its description there.
 """
 
@@ -19,7 +19,7 @@ class Uploaded:
     markdown: str
     """`![<name>](<view_url>)`"""
     before_url: str | None = None
-    """Only there if the upload had a `before`. It is deleted with the image."""
+    """Only present if the upload had a `before`. It is deleted with the image."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Moved:
     kept: int
     """How many images stay staged for the branch."""
     reason: str
-    """Why they stay. Empty if none does."""
+    """Why they stay. Empty if all were moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class OneTimeUrls:
     expires_at: int
     """A Unix time."""
     before_put_url: str = ""
-    """Only there with `with_before`. Upload the before image first."""
+    """Only present with `with_before`. Upload the before image first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Expired:
     expired: int
     """How many images were deleted."""
     baselines: int | None = None
-    """Only there with `merged_as`: how many images became baselines."""
+    """Only present with `merged_as`: how many images became baselines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class SizedComment(PlainComment):
 
 @dataclass(frozen=True, slots=True)
 class ServiceLimits:
-    """What a service accepts."""
+    """The limits of a service."""
 
     max_image_bytes: int
     """An image must be smaller."""
@@ -180,7 +180,7 @@ class CompletedBaselines:
 
 
 class Verdict(StrEnum):
-    """What became of a shot. `FAILED`: the two images could not be compared."""
+    """The result for a shot. `FAILED`: the two images could not be compared."""
 
     CHANGED = "changed"
     MOVED = "moved"
@@ -229,13 +229,13 @@ class ComparedShot:
     base_commit: str | None
     """Null for a pair, and for a new shot."""
     ancestor: bool = True
-    """Only there if false: no listed commit has the shot, so its base is the branch's newest baseline."""
+    """Only present if false: no listed commit has the shot, so its base is the branch's newest baseline."""
     reason: str = ""
-    """Only there if the comparison failed: why."""
+    """Only present if the comparison failed: why."""
     pair: str = ""
-    """Only there, as `manual`, if the before image was uploaded with the image."""
+    """Only present, as `manual`, if the before image was uploaded with the image."""
     commit_sha: str = ""
-    """Only there if the image is from an earlier commit: a pair stays until it is replaced."""
+    """Only present if the image is from an earlier commit: a pair stays until it is replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,4 +252,4 @@ class Comparison:
     shots: Sequence[ComparedShot]
     dashboard_url: str
     pairs: int = 0
-    """Only there if shots were compared with before images that were uploaded with them: how many."""
+    """How many shots were compared with a before image that was uploaded with them. Only present if not 0."""

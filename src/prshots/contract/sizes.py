@@ -9,13 +9,13 @@ def readable_size(size: int) -> str:
     Halves are rounded up. The Node client and the dashboard print the same (`tests/vectors/sizes.json`).
     """
     unit, number = 1, 0
-    while number < len(UNITS) - 1 and _rounded(size, unit) >= 1024:  # noqa: PLR2004 - also 1023.5 of a unit
+    while number < len(UNITS) - 1 and _round(size, unit) >= 1024:  # noqa: PLR2004 - 1023.5 of a unit rounds up
         unit, number = unit * 1024, number + 1
-    tenths = _rounded(size * 10, unit)
+    tenths = _round(size * 10, unit)
     whole, tenth = divmod(tenths, 10)
-    amount = f"{whole}.{tenth}" if tenth and tenths < 100 else str(_rounded(size, unit))  # noqa: PLR2004
+    amount = f"{whole}.{tenth}" if tenth and tenths < 100 else str(_round(size, unit))  # noqa: PLR2004
     return f"{amount} {UNITS[number]}"
 
 
-def _rounded(size: int, unit: int) -> int:
+def _round(size: int, unit: int) -> int:
     return (2 * size + unit) // (2 * unit)

@@ -1,4 +1,4 @@
-"""What both clients state, from `client.json`: variables, commands, options, exit codes and messages.
+"""The texts that both clients share, from `client.json`: variables, commands, options, exit codes, messages.
 
 The Node client bundles the same file.
 """

@@ -1,6 +1,6 @@
 """The names of PRSHOTS_ variables, and how to recognize a misspelled one.
 
-The settings of the service are in `server/config/settings.py`. This module has all others.
+The service's settings are in `server/config/settings.py`. This module has all other variables.
 """
 
 from collections.abc import Collection, Mapping
@@ -26,7 +26,7 @@ service, and PRSHOTS_FORGE_URL are 0.78."""
 
 
 def unknown_variables(environ: Mapping[str, str], settings: Collection[str]) -> dict[str, str]:
-    """Return the PRSHOTS_ variables that nothing reads, each with the one it resembles, or "".
+    """Return the PRSHOTS_ variables that nothing reads, each with the known name that it resembles, or "".
 
     `settings` are the service's own, without the prefix. An empty variable counts as not set.
     """
@@ -37,9 +37,9 @@ def unknown_variables(environ: Mapping[str, str], settings: Collection[str]) -> 
 
 
 def client_warnings(environ: Mapping[str, str]) -> list[str]:
-    """Return a warning for each variable that looks like a misspelled one of the clients.
+    """Return a warning for each variable that looks like a misspelled variable of the clients.
 
-    Other unknown variables get none: they may belong to other tools.
+    Other unknown variables get no warning, because they may belong to other tools.
     """
     return [
         unknown_variable_message(f"{PREFIX}{name}", nearest)
@@ -58,7 +58,7 @@ def unknown_variable_message(name: str, nearest: str) -> str:
 
 def nearest_name(name: str, known: Collection[str], prefix: str = "") -> str:
     """Return the known name that this one resembles, with the prefix; "" if there is none."""
-    from difflib import get_close_matches  # for few processes, and 200 KB
+    from difflib import get_close_matches  # few processes need it, and it takes 200 KB
 
     swapped = [each for each in known if sorted(each) == sorted(name)]
     near = swapped or get_close_matches(name, known, n=1, cutoff=SIMILAR)

@@ -36,11 +36,11 @@ valueFrom:
 {{- end }}
 
 {{- define "prshots.secretsAsEnv" -}}
-{{- $store := eq .part "delivery" | ternary (.secrets.storeReadOnly | default .secrets.store) .secrets.store }}
-{{- if and $store (ne .part "web") }}
+{{- $store := eq .component "delivery" | ternary (.secrets.storeReadOnly | default .secrets.store) .secrets.store }}
+{{- if and $store (ne .component "web") }}
 - secretRef: {name: {{ $store }}}
 {{- end }}
-{{- if and .secrets.signIn (has .part (list "api" "web")) }}
+{{- if and .secrets.signIn (has .component (list "api" "web")) }}
 - secretRef: {name: {{ .secrets.signIn }}}
 {{- end }}
 {{- end }}

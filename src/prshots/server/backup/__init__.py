@@ -3,7 +3,7 @@
     images/<id[:2]>/<id>.<ext>   the images that the records name, and their thumbnails
     prshots.db                   the records
     signing-keys                 the keys that image URLs are signed with
-    manifest.json                what this is, and the SHA-256 of everything before it
+    manifest.json                a description, and the SHA-256 of everything before it
 
 The manifest comes last, so an archive without one is incomplete.
 """

@@ -1,4 +1,4 @@
-"""The manifest: what a backup says about itself. Anyone may have written it, so every field is checked."""
+"""The manifest, which describes a backup. Anyone may have written it, so every field is checked."""
 
 import json
 import re
@@ -25,20 +25,20 @@ class Manifest:
     """Images that were deleted while the backup was written."""
     sha256: str
     oldest_schema: str = ""
-    """Programs of this schema and newer may work with the database. Empty before schema 0011."""
+    """Programs of this schema and newer can use the database. Empty before schema 0011."""
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self), indent=2).encode()
 
     @classmethod
     def from_json(cls, text: bytes) -> "Manifest":
-        """Raise ValueError that says which field is wrong. Unknown fields are ignored."""
+        """Raise ValueError that names the wrong field. Ignores unknown fields."""
         try:
             given = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ValueError("it is not JSON") from error
         if not isinstance(given, dict):
-            raise ValueError("it is not a JSON object")  # noqa: TRY004 - a wrong value of the file
+            raise ValueError("it is not a JSON object")  # noqa: TRY004 - a wrong file, not a wrong argument
         given = {"oldest_schema": "", **given}
         names = [field.name for field in fields(cls)]
         for name in names:

@@ -1,4 +1,4 @@
-"""A temporary folder on the same disk as the result, so that finished work is only renamed."""
+"""A temporary folder on the same disk as the result, so that a rename puts finished work in place."""
 
 import contextlib
 import errno
@@ -17,12 +17,12 @@ def workplace(folder: Path) -> Iterator[Path]:
     """Create the folder, readable only by this user, and remove it at the end.
 
     Every target has its own folder name. So a second run for the same target is refused, and the next run
-    removes what a killed run left behind. A link that someone put there is refused: clearing it would empty
+    removes the leftovers of a killed run. A link that someone put there is refused: clearing it would empty
     the folder that it points to. Raises BackupError, OSError.
     """
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    with _locked(folder):
+    with _lock(folder):
         _clear(folder)
         try:
             yield folder
@@ -36,7 +36,7 @@ def new_file(path: Path, mode: int = 0o600) -> IO[bytes]:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
@@ -50,7 +50,7 @@ def _locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BackupError(f"another prshots is using {folder}: wait until it finishes") from None
+            raise BackupError(f"another prshots process is using {folder}: wait until it finishes") from None
         yield
     finally:
         os.close(lock)

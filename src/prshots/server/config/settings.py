@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def _setting(read: Callable[[object], T], default: T, takes: str, *, secret: bool = False) -> T:
-    """Declare a setting: how to read it, and what it takes in words. Secret values are never printed."""
+    """Declare a setting: how to read it, and a description of valid values. Secrets are never printed."""
     declared: T = field(default=default, repr=not secret, metadata={"read": read, "takes": takes})
     return declared
 
@@ -60,7 +60,7 @@ def _keys(given: object) -> str:
     return text
 
 
-def _reachable(host: str) -> str:
+def _reachable_host(host: str) -> str:
     """Return the host part of a URL that reaches a local server listening on `host`."""
     target = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
     return f"[{target}]" if ":" in target else target
@@ -149,7 +149,7 @@ class Settings:
             "base_url": f"http://localhost:{self.api_port}",
             "img_url": f"http://localhost:{self.img_port}",
             "web_url": f"http://localhost:{self.web_port}",
-            "api_url": f"http://{_reachable(self.host)}:{self.api_port}",
+            "api_url": f"http://{_reachable_host(self.host)}:{self.api_port}",
             "database_url": f"sqlite:///{self.data_dir}/prshots.db",
             "store_url": f"file://{self.data_dir.absolute()}/images",
             "signing_keys_file": self.data_dir / "signing-keys",
@@ -277,8 +277,8 @@ def _read(known: Field[Any], given: object) -> object:
         raise SettingsError(f"{PREFIX}{known.name.upper()}: {error}") from None
     except ValueError as error:
         raise SettingsError(
-            f"{PREFIX}{known.name.upper()}: got {_shown(known, given)}, takes {known.metadata['takes']}"
-        ) from (error if known.repr else None)  # its text may quote a part of the secret
+            f"{PREFIX}{known.name.upper()}: got {_quote(known, given)}, takes {known.metadata['takes']}"
+        ) from (error if known.repr else None)  # its text may quote the secret
 
 
 def _read_toml(config: Path) -> dict[str, Any]:
@@ -295,11 +295,11 @@ def _takes(name: str) -> str:
     return str(SETTINGS[name].metadata["takes"])
 
 
-def _shown(known: Field[Any], value: object) -> str:
+def _quote(known: Field[Any], value: object) -> str:
     """Return the given value for a message, with secrets removed."""
     if known.repr:
         return redact(repr(value))
-    # A URL that we can't read may have a password in any part of it but the scheme. A path has none.
+    # In a URL that we can't parse, anything after the scheme may be a password. A path has none.
     is_url = known.name.endswith("_url") and isinstance(value, str)
     begin = _SCHEME.match(str(value)) if is_url else None
     if begin is None:

@@ -57,7 +57,7 @@ WORKERS = f"a whole number from 1 to {MAX_WORKERS}, or auto"
 
 
 def workers(given: object) -> int:
-    """Read a number of processes. `auto`: as many as the processors that we may use, at most 8."""
+    """Read a number of processes. `auto` is the number of usable processors, at most 8."""
     if given == "auto":
         return min(usable_processors(), MAX_AUTOMATIC_WORKERS)
     return whole(1, MAX_WORKERS)(given)
@@ -174,8 +174,8 @@ _HOSTS = re.compile(r"(?:\[[^\]]*\]|[^\[\]:@,]*)(?::[0-9]*)?")
 def _check_password_is_encoded(url: str) -> None:
     """Refuse a URL whose password has an unescaped @, /, ? or #.
 
-    Such a character ends the password too early. Its rest would count as a part of the host or the path, and
-    appear in messages.
+    Such a character ends the password too early. The rest of the password would count as the host or the
+    path, and appear in messages.
     """
     parts = urlsplit(url)
     user, _, hosts = parts.netloc.rpartition("@")

@@ -1,4 +1,4 @@
-"""Which bytes of an image a request asks for: If-None-Match, HEAD, Range and If-Range."""
+"""Chooses which bytes of an image to send: If-None-Match, HEAD, Range and If-Range."""
 
 import re
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Bytes(NamedTuple):
     part: range
 
 
-def conditional(request: Request, tag: str, size: int, fields: str) -> Reply | Bytes:
+def apply_conditions(request: Request, tag: str, size: int, fields: str) -> Reply | Bytes:
     headers = request.headers
     if "if-none-match" in headers and names_tag(headers["if-none-match"], tag):
         return Reply(304, fields, b"", "not_modified")
@@ -27,16 +27,16 @@ def conditional(request: Request, tag: str, size: int, fields: str) -> Reply | B
         return Reply(200, f"{fields}Content-Length: {size}\r\n", b"", "sent")
     if "range" in headers and headers.get("if-range", f'"{tag}"') == f'"{tag}"':
         asked = _RANGE.fullmatch(headers["range"])
-        if asked is not None and (part := _part(asked[1], asked[2], size)) is not None:
-            return part_of(part, size, fields) if part else _none(size)
-    return whole(size, fields)
+        if asked is not None and (part := _read_range(asked[1], asked[2], size)) is not None:
+            return reply_with_range(part, size, fields) if part else _refuse(size)
+    return reply_with_all(size, fields)
 
 
-def whole(size: int, fields: str) -> Bytes:
+def reply_with_all(size: int, fields: str) -> Bytes:
     return Bytes(200, f"{fields}Content-Length: {size}\r\n", range(size))
 
 
-def _part(first: str, last: str, size: int) -> range | None:
+def _read_range(first: str, last: str, size: int) -> range | None:
     """Return the requested range; empty if it is beyond the end, None if the header is invalid."""
     if not first:
         return range(max(0, size - int(last)), size) if last else None
@@ -45,11 +45,11 @@ def _part(first: str, last: str, size: int) -> range | None:
     return range(int(first), min(size, int(last) + 1) if last else size)
 
 
-def part_of(part: range, size: int, fields: str) -> Bytes:
+def reply_with_range(part: range, size: int, fields: str) -> Bytes:
     content_range = f"Content-Range: bytes {part.start}-{part.stop - 1}/{size}\r\n"
     return Bytes(PARTIAL, f"{fields}{content_range}Content-Length: {len(part)}\r\n", part)
 
 
-def _none(size: int) -> Reply:
+def _refuse(size: int) -> Reply:
     extra = f"Content-Range: bytes */{size}\r\n"
     return error_reply(416, "range not satisfiable", extra, result="unsatisfiable")

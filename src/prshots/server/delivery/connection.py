@@ -1,7 +1,7 @@
 """One client connection of delivery: reads a head, sends a reply, or lingers after the last reply.
 
-A request is parsed, decided and answered in the callback that found its socket readable, without a task, a
-future or another thread. For a slow client the unsent rest stays in the file, not in memory.
+The callback that finds the socket readable parses and answers the request, without a task, a future or
+another thread. For a slow client, the unsent rest stays in the file, not in memory.
 
 Images from a remote store are the exception. Each such reply has a task, which asks the store for the next
 chunk once the client has received the previous one.
@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import structlog
 
 from prshots.contract.errors import StoreError
-from prshots.server.delivery.heads import read_head, refused
+from prshots.server.delivery.heads import read_head, refuse
 from prshots.server.delivery.replies import FileSlice, Pending, Reply, Request, Streamed
 from prshots.server.delivery.socket_connection import SocketConnection
 from prshots.server.delivery.telemetry import DeliveryTelemetry
@@ -29,8 +29,8 @@ MAX_HEAD_BYTES = 16 * 1024
 """A signed URL and a browser's headers take 1 KiB. Other servers allow 8 to 32 KiB."""
 
 IDLE_SECONDS = 75.0
-"""Longer than the 60 s of most proxies, so that they close idle connections first. If we did, it could happen
-just when they send the next request."""
+"""Longer than the 60 s of most proxies, so that they close idle connections first. If we closed one, a proxy
+could be sending the next request at that moment."""
 
 _log = structlog.get_logger()
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
@@ -41,7 +41,7 @@ _NO_FILE = -1
 
 
 class Server(Protocol):
-    """What a connection needs from the server that accepted it."""
+    """The members of the server that a connection uses."""
 
     loop: asyncio.AbstractEventLoop
     now: float
@@ -103,7 +103,7 @@ class DeliveryConnection(SocketConnection):
                 self._judged = len(self._received)
                 return
             if isinstance(end, HeadRefusal):
-                self._send_last(refused(end))
+                self._send_last(refuse(end))
             else:
                 head, self._received, self._judged = self._received[:end], self._received[end:], 0
                 self._answer(head)
@@ -202,7 +202,7 @@ class DeliveryConnection(SocketConnection):
             self._continue()
 
     def _continue(self) -> None:
-        """Process what the client has sent during the reply."""
+        """Process data that the client sent during the reply."""
         self._read_on()
         self._answer_received()
         if self._server.is_stopping:

@@ -14,7 +14,13 @@ import structlog
 
 from prshots.contract.errors import KeysError, StoreError
 from prshots.contract.object_names import CONTENT_TYPES, origin_key
-from prshots.server.delivery.conditions import PARTIAL, Bytes, conditional, part_of, whole
+from prshots.server.delivery.conditions import (
+    PARTIAL,
+    Bytes,
+    apply_conditions,
+    reply_with_all,
+    reply_with_range,
+)
 from prshots.server.delivery.replies import (
     FileSlice,
     Pending,
@@ -29,11 +35,11 @@ from prshots.server.links.signing import UNKNOWN_KEY, VALID, Checked, KeyRing, L
 from prshots.server.observability.outages import Outage
 
 MAX_VERIFIED = 4096
-"""How many checked URLs are cached; they take about 3 MB."""
+"""How many checked URLs are cached. They take about 3 MB."""
 
 CHECK = "/check"
 CHECK_SECONDS = 60
-"""How long a proxy may cache that a URL is valid, and so how long a removed key still works there."""
+"""How long a proxy may cache that a URL is valid. A removed key works there for this long."""
 
 _log = structlog.get_logger()
 
@@ -54,7 +60,7 @@ _REFUSALS = {
     LinkState.NOT_AN_IMAGE_PATH: error_reply(404, "not found"),
 }
 # For a proxy that asks first (deploy/nginx/). Not 200, because nginx caches a 200 in a file, but errors in
-# memory. It counts whole seconds and caches until the last one is over, hence the - 1.
+# memory. nginx counts whole seconds and caches until the last one is over, hence the - 1.
 PROXY_SENDS = Reply(
     305, f"Content-Length: 0\r\nCache-Control: max-age={CHECK_SECONDS - 1}\r\n", b"", "checked"
 )
@@ -62,7 +68,7 @@ DELIVERY_SENDS = Reply(421, "Content-Length: 0\r\nCache-Control: no-store\r\n", 
 
 
 def _kind(ext: str) -> str:
-    """Return what an ETag adds to the id of the image: ".thumb" for `thumb.webp`, "" for `webp`."""
+    """Return the suffix of the ETag after the image's id: ".thumb" for `thumb.webp`, "" for `webp`."""
     return f".{ext}".rpartition(".")[0]
 
 
@@ -132,10 +138,10 @@ class Delivery:
         return HEALTHY if request.target.partition("?")[0] == "/healthz" else _REFUSALS[image.verdict]
 
     def _check(self, target: str, now: float) -> Reply:
-        """Tell a proxy with access to the files whether to send one. Otherwise it passes our reply on.
+        """Tell a proxy with access to the files whether to send one. Otherwise it passes on our reply.
 
         The proxy caches the answer, and its clients cache the image. If both together could outlive the URL,
-        the proxy is told to let delivery send the image.
+        delivery sends the image itself.
         """
         image = self._verify(target, now)
         if image.verdict is not VALID:
@@ -206,13 +212,13 @@ class Delivery:
         return _without_body(reply) if request.method == "HEAD" else reply
 
     async def _fetch(self, reader: RemoteReader, request: Request, image: Checked) -> Reply:
-        """Ask for the bytes right away if they are surely needed, otherwise for the size first."""
+        """Request the bytes right away if they are needed in any case, otherwise the size first."""
         part, key = None, origin_key(image.image_id, image.ext)
         if request.headers or request.method == "HEAD":
             size = await reader.size(key)
             if size is None:
                 return EXPIRED
-            answer = conditional(request, _tag(image), size, self._fields(image, self._clock()))
+            answer = apply_conditions(request, _tag(image), size, self._fields(image, self._clock()))
             if isinstance(answer, Reply):
                 return answer
             part = answer.part if answer.status == PARTIAL else None
@@ -220,7 +226,11 @@ class Delivery:
         if stream is None:
             return EXPIRED
         fields = self._fields(image, self._clock())
-        answer = whole(stream.size, fields) if part is None else part_of(part, stream.size, fields)
+        answer = (
+            reply_with_all(stream.size, fields)
+            if part is None
+            else reply_with_range(part, stream.size, fields)
+        )
         return Reply(answer.status, answer.fields, Streamed(stream.chunks, len(answer.part)), "sent")
 
 
@@ -233,12 +243,12 @@ def _cache_control(max_age: int) -> str:
 
 
 def _without_body(reply: Reply) -> Reply:
-    """Drop the body, for HEAD. It is never a file or stream, because `conditional` opens none for HEAD."""
+    """Drop the body, for HEAD. It is never a file or a stream: `apply_conditions` opens neither for HEAD."""
     return reply._replace(body=b"")
 
 
 def _without_keys(target: str) -> Reply:
-    """Answer while there are no keys yet. Whether the URL of an image is valid is not known then."""
+    """Answer while there are no keys yet, so that no URL can be checked."""
     path = target.partition("?")[0]
     if path == "/healthz":
         return HEALTHY
@@ -255,7 +265,7 @@ def _with_file(request: Request, tag: str, file: OpenObject, fields: str) -> Rep
     """Answer according to the request's conditions. The file stays open only if the reply sends it."""
     answer = None
     try:
-        answer = conditional(request, tag, file.size, fields)
+        answer = apply_conditions(request, tag, file.size, fields)
     finally:
         if not isinstance(answer, Bytes):
             os.close(file.fd)

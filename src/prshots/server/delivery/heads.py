@@ -1,4 +1,4 @@
-"""Reads the head of a request for an image, by the grammar that all of our servers share."""
+"""Reads the head of a request for an image, with the grammar that our servers share."""
 
 import re
 from collections.abc import Mapping
@@ -10,20 +10,20 @@ from prshots.server.delivery.replies import Reply, Request, error_reply
 from prshots.server.http.request_grammar import BAD_REQUEST, HeadRefusal, names_path, read_fields, read_line
 
 CACHED_HEADS, CACHED_BYTES = 1024, 2048
-"""Heads that are cached, and the longest: 2 MB. A browser sends the same fields for all images, and the
-readers of a comment ask for the same ones."""
+"""How many heads are cached, and their maximum length: 2 MB in all. A browser sends the same fields for all
+images, and the readers of a comment request the same images."""
 
 _CONDITIONS = re.compile(r"\n(range|if-range|if-none-match):[ \t]*([^\r]*)", re.IGNORECASE)
 
 
 class Asked(NamedTuple):
-    """A request, and whether its connection ends with the reply. A body could look like another request."""
+    """A request, and whether its connection closes then: a body could look like another request."""
 
     request: Request
     is_last: bool
 
 
-def refused(refusal: HeadRefusal) -> Reply:
+def refuse(refusal: HeadRefusal) -> Reply:
     return error_reply(*refusal)
 
 
@@ -35,14 +35,14 @@ def read_head(head: bytes) -> Asked | Reply:
 def _read(head: bytes) -> Asked | Reply:
     line = read_line(head)
     if isinstance(line, HeadRefusal):
-        return refused(line)
+        return refuse(line)
     fields = read_fields(head[line.end :], line.version)
     if isinstance(fields, HeadRefusal):
-        return refused(fields)
+        return refuse(fields)
     if line.method not in METHODS:
         return METHOD_NOT_ALLOWED
     if not names_path(line.target):
-        return refused(BAD_REQUEST)
+        return refuse(BAD_REQUEST)
     has_body = fields.is_chunked or fields.length > 0
     request = Request(line.method, line.target, _conditions(head))
     return Asked(request, is_last=fields.is_last or fields.is_upgrade or has_body)

@@ -1,4 +1,4 @@
-"""A request for an image, and the reply to it: what `decision.py` decides about and `connection.py` sends."""
+"""A request for an image, and the reply, which `decision.py` chooses and `connection.py` sends."""
 
 import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
@@ -16,7 +16,7 @@ class Request(NamedTuple):
 
 
 class FileSlice(NamedTuple):
-    """A part of an open file. The receiver must close the file."""
+    """A range of an open file. The receiver must close the file."""
 
     file: OpenObject
     offset: int
@@ -43,7 +43,7 @@ class Reply(NamedTuple):
 
 
 Pending = Callable[[], Coroutine[Any, Any, Reply]]
-"""Gets the reply from a remote store. It never raises."""
+"""Gets the reply from a remote store. Never raises."""
 
 
 def json_reply(status: int, content: Mapping[str, Any], extra_fields: str = "", result: str = "") -> Reply:

@@ -25,7 +25,7 @@ class DeliveryServer(SocketServer):
         self.is_draining = False
         self._relays: set[asyncio.Task[None]] = set()
 
-    def connected(self, sock: socket.socket) -> DeliveryConnection:
+    def connect(self, sock: socket.socket) -> DeliveryConnection:
         return DeliveryConnection(self, sock)
 
     def on_tick(self) -> None:

@@ -1,4 +1,4 @@
-"""A client's connection: its socket, its deadline and its end. `connection.py` adds how it answers."""
+"""A client's connection: its socket, its deadline and its end. `connection.py` adds the replies."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ from prshots.server.http.socket_server import LINGER_BYTES, LINGER_SECONDS
 
 
 class ConnectionOwner(Protocol):
-    """What a connection needs from the server that accepted it."""
+    """The members of the server that a connection uses."""
 
     loop: asyncio.AbstractEventLoop
     now: float
@@ -33,14 +33,14 @@ class SocketConnection:
         return self.deadline < self._accepted_by.now
 
     def is_idle(self) -> bool:
-        """Return whether the client waits for nothing, and has sent nothing."""
+        """Return whether no request has arrived and no reply is in progress."""
         raise NotImplementedError
 
     def _on_readable(self) -> None:
         raise NotImplementedError
 
     def _let_go(self) -> None:
-        """Give up what is in progress: the connection closes."""
+        """Abort the reply in progress, because the connection closes."""
 
     def finish(self) -> None:
         """Answer requests that have arrived, and close if nothing is in progress."""

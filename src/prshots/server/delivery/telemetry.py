@@ -1,7 +1,7 @@
 """Metrics of delivery, and its `/readyz` and `/metrics`.
 
-Answering for an image takes about 30 µs, and updating one Prometheus metric takes 1 to 2 µs. So we count in
-plain numbers here, and add them to the metrics once a second.
+Answering a request takes about 30 µs, and updating one Prometheus metric takes 1 to 2 µs. So this module
+counts in plain numbers, and adds them to the metrics once a second.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ class DeliveryTelemetry:
         self._for_operators = dict(zip(self.ROUTES, answers, strict=True))
         self.bytes_sent = 0
         self._results = dict.fromkeys(metrics.DELIVERY_RESULTS, 0)
-        self._slower = [0] * (len(BUCKETS) + 1)  # by bucket; requests that are not counted here were quick
+        self._slower = [0] * (len(BUCKETS) + 1)  # by bucket; all other requests were quick
         self._seconds = 0.0
 
     def respond(self, request: Request) -> Reply | Pending:
@@ -85,7 +85,7 @@ class DeliveryTelemetry:
         if answer is None:
             return None
 
-        async def answered() -> Reply:
+        async def answer_safely() -> Reply:
             try:
                 reply = await answer()
             except Exception:  # noqa: BLE001 - the client must get a reply
@@ -93,7 +93,7 @@ class DeliveryTelemetry:
                 reply = error_reply(500, "internal error")
             return reply._replace(body=b"") if request.method == "HEAD" else reply
 
-        return answered
+        return answer_safely
 
     async def _readyz(self) -> Reply:
         status, content = await self._readiness.report()

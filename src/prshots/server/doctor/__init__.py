@@ -1,7 +1,7 @@
-"""`prshots doctor`: checks everything that the service depends on, and says what to fix.
+"""`prshots doctor`: checks everything that the service depends on, and reports what to fix.
 
-It creates and migrates nothing. It writes a small object and a test image, and deletes both. If it is killed
-before that, the sweep deletes them within hours.
+It never creates or migrates a database. It writes a small object and a test image, and deletes both. If it is
+killed before that, the sweep deletes them within hours.
 """
 
 from dataclasses import dataclass

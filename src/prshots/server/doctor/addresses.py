@@ -1,4 +1,4 @@
-"""The public URLs: who can reach them, and whether the components answer there."""
+"""Checks the public URLs: who can reach them, and whether the components answer there."""
 
 import json
 from urllib.parse import urlsplit
@@ -9,11 +9,11 @@ from prshots.contract.sizes import readable_size
 from prshots.server.config.settings import Settings
 from prshots.server.config.values import is_this_machine
 from prshots.server.doctor import CLOCK_SECONDS, DoctorFinding, ok, problem, warning
-from prshots.server.doctor.engines import described
-from prshots.server.doctor.fetching import FetchError, Response, fetch
+from prshots.server.doctor.engines import describe_clock
+from prshots.server.doctor.fetch import FetchError, Response, fetch
 
 GITHUB_LIMIT = 5 * 1024**2
-"""GitHub's image proxy shows no larger images."""
+"""GitHub's image proxy refuses larger images."""
 
 _READYZ_BLOCKED = {401, 403, 404}
 
@@ -64,9 +64,11 @@ async def _check_component(about: str, url: str) -> list[DoctorFinding]:
         return [problem(about, f"{url} does not answer: {error}")]
     found = []
     if alive.clock_ahead is not None and abs(alive.clock_ahead) > CLOCK_SECONDS:
-        found.append(warning(about, f"its clock is {described(alive.clock_ahead)}: use NTP on both machines"))
+        found.append(
+            warning(about, f"its clock is {describe_clock(alive.clock_ahead)}: use NTP on both machines")
+        )
     if not alive.is_ok or _json(alive).get("status") != "ok":
-        words = f"{url}/healthz returned {_described(alive)}: another program answers there, not prshots"
+        words = f"{url}/healthz returned {_describe(alive)}: another program answers there, not prshots"
         return [*found, problem(about, words)]
     return [*found, _readiness(about, url, ready)]
 
@@ -85,7 +87,7 @@ def _readiness(about: str, url: str, ready: Response) -> DoctorFinding:
         return warning(about, redact(f"{url} is ready, but {'; '.join(down)}"))
     if ready.status in _READYZ_BLOCKED and not body.get("checks"):
         return ok(about, f"{url} answers (its /readyz is not public)")
-    return problem(about, redact(f"{url} is not ready: {'; '.join(down) or _described(ready)}"))
+    return problem(about, redact(f"{url} is not ready: {'; '.join(down) or _describe(ready)}"))
 
 
 def _json(response: Response) -> dict[str, object]:
@@ -96,6 +98,6 @@ def _json(response: Response) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _described(response: Response) -> str:
+def _describe(response: Response) -> str:
     location, status = response.headers.get("Location"), response.status
     return f"{status}, a redirect to {location.partition('?')[0]}" if location else str(status)

@@ -1,4 +1,4 @@
-"""The data folder, the keys, and the three engines."""
+"""Checks the data folder, the keys, and the three engines."""
 
 import os
 import secrets
@@ -17,7 +17,7 @@ from prshots.server.adapters.sql.upkeep.inspection import Condition, condition_o
 from prshots.server.adapters.sql.upkeep.key_fingerprints import WHAT_TO_DO, difference_between
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import CLOCK_SECONDS, DoctorFinding, ok, problem, warning
-from prshots.server.doctor.stored_images import advice, sampled
+from prshots.server.doctor.stored_images import advice, check_sample
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.links.signing import KeyRing
 from prshots.server.observability.free_space import LOW_BYTES, free_bytes
@@ -37,7 +37,7 @@ class Engines:
 
     @property
     def _is_new(self) -> bool:
-        """Whether the service never ran with these settings, so that missing keys are normal."""
+        """Whether the service has never run with these settings, so that missing keys are normal."""
         settings = self._settings
         return settings.on_sqlite and not settings.database_path.exists()
 
@@ -65,7 +65,7 @@ class Engines:
         return found
 
     def _open_to_everyone(self) -> list[DoctorFinding]:
-        """Warn about what other users of this machine can read."""
+        """Warn about files that other users of this machine can read."""
         settings, folder = self._settings, self._settings.data_dir.absolute()
         places = [folder]
         if settings.on_sqlite:
@@ -125,7 +125,7 @@ class Engines:
         if found.is_usable:
             words = (
                 f"{place} has schema {found.version}, from a newer prshots. This version still works with "
-                "it: install the newer one here too"
+                "it: install the newer one here as well"
             )
             return warning("database", words)
         if found.is_too_new:
@@ -140,7 +140,7 @@ class Engines:
     def _clock(self, condition: Condition) -> list[DoctorFinding]:
         if abs(condition.clock_ahead) <= CLOCK_SECONDS:
             return []
-        words = f"its clock is {described(condition.clock_ahead)}: use NTP on both machines"
+        words = f"its clock is {describe_clock(condition.clock_ahead)}: use NTP on both machines"
         return [warning("database", words)]
 
     def _foreign_keys(self, condition: Condition) -> list[DoctorFinding]:
@@ -151,7 +151,7 @@ class Engines:
 
     def _dead_urls(self, condition: Condition) -> list[DoctorFinding]:
         if self.ring is None:
-            return []  # `check_keys` has reported that; here every key would seem to be missing
+            return []  # `check_keys` has reported that; here every key would look missing
         return [
             warning(
                 "database",
@@ -186,9 +186,8 @@ class Engines:
         ahead = 0.0 if theirs is None else theirs - (asked + time.time()) / 2
         if abs(ahead) <= CLOCK_SECONDS:
             return []
-        words = (
-            f"its clock is {described(ahead)}: use NTP on both machines. A sweep refuses a difference of 60 s"
-        )
+        advice_on_clock = "use NTP on both machines. A sweep refuses a difference of 60 s"
+        words = f"its clock is {describe_clock(ahead)}: {advice_on_clock}"
         return [warning("image store", words)]
 
     async def _sample(self, store: ObjectStore) -> list[DoctorFinding]:
@@ -196,7 +195,7 @@ class Engines:
             return []
         database = wiring.database_as_it_is(self._settings)
         try:
-            return await sampled(database, store)
+            return await check_sample(database, store)
         finally:
             await database.close()
 
@@ -240,5 +239,5 @@ async def _try_out(store: ObjectStore) -> None:
         raise StoreError("deleting failed, so expired images would stay: allow prshots to delete objects")
 
 
-def described(ahead: float) -> str:
+def describe_clock(ahead: float) -> str:
     return f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this machine's"

@@ -15,11 +15,11 @@ from prshots.server.config.settings import PREFIX, Settings, load_settings
 from prshots.server.doctor import DoctorFinding, ok, problem, warning
 from prshots.server.doctor.addresses import check_addresses, check_components
 from prshots.server.doctor.engines import Engines
-from prshots.server.doctor.image_proxy import fetched_as_by_github
+from prshots.server.doctor.image_proxy import check_image_proxy
 from prshots.server.wiring.sign_in import allow_list
 
 CHECK_SECONDS = 30.0
-"""The limit for one whole check. Each request in it has its own, shorter timeout."""
+"""The limit for a whole check. Each request in it has its own, shorter timeout."""
 
 Check = Callable[[], Awaitable[list[DoctorFinding]]]
 
@@ -27,7 +27,7 @@ Check = Callable[[], Awaitable[list[DoctorFinding]]]
 def examine_settings(config: Path | None) -> tuple[Settings | None, list[DoctorFinding]]:
     """Load the settings. Report and ignore invalid variables, so that the rest can be checked."""
     findings: list[DoctorFinding] = []
-    with _environment_restored():
+    with _restore_environment():
         while True:
             try:
                 settings = load_settings(config)
@@ -43,7 +43,7 @@ def examine_settings(config: Path | None) -> tuple[Settings | None, list[DoctorF
 
 
 async def examine(settings: Settings, starts: Callable[[str], None]) -> AsyncIterator[DoctorFinding]:
-    """Run all checks, also after a failed one. `starts` is called with a check's name before it runs."""
+    """Run all checks, even after a failed one. Calls `starts` with each check's name before it runs."""
     engines = Engines(settings)
     checks: dict[str, Check] = {
         "data folder": engines.check_data_folder,
@@ -54,7 +54,7 @@ async def examine(settings: Settings, starts: Callable[[str], None]) -> AsyncIte
         "sign-in": lambda: _check_sign_in(settings),
         "addresses": lambda: check_addresses(settings),
         "components": lambda: check_components(settings),
-        "image proxy": lambda: fetched_as_by_github(settings, engines.ring, can_store=engines.can_store),
+        "image proxy": lambda: check_image_proxy(settings, engines.ring, can_store=engines.can_store),
     }
     with _silent_logs():
         for about, check in checks.items():
@@ -92,7 +92,7 @@ async def _check_sign_in(settings: Settings) -> list[DoctorFinding]:
 
 
 @contextlib.contextmanager
-def _environment_restored() -> Iterator[None]:
+def _restore_environment() -> Iterator[None]:
     before = dict(os.environ)
     try:
         yield

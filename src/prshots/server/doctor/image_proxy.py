@@ -1,4 +1,4 @@
-"""Checks that an image can be fetched the way GitHub's image proxy does: from outside, by URL alone."""
+"""Checks that an image can be fetched the way GitHub's image proxy fetches it: from outside, by URL alone."""
 
 import secrets
 import struct
@@ -11,7 +11,7 @@ from prshots.server import wiring
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import DoctorFinding, ok, problem, warning
 from prshots.server.doctor.addresses import GITHUB_LIMIT
-from prshots.server.doctor.fetching import REQUEST_SECONDS, FetchError, Response, fetch
+from prshots.server.doctor.fetch import REQUEST_SECONDS, FetchError, Response, fetch
 from prshots.server.links.signing import KeyRing
 
 ABOUT = "image proxy"
@@ -24,7 +24,7 @@ HEADERS = {
 }
 
 
-async def fetched_as_by_github(
+async def check_image_proxy(
     settings: Settings, ring: KeyRing | None, *, can_store: bool
 ) -> list[DoctorFinding]:
     """Store an image of the maximum size, fetch it by its signed URL, and delete it."""
@@ -37,17 +37,17 @@ async def fetched_as_by_github(
         await store.put(key, [image])
         try:
             target = ring.sign(image_id, "png", int(time.time()) + URL_SECONDS, ring.signing_kid)
-            return await _fetched(settings.img_url, target, image)
+            return await _fetch_both(settings.img_url, target, image)
         finally:
             await store.delete([key])  # if this fails, the sweep deletes it as a file without a record
     finally:
         store.close()
 
 
-async def _fetched(img_url: str, target: str, image: bytes) -> list[DoctorFinding]:
+async def _fetch_both(img_url: str, target: str, image: bytes) -> list[DoctorFinding]:
     try:
         response = await fetch(img_url + target, HEADERS, most_bytes=len(image))
-        forged = await fetch(img_url + _tampered(target), HEADERS, most_bytes=len(image))
+        forged = await fetch(img_url + _tamper(target), HEADERS, most_bytes=len(image))
     except FetchError as error:
         return [problem(ABOUT, f"an image at {img_url} could not be fetched: {error}")]
     if wrong := _what_is_wrong(response, img_url, image):
@@ -82,7 +82,7 @@ async def _fetched(img_url: str, target: str, image: bytes) -> list[DoctorFindin
 
 
 def _what_is_wrong(response: Response, img_url: str, image: bytes) -> str:
-    """Return what is wrong with the response and how to fix it; "" if it is the image."""
+    """Return the problem with the response and how to fix it; "" if it is the image."""
     content_type = response.headers.get("Content-Type", "nothing")
     if not response.is_ok:
         return f"{img_url} returned {response.status} for a signed image: {_hint(response, img_url)}"
@@ -121,7 +121,7 @@ def _hint(response: Response, img_url: str) -> str:
     return (_FROM_DELIVERY if is_ours else _FROM_A_PROXY).get(response.status, unknown)
 
 
-def _tampered(target: str) -> str:
+def _tamper(target: str) -> str:
     return target[:-1] + ("0" if target[-1] != "0" else "1")
 
 

@@ -1,4 +1,4 @@
-"""The image store: what to do about its errors, and whether it has the images that the database names."""
+"""Checks that the image store has the images of the database, and explains its errors."""
 
 import re
 import secrets
@@ -11,13 +11,13 @@ from prshots.server.adapters.sql.projects.projects import SqlProjects
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import DoctorFinding, ok, problem
-from prshots.server.doctor.fetching import FetchError, fetch
+from prshots.server.doctor.fetch import FetchError, fetch
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.upkeep.reconciliation import Installation, without_bytes
 
 SAMPLE = 100
 PLACES = 20
-"""A sample has images from this many random places. Ids are random, so it is a fair one."""
+"""A sample has images from this many random places. Ids are random, so the sample is fair."""
 
 _CODE = re.compile(r"the store answered (\d{3}) ?(\w*)")
 _KEY = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -58,7 +58,7 @@ _ADVICE_BY_STATUS = {
 
 
 async def advice(error: StoreError, settings: Settings) -> str:
-    """Return what to do about an error of the store, or "" if its message says that already."""
+    """Return how to fix an error of the store, or "" if its message already says so."""
     if settings.on_disk:
         return ""
     if answered := _CODE.search(str(error)):
@@ -68,7 +68,7 @@ async def advice(error: StoreError, settings: Settings) -> str:
 
 
 async def _network_advice(settings: Settings) -> str:
-    """Ask the store's address ourselves: its client does not say why it could not connect."""
+    """Connect to the store ourselves, because its client does not report why it could not connect."""
     parts = urlsplit(settings.store_url)
     endpoint = parse_qs(parts.query).get("endpoint", [""])[0]
     if not endpoint:
@@ -81,7 +81,7 @@ async def _network_advice(settings: Settings) -> str:
     return f"{endpoint} answers HTTP, so try again, and check the rest of PRSHOTS_STORE_URL"
 
 
-async def sampled(database: Database, store: ObjectStore) -> list[DoctorFinding]:
+async def check_sample(database: Database, store: ObjectStore) -> list[DoctorFinding]:
     """Look up some recorded images in the store. Raises RecordsError, StoreError."""
     installation = Installation(SqlImages(database), SqlProjects(database), SqlUpkeep(database), store)
     stored, _ = await installation.upkeep.stored()

@@ -1,7 +1,7 @@
 """One client connection of the API or web: uvicorn's, with the limits that it lacks.
 
-uvicorn's parser gets one request at a time, and its head in one piece, once it is complete and follows our
-grammar. What a client sends ahead waits.
+uvicorn's parser gets one request at a time. It gets the head in one piece, once it is complete and follows
+our grammar. Further requests of the client wait.
 """
 
 import json
@@ -35,10 +35,11 @@ MAX_HEAD_BYTES = 32 * 1024
 """A token of an identity provider and a browser's cookies take a few KB. Other servers allow 8 to 64 KB."""
 
 IDLE_SECONDS = 10.0
-"""Clients connect for a run of uploads, or for a page. Longer would let idle ones take all the places."""
+"""Clients connect for a run of uploads, or for a page. With a longer limit, idle clients could take all
+connections."""
 
 AHEAD_BYTES = 16 * 1024
-"""How much we read of the requests that follow the one in progress, to notice a client that disconnects."""
+"""How much we read beyond the request in progress, to notice a client that disconnects."""
 
 _PARSED_METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"}
 _UPGRADE = re.compile(rb"\r\nupgrade:[^\r]*", re.IGNORECASE)
@@ -50,7 +51,7 @@ class AppConnection(HttpToolsProtocol):
     def __init__(self, server: "AppServer", config: Config, state: ServerState) -> None:
         super().__init__(config, state, {}, server.loop)
         self._server = server
-        self._received = b""  # the beginning of a head, or what follows the request in progress
+        self._received = b""  # the beginning of a head, or data after the request in progress
         self._judged = 0  # bytes of it
         self._line, self._fields = Line("", "", ""), Fields()
         self._body_left = 0  # of a body with a length
@@ -72,7 +73,7 @@ class AppConnection(HttpToolsProtocol):
         self._server.forget(self)
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """Keep the connection for the reply: a client that sends no more may still read."""
+        """Keep the connection for the reply: a client that has stopped sending may still read."""
         self._sends_no_more = True
         if self.in_progress is None or self.is_lingering:
             return False
@@ -91,7 +92,7 @@ class AppConnection(HttpToolsProtocol):
     # Requests
 
     def _begin(self) -> None:
-        """Begin with the next request, if its head is complete. Some clients send blank lines before it."""
+        """Start the next request if its head is complete. Some clients send blank lines before it."""
         if self.in_progress:
             if len(self._received) >= AHEAD_BYTES:
                 self.flow.pause_reading()
@@ -130,9 +131,10 @@ class AppConnection(HttpToolsProtocol):
         return None
 
     def _for_parser(self, head: bytes) -> bytes:
-        if self._line.method not in _PARSED_METHODS:  # the app refuses it, in its own words
+        if self._line.method not in _PARSED_METHODS:  # the app refuses it, with its own message
             head = b"POST" + head[len(self._line.method) :]
-        if self._fields.is_upgrade:  # we support none, and the parser would take a body for another protocol
+        if self._fields.is_upgrade:
+            # We support none, and the parser would take the body for another protocol.
             head = _UPGRADE.sub(b"", head)
         return head
 
@@ -158,7 +160,7 @@ class AppConnection(HttpToolsProtocol):
             self._give_body_up()
 
     def _give_body_up(self) -> None:
-        """Treat a client that sends broken chunks as one that sends no more."""
+        """Treat a client that sends broken chunks like a client that has stopped sending."""
         if self._reads_body and self.in_progress:
             self.in_progress.leave()
         self._reads_body = False
@@ -179,13 +181,13 @@ class AppConnection(HttpToolsProtocol):
         self.cycle = self.in_progress = RequestCycle(
             self,
             line,
-            # What follows a chunked body could be a request that a proxy did not see.
+            # Data after a chunked body could be a request that a proxy did not see.
             keep_alive=not (fields.is_chunked or fields.is_upgrade or fields.is_last)
             and line.version != OLD_VERSION,
         )
         if self._sends_no_more:
             self.in_progress.leave()
-        self._wait(math.inf)  # the app has limits of its own
+        self._wait(math.inf)  # the app has its own limits
         self._start_asgi_task(self.cycle, self.app)
 
     def on_body(self, body: bytes) -> None:
@@ -199,7 +201,7 @@ class AppConnection(HttpToolsProtocol):
     # Replies
 
     def _refuse(self, refusal: HeadRefusal) -> None:
-        """Send a reply to something that is not a request, and close."""
+        """Reply to data that is not a valid request, and close."""
         body = json.dumps({"error": refusal.message}).encode()
         fields = (
             f"content-type: application/json\r\ncontent-length: {len(body)}\r\ncache-control: no-store\r\n"
@@ -231,7 +233,7 @@ class AppConnection(HttpToolsProtocol):
             self.close()
 
     def linger(self) -> None:
-        """End our half, and read on for a while.
+        """Close our half, and keep reading for a while.
 
         Closing a socket with unread data resets the connection, and the client may then lose the reply.
         """
@@ -266,7 +268,7 @@ class AppConnection(HttpToolsProtocol):
         unsent = self.transport.get_write_buffer_size() if self.transport else 0
         if unsent != self._unsent:
             self._unsent, self._unsent_since = unsent, self._server.now
-            self._wait(self._may_wait)  # it counts from when the client has received everything
+            self._wait(self._may_wait)  # counted from when the client has received everything
         if unsent:
             return self._unsent_since + STALLED_SECONDS < self._server.now
         if self.in_progress and self._server.refuses_slow_bodies:

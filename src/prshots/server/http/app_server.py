@@ -1,4 +1,4 @@
-"""The HTTP/1.1 server of the API and the web component: connections of uvicorn's, which we accept."""
+"""The HTTP/1.1 server of the API and the web component: accepts connections, which uvicorn then serves."""
 
 import asyncio
 import socket
@@ -44,7 +44,7 @@ class AppServer(SocketServer):
         self._close_app = app.close
         self.drain = app.drain  # type: ignore[method-assign]
 
-    def connected(self, sock: socket.socket) -> AppConnection:
+    def connect(self, sock: socket.socket) -> AppConnection:
         connection = AppConnection(self, self._config, self._state)
         opening = self.loop.create_task(self._open(connection, sock))
         self._opening.add(opening)
@@ -63,5 +63,5 @@ class AppServer(SocketServer):
 
     async def stop(self, grace_seconds: float) -> None:
         await super().stop(grace_seconds)
-        await asyncio.sleep(0)  # requests whose clients have left learn of it
+        await asyncio.sleep(0)  # lets requests notice that their clients have disconnected
         await self._close_app()

@@ -63,7 +63,7 @@ PUBLIC_MESSAGE: dict[type[errors.PrshotsError], str] = {
 }
 
 DRAIN_SECONDS = 2.0
-"""How long the rest of a refused body is read. It is enough for a client that does not hold back."""
+"""How long we read the rest of a refused body. This is enough for a client that sends without pauses."""
 
 NO_REPLY = 499
 """The status in metrics and logs if the client disconnected before a reply, as in nginx."""
@@ -92,7 +92,7 @@ async def _nothing_to_close() -> None:
 
 
 class ErrorBoundary:
-    """Wraps an app: gives each request an id, turns errors into replies, and reads refused bodies on.
+    """Wraps an app: gives each request an id, turns errors into replies, and reads refused bodies to the end.
 
     Most clients send the whole body before they read anything. If the server replied early and closed, they
     would get a broken pipe instead of the reply. A client with `Expect: 100-continue` has sent nothing yet,
@@ -126,9 +126,9 @@ class ErrorBoundary:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if status != STATUS[errors.RequestTimeoutError]:  # we have already waited for the body
+                if status != STATUS[errors.RequestTimeoutError]:  # we already waited for the body
                     await body.drain(DRAIN_SECONDS)
-                others = (*added, (REQUEST_ID, request_id), *self._closing())
+                others = (*added, (REQUEST_ID, request_id), *self._close_headers())
                 message["headers"] = [*message.get("headers", ()), *others]
             await send(message)
 
@@ -144,7 +144,7 @@ class ErrorBoundary:
         finally:
             self._observe(scope, status or NO_REPLY, time.perf_counter() - began)
 
-    def _closing(self) -> list[tuple[bytes, bytes]]:
+    def _close_headers(self) -> list[tuple[bytes, bytes]]:
         return [(b"connection", b"close")] if self._readiness.is_stopping else []
 
 
@@ -167,30 +167,30 @@ def path_for_log(scope: Message) -> str:
 def _reply_to(error: Exception, scope: Message) -> JSONResponse:
     """Return the reply to an error. Never raises: nothing else would answer the client or log the error."""
     try:
-        return _described(error, scope)
+        return _describe(error, scope)
     except Exception as second:  # noqa: BLE001 - the last guard
         with contextlib.suppress(Exception):
             _log.error("internal error", error=type(error).__name__, while_replying=type(second).__name__)
         return JSONResponse({"error": "internal error"}, 500, {"Cache-Control": "no-store"})
 
 
-def _described(error: Exception, scope: Message) -> JSONResponse:
+def _describe(error: Exception, scope: Message) -> JSONResponse:
     headers: Mapping[str, str] | None
     match error:
         case errors.PrshotsError():
             status, message, headers = error_reply(error)
         case HTTPException():
-            status, message, headers = error.status_code, _in_our_words(error), error.headers
+            status, message, headers = error.status_code, _message_of(error), error.headers
         case _:
             _log.error("internal error", method=scope["method"], path=path_for_log(scope), exc_info=error)
             status, message, headers = 500, "internal error", None
-    # A message may quote what the client sent, and half of a surrogate pair cannot be sent back.
+    # A message may quote the client's input, and half of a surrogate pair cannot be encoded.
     message = message.encode(errors="backslashreplace").decode()
     return JSONResponse({"error": message}, status, {"Cache-Control": "no-store", **(headers or {})})
 
 
-def _in_our_words(error: HTTPException) -> str:
-    """Return the detail; the status's own phrase, as in the router's "Not Found", in lower case."""
+def _message_of(error: HTTPException) -> str:
+    """Return the error's detail. A standard phrase such as "Not Found" becomes lower case."""
     phrase = HTTPStatus(error.status_code).phrase
     return phrase.lower() if error.detail == phrase else error.detail
 
@@ -226,18 +226,18 @@ class _Body:
 
 
 def add_reply_headers(scope: Message, headers: Mapping[str, str]) -> None:
-    """Send these headers with the reply to this request, also if it is an error."""
+    """Send these headers with the reply to this request, even if it is an error."""
     scope[_ADDED] += [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 
 def leave_body_unread(scope: Message) -> None:
-    """Let the reply go out at once, whatever the client still sends."""
+    """Send the reply at once, regardless of what the client still sends."""
     body: _Body = scope[_BODY]
     body.ended = True
 
 
 async def discard_body(scope: Message, seconds: float) -> None:
-    """Read the rest of the request's body, and keep nothing of it."""
+    """Read and discard the rest of the request's body."""
     body: _Body = scope[_BODY]
     await body.drain(seconds)
 

@@ -1,4 +1,4 @@
-"""Helpers for headers that the components share: conditional requests, and origins."""
+"""Headers that all components handle: conditional requests, and origins."""
 
 import re
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""/llms.txt: what a coding agent that finds this installation has to know, with its addresses."""
+"""/llms.txt: instructions for a coding agent that finds this installation."""
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse

@@ -1,4 +1,4 @@
-"""Whether a component can work now: the content of `/readyz` for load balancers and people."""
+"""Reports whether a component can work now: `/readyz`, for load balancers and people."""
 
 import asyncio
 import time
@@ -26,7 +26,7 @@ _log = structlog.get_logger()
 
 
 class BrieflyCached(Generic[T]):
-    """A value that is fetched at most once a second, so that many load balancers cost no more than one."""
+    """A value that is fetched at most once a second, regardless of how many load balancers ask."""
 
     def __init__(self, fetch: Callable[[], Awaitable[T]]) -> None:
         self._fetch = fetch
@@ -65,12 +65,12 @@ class Readiness:
         if self.is_stopping:
             return 503, {"error": "not ready: stopping", "checks": {}}
         states = await self._states.get()
-        if needed := self._needed(states):
+        if needed := self._find_needed(states):
             return 503, {"error": f"not ready: {', '.join(needed)}", "checks": states}
         return 200, {"status": "degraded" if _not_ok(states) else "ok", "checks": states}
 
-    def _needed(self, states: Mapping[str, str]) -> list[str]:
-        """Return the engines that are down and without which the component is of no use."""
+    def _find_needed(self, states: Mapping[str, str]) -> list[str]:
+        """Return the engines that are down and that the component cannot work without."""
         return [
             name for name, state in states.items() if state.startswith(DOWN) and name not in self._optional
         ]
@@ -84,7 +84,7 @@ class Readiness:
         return states
 
     def _log_change(self, states: Mapping[str, str]) -> None:
-        if self._needed(states):
+        if self._find_needed(states):
             _log.error("not ready", checks=states)
         elif _not_ok(states):
             _log.warning("ready, but degraded", checks=states)
@@ -93,7 +93,7 @@ class Readiness:
 
     async def _check(self, name: str) -> str:
         # While an engine hangs, only one check of it runs, because some checks would each block a thread.
-        running = self._running.get(name) or _started(self._checks[name])
+        running = self._running.get(name) or _start(self._checks[name])
         self._running[name] = running
         await asyncio.wait([running], timeout=CHECK_SECONDS)
         if not running.done():
@@ -109,8 +109,8 @@ def _not_ok(states: Mapping[str, str]) -> list[str]:
     return [name for name, state in states.items() if state != OK]
 
 
-def _started(check: Check) -> "asyncio.Task[None]":
-    """Start a check. It may fail when nobody waits for it any more, which asyncio would log."""
+def _start(check: Check) -> "asyncio.Task[None]":
+    """Start a check. If it fails after nobody waits for it, asyncio must not log that."""
 
     async def run() -> None:
         await check()

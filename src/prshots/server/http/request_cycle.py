@@ -1,4 +1,4 @@
-"""One request of the API or web and its reply, as the app sees them: uvicorn's, with what it lacks."""
+"""One request of the API or web and its reply, as the app sees them: uvicorn's, with our limits."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SLOWEST_BYTES_PER_SECOND = 1024
 SLOW_SECONDS = 30.0
-"""A body must arrive at this rate, once the app has waited for it so long."""
+"""Once the app has waited this long for a body, the body must have arrived at this rate."""
 
 OLD_VERSION = "1.0"
 _NOT_WAITING = float("inf")
@@ -27,7 +27,7 @@ _log = structlog.get_logger()
 
 
 class _ReplyTransport:
-    """What the reply is written to. Its end is the beginning of the connection's end."""
+    """The transport of a reply. Closing it makes the connection linger, then close."""
 
     def __init__(self, connection: "AppConnection") -> None:
         self.write = connection.transport.write
@@ -60,12 +60,12 @@ class RequestCycle(RequestResponseCycle):
             keep_alive=keep_alive,
             on_response=connection.on_response_complete,
         )
-        self.body: Any = b""  # adding to no bytes, and making bytes of bytes, copies nothing
+        self.body: Any = b""  # the first addition to empty bytes copies nothing
         self._close = connection.close
-        self._is_told = False  # the app knows the end of the body
-        self._has_left = False  # the client sends no more: it is gone, or reads the reply only
+        self._is_told = False  # the app has received the end of the body
+        self._has_left = False  # the client has stopped sending: it is gone, or only reads the reply
         self._is_too_slow = False
-        self._ends_with_connection = False  # the reply, in a version that knows no chunks
+        self._ends_with_connection = False  # the reply, because HTTP/1.0 has no chunks
         self._received_bytes, self._waited = 0, 0.0
         self._waits_since = _NOT_WAITING
 
@@ -78,10 +78,10 @@ class RequestCycle(RequestResponseCycle):
         if not self.response_complete:  # the client must notice that the reply is incomplete
             self._close()
 
-    # What arrives
+    # The request
 
     def leave(self) -> None:
-        """Note that the client sends no more, before or after the end of the body."""
+        """Note that the client has stopped sending, before or after the end of the body."""
         self._has_left = True
         self.message_event.set()
 
@@ -99,14 +99,14 @@ class RequestCycle(RequestResponseCycle):
             return message
         if self._is_too_slow and message["more_body"]:
             raise RequestTimeoutError("request body timed out")
-        if self._is_told or (message["more_body"] and not message["body"]):  # what woke us was `leave`
+        if self._is_told or (message["more_body"] and not message["body"]):  # `leave` woke us
             return {"type": "http.disconnect"}
         self._received_bytes += len(message["body"])
         self._is_told = not message["more_body"]
         return message
 
     def check_pace(self) -> None:
-        """Give up a body that arrives too slowly."""
+        """Give up on a body that arrives too slowly."""
         waited = self._waited + max(0.0, time.monotonic() - self._waits_since)
         if (
             self.more_body
@@ -116,7 +116,7 @@ class RequestCycle(RequestResponseCycle):
             self._is_too_slow = True
             self.message_event.set()
 
-    # What is sent
+    # The reply
 
     async def send(self, message: ASGISendEvent) -> None:
         if message["type"] == "http.response.start":

@@ -1,7 +1,7 @@
-"""The one grammar for heads of requests, which both of our servers apply to a whole head.
+"""The grammar of request heads, which both of our servers apply to a whole head.
 
-It is stricter than HTTP: there is one way to write each request, so nobody in front of us can read it in
-another way. A head is judged when it is complete, so it does not matter in which pieces it arrives.
+It is stricter than HTTP: there is one way to write each request, so no proxy in front of us can read it
+differently. A head is checked when it is complete, so it does not matter in which pieces it arrives.
 """
 
 import re
@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 
 class HeadRefusal(NamedTuple):
-    """What the client of a bad head gets, before its connection is closed."""
+    """The reply to an invalid head. The connection closes after it."""
 
     status: int
     message: str
 
 
 class Line(NamedTuple):
-    """The first line of a head, which ends before this byte."""
+    """The first line of a head. `end` is the position after it."""
 
     method: str
     target: str
@@ -25,13 +25,13 @@ class Line(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """What the fields say about the body and the connection."""
+    """The properties of the body and the connection, from the header fields."""
 
     is_chunked: bool = False
     length: int = 0
     is_upgrade: bool = False
     is_last: bool = False
-    """The client sends no other request over this connection."""
+    """The client sends no further request on this connection."""
 
 
 BAD_REQUEST = HeadRefusal(400, "bad request")
@@ -49,16 +49,16 @@ _ABOUT_THE_MESSAGE = re.compile(
     rb"(?:\A|\n)(host|content-length|transfer-encoding|connection|upgrade):[ \t]*([^\r]*)", re.IGNORECASE
 )
 _HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+;=:%\[\]-]*")
-_LENGTH = re.compile(rb"[0-9]{1,18}")  # a 64-bit number, which is more than anybody sends
+_LENGTH = re.compile(rb"[0-9]{1,18}")  # fits into 64 bits, and no client sends more
 
 
 def find_end(received: bytes, seen: int, most_bytes: int) -> int | HeadRefusal | None:
-    """Return where the first head ends; None if it is incomplete. `seen` bytes were there before."""
+    """Return where the first head ends; None if it is incomplete. `seen` bytes were checked before."""
     end = received.find(b"\r\n\r\n", seen - 3 if seen > 3 else 0) + 4  # noqa: PLR2004 - the blank line's length
     if 4 <= end <= most_bytes:  # noqa: PLR2004
         return end
     begun = received[:most_bytes]
-    if _NEVER_IN_A_HEAD.search(begun, max(0, seen - 1)):  # do not wait for the end
+    if _NEVER_IN_A_HEAD.search(begun, max(0, seen - 1)):  # refuse it without waiting for the end
         return BAD_REQUEST
     if len(received) < most_bytes:
         return None
@@ -76,7 +76,7 @@ def read_line(head: bytes) -> Line | HeadRefusal:
 
 
 def names_path(target: str) -> bool:
-    """Return whether it is a path, alone or in a whole URL, as for a proxy."""
+    """Return whether the target is a path, or a whole URL with a path, as clients send to a proxy."""
     return _PATH.match(target) is not None
 
 

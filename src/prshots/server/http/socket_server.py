@@ -1,4 +1,4 @@
-"""What all of our HTTP servers do the same way: accepting, timeouts, and a stop that loses nothing."""
+"""The base of our HTTP servers: accepts connections, applies timeouts, and stops without losing a request."""
 
 import asyncio
 import contextlib
@@ -15,10 +15,10 @@ ACCEPT_PAUSE_SECONDS = 0.5
 TICK_SECONDS = 1.0
 
 HEAD_SECONDS = 10.0
-"""From the first to the last byte of a head. It is a packet or two, so a slower client only holds a slot."""
+"""From the first to the last byte of a head, which is a packet or two. A slower client only takes a slot."""
 
 STALLED_SECONDS = 60.0
-"""How long a reply may make no progress before we give the client up. A phone in a tunnel is back by then."""
+"""How long a reply may stall before we give up on the client. A phone in a tunnel is back by then."""
 
 LINGER_SECONDS = 5.0
 LINGER_BYTES = 4 * 1024 * 1024
@@ -26,13 +26,13 @@ LINGER_BYTES = 4 * 1024 * 1024
 connection, and the client may then lose the reply."""
 
 FIRST_BYTE_SECONDS = 0.5
-"""How long a server that stops waits for requests that are on their way over connections without one."""
+"""How long a stopping server waits for requests that are on their way over idle connections."""
 
 _log = structlog.get_logger()
 
 
 class Connection(Protocol):
-    """What the server needs from a connection. It asks every second whether it is overdue, and closes it."""
+    """The methods of a connection that the server calls. Every second, it closes overdue connections."""
 
     def is_overdue(self) -> bool: ...
 
@@ -57,7 +57,7 @@ class SocketServer:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._all_closed = asyncio.Event()
 
-    def connected(self, sock: socket.socket) -> Connection:
+    def connect(self, sock: socket.socket) -> Connection:
         """Return the connection of a new client."""
         raise NotImplementedError
 
@@ -66,7 +66,7 @@ class SocketServer:
         raise NotImplementedError
 
     def on_tick(self) -> None:
-        """Do what has to be done every second."""
+        """Run the tasks of every second."""
 
     def start(self) -> None:
         """Start to serve on the running event loop."""
@@ -76,7 +76,7 @@ class SocketServer:
         self._resume_accepting()
 
     def stop_accepting(self) -> None:
-        """Take what waits in the queue, and no more. The caller may close the listening socket now."""
+        """Accept the connections in the queue, but no others. The caller may then close the listener."""
         if self._accepts:
             while self._accept():
                 pass
@@ -101,7 +101,7 @@ class SocketServer:
             timer.cancel()
 
     async def _wait_until_closed(self, seconds: float) -> None:
-        """Wait until all connections are closed, but no longer."""
+        """Wait until all connections are closed, at most `seconds`."""
         self._all_closed.clear()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._all_closed.wait(), seconds)
@@ -129,7 +129,7 @@ class SocketServer:
                 self._pause_accepting(error)
                 return False
             self._accept_fails = False
-            self._connections.add(self.connected(sock))
+            self._connections.add(self.connect(sock))
         return True
 
     def _pause_accepting(self, error: OSError) -> None:

@@ -51,15 +51,15 @@ def names_of(routes: Iterable[Route]) -> Callable[[Message], str]:
 
 
 class Observer:
-    """Counts and times every request of one component, and logs it if the settings say so."""
+    """Counts and times every request of one component, and logs it if that is enabled."""
 
-    def __init__(self, part: str, name_of: Callable[[Message], str], *, logs: bool) -> None:
-        self._part, self._name_of, self._logs = part, name_of, logs
+    def __init__(self, component: str, name_of: Callable[[Message], str], *, logs: bool) -> None:
+        self._component, self._name_of, self._logs = component, name_of, logs
 
     def note(self, scope: Message, status: int, seconds: float) -> None:
         route = self._name_of(scope)
-        metrics.with_labels(metrics.REQUESTS, self._part, route, str(status)).inc()
-        metrics.with_labels(metrics.REQUEST_SECONDS, self._part, route).observe(seconds)
+        metrics.with_labels(metrics.REQUESTS, self._component, route, str(status)).inc()
+        metrics.with_labels(metrics.REQUEST_SECONDS, self._component, route).observe(seconds)
         if self._logs:
             _log.info(
                 "request",

@@ -1,4 +1,4 @@
-"""The ports of links to images, and how each call can fail."""
+"""The ports that links to images need, and how each call can fail."""
 
 from collections.abc import AsyncGenerator
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -27,7 +27,7 @@ class FileReader(Protocol):
 class ObjectStream(NamedTuple):
     """An object of a remote store as it arrives. The receiver must close `chunks`.
 
-    `size` is the size of the whole object, also if only a range was requested. `chunks` raises StoreError if
+    `size` is the size of the whole object, even if only a range was requested. `chunks` raises StoreError if
     the transfer breaks off.
     """
 

@@ -18,7 +18,7 @@ from prshots.contract.object_names import EXTENSION_PATTERN, OBJECT_NAME
 
 MIN_SECRET_BYTES = 16
 REMEMBERED_URLS = 8192
-"""A comment, like a gallery, has mostly the same URLs again with every upload. All take 4 MB."""
+"""A comment or a gallery mostly repeats its URLs after every upload. All take 4 MB."""
 
 _KEY = re.compile(r"([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]+)")
 _BLOCK_BYTES = 64  # of SHA-256
@@ -69,7 +69,7 @@ class KeyRing:
         return kid in self._by_kid
 
     def _sign(self, image_id: str, ext: str, exp: int, kid: str) -> str:
-        """Return path and query of the image's URL, signed with `kid`, or the first key if it is gone."""
+        """Return the path and query of the image's URL, signed with `kid`, or the first key if it is gone."""
         if kid not in self._by_kid:
             kid = self.signing_kid
         signed = f"/i/{image_id}.{ext}?exp={exp}"
@@ -88,7 +88,7 @@ class LinkState(Enum):
     NOT_AN_IMAGE_PATH = auto()
 
 
-# Python 3.11 takes almost a microsecond to read a member from an Enum, which delivery does for every URL.
+# Reading a member of an Enum takes Python 3.11 almost a microsecond, and delivery does it for every URL.
 VALID, UNKNOWN_KEY, EXPIRED = LinkState.VALID, LinkState.UNKNOWN_KEY, LinkState.EXPIRED
 
 
@@ -115,7 +115,7 @@ def check(ring: KeyRing, target: str, now: float) -> Checked:
 class _Mac:
     """HMAC-SHA256 (RFC 2104) that hashes the key only once.
 
-    Delivery checks one per request. `hmac.digest` would take a quarter of the time it spends on each.
+    Delivery checks one per request. `hmac.digest` would take a quarter of the time of a request.
     """
 
     def __init__(self, secret: bytes) -> None:
@@ -135,7 +135,7 @@ class _Mac:
 def _parse_key(item: str, number: int) -> Key:
     match = _KEY.fullmatch(item)
     if match is None or len(match[2]) % 2 or len(match[2]) < 2 * MIN_SECRET_BYTES:
-        # The message quotes nothing: without the colon any part may be the secret, and this gets logged.
+        # The message quotes nothing: without a colon, any of it may be the secret, and the message is logged.
         raise SettingsError(
             f"signing key number {number} is invalid: use kid:hex, with {MIN_SECRET_BYTES} bytes or more"
         )

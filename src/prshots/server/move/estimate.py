@@ -1,4 +1,4 @@
-"""The dry run: how much there is, how long it takes, and whether both targets can be used."""
+"""The dry run: how much data there is, how long a move takes, and whether the targets can be used."""
 
 import secrets
 import time
@@ -10,11 +10,11 @@ from prshots.contract.object_names import origin_key
 from prshots.server import wiring
 from prshots.server.adapters.sql.database.schema import images
 from prshots.server.adapters.sql.move.row_copies import count_rows, digest, page_after
+from prshots.server.move.ends import open_source
 from prshots.server.move.objects import run_all
-from prshots.server.move.opening import opened_source
 from prshots.server.move.plan import (
     MovePlan,
-    existing_database,
+    open_existing_database,
     require_unused_database,
     require_unused_store,
 )
@@ -22,10 +22,10 @@ from prshots.server.move.source import SourceDatabase
 from prshots.server.move.target import TABLES
 
 SAMPLE = 200
-"""How many images are copied to learn how long one takes. Their copies are deleted again."""
+"""How many images the dry run copies, to measure how long one takes. It deletes the copies."""
 
 WRITE_FACTOR = 8
-"""A rule of thumb: to copy and check a row takes about so many times as long as to read and hash it."""
+"""A rule of thumb: copying and checking a row takes about 8 times as long as reading and hashing it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,17 @@ class Estimate:
     bytes: int
     seconds: float
     sampled: int
-    """How many images were copied for it."""
+    """How many images the dry run copied."""
 
 
 async def estimate(plan: MovePlan) -> Estimate:
-    """Check that the targets answer and are unused, and measure.
+    """Check that the targets answer and are unused, and estimate the duration.
 
     Raises MoveError, RecordsError, StoreError.
     """
-    with opened_source(plan.source) as source:
-        rows, row_seconds = _measured_rows(source) if plan.moves_database else (0, 0.0)
-        if plan.moves_database and (engine := existing_database(plan.target)):
+    with open_source(plan.source) as source:
+        rows, row_seconds = _measure_rows(source) if plan.moves_database else (0, 0.0)
+        if plan.moves_database and (engine := open_existing_database(plan.target)):
             try:
                 require_unused_database(engine, plan.target)
             finally:
@@ -57,12 +57,12 @@ async def estimate(plan: MovePlan) -> Estimate:
         with source.snapshot() as snapshot:
             sums = select(func.count(), func.coalesce(func.sum(images.c.size), 0)).select_from(images)
             count, size = snapshot.execute(sums).one()
-        sampled, seconds = await _measured_objects(plan, source)
+        sampled, seconds = await _measure_objects(plan, source)
     image_seconds = seconds * count / sampled if sampled else 0.0
     return Estimate(rows, count, int(size), row_seconds + image_seconds, sampled)
 
 
-def _measured_rows(source: SourceDatabase) -> tuple[int, float]:
+def _measure_rows(source: SourceDatabase) -> tuple[int, float]:
     """Return the number of rows, and how long copying and checking them takes."""
     with source.snapshot() as snapshot:
         total = sum(count_rows(snapshot, table) for table in TABLES)
@@ -73,8 +73,8 @@ def _measured_rows(source: SourceDatabase) -> tuple[int, float]:
     return total, WRITE_FACTOR * seconds * total / len(page) if page else 0.0
 
 
-async def _measured_objects(plan: MovePlan, source: SourceDatabase) -> tuple[int, float]:
-    """Copy some images under other names, and delete the copies. Return how many, and how long it took."""
+async def _measure_objects(plan: MovePlan, source: SourceDatabase) -> tuple[int, float]:
+    """Copy some images under other names, and delete the copies. Return their number and the duration."""
     from_store, to_store = wiring.open_store(plan.source), wiring.open_store(plan.target)
     try:
         await require_unused_store(to_store, plan.target, source.installation_id())

@@ -1,7 +1,7 @@
-"""Copies images between stores: finds what the target lacks or has too much of, shard by shard.
+"""Makes the images of two stores equal, shard by shard.
 
-Only a listing of both stores says what is there. So a killed move has nothing to remember: the next one lists
-again, and copies the rest.
+It compares listings of both stores and keeps no state, so after a kill the next move lists again and copies
+the rest.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.move.report import MoveReport
 
 AT_ONCE = 48
-"""Objects under way. A store far away answers each after many milliseconds, but many at a time."""
+"""How many objects are copied at a time. A distant store takes long for each, but handles many at a time."""
 
 BYTES_AT_ONCE = 64 * 1024**2
-"""How much of them is in memory at most, unless a single one is larger."""
+"""The most bytes of them in memory, unless a single object is larger."""
 
 ATTEMPTS = 5
-"""How often an object is tried, with a pause that doubles. A short outage must not end a long copy."""
+"""Attempts per object, with a pause that doubles. A short outage must not end a long copy."""
 
 Wanted = dict[str, str | None]
 """The keys of the objects that the target should have, with the SHA-256 where it is recorded."""
@@ -44,7 +44,7 @@ def wanted_objects(images: Sequence[Sequence[Any]]) -> Wanted:
 
 
 class ObjectCopies:
-    """Copies objects, and notes in the report what it did. Raises StoreError when it gives up."""
+    """Copies objects, and counts them in the report. Raises StoreError when it gives up."""
 
     def __init__(
         self,
@@ -53,24 +53,24 @@ class ObjectCopies:
         report: MoveReport,
         is_active: Callable[[Collection[str]], set[str]],
     ) -> None:
-        """`is_active` returns which of the images with these keys are neither deleted nor about to be."""
+        """`is_active` returns those of the keys whose images are neither deleted nor about to be."""
         self._source, self._target = source, target
         self._report = report
         self._is_active = is_active
         self._room = _Room(BYTES_AT_ONCE)
         self._slots = asyncio.Semaphore(AT_ONCE)
         self.compared: set[str] = set()
-        """The shards that this run has compared. Changes of the others will be seen when it does."""
+        """The shards that this run has compared. It sees changes in the others when it compares them."""
 
     async def compare(
         self, shards: Sequence[str], wanted: Wanted, progress: Callable[[int], None] = lambda _: None
     ) -> None:
-        """Make the target's shards equal to the wanted objects. `wanted` was read before."""
+        """Make the target's shards equal to the wanted objects. Read `wanted` before the call."""
         there = await self._sizes(self._source, shards)
         copied = await self._sizes(self._target, shards)
         surplus = copied.keys() - wanted.keys()
         await self._delete(surplus)
-        # What only the source's list lacks is tried, too: it may be newer than the list.
+        # Also try objects that the source's list lacks: they may be newer than the list.
         lacking = [key for key in wanted if key not in copied or copied[key] != there.get(key)]
         progress(len(wanted) - len(lacking))
 
@@ -88,9 +88,9 @@ class ObjectCopies:
         async def verify(key: str) -> None:
             sha256 = wanted[key]
             if sha256 is None or key in self._report.damaged:
-                original = await self._reading(self._source, key)
+                original = await self._read(self._source, key)
                 sha256 = None if original is None else hashlib.sha256(original).hexdigest()
-            copy = await self._reading(self._target, key)
+            copy = await self._read(self._target, key)
             if (None if copy is None else hashlib.sha256(copy).hexdigest()) != sha256 and (
                 key in self._still_wanted([key])
             ):
@@ -99,9 +99,9 @@ class ObjectCopies:
         await run_all(verify, [key for key in wanted if key not in self._report.missing])
 
     async def follow(self, changed: Mapping[str, str], wanted: Wanted) -> None:
-        """Bring the objects of changed images up to date: their ids and extensions, and what is wanted now.
+        """Bring the objects of changed images up to date. `changed` maps their ids to their extensions.
 
-        A thumbnail or a difference may have new bytes. So their old copies go first.
+        A thumbnail or a difference image may have new bytes, so their old copies are deleted first.
         """
         main = {origin_key(image_id, ext) for image_id, ext in changed.items()}
         all_keys = {key for image_id, ext in changed.items() for key in origin_keys(image_id, ext)}
@@ -109,25 +109,25 @@ class ObjectCopies:
         ours = [key for key in wanted if key[:2] in self.compared]
 
         async def copy(key: str) -> None:
-            if key not in main or not await self._trying(lambda: self._target.exists(key)):
+            if key not in main or not await self._retry(lambda: self._target.exists(key)):
                 await self._copy(key, wanted[key], 0)
 
         await run_all(copy, ours)
 
     async def _copy(self, key: str, sha256: str | None, size: int) -> None:
         async with self._slots, self._room.for_bytes(size):
-            data = await self._reading(self._source, key)
+            data = await self._read(self._source, key)
             if data is None:
                 self._note_missing([key])
                 return
             if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
                 self._report.damaged[key] = None
-            await self._trying(lambda: self._target.put(key, [data]))
+            await self._retry(lambda: self._target.put(key, [data]))
         self._report.objects += 1
         self._report.bytes += len(data)
 
     def _note_missing(self, keys: Sequence[str]) -> None:
-        """Note what is missing, unless it was deleted since: an expiry marks the record first."""
+        """Report missing objects, unless they were deleted since: an expiry marks the record first."""
         if keys:
             self._report.missing |= dict.fromkeys(self._still_wanted(keys))
 
@@ -135,11 +135,11 @@ class ObjectCopies:
         active = self._is_active(keys)
         return [key for key in keys if key in active]
 
-    async def _reading(self, store: ObjectStore, key: str) -> bytes | None:
-        return await self._trying(lambda: store.read(key))
+    async def _read(self, store: ObjectStore, key: str) -> bytes | None:
+        return await self._retry(lambda: store.read(key))
 
     async def _sizes(self, store: ObjectStore, shards: Sequence[str]) -> dict[str, int]:
-        found = await asyncio.gather(*(self._trying(partial(store.sizes, shard)) for shard in shards))
+        found = await asyncio.gather(*(self._retry(partial(store.sizes, shard)) for shard in shards))
         return {key: size for sizes in found for key, size in sizes.items()}
 
     async def _delete(self, keys: Collection[str]) -> None:
@@ -148,9 +148,9 @@ class ObjectCopies:
                 raise StoreError(f"{len(failed)} objects could not be deleted from the target")
 
         if keys:
-            await self._trying(delete)
+            await self._retry(delete)
 
-    async def _trying(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def _retry(self, work: Callable[[], Awaitable[T]]) -> T:
         for attempt in range(1, ATTEMPTS):
             try:
                 return await work()
@@ -162,7 +162,7 @@ class ObjectCopies:
 
 
 class _Room:
-    """Bounds the bytes in memory. One object that is larger than all of it goes alone."""
+    """Bounds the bytes in memory. An object that is larger than the limit is copied alone."""
 
     def __init__(self, size: int) -> None:
         self._size = self._left = size
@@ -183,7 +183,7 @@ class _Room:
 
 
 async def run_all(work: Callable[[str], Any], keys: Sequence[str]) -> None:
-    """Run the work for all keys, a bounded number at a time. The first error ends all of it."""
+    """Run the work for all keys, a bounded number at a time. The first error cancels the rest."""
     left = iter(keys)
 
     async def worker() -> None:

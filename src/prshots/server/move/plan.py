@@ -1,4 +1,4 @@
-"""What moves where, and the checks before anything is written."""
+"""Where the data goes, and the checks before the first write."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ class MovePlan:
 
     @classmethod
     def of(cls, settings: Settings, to_database: str | None, to_store: str | None) -> "MovePlan":
-        """Raise InvalidInputError if an address is invalid, or names where the data is already."""
+        """Raise InvalidInputError if an address is invalid, or the data is already there."""
         try:
             target = replace(
                 settings,
@@ -78,7 +78,7 @@ def _as_options(message: str) -> str:
 
 
 def require_source(engine: Engine, settings: Settings) -> None:
-    """Raise MoveError if there is nothing to move, or not with this version."""
+    """Raise MoveError if there is nothing to move, or this version cannot move it."""
     with translating(), engine.connect() as connection:
         if found_schema(connection).version is None:
             raise MoveError(f"there is no prshots database at {settings.database_place}")
@@ -97,15 +97,15 @@ def require_our_schema(connection: Connection) -> None:
         )
     if version > SCHEMA_VERSION:
         raise MoveError(
-            f"the database has schema {version}, from a newer version of prshots: run `prshots move` of "
-            "that version"
+            f"the database has schema {version}, from a newer version of prshots: run that "
+            "version's `prshots move`"
         )
 
 
 def require_unused_database(engine: Engine, settings: Settings) -> None:
     """Raise MoveError if the target has data. Changes nothing."""
     place = settings.database_place
-    with _naming(place), translating(), engine.connect() as connection:
+    with _name_database(place), translating(), engine.connect() as connection:
         version = found_schema(connection).version
         if version is None:
             if inspect(connection).has_table("images"):
@@ -126,8 +126,8 @@ def require_unused_database(engine: Engine, settings: Settings) -> None:
 
 
 @contextlib.contextmanager
-def _naming(place: str) -> Iterator[None]:
-    """Say which of the two databases failed: this is the first time that the target is asked."""
+def _name_database(place: str) -> Iterator[None]:
+    """Name the database that failed, because both are in use from here on."""
     try:
         yield
     except RecordsError as error:
@@ -150,8 +150,8 @@ async def require_unused_store(store: ObjectStore, settings: Settings, installat
             )
 
 
-def existing_database(settings: Settings) -> Engine | None:
-    """Open the target for a look; None if it is a file that does not exist yet. Raises RecordsError."""
+def open_existing_database(settings: Settings) -> Engine | None:
+    """Open the target; None if it is a file that does not exist yet. Raises RecordsError."""
     if settings.on_sqlite and not settings.database_path.exists():
         parent = settings.database_path.absolute().parent
         while not parent.exists():
@@ -163,7 +163,7 @@ def existing_database(settings: Settings) -> Engine | None:
 
 
 def settings_to_use(plan: MovePlan) -> dict[str, str]:
-    """Return what to set now, without passwords."""
+    """Return the settings to change after the move, without passwords."""
     found = {}
     if plan.moves_database:
         found["PRSHOTS_DATABASE_URL"] = _without_password(plan.target.database_url)

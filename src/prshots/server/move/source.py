@@ -30,10 +30,10 @@ MOVE_LOCK = 0x7072_7368_6F74_7302
 """The number of the advisory lock on PostgreSQL. Any number works, as long as nothing else uses it."""
 
 ATTEMPTS = 5
-"""How often a write is attempted that waits too long for other writers."""
+"""Attempts for a write that waits too long for other writers."""
 
 HOLD_ATTEMPTS = 30
-"""How often the writers are asked to stop. Each attempt holds them up for less than a second."""
+"""Attempts to stop the writers. Each one delays them by less than a second."""
 
 T = TypeVar("T")
 
@@ -46,9 +46,11 @@ class SourceDatabase:
         self._is_postgresql = engine.dialect.name == "postgresql"
 
     @contextlib.contextmanager
-    def locked(self, settings: Settings) -> Iterator[None]:
-        """Let no other move run. The lock ends with this process. Raises MoveError."""
-        busy = MoveError(f"another `prshots move` is using {settings.database_place}: wait until it ends")
+    def lock(self, settings: Settings) -> Iterator[None]:
+        """Prevent other moves. The lock ends with this process. Raises MoveError."""
+        busy = MoveError(
+            f"another `prshots move` process is using {settings.database_place}: wait until it ends"
+        )
         if not self._is_postgresql:
             folder = os.open(settings.database_path.absolute().parent, os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -82,7 +84,7 @@ class SourceDatabase:
         state = MoveState.begin(secrets.token_hex(16), "copying", plan.database_place, plan.store_place)
 
         def begin(connection: Connection) -> None:
-            drop_state(connection)  # of a move of the store that is done
+            drop_state(connection)  # left by a completed move of the store
             write_state(connection, state)
             install_log(connection, metadata.sorted_tables if plan.moves_database else [images])
 
@@ -105,7 +107,7 @@ class SourceDatabase:
                 connection.rollback()
 
     def forget(self, changes: Changes, state: MoveState) -> None:
-        """Note that these changes are in the target, and how far the copy is."""
+        """Remove these changes from the log, and store how far the copy is."""
 
         def write(connection: Connection) -> None:
             forget(connection, changes.entries)
@@ -118,10 +120,10 @@ class SourceDatabase:
             return count_changes(connection)
 
     @contextlib.contextmanager
-    def stopped(self) -> Iterator[Connection]:
-        """Hold all writers. What was committed before is seen, and nothing is committed until the end.
+    def hold_writers(self) -> Iterator[Connection]:
+        """Hold all writers. The connection sees all commits so far, and there are no others until the end.
 
-        Reads go on. A writer waits, and gets an error after its own timeout.
+        Reads continue. A writer waits, and gets an error after its own timeout.
         """
         with translating(), self._hold() as connection:
             yield connection
@@ -133,7 +135,7 @@ class SourceDatabase:
         install_refusal(connection, state)
 
     def clean_up(self) -> None:
-        """Drop the log after a switch, unless readers hold it up: it does nothing any more."""
+        """Drop the log after a switch, unless readers block that. The log is no longer used."""
 
         def drop(connection: Connection) -> None:
             self._set_lock_timeout(connection)
@@ -143,7 +145,7 @@ class SourceDatabase:
             self._write(drop)
 
     def cancel(self) -> MoveState | None:
-        """Remove everything that a move has put into this database. Return what it was."""
+        """Remove everything that a move has put into this database. Return the state of that move."""
         state = self.state()
 
         def cancel(connection: Connection) -> None:
@@ -169,14 +171,14 @@ class SourceDatabase:
                 connection.close()
                 if attempt == HOLD_ATTEMPTS - 1:
                     raise
-                time.sleep(0.2)  # they have waited for us as long as we have for them
+                time.sleep(0.2)  # gives the writers time to finish
                 continue
             with connection, transaction:
                 yield connection
             return
 
     def _set_lock_timeout(self, connection: Connection) -> None:
-        """Give up a lock before PostgreSQL looks for deadlocks, after 1 s: it might end a writer instead."""
+        """Give up on a lock before PostgreSQL looks for deadlocks after 1 s: it might end a writer."""
         if self._is_postgresql:
             connection.exec_driver_sql("SET LOCAL lock_timeout = '700ms'")
 

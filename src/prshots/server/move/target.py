@@ -29,7 +29,7 @@ from prshots.server.adapters.sql.move.row_copies import (
 )
 
 TABLES = metadata.sorted_tables
-"""A table comes after those that it refers to."""
+"""Each table comes after the tables that it refers to."""
 
 
 class TargetDatabase:
@@ -39,7 +39,7 @@ class TargetDatabase:
         self.engine = engine
 
     def require_our_schema(self) -> None:
-        """Raise MoveError if another version of prshots has begun to fill it."""
+        """Raise MoveError if another version of prshots began to fill this database."""
         with translating(), self.engine.connect() as connection:
             if found_schema(connection).version != SCHEMA_VERSION:
                 raise MoveError(
@@ -48,7 +48,7 @@ class TargetDatabase:
                 )
 
     def is_claimed_by(self, move_id: str) -> bool:
-        """Return whether this move has begun to fill it."""
+        """Return whether this move began to fill this database."""
         with translating(), self.engine.connect() as connection:
             state = read_state(connection)
         return state is not None and state.id == move_id
@@ -57,22 +57,22 @@ class TargetDatabase:
         """Create the tables and empty them. Until `release`, no service starts on this database."""
         with translating():
             migrate(self.engine)
-            with self._writing() as connection:
+            with self._write() as connection:
                 empty_tables(connection)
                 wait_with_references(connection, until_commit=True)
                 write_state(connection, MoveState.begin(move_id, "filling", place, ""))
 
     def release(self) -> None:
-        """Let services use it."""
-        with translating(), self._writing() as connection:
+        """Allow services to use this database."""
+        with translating(), self._write() as connection:
             wait_with_references(connection, until_commit=False)
             drop_state(connection)
 
     def follow(
         self, snapshot: Connection, changes: Changes, tables: Mapping[str, Table], page: "Page | None" = None
     ) -> None:
-        """Make these tables equal to the snapshot, in one transaction, and add the next page to a table."""
-        with translating(), self._writing() as connection:
+        """Apply the changes to these tables, and add the next page to a table, in one transaction."""
+        with translating(), self._write() as connection:
             for name, keys in changes.keys.items():
                 if name in tables:
                     table = tables[name]
@@ -90,17 +90,17 @@ class TargetDatabase:
                     for each in (snapshot, connection)
                 )
                 if ours != theirs:
-                    raise _different(name)
+                    raise _difference_error(name)
 
     def require_same_page(self, page: "Page") -> None:
         """Compare a page of the source with the same rows here. Raises MoveError."""
         with translating(), self.engine.connect() as connection:
             found = rows_between(connection, page.table, page.after, page.until)
         if digest(page.rows) != digest(found):
-            raise _different(page.table.name)
+            raise _difference_error(page.table.name)
 
     def require_same_counts(self, snapshot: Connection) -> dict[str, int]:
-        """Compare the number of rows of all tables, and return them. Raises MoveError."""
+        """Compare the number of rows of each table, and return the numbers. Raises MoveError."""
         with translating(), self.engine.connect() as connection:
             found = {table.name: count_rows(connection, table) for table in TABLES}
         for table in TABLES:
@@ -113,17 +113,17 @@ class TargetDatabase:
         return found
 
     def analyze(self) -> None:
-        """Let PostgreSQL look at its new rows, so that it plans the first queries well."""
+        """Update PostgreSQL's statistics, so that it plans the first queries well."""
         if self.engine.dialect.name == "postgresql":
-            with translating(), self._writing() as connection:
+            with translating(), self._write() as connection:
                 connection.exec_driver_sql(f"ANALYZE {', '.join(table.name for table in TABLES)}")
 
     def continue_numbers(self, numbers: dict[str, int]) -> None:
-        with translating(), self._writing() as connection:
+        with translating(), self._write() as connection:
             continue_numbers(connection, numbers)
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def _write(self) -> Iterator[Connection]:
         with self.engine.execution_options(writes=True).begin() as connection:
             begin_copying(connection)
             yield connection
@@ -139,7 +139,7 @@ class Page:
         self.until = None if self.is_last else key_of(table, self.rows[-1])
 
 
-def _different(table: str) -> MoveError:
+def _difference_error(table: str) -> MoveError:
     return MoveError(
         f"the table {table} differs from its copy: nothing was switched. Is something else writing to the "
         "target? Run `prshots move --cancel`, empty the target, and start again"

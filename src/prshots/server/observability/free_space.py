@@ -19,7 +19,7 @@ def free_bytes(path: Path) -> int:
 
 
 def shortage(path: Path) -> str:
-    """Return what is wrong if the disk of a path is nearly full, else ""."""
+    """Return a message if the disk of a path is nearly full, else ""."""
     try:
         free = free_bytes(path)
     except FileNotFoundError:  # nothing is stored yet

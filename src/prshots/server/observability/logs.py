@@ -1,7 +1,7 @@
 """Logging to standard error: for people (in color on a terminal), or as JSON for a log collector.
 
-Warnings and errors of libraries, and uncaught exceptions, take the same way, so that a collector of JSON gets
-nothing else.
+Warnings and errors of libraries and uncaught exceptions go through the same format, so a log collector gets
+only JSON.
 """
 
 import contextlib
@@ -18,16 +18,16 @@ from structlog.typing import EventDict, Processor
 from prshots.contract.redaction import redact
 
 
-def configure_logs(log_format: Literal["console", "json"], part: str) -> None:
-    """Set up logging for this process. Every line has `part`, the component it comes from."""
+def configure_logs(log_format: Literal["console", "json"], component: str) -> None:
+    """Set up logging for this process. Every line has its `component`."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
-            *(_as_json(part) if log_format == "json" else _for_people(part)),
+            *(_as_json(component) if log_format == "json" else _for_people(component)),
             _without_secrets,
         ],
-        logger_factory=structlog.WriteLoggerFactory(_StandardError()),  # type: ignore[arg-type]  # has what it needs
+        logger_factory=structlog.WriteLoggerFactory(_StandardError()),  # type: ignore[arg-type]  # has the methods that structlog needs
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(handlers=[_Libraries()], level=logging.WARNING, force=True)
@@ -38,9 +38,9 @@ def configure_logs(log_format: Literal["console", "json"], part: str) -> None:
     )
 
 
-def _for_people(part: str) -> list[Processor]:
+def _for_people(component: str) -> list[Processor]:
     return [
-        _with(part=part),
+        _with(component=component),
         structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S"),
         structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
@@ -48,9 +48,9 @@ def _for_people(part: str) -> list[Processor]:
     ]
 
 
-def _as_json(part: str) -> list[Processor]:
+def _as_json(component: str) -> list[Processor]:
     return [
-        _with(part=part, pid=os.getpid()),
+        _with(component=component, pid=os.getpid()),
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
         _in_order,
@@ -65,7 +65,7 @@ def _with(**fields: object) -> Processor:
 
 def _in_order(_: object, __: str, event: EventDict) -> EventDict:
     """Put the fields that every line has first, so that people find them."""
-    return {name: event[name] for name in ("timestamp", "level", "event", "part", "pid")} | dict(event)
+    return {name: event[name] for name in ("timestamp", "level", "event", "component", "pid")} | dict(event)
 
 
 def _without_secrets(_: object, __: str, line: Any) -> str:  # noqa: ANN401 - renderers return str or bytes
@@ -88,7 +88,7 @@ class _StandardError:
 
 
 class _Libraries(logging.Handler):
-    """Forwards log records of the standard library."""
+    """Forwards the log records of libraries."""
 
     def emit(self, record: logging.LogRecord) -> None:
         log = structlog.get_logger()
@@ -96,6 +96,6 @@ class _Libraries(logging.Handler):
         write(record.getMessage(), logger=record.name, exc_info=record.exc_info)
 
 
-def _log_uncaught(kind: Any, error: Any, traceback: Any) -> None:  # noqa: ANN401 - as Python's hooks have it
+def _log_uncaught(kind: Any, error: Any, traceback: Any) -> None:  # noqa: ANN401 - as in Python's hooks
     if not issubclass(kind, KeyboardInterrupt):
         structlog.get_logger().error("internal error", exc_info=(kind, error, traceback))

@@ -1,8 +1,8 @@
 """The metrics, in Prometheus format.
 
 All processes of one `prshots serve` write to one folder, each to its own files. The process that is asked for
-`/metrics` adds them up. Files are named after a worker slot (`api-0`), not a process id, so that a restarted
-worker continues the counts of its predecessor.
+`/metrics` adds them up. Files are named after the worker's slot (`api-0`), not its process id, so that a
+restarted worker continues the counts of its predecessor.
 """
 
 import contextlib
@@ -71,7 +71,7 @@ MetricT = TypeVar("MetricT", Counter, Histogram)
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _own = CollectorRegistry()
-disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the number of series
+disable_created_metrics()  # type: ignore[no-untyped-call]  # these would double the number of series
 
 BUILD_INFO = Gauge(
     "prshots_build_info",
@@ -81,7 +81,7 @@ BUILD_INFO = Gauge(
     multiprocess_mode="max",
 )
 WORKER_RESTARTS = Counter(
-    "prshots_worker_restarts", "Worker processes restarted after they died.", ["part"], registry=_own
+    "prshots_worker_restarts", "Worker processes restarted after they died.", ["component"], registry=_own
 )
 UPLOADS = Counter("prshots_uploads", "Uploads by result.", ["result"], registry=_own)
 UPLOAD_BYTES = Counter("prshots_upload_bytes", "Bytes of stored images.", registry=_own)
@@ -104,12 +104,15 @@ DELIVERY_SECONDS = Histogram(
     registry=_own,
 )
 REQUESTS = Counter(
-    "prshots_requests", "Requests to the API and the dashboard.", ["part", "route", "status"], registry=_own
+    "prshots_requests",
+    "Requests to the API and the dashboard.",
+    ["component", "route", "status"],
+    registry=_own,
 )
 REQUEST_SECONDS = Histogram(
     "prshots_request_seconds",
     "Duration of requests to the API and the dashboard.",
-    ["part", "route"],
+    ["component", "route"],
     buckets=BUCKETS,
     registry=_own,
 )
@@ -220,7 +223,7 @@ def add_observations(histogram: Histogram, in_buckets: Sequence[int], seconds: f
 
 
 def watch_disks(volumes: Mapping[str, Path | None]) -> None:
-    """Measure the free space of these paths at every scrape. None stands for a disk of another machine."""
+    """Measure the free space at these paths on every scrape. None means a disk of another machine."""
     _volumes.update({volume: path for volume, path in volumes.items() if path})
 
 

@@ -1,7 +1,7 @@
 """The folder where the processes of one `prshots serve` keep their metrics.
 
-The supervisor locks it as long as it runs. So an unlocked folder was left behind by a supervisor that was
-killed. systemd's cleanup of /tmp also skips locked folders.
+The supervisor locks the folder while it runs, so an unlocked folder is left from a killed supervisor.
+systemd's cleanup of /tmp also skips locked folders.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ RESTARTED_VARIABLE = "PRSHOTS_WORKER_RESTARTED"
 
 PREFIX = "prshots-metrics-"
 KINDS = {"counter": 128 * 1024, "histogram": 256 * 1024, "gauge_max": 4096, "gauge_mostrecent": 4096}
-"""The files of a slot, with enough space for all its metrics. It is allocated at the start: the files are
-mapped into memory, and touching a page that a full disk cannot provide would kill the process."""
+"""The files of a slot, with enough space for all its metrics. We allocate the space at startup: the files are
+mapped into memory, and on a full disk, touching a missing page would kill the process."""
 
 JUST_MADE_SECONDS = 60.0
 """Another supervisor may have just created its folder and not locked it yet."""

@@ -1,4 +1,4 @@
-"""One log line when an engine goes away and one when it is back, however many requests fail in between."""
+"""Writes one log line when an engine fails and one when it is back, regardless of how many requests fail."""
 
 import contextlib
 import time
@@ -9,7 +9,7 @@ import structlog
 from prshots.contract.errors import PrshotsError
 
 QUIET_SECONDS = 10.0
-"""An engine that fails again this soon is back only after so long without a failure."""
+"""If an engine fails again this soon, it counts as back only after this long without a failure."""
 
 _log = structlog.get_logger()
 
@@ -17,7 +17,7 @@ _log = structlog.get_logger()
 class Outage:
     """The state of one engine, as this process sees it.
 
-    An outage ends when every operation that failed has worked again: on a full disk, reads work all the time.
+    An outage ends when every operation that failed has succeeded again: on a full disk, reads always succeed.
     """
 
     def __init__(self, away: str, back: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -29,7 +29,7 @@ class Outage:
         self._began_at = self._failed_at = self._ended_at = float("-inf")
         self._requests = 0
 
-    def failed(self, operation: str, reason: str) -> None:
+    def note_failure(self, operation: str, reason: str) -> None:
         now = self._clock()
         if not self._is_away:
             self._is_away, self._is_repeated = True, now - self._ended_at < QUIET_SECONDS
@@ -55,8 +55,8 @@ class Outage:
         self._requests += 1
 
     @contextlib.contextmanager
-    def watching(self, operation: str) -> Iterator[None]:
-        """Watch an operation. Its error knows that it is in the log."""
+    def watch(self, operation: str) -> Iterator[None]:
+        """Note whether an operation succeeds. Its error is marked as logged."""
         try:
             yield
         except PrshotsError as error:
@@ -65,5 +65,5 @@ class Outage:
         self.works(operation)
 
     def note(self, operation: str, error: PrshotsError) -> None:
-        self.failed(operation, str(error))
+        self.note_failure(operation, str(error))
         error.count_request = self.count_request

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 from prshots.contract.errors import SettingsError
 from prshots.server.lean_imports import not_installed
 
-# For tracebacks in color, and for a kind of threads that we do not use: 6 MB of every process.
+# structlog imports them for colored tracebacks and for green threads. We use neither, and they take 6 MB of
+# every process.
 with not_installed("rich", "greenlet"):
-    import structlog  # noqa: F401 - what imports it from now on gets this one
+    import structlog  # noqa: F401 - later imports get this one
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
 
 BACKLOG = 1024
-"""How many connections may wait on a listening socket until a worker accepts them."""
+"""How many connections can wait on a listening socket until a worker accepts them."""
 
 
 def settings_of_child() -> "Settings":
@@ -25,7 +26,7 @@ def settings_of_child() -> "Settings":
     If the file has become invalid since then, exit with one plain line. The log format is in the same file,
     so logging is not set up yet.
     """
-    from prshots.server.config.settings import load_settings  # not in the supervisor, which needs none
+    from prshots.server.config.settings import load_settings  # the supervisor needs no settings
 
     config = os.environ.get("PRSHOTS_CONFIG")
     try:

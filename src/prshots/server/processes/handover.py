@@ -1,7 +1,7 @@
 """Hands `prshots serve` over from the command to a process that needs less memory.
 
 The command replaces itself with `python -P -m prshots.server.supervise PLAN`: same process id, same open
-ports. It leaves a copy of itself, the greeter, which prints the greeting when the service is ready and ends.
+ports. It leaves a copy of itself, the greeter, which prints the greeting when the service is ready, and ends.
 """
 
 import contextlib
@@ -16,25 +16,26 @@ from typing import Literal, NoReturn
 import structlog
 
 from prshots.server.observability.logs import configure_logs
-from prshots.server.processes.supervisor import Part, Supervisor
+from prshots.server.processes.supervisor import Supervisor
+from prshots.server.processes.worker_group import WorkerGroup
 
-PART = "serve"
-"""The component that the supervisor's log lines name."""
+COMPONENT = "serve"
+"""The component in the supervisor's log lines."""
 
 Greet = Callable[[Callable[[], bool]], None]
-"""Called in the greeter, with a function that waits until the service is ready. That returns False if it
-never will be."""
+"""Called in the greeter with a function that waits until the service is ready, and returns False if it never
+will be."""
 
 
-def become(supervisor: Supervisor, log_format: Literal["console", "json"], greet: Greet) -> NoReturn:
-    """Replace this process with a supervisor that does what this one would."""
-    greeter, ready = _started_greeter(supervisor.parts, greet)
-    parts = [
-        (part.name, part.workers, [listener.fileno() for listener in part.listeners], part.inherits)
-        for part in supervisor.parts
+def exec_supervisor(supervisor: Supervisor, log_format: Literal["console", "json"], greet: Greet) -> NoReturn:
+    """Replace this process with one that runs the supervisor."""
+    greeter, ready = _start_greeter(supervisor.groups, greet)
+    groups = [
+        (group.component, group.workers, [listener.fileno() for listener in group.listeners], group.inherits)
+        for group in supervisor.groups
     ]
     plan = {
-        "parts": parts,
+        "groups": groups,
         "sweeps": supervisor.sweeps,
         "config": str(supervisor.config) if supervisor.config else None,
         "drain_seconds": supervisor.drain_seconds,
@@ -43,32 +44,32 @@ def become(supervisor: Supervisor, log_format: Literal["console", "json"], greet
         "greeter": greeter,
         "ready": ready,
     }
-    for fd in (ready, *(fd for _, _, listeners, others in parts for fd in (*listeners, *others))):
+    for fd in (ready, *(fd for _, _, listeners, others in groups for fd in (*listeners, *others))):
         os.set_inheritable(fd, True)
     command = [sys.executable, "-P", "-m", "prshots.server.supervise", json.dumps(plan)]
     os.execv(sys.executable, command)  # noqa: S606 - our own command
 
 
-def supervisor_of(plan: str) -> Supervisor:
-    """Return the supervisor that `become` was called with, in the process that it has become."""
+def read_plan(plan: str) -> Supervisor:
+    """Return the supervisor that `exec_supervisor` got, in the process that runs it."""
     facts = json.loads(plan)
-    configure_logs(facts["log_format"], PART)
+    configure_logs(facts["log_format"], COMPONENT)
     greeter, ready = facts["greeter"], facts["ready"]
     os.set_inheritable(ready, False)
     return Supervisor(
-        parts=[
-            Part(name, workers, [socket.socket(fileno=fd) for fd in listeners], tuple(others))
-            for name, workers, listeners, others in facts["parts"]
+        groups=[
+            WorkerGroup(component, workers, [socket.socket(fileno=fd) for fd in listeners], tuple(others))
+            for component, workers, listeners, others in facts["groups"]
         ],
         sweeps=facts["sweeps"],
         config=Path(facts["config"]) if facts["config"] else None,
         drain_seconds=facts["drain_seconds"],
         grace_seconds=facts["grace_seconds"],
-        on_ready=lambda: _let_greet(greeter, ready),
+        on_ready=lambda: _release_greeter(greeter, ready),
     )
 
 
-def _started_greeter(parts: Iterable[Part], greet: Greet) -> tuple[int, int]:
+def _start_greeter(groups: Iterable[WorkerGroup], greet: Greet) -> tuple[int, int]:
     """Fork. Return the greeter's process id, and the pipe that tells it when the service is ready."""
     wait, ready = os.pipe()
     greeter = os.fork()
@@ -77,7 +78,7 @@ def _started_greeter(parts: Iterable[Part], greet: Greet) -> tuple[int, int]:
         return greeter, ready
     try:
         os.close(ready)
-        for listener in (listener for part in parts for listener in part.listeners):
+        for listener in (listener for group in groups for listener in group.listeners):
             listener.close()
         greet(lambda: os.read(wait, 1) != b"")
         sys.stdout.flush()
@@ -87,8 +88,8 @@ def _started_greeter(parts: Iterable[Part], greet: Greet) -> tuple[int, int]:
         os._exit(0)
 
 
-def _let_greet(greeter: int, ready: int) -> None:
-    with contextlib.suppress(OSError):  # somebody has killed it
+def _release_greeter(greeter: int, ready: int) -> None:
+    with contextlib.suppress(OSError):  # the greeter was killed
         os.write(ready, b"\n")
     os.close(ready)
     with contextlib.suppress(ChildProcessError):

@@ -10,8 +10,8 @@ import threading
 def hold(lifeline_fd: int) -> None:
     """End this process immediately when the supervisor ends.
 
-    Nothing would restart or stop it anymore, and a new supervisor needs its port. A thread notices it even
-    while the event loop is busy or does not run yet.
+    Nothing would restart or stop this process anymore, and a new supervisor needs its port. A thread notices
+    the end even while the event loop is busy or does not run yet.
     """
     threading.Thread(target=_end_with, args=[lifeline_fd], name="lifeline", daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""`/healthz`, `/readyz` and `/metrics` of `prshots serve sweep`, which runs no component that has them."""
+"""`/healthz`, `/readyz` and `/metrics` of `prshots serve sweep`, which runs no other component."""
 
 from starlette.routing import Router
 
@@ -7,7 +7,7 @@ from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import service_routes
 
 
-def sweep_status() -> ErrorBoundary:
-    """Build the app. It is ready while it runs: whether sweeps succeed is in the metrics, and has alerts."""
+def create_sweep_status() -> ErrorBoundary:
+    """Build the app. It is ready while it runs. Metrics and alerts report whether sweeps succeed."""
     readiness = Readiness({})
     return ErrorBoundary(Router(service_routes(readiness), redirect_slashes=False), readiness)

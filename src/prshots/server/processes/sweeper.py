@@ -1,4 +1,4 @@
-"""Runs one sweep in its own process, which returns the memory afterwards.
+"""Runs one sweep in a separate process, so that its memory is freed afterwards.
 
 The supervisor runs it as `python -P -m prshots.server.processes.sweeper LIFELINE_FD`.
 """

@@ -1,6 +1,6 @@
 """One worker process of one component, which inherits its listening socket from the supervisor.
 
-The supervisor runs `python -P -m prshots.server.processes.worker PART FDS…`. The descriptors are the
+The supervisor runs `python -P -m prshots.server.processes.worker COMPONENT FDS…`. The descriptors are the
 listening socket, a pipe that the worker closes when it is ready, the memory of the upload counter (API only),
 and the lifeline. The worker stops on SIGTERM.
 """
@@ -34,31 +34,34 @@ if TYPE_CHECKING:
     from prshots.server.http.socket_server import SocketServer
 
 MAX_CONNECTIONS = 16_384
-"""Open connections of one worker. More wait until one closes."""
+"""Open connections of one worker. Further ones wait until one closes."""
 
 ENOUGH_CONNECTIONS = 2048
+"""With a lower limit, a worker logs a warning."""
+
 FILES_PER_CONNECTION = 2
-"""A connection of the web component has another one to the API."""
+"""Each connection of the web component has a second one to the API."""
 
 OTHER_FILES = 256
+"""For everything but connections: the database, the store, libraries."""
 
 AFTER_WEB_SECONDS = 1.0
-"""How long the other components accept connections after web, whose last requests go to the API."""
+"""How long the other components accept connections after web stops. Web's last requests go to the API."""
 
 Build = Callable[[Settings, socket.socket], "SocketServer"]
 
 GARBAGE_THRESHOLD = 10_000
-"""New objects of the API between two searches for garbage: a few megabytes. Python's default is 700."""
+"""New objects of the API between two garbage collections: a few megabytes. Python's default is 700."""
 
 
 def main() -> None:
-    part, *fds = sys.argv[1:]
+    component, *fds = sys.argv[1:]
     listener_fd, ready_fd, *memory_fds, lifeline_fd = map(int, fds)
     hold(lifeline_fd)
     settings = settings_of_child()
-    configure_logs(settings.log_format, part)
+    configure_logs(settings.log_format, component)
     metrics.watch_disks({"database": settings.local_database, "images": settings.local_store})
-    metrics.WORKER_RESTARTS.labels(part).inc(_is_restart())
+    metrics.WORKER_RESTARTS.labels(component).inc(_is_restart())
     build: dict[str, Build] = {
         "web": _web,
         "api": functools.partial(_api, memory_fds),
@@ -69,14 +72,14 @@ def main() -> None:
         raise_file_limit()
         with socket.socket(fileno=listener_fd) as listener:
             listener.setblocking(False)
-            uvloop.run(_serve(build[part], settings, listener, ready_fd))
+            uvloop.run(_serve(build[component], settings, listener, ready_fd))
     except PrshotsError as error:
         structlog.get_logger().error(f"cannot start: {error}")
         sys.exit(1)
 
 
 def raise_file_limit() -> None:
-    """Allow as many open files as the most connections need, or as many as the system lets us have."""
+    """Allow as many open files as MAX_CONNECTIONS need, or as many as the system permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = FILES_PER_CONNECTION * MAX_CONNECTIONS + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -102,7 +105,7 @@ def _is_restart() -> bool:
 
 
 async def _serve(build: Build, settings: Settings, listener: socket.socket, ready_fd: int) -> None:
-    """Serve until SIGTERM. A second one says that web has ended, which sends its last requests to the API."""
+    """Serve until SIGTERM. A second SIGTERM means that web has ended and sends the API no more requests."""
     stopping, web_has_ended = asyncio.Event(), asyncio.Event()
 
     def stop() -> None:
@@ -136,8 +139,8 @@ def _api(memory_fds: Sequence[int], settings: Settings, listener: socket.socket)
     from prshots.server.wiring.api import build_api
 
     app = build_api(settings, is_restart=_is_restart(), counter_memory=next(iter(memory_fds), None))
-    # The program itself never becomes garbage, and requests leave few cycles. Searching both as often as
-    # Python does by default takes a few percent of an upload's time.
+    # The program itself never becomes garbage, and requests leave few cycles. Collecting as often as Python
+    # does by default takes a few percent of an upload's time.
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
     return _server_of(app, listener, refuses_slow_bodies=True)
@@ -150,15 +153,15 @@ def _web(settings: Settings, listener: socket.socket) -> "SocketServer":
 
 
 def _sweep_status(_: Settings, listener: socket.socket) -> "SocketServer":
-    from prshots.server.processes.sweep_status import sweep_status
+    from prshots.server.processes.sweep_status import create_sweep_status
 
-    return _server_of(sweep_status(), listener)
+    return _server_of(create_sweep_status(), listener)
 
 
 def _server_of(
     app: "ClosableApp", listener: socket.socket, *, refuses_slow_bodies: bool = False
 ) -> "SocketServer":
-    """Return the server of an app. Web leaves slow bodies to the API, which it passes all of them to."""
+    """Return a server for the app. Web passes all bodies to the API, which refuses slow ones."""
     from prshots.server.http.app_server import AppServer
 
     return AppServer(app, listener, most_connections(), refuses_slow_bodies=refuses_slow_bodies)

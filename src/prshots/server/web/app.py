@@ -40,7 +40,7 @@ def create_web(
     avatar_origins: Sequence[str],
     log_requests: bool = False,
 ) -> "Web":
-    # The favicon is our only image; browsers apply img-src to it too.
+    # The favicon is our only image, and browsers apply img-src to it.
     images = [origin_of(img_url), *avatar_origins, f"{web_url}/favicon.svg"]
     loaded = load_files(files)
     if not loaded:  # start anyway, because the relay to the API still works

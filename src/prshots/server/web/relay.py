@@ -64,7 +64,7 @@ def outgoing_request(scope: Message, prefix: bytes = b"") -> tuple[h11.Request, 
     chunked = any(name == b"transfer-encoding" for name, _ in scope["headers"])
     # Our own server has already answered `Expect: 100-continue`.
     headers = [header for header in end_to_end(scope["headers"]) if header[0] != b"expect"]
-    if chunked:  # a Content-Length, if any, is meaningless then
+    if chunked:  # then a Content-Length, if any, is meaningless
         headers = [header for header in headers if header[0] != b"content-length"]
         headers.append((b"transfer-encoding", b"chunked"))
     has_body = chunked or any(name == b"content-length" and value != b"0" for name, value in headers)
@@ -93,7 +93,7 @@ class Relay:
         try:
             connection, response = await self._ask(request, receive if has_body else None)
         except (OSError, h11.RemoteProtocolError) as error:
-            self._outage.failed("request", str(error) or type(error).__name__)
+            self._outage.note_failure("request", str(error) or type(error).__name__)
             self._outage.count_request()
             raise HTTPException(502, "api unavailable", {"Cache-Control": "no-store"}) from error
         self._outage.works("request")
@@ -107,7 +107,7 @@ class Relay:
             async for piece in connection.body():
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
         except (OSError, h11.RemoteProtocolError) as error:
-            # The reply stays incomplete, so our server closes the client's connection too.
+            # The reply stays incomplete, so our server also closes the client's connection.
             _log.warning("the api aborted a reply", reason=str(error))
             return
         finally:

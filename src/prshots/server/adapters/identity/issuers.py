@@ -17,7 +17,7 @@ from joserfc.jws import JWSRegistry
 
 from prshots.contract.errors import ExchangeRefusedError, ProviderError
 from prshots.server.adapters.identity.oauth import get_json
-from prshots.server.adapters.identity.waiting import SharedFetch, Waiting
+from prshots.server.adapters.identity.shared_fetch import SharedFetch, WaitLimit
 
 FRESH_SECONDS = 600
 """How long a document and keys are cached."""
@@ -26,14 +26,14 @@ STALE_SECONDS = 3600
 """How long cached keys are used while the issuer does not answer."""
 
 PAUSE_SECONDS = 10
-"""How long we wait after an issuer did not answer, or did not have the wanted key, before we ask again."""
+"""How long we wait before we ask again, if an issuer did not answer or did not have the key."""
 
 PATIENCE_SECONDS = 2.0
 """How long we wait for a refresh if cached keys can be used instead."""
 
 CLOCK_LEEWAY_SECONDS = 60
 
-# Only signatures that the issuer alone can make. HMAC is not among them: others may know a client secret.
+# Only signatures that nobody but the issuer can make. Not HMAC, because others may know a client secret.
 _SIGNATURES = JWSRegistry(
     algorithms=[
         *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -42,7 +42,7 @@ _SIGNATURES = JWSRegistry(
     strict_check_header=False,  # some issuers add their own headers
 )
 BAD_TOKEN = (JoseError, ValueError, TypeError, KeyError, RecursionError)
-"""What the library raises for an invalid token."""
+"""The library raises these for an invalid token."""
 
 _log = structlog.get_logger()
 
@@ -50,14 +50,14 @@ _log = structlog.get_logger()
 class Issuer:
     """One issuer, found by discovery.
 
-    Only those who need something new from it wait for it, all for the same fetch.
+    Only calls that need a new document or key wait, all for the same fetch.
     """
 
     def __init__(self, address: str, clock: Callable[[], float] = time.time) -> None:
         self.address = address.rstrip("/")
         self._clock = clock
-        self._discovery = SharedFetch(self._discover, Waiting(self.address))
-        self._refresh = SharedFetch(self._fetch_keys, Waiting(self.address))
+        self._discovery = SharedFetch(self._discover, WaitLimit(self.address))
+        self._refresh = SharedFetch(self._fetch_keys, WaitLimit(self.address))
         self._document: dict[str, Any] | None = None
         self._document_at = 0.0
         self._keys: KeySet | None = None
@@ -68,12 +68,12 @@ class Issuer:
     async def document(self) -> dict[str, Any]:
         """Return the issuer's discovery document. Raises ProviderError."""
         if self._document is None or self._clock() - self._document_at >= FRESH_SECONDS:
-            await self._discovery.done()
+            await self._discovery.run()
         if self._document is None:
             raise ProviderError(f"the issuer {self.address} has no discovery document")
         return self._document
 
-    async def verified(self, token: str) -> jwt.Token:
+    async def verify(self, token: str) -> jwt.Token:
         """Return the token if this issuer signed it. Raises ProviderError, or one of BAD_TOKEN."""
         return jwt.decode(token, await self._keys_for(_kid_of(token)), registry=_SIGNATURES)
 
@@ -101,7 +101,7 @@ class Issuer:
         if keys and is_known and age < FRESH_SECONDS:
             return keys
         if now - self._fetch_failed_at >= PAUSE_SECONDS:
-            await self._refresh.done(PATIENCE_SECONDS if is_known and age < STALE_SECONDS else None)
+            await self._refresh.run(PATIENCE_SECONDS if is_known and age < STALE_SECONDS else None)
             if self._problem or not (self._keys and _has(self._keys, kid)):
                 self._fetch_failed_at = now
         if self._keys and not self._problem:
@@ -114,7 +114,7 @@ class Issuer:
         now = self._clock()
         try:
             key_set = await get_json(self.endpoint(await self.document(), "jwks_uri"))
-            self._keys, self._keys_at, self._problem = _imported(key_set, self.address), now, ""
+            self._keys, self._keys_at, self._problem = _import_keys(key_set, self.address), now, ""
         except ProviderError as error:
             is_new, self._problem = not self._problem, str(error)
             if self._keys and is_new:  # once per outage
@@ -136,16 +136,16 @@ class CiIssuers:
             exp={"essential": True},
         )
         try:
-            token = await self._issuers[issuer].verified(id_token)
+            token = await self._issuers[issuer].verify(id_token)
             registry.validate(token.claims)
         except BAD_TOKEN as error:
             raise ExchangeRefusedError(f"the token is invalid: {error}") from error
         return token.claims
 
 
-def _imported(key_set: object, address: str) -> KeySet:
+def _import_keys(key_set: object, address: str) -> KeySet:
     try:
-        return KeySet.import_key_set(key_set)  # type: ignore[arg-type]  # it validates what the issuer sent
+        return KeySet.import_key_set(key_set)  # type: ignore[arg-type]  # it validates the issuer's reply
     except BAD_TOKEN as error:
         raise ProviderError(f"the keys of the issuer {address} are unusable: {error}") from error
 

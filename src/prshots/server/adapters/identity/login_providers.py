@@ -35,7 +35,7 @@ class OidcProvider:
         login_claims: Sequence[str] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`login_claims` are the claims that hold a login which this issuer guarantees to be unique."""
+        """`login_claims` are the claims with a login that is unique at this issuer."""
         self.id = provider_id
         self.label = label
         self._issuer = Issuer(issuer, clock)
@@ -87,7 +87,7 @@ class OidcProvider:
             nonce={"essential": True, "value": nonce},
         )
         try:
-            token = await self._issuer.verified(str(id_token))
+            token = await self._issuer.verify(str(id_token))
             registry.validate(token.claims)
         except BAD_TOKEN as error:
             raise ProviderError(f"the ID token of {self._issuer.address} is invalid: {error}") from error
@@ -147,7 +147,7 @@ class GitHubProvider:
             login=login,
             unique_login=login,
             name=_text(user.get("name")) or login,
-            avatar_url=_picture(user.get("avatar_url")),
+            avatar_url=_web_address(user.get("avatar_url")),
             organizations=frozenset(_texts(entry.get("login") for entry in organizations)),
             emails=frozenset(_texts(entry.get("email") for entry in emails if entry.get("verified") is True)),
         )
@@ -167,10 +167,10 @@ class GitHubProvider:
 def _identity_of(
     claims: Mapping[str, Any], userinfo: Mapping[str, Any], login_claims: Sequence[str]
 ) -> Identity:
-    """Combine ID token and userinfo. Where both have a value, the userinfo's is newer and wins.
+    """Combine ID token and userinfo. If both have a value, the userinfo's is newer and wins.
 
-    Without a login that is unique, people are shown and added under their verified address or their `sub`:
-    others could choose the same `preferred_username`.
+    Without a unique login, people appear under their verified address or their `sub`, because others could
+    choose the same `preferred_username`.
     """
     known = {**claims, **userinfo}
     verified = [source for source in (userinfo, claims) if source.get("email_verified") in (True, "true")]
@@ -184,7 +184,7 @@ def _identity_of(
         unique_login=unique_login,
         account="" if login_claims else str(claims["sub"]),
         name=_text(known.get("name")) or login,
-        avatar_url=_picture(known.get("picture")),
+        avatar_url=_web_address(known.get("picture")),
         organizations=frozenset(_texts(groups if isinstance(groups, list) else [groups])),
         emails=frozenset(emails),
     )
@@ -200,6 +200,6 @@ def _text(value: object) -> str:
     return text if text.isprintable() and len(text) <= MAX_TEXT else ""
 
 
-def _picture(value: object) -> str:
+def _web_address(value: object) -> str:
     url = value if isinstance(value, str) and value.isprintable() and len(value) <= MAX_URL else ""
     return url if url.startswith(("https://", "http://")) else ""

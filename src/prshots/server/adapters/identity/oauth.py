@@ -1,6 +1,6 @@
 """The client side of OAuth 2.0: the code flow with PKCE, and JSON requests to a provider.
 
-Every request has a timeout and a size limit. Errors name the host and the reason, and contain no secret.
+Every request has a timeout and a size limit. Errors name the host and the reason, but never a secret.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from urllib.parse import quote_plus, urlsplit
 import httpx
 
 from prshots.contract.errors import ProviderError, Refusal, SignInRefusedError
-from prshots.server.adapters.identity.waiting import Waiting
+from prshots.server.adapters.identity.shared_fetch import WaitLimit
 
 TIMEOUT_SECONDS = 10.0
 MAX_REPLY_BYTES = 1024 * 1024
@@ -37,7 +37,7 @@ class OAuthClient:
     def __init__(self, client_id: str, client_secret: str) -> None:
         self.client_id = client_id
         self._client_secret = client_secret
-        self._waiting = Waiting("the login provider")
+        self._wait_limit = WaitLimit("the login provider")
 
     def authorization_url(
         self, endpoint: str, *, redirect_uri: str, scope: str, state: str, verifier: str, **more: str
@@ -70,7 +70,7 @@ class OAuthClient:
             headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
         else:
             form |= {"client_id": self.client_id, "client_secret": self._client_secret}
-        with self._waiting.one_more():
+        with self._wait_limit.enter():
             status, reply = await _fetch("POST", endpoint, headers=headers, data=form)
         error = reply.get("error") if isinstance(reply, dict) else None
         if error in _STALE_CODE:
@@ -98,7 +98,7 @@ async def _fetch(
     try:
         async with (
             asyncio.timeout(TIMEOUT_SECONDS),
-            httpx.AsyncClient(verify=_trusted(), timeout=TIMEOUT_SECONDS) as client,
+            httpx.AsyncClient(verify=_ssl_context(), timeout=TIMEOUT_SECONDS) as client,
             client.stream(method, url, headers=sent, data=data) as reply,
         ):
             body = bytearray()
@@ -117,7 +117,7 @@ async def _fetch(
 
 
 @cache
-def _trusted() -> ssl.SSLContext:
+def _ssl_context() -> ssl.SSLContext:
     return httpx.create_ssl_context()  # slow, so only once
 
 

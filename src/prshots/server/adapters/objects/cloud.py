@@ -1,8 +1,8 @@
 """The origin store in a bucket: S3, Google Cloud Storage or Azure Blob Storage.
 
 One PUT writes an object, so it exists completely or not at all. A PUT that timed out may still succeed later;
-the sweep then deletes the file without a record. An object only counts as missing if the store explicitly
-says so. Every other answer, and no answer, is an error.
+the sweep then deletes the file without a record. An object only counts as missing if the store
+explicitly reports it. Any other answer, or none, is an error.
 """
 
 import asyncio
@@ -40,14 +40,13 @@ WRITING = RequestLimits(silence_seconds=STREAM_SECONDS, total_seconds=STORE_SECO
 """For everything else. The store is silent while a large image is on its way, so only the deadline counts."""
 
 CHUNK_BYTES = 64 * 1024
-"""The minimum read size of a large image. A slow reader of it takes no more memory than this."""
+"""The minimum read size of a large image. A slow reader takes no more memory than this."""
 
 AT_ONCE_BYTES = 256 * 1024
-"""Up to this size an object is read in one go, which takes less time than in chunks. Most screenshots are
-smaller."""
+"""Up to this size an object is read at once, which is faster than in chunks. Most screenshots are smaller."""
 
 PAGE = 1000
-"""Names per page of a list, the maximum of every cloud."""
+"""Names per page of a list: the maximum in every cloud."""
 
 DELETES = {"s3": 1000, "gs": 1, "az": 1}
 """Objects per delete request. GCS and Azure accept several, but fail if one of them does not exist."""
@@ -113,14 +112,14 @@ class CloudReader:
     async def _chunks(self, found: "GetResult") -> AsyncGenerator[bytes, None]:
         start, end = found.range
         if end - start <= AT_ONCE_BYTES:
-            with self._outage.watching("chunk"), _translate_errors():
+            with self._outage.watch("chunk"), _translate_errors():
                 async with asyncio.timeout(self._limits.total_seconds):
                     content = await found.bytes_async()
             yield bytes(content)
             return
         stream = found.stream(min_chunk_size=CHUNK_BYTES)
         while True:
-            with self._outage.watching("chunk"), _translate_errors():
+            with self._outage.watch("chunk"), _translate_errors():
                 try:
                     async with asyncio.timeout(self._limits.total_seconds):
                         chunk = await anext(stream)
@@ -145,8 +144,8 @@ class CloudReader:
 class CloudStore(CloudReader):
     def __init__(self, url: str, limits: RequestLimits = WRITING) -> None:
         super().__init__(url, limits)
-        # A PUT is sent once, and only the deadline ends it. If a repeated one succeeded and the image was
-        # then deleted, the first one could still arrive, and the image would be back.
+        # A PUT is sent once, and only the deadline ends it. If a retry succeeded and the image was then
+        # deleted, the first PUT could still arrive and bring the image back.
         self._putting = open_client(url, replace(limits, silence_seconds=limits.total_seconds * 2, retries=0))
         self._deletes = DELETES[urlsplit(url).scheme]
         self._may_delete = asyncio.Semaphore(DELETES_AT_ONCE)
@@ -176,7 +175,7 @@ class CloudStore(CloudReader):
         return await self.size(key) is not None
 
     async def time(self) -> float | None:
-        """Write an object, and ask when that was: no client library passes on the `Date` of a reply."""
+        """Write an object and read its time: no client library passes on the `Date` of a reply."""
         with contextlib.suppress(StoreFullError), self._ask("put"):
             async with asyncio.timeout(self._limits.total_seconds):
                 await obstore.put_async(self._client, CLOCK_OBJECT, b"", use_multipart=False)
@@ -216,7 +215,7 @@ class CloudStore(CloudReader):
         return 0
 
     async def _list_pages(self, shard: str | None) -> "AsyncIterator[list[ObjectMeta]]":
-        """Yield the images and what belongs to them, page by page."""
+        """Yield the images, thumbnails and difference images, page by page."""
         pages = obstore.list(self._client, prefix=shard, chunk_size=PAGE)
         while True:
             with self._ask("list"):

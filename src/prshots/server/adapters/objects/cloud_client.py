@@ -1,7 +1,7 @@
 """Turns PRSHOTS_STORE_URL into an obstore client for S3, Google Cloud Storage or Azure Blob Storage.
 
-The URL never contains credentials. They come from where each cloud's own tools read them: the environment, a
-file that it names, or the role of the machine.
+The URL never contains credentials. They come from the same sources that each cloud's own tools use: the
+environment, a file that it names, or the role of the machine.
 """
 
 import atexit
@@ -24,10 +24,10 @@ if TYPE_CHECKING:  # obstore has these for type checkers only
     from obstore.store import AzureConfig, ClientConfig, RetryConfig, S3Config
 
 CONNECT_SECONDS = 2
-"""A store is close and answers a handshake in milliseconds. One that takes longer is down."""
+"""A store is close and answers a handshake in milliseconds. A store that takes longer is down."""
 
 IDLE_SECONDS = 30
-"""How long an idle connection is kept. Firewalls drop idle ones without a word, some after a minute."""
+"""How long an idle connection is kept. Firewalls silently drop idle connections, some after a minute."""
 
 STREAM_SECONDS = 24 * 3600
 """The limit for a whole response. It is generous, because a slow reader slows down the transfer."""
@@ -75,8 +75,8 @@ def open_client(url: str, limits: RequestLimits) -> Client:
 def _silence_panics() -> None:
     """Close the standard error of a process that ends.
 
-    obstore's threads live a moment longer than Python. One that still waits for a call that timed out would
-    print half a page about its panic.
+    obstore's threads live a moment longer than Python. A thread that still waits for a call that timed out
+    would print half a page about its panic.
     """
     if sys.stderr:
         sys.stderr.flush()
@@ -123,7 +123,7 @@ def _s3(address: _Address, limits: RequestLimits) -> S3Store:
         endpoint = endpoint.replace("://", f"://{address.bucket}.")
     config: S3Config = {
         "virtual_hosted_style_request": is_virtual,
-        # TLS already protects the body, as the machine itself does: a second hash of it would be for nothing.
+        # TLS protects the body, and so does a local connection: a second hash would be useless.
         "unsigned_payload": endpoint is None or _is_protected(endpoint),
     }
     if endpoint:
@@ -140,7 +140,7 @@ def _s3(address: _Address, limits: RequestLimits) -> S3Store:
 
 
 def _is_protected(endpoint: str) -> bool:
-    """Return whether nobody between us and the store can change what we send."""
+    """Return whether nobody between us and the store can change a request."""
     parts = urlsplit(endpoint)
     return parts.scheme == "https" or is_this_machine(parts.hostname or "")
 
@@ -172,7 +172,7 @@ def _az(address: _Address, limits: RequestLimits) -> AzureStore:
 
 def _client(limits: RequestLimits, endpoint: str | None = None) -> "ClientConfig":
     return {
-        "allow_http": endpoint is not None and endpoint.startswith("http://"),  # the operator chose it
+        "allow_http": endpoint is not None and endpoint.startswith("http://"),  # the operator chose http
         "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
         "pool_idle_timeout": timedelta(seconds=IDLE_SECONDS),
         "read_timeout": timedelta(seconds=limits.silence_seconds),

@@ -26,13 +26,13 @@ from prshots.server.observability.metrics import STORE_SECONDS, EngineTimer
 from prshots.server.observability.outages import Outage
 
 WRITERS = 8
-"""Writing threads. They mostly wait for fsync, and a disk handles many of those at a time."""
+"""Writing threads. They mostly wait for fsync, and a disk handles many fsyncs at a time."""
 
 REMEMBERED_SIZES = 4096
-"""Of images that delivery sent. All take 1 MB."""
+"""How many sizes of sent images delivery keeps. They take 1 MB."""
 
-HOWEVER_LONG = math.inf
-"""For the sweep's lists: a folder may hold any number of files, and nobody waits."""
+NO_DEADLINE = math.inf
+"""For the sweep's lists: a folder may hold any number of files, and no request waits."""
 
 _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # opening a pipe must not wait for its writer
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -72,7 +72,7 @@ class DiskReader:
         return OpenObject(fd, size)
 
     def _remember(self, key: str, size: int) -> None:
-        """Remember the size of an image, which never changes. A thumbnail or a difference may be replaced."""
+        """Remember the size of an image, which never changes, unlike those of thumbnails and differences."""
         if not key.endswith((THUMBNAIL_EXT, DIFF_EXT)):
             self._sizes.put(key, size)
 
@@ -179,7 +179,7 @@ class DiskStore:
                     for name in sorted(_names(self.root / shard, OBJECT_NAME, written_before=cutoff))
                     if name.startswith(shard)
                 ],
-                HOWEVER_LONG,
+                NO_DEADLINE,
             )
 
     async def sizes(self, shard: str) -> dict[str, int]:
@@ -190,7 +190,7 @@ class DiskStore:
                     found[f"{shard}/{name}"] = os.stat(f"{self._root}{shard}/{name}").st_size
             return {key: size for key, size in found.items() if ORIGIN_KEY.fullmatch(key)}
 
-        return await self._in_thread("list", sizes, HOWEVER_LONG)
+        return await self._in_thread("list", sizes, NO_DEADLINE)
 
     async def owner(self, claimant: str) -> str:
         def read_or_claim() -> str:
@@ -204,7 +204,7 @@ class DiskStore:
                         os.fsync(fd)
                     with contextlib.suppress(FileExistsError):  # another process was faster
                         mark.hardlink_to(claim)
-                finally:  # on a full disk, too
+                finally:  # even on a full disk
                     claim.unlink(missing_ok=True)
             return mark.read_text("utf-8", errors="replace")
 
@@ -219,12 +219,12 @@ class DiskStore:
                 for name in _names(folder, _UNFINISHED, written_before=cutoff)
             )
 
-        return await self._in_thread("delete", discard, HOWEVER_LONG)
+        return await self._in_thread("delete", discard, NO_DEADLINE)
 
     async def _in_thread(
         self, operation: str, work: Callable[[], T], seconds: float = deadlines.STORE_SECONDS
     ) -> T:
-        with EngineTimer(STORE_SECONDS, operation, "store"), self._outage.watching(operation):
+        with EngineTimer(STORE_SECONDS, operation, "store"), self._outage.watch(operation):
             try:
                 return await deadlines.in_thread(self._threads, work, seconds)
             except deadlines.OverdueError as error:
@@ -247,7 +247,7 @@ class DiskStore:
         except OSError:
             with contextlib.suppress(OSError):
                 os.unlink(written)
-            self._ready_folders.clear()  # perhaps someone removed a folder
+            self._ready_folders.clear()  # a folder may have been removed
             raise
 
     def _make_ready(self, folder: str) -> None:
@@ -255,7 +255,7 @@ class DiskStore:
             return
         parent = os.path.dirname(folder)
         if not os.path.exists(parent):
-            self._make_ready(parent)  # every new parent folder must survive a power cut too
+            self._make_ready(parent)  # every new parent folder must survive a power cut
         with contextlib.suppress(FileExistsError):
             os.mkdir(folder, IMAGE_FOLDER if f"{folder}/".startswith(self._root) else FOLDER)
         sync_folder(parent)
@@ -300,19 +300,20 @@ def _try_to_unlink(path: str) -> bool:
 
 
 def _names(folder: Path, pattern: re.Pattern[str], written_before: float | None = None) -> list[str]:
-    """List entries whose names match the pattern, so that we never touch files of others."""
+    """List entries whose names match the pattern, so that we never touch other programs' files."""
     try:
         with os.scandir(folder) as entries:
             return [
                 entry.name
                 for entry in entries
-                if pattern.fullmatch(entry.name) and (written_before is None or _older(entry, written_before))
+                if pattern.fullmatch(entry.name)
+                and (written_before is None or _is_older(entry, written_before))
             ]
     except (FileNotFoundError, NotADirectoryError):
         return []
 
 
-def _older(entry: os.DirEntry[str], cutoff: float) -> bool:
+def _is_older(entry: os.DirEntry[str], cutoff: float) -> bool:
     try:
         return entry.stat(follow_symlinks=False).st_mtime < cutoff
     except FileNotFoundError:  # gone since it was listed

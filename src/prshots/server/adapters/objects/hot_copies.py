@@ -1,8 +1,8 @@
-"""Delivery's copies of the images that are asked for most, so that their bytes do not leave the store again.
+"""Delivery's copies of the most requested images, so that the store does not send their bytes again.
 
-A deleted image must be gone everywhere at once, and replicas don't tell each other. So every request asks the
-store, with the copy's ETag, and the copy is sent only if the store says for this very request that the object
-still exists and is unchanged. Copies are in memory, because delivery writes nothing.
+A deleted image must be gone everywhere at once, and replicas do not notify each other. So every request asks
+the store, with the copy's ETag. Delivery sends the copy only if the store confirms that the object still
+exists and is unchanged. Copies are in memory, because delivery writes nothing.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ from prshots.server.observability.metrics import CACHED_READS
 if TYPE_CHECKING:  # obstore has it for type checkers only
     from obstore import GetResult
 
-LARGEST = 8
-"""An object larger than this part of the limit is not kept, because it would displace too many others."""
+MIN_COPIES = 8
+"""Objects larger than the limit divided by this are not kept, because they would displace too many others."""
 
 
 _HITS, _MISSES = CACHED_READS.labels("hit"), CACHED_READS.labels("miss")
@@ -41,7 +41,7 @@ class Copy(NamedTuple):
 
 
 class HotCopies:
-    """Copies by key. With those that are still arriving they take up to `limit` bytes."""
+    """Copies by key. Together with copies that are still arriving, they take up to `limit` bytes."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -60,10 +60,10 @@ class HotCopies:
             self.bytes -= len(copy.content)
 
     def takes(self, size: int) -> bool:
-        return size <= self._limit // LARGEST
+        return size <= self._limit // MIN_COPIES
 
     def reserve(self, size: int) -> bool:
-        """Make room. Return False if what is arriving already takes all of it."""
+        """Make room. Return False if copies that are still arriving take all of it."""
         while self.bytes + size > self._limit and self._copies:
             self.drop(next(iter(self._copies)))
         if self.bytes + size > self._limit:

@@ -8,7 +8,7 @@ from prshots.server.domain.comparison.models import PairResult
 _HEADER_SIZE = struct.Struct(">I")
 
 
-def packed(result: PairResult) -> bytes:
+def pack(result: PairResult) -> bytes:
     facts = {
         "verdict": result.verdict,
         "pixels": result.pixels,
@@ -19,7 +19,7 @@ def packed(result: PairResult) -> bytes:
     return _HEADER_SIZE.pack(len(header)) + header + result.marked
 
 
-def unpacked(data: bytes) -> PairResult:
+def unpack(data: bytes) -> PairResult:
     (size,) = _HEADER_SIZE.unpack_from(data)
     end = _HEADER_SIZE.size + size
     facts = json.loads(data[_HEADER_SIZE.size : end])

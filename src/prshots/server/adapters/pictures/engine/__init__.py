@@ -1,1 +1,1 @@
-"""What is done with images: decoding, thumbnails, comparison. Only picture workers import it."""
+"""Decodes images, renders thumbnails, and compares images. Only picture workers import it."""

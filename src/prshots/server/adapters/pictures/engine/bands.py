@@ -1,4 +1,4 @@
-"""Bands of rows of a decoded image: a whole image in another mode would be a second copy of all pixels."""
+"""Bands of rows of a decoded image. Converting a whole image would take a second copy of all pixels."""
 
 from PIL import Image
 
@@ -7,7 +7,7 @@ BAND_PIXELS = 1_000_000
 
 
 def band(picture: Image.Image, box: tuple[int, int, int, int], mode: str) -> Image.Image:
-    """Return a part (left, top, right, bottom) in a mode of eight bits per channel."""
+    """Return a rectangle (left, top, right, bottom) in a mode of eight bits per channel."""
     part = picture.crop(box)
     if part.mode == "I;16":  # Pillow would keep the lower eight bits of 16-bit gray
         part = part.convert("I").point(lambda gray: gray / 257).convert("L")

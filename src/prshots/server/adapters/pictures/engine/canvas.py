@@ -1,4 +1,4 @@
-"""A decoded image, upright, whose rows can be compared with those of another one."""
+"""A decoded image, upright, whose rows can be compared with those of another image."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from PIL import Image
 from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
 from prshots.contract.image_structure import webp_chunks
 from prshots.server.adapters.pictures.engine.bands import BAND_PIXELS, band
-from prshots.server.adapters.pictures.engine.opening import opened, pillow_errors_as_ours
+from prshots.server.adapters.pictures.engine.open_image import open_image, pillow_errors_as_ours
 from prshots.server.adapters.pictures.engine.orientation import orientation_of, upright
 
 Pixels = npt.NDArray[np.uint8]
@@ -17,17 +17,18 @@ Pixels = npt.NDArray[np.uint8]
 
 _OPAQUE = 255
 _BINS = 32
+"""The sections of a row in a sketch. Each is 40 px of a page of 1280 px."""
 
 
 class Canvas:
     """The pixels of an image. Raises PictureError if they cannot be decoded.
 
     A transparent pixel has its color multiplied by its opacity, and the opacity as a fourth channel. So the
-    hidden color of a fully transparent pixel makes no difference.
+    hidden color of a fully transparent pixel has no effect.
     """
 
     def __init__(self, data: bytes) -> None:
-        picture = opened(data)
+        picture = open_image(data)
         with pillow_errors_as_ours():
             orientation = orientation_of(picture)
             picture.load()
@@ -58,7 +59,7 @@ class Canvas:
         return hashes
 
     def row_sketches(self, top: int, bottom: int, width: int) -> npt.NDArray[np.float32]:
-        """Return the mean brightness of some parts of each row: similar for rows that look similar."""
+        """Return the mean brightness of 32 sections of each row. It is similar for rows that look alike."""
         starts = np.unique(np.linspace(0, width, _BINS, endpoint=False).astype(int))
         widths = np.diff(np.append(starts, width)).astype(np.float32)
         sketches = [
@@ -76,7 +77,7 @@ def _is_transparent(picture: Image.Image) -> bool:
 
 
 def _is_lossy(data: bytes) -> bool:
-    """Tell whether its format stores pixels inexactly: JPEG, and WebP unless it says that it is lossless."""
+    """Return whether the format stores pixels inexactly: JPEG, and WebP unless it is lossless."""
     kind = format_of(data[:LEADING_BYTES])
     if kind == BY_EXT["webp"]:
         return b"VP8L" not in webp_chunks(data)

@@ -1,4 +1,4 @@
-"""Recognizes a text cursor that blinks: it is the one difference of a page that nobody made."""
+"""Recognizes a blinking text cursor, which is not a change of the page."""
 
 from prshots.server.adapters.pictures.engine.pairs import Pair
 from prshots.server.adapters.pictures.engine.regions import Box
@@ -8,7 +8,7 @@ _HEIGHTS = range(10, 41)
 
 
 def is_caret(pair: Pair, box: Box) -> bool:
-    """Tell whether the box is a thin upright bar of one color in one image, and of another in the other."""
+    """Return whether the box is a thin upright bar of one color in each image."""
     if box.right - box.left > _MAX_WIDTH or box.bottom - box.top not in _HEIGHTS:
         return False
     bars = [

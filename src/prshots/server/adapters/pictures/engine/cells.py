@@ -1,6 +1,6 @@
 """Sums and extremes of small square cells of an image, and of the cells around them.
 
-By slices, not by numpy's reductions over several axes: those are ten times slower on small cells.
+It uses slices, because numpy's reductions over several axes are ten times slower on small cells.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ SIDE = 4
 Array = npt.NDArray[Any]
 
 
-def padded(pixels: Array) -> Array:
+def pad(pixels: Array) -> Array:
     """Repeat the last rows and columns until both sides are whole cells."""
     rows, columns = (-length % SIDE for length in pixels.shape[:2])
     if not rows and not columns:
@@ -23,14 +23,14 @@ def padded(pixels: Array) -> Array:
 
 
 def of_cells(pixels: Array, combine: np.ufunc) -> Array:
-    """Return the sum, the least or the greatest value of each cell."""
+    """Return the sum, minimum or maximum of each cell."""
     rows = combine(combine(pixels[0::4], pixels[1::4]), combine(pixels[2::4], pixels[3::4]))
     columns: Array = combine(combine(rows[:, 0::4], rows[:, 1::4]), combine(rows[:, 2::4], rows[:, 3::4]))
     return columns
 
 
 def around(values: Array, combine: np.ufunc) -> Array:
-    """Return the sum, the least or the greatest value of each element and its eight neighbors."""
+    """Return the sum, minimum or maximum of each element and its eight neighbors."""
     rows = values.copy()
     combine(rows[1:], values[:-1], out=rows[1:])
     combine(rows[:-1], values[1:], out=rows[:-1])
@@ -41,6 +41,6 @@ def around(values: Array, combine: np.ufunc) -> Array:
 
 
 def of_pixels(cells: Array) -> Array:
-    """Return the value of its cell for each pixel."""
+    """Return for each pixel the value of its cell."""
     pixels: Array = cells.repeat(SIDE, 0).repeat(SIDE, 1)
     return pixels

@@ -11,7 +11,7 @@ _TO_XYZ = np.array(
 
 
 def lab(rgb: Colors) -> Colors:
-    """Return CIELAB colors of sRGB ones (0 to 255). Their distance is the ΔE of 1976."""
+    """Convert sRGB colors (0 to 255) to CIELAB. The distance of two results is their ΔE (CIE 1976)."""
     share = rgb / np.float32(255)
     linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4).astype(np.float32)  # noqa: PLR2004
     xyz = linear @ _TO_XYZ.T

@@ -1,8 +1,8 @@
-"""Decides which pixels of two aligned parts of images differ for a person.
+"""Decides which pixels of two aligned images differ visibly.
 
-Two passes. The coarse one looks for shapes: it forgives what anti-aliasing, a movement of less than a pixel,
-or an encoder does to edges. The fine one looks for flat color: there a small difference is visible, and noise
-averages out.
+There are two passes. The coarse pass looks for shapes: it ignores the effects of anti-aliasing, a movement of
+less than a pixel, or an encoder on edges. The fine pass looks for flat color, where a small difference is
+visible and noise averages out.
 """
 
 from typing import NamedTuple
@@ -10,28 +10,28 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prshots.server.adapters.pictures.engine.cells import SIDE, around, of_cells, of_pixels, padded
+from prshots.server.adapters.pictures.engine.cells import SIDE, around, of_cells, of_pixels, pad
 from prshots.server.adapters.pictures.engine.colors import lab
-from prshots.server.adapters.pictures.engine.subpixel_shift import explained_by_shift, is_balanced
+from prshots.server.adapters.pictures.engine.subpixel_shift import is_balanced, measure_shift
 
 Plane = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
 Strength = npt.NDArray[np.uint8]
-"""By how much each pixel differs; 0 where nobody sees a difference."""
+"""By how much each pixel differs; 0 if the difference is not visible."""
 
 MARGIN = 8
-"""How many pixels around a pixel decide about it."""
+"""How many pixels around a pixel affect its result."""
 
 
 class Thresholds(NamedTuple):
     """Levels are of 255."""
 
     shape: int
-    """A pixel of a shape differs by more levels."""
+    """A pixel of a shape differs if it changed by more levels."""
     flat: float
-    """A flat area differs by a larger ΔE (CIE 1976)."""
+    """A flat area differs if its ΔE (CIE 1976) is larger."""
     flat_contrast: int
-    """Up to this contrast a cell is flat."""
+    """A cell with at most this contrast is flat."""
     flat_cells: int
     """How many of nine neighboring flat cells must differ."""
     is_lossy: bool
@@ -42,19 +42,20 @@ LOSSLESS = Thresholds(shape=6, flat=1.5, flat_contrast=6, flat_cells=4, is_lossy
 LOSSY = Thresholds(shape=30, flat=4.0, flat_contrast=12, flat_cells=4, is_lossy=True)
 
 _SHIFT = 0.6
-"""The movement in pixels that is forgiven: browsers place letters on fractions of pixels."""
+"""The movement in pixels that is ignored: browsers place letters on fractions of pixels."""
 _IS_SHIFT, _IS_NO_SHIFT = 0.4, 0.1
-"""How much of the change around a pixel a movement explains if it is one, and if it is none."""
+"""A movement explains at least the first share of the change around a pixel if there was one, and at most the
+second if there was none."""
 _STRONG = 0.25
-"""The share of the contrast around a pixel by which it changes, if a shape changed and not only its edge."""
+"""The share of the contrast around a pixel by which it changes if the shape changed, not only its edge."""
 _LEAST_FLAT = 24
-"""How much must be flat around a cell of a lossy image. A cell far from any edge has 81."""
+"""How many flat cells a cell of a lossy image needs around it. A cell far from any edge has 81."""
 
 
-def differing(before: Plane, after: Plane, thresholds: Thresholds) -> Strength:
+def find_differences(before: Plane, after: Plane, thresholds: Thresholds) -> Strength:
     """Compare two arrays of RGB pixels of the same shape."""
     height, width = before.shape[:2]
-    before, after = padded(before), padded(after)
+    before, after = pad(before), pad(after)
     planes = list(zip(_planes(before), _planes(after), strict=True))
     distance = np.maximum.reduce([_distance(one, other) for one, other in planes])
     shapes = _is_shape(*planes[0], thresholds)
@@ -79,7 +80,7 @@ def _distance(one: Plane, other: Plane) -> Plane:
 
 
 def _is_shape(one: Plane, other: Plane, thresholds: Thresholds) -> Flags:
-    """Tell which pixels differ by more than a small movement of an edge explains."""
+    """Return which pixels differ by more than a small movement of an edge explains."""
     distance = _distance(one, other)
     differs = distance > thresholds.shape
     if not differs.any():
@@ -91,11 +92,11 @@ def _is_shape(one: Plane, other: Plane, thresholds: Thresholds) -> Flags:
 
 
 def _without_shifts(shapes: Flags, one: Plane, other: Plane, thresholds: Thresholds) -> Flags:
-    """Forgive what a movement explains, and add what differs strongly where no movement explains it."""
+    """Drop pixels that a movement explains, and add strong differences that no movement explains."""
     strong = _distance(one, other) > _contrast(one, other) * np.float32(_STRONG) + thresholds.shape
     if not shapes.any() and not strong.any():
         return shapes
-    explained = explained_by_shift(one, other)
+    explained = measure_shift(one, other)
     return (shapes & of_pixels(explained < _IS_SHIFT)) | (strong & of_pixels(explained < _IS_NO_SHIFT))
 
 
@@ -106,9 +107,9 @@ def _contrast(one: Plane, other: Plane) -> Plane:
 
 
 def _is_edge(one: Plane, other: Plane) -> Flags:
-    """Tell where both images have both values close by: the edge between them moved.
+    """Return where both images have both values close by: the edge between them moved.
 
-    A line of another color is no such edge: its old color is nowhere in the new image.
+    A line of another color isn't such an edge: its old color is nowhere in the new image.
     """
     low, high = np.minimum(one, other), np.maximum(one, other)
     darkest = np.maximum(around(one, np.minimum), around(other, np.minimum))
@@ -120,7 +121,7 @@ def _is_edge(one: Plane, other: Plane) -> Flags:
 def _flat_areas(
     before: Plane, after: Plane, lumas: tuple[Plane, Plane], distance: Plane, thresholds: Thresholds
 ) -> Flags:
-    """Tell which pixels are in flat areas of another color."""
+    """Return which pixels are in flat areas whose color changed."""
     flat = _is_flat(lumas[0], thresholds) & _is_flat(lumas[1], thresholds)
     flat &= of_cells(distance, np.maximum) > 0
     change = np.zeros((*flat.shape, 3), np.float32)

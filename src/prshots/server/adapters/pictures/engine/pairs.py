@@ -12,16 +12,17 @@ from prshots.server.adapters.pictures.engine.differing_pixels import (
     LOSSY,
     MARGIN,
     Strength,
-    differing,
+    find_differences,
 )
-from prshots.server.adapters.pictures.engine.row_alignment import Sketches, Stretch, align
+from prshots.server.adapters.pictures.engine.row_alignment import align
+from prshots.server.adapters.pictures.engine.stretches import Sketches, Stretch
 
 _CHUNK_PIXELS = 131_072
-"""How many pixels are compared at a time. Comparing takes about 100 bytes for each."""
+"""How many pixels are compared at a time. Comparing takes about 100 bytes per pixel."""
 
 
 class _Chunk(NamedTuple):
-    """Rows to compare. There are `above` and `below` more rows around them that belong together."""
+    """Rows to compare, with `above` and `below` further rows around them that are also aligned."""
 
     before: int
     after: int
@@ -41,10 +42,10 @@ class Pair:
         self._thresholds = LOSSY if before.is_lossy or after.is_lossy else LOSSLESS
 
     def forget_before(self) -> None:
-        """Free the first image's pixels."""
+        """Free the before image's pixels."""
         self.before.image.close()
 
-    def aligned(self) -> list[Stretch]:
+    def align_rows(self) -> list[Stretch]:
         before, after = (
             canvas.row_hashes(self.width, transparent=self._transparent)
             for canvas in (self.before, self.after)
@@ -56,7 +57,7 @@ class Pair:
         return align(before, after, sketches, lossy=self._thresholds.is_lossy)
 
     def strengths(self, stretches: Sequence[Stretch]) -> Strength:
-        """Return by how much each pixel of the second image differs."""
+        """Return by how much each pixel of the after image differs."""
         strengths = np.zeros((self.after.height, self.after.width), np.uint8)
         strengths[:, self.width :] = 255
         for chunk in _chunks(stretches, self.width):
@@ -81,11 +82,11 @@ class Pair:
             _on_grounds(ours[:, left:right]), _on_grounds(theirs[:, left:right]), strict=True
         ):
             part = strengths[:, left:right]
-            np.maximum(part, differing(one, other, self._thresholds)[rows], out=part)
+            np.maximum(part, find_differences(one, other, self._thresholds)[rows], out=part)
 
 
 def _chunks(stretches: Sequence[Stretch], width: int) -> Iterator[_Chunk]:
-    """Return the paired rows, in parts that are not too large."""
+    """Yield the paired rows, in chunks that are not too large."""
     height = max(1, _CHUNK_PIXELS // width)
     for index, stretch in enumerate(stretches):
         if stretch.kind != "paired":
@@ -109,7 +110,7 @@ def _chunks(stretches: Sequence[Stretch], width: int) -> Iterator[_Chunk]:
 
 
 def _on_grounds(pixels: Pixels) -> list[Pixels]:
-    """Return the colors as they look, for transparent images on black and on white."""
+    """Return the visible colors; of transparent images, on black and on white."""
     if pixels.shape[2] == 3:  # noqa: PLR2004 - red, green, blue
         return [pixels]
     colors, opacity = pixels[..., :3], pixels[..., 3:]

@@ -11,7 +11,7 @@ _FIRST_CELL = 8
 
 
 _Run = tuple[int, int, int]
-"""A row of cells, and its first column and the one after its last."""
+"""A row of cells, the first column of the run, and the column after its last."""
 
 
 class Box(NamedTuple):
@@ -26,8 +26,8 @@ class Box(NamedTuple):
 
 
 def clear_noise(marks: npt.NDArray[np.uint8], least_sum: int) -> None:
-    """Set to 0 the groups of pixels whose values add up to less."""
-    for box in list(_groups(_occupied(marks, _FIRST_CELL), _FIRST_CELL)):
+    """Set groups of pixels to 0 if their values add up to less than `least_sum`."""
+    for box in list(_groups(_find_occupied(marks, _FIRST_CELL), _FIRST_CELL)):
         part = marks[box.slices]
         if int(part.sum(dtype=np.int64)) < least_sum:
             part[:] = 0
@@ -36,15 +36,15 @@ def clear_noise(marks: npt.NDArray[np.uint8], least_sum: int) -> None:
 def boxes_around(marks: npt.NDArray[np.uint8], at_most: int) -> list[Box]:
     """Return boxes around the groups of pixels that are not 0, from the top.
 
-    Pixels that are nearer than a cell or two belong together. With too many groups, cells get larger.
+    Pixels less than a cell or two apart belong together. If there are too many groups, cells get larger.
     """
-    cell, occupied = _FIRST_CELL, _occupied(marks, _FIRST_CELL)
+    cell, occupied = _FIRST_CELL, _find_occupied(marks, _FIRST_CELL)
     while len(groups := list(_groups(occupied, cell))) > at_most:
-        cell, occupied = 2 * cell, _occupied(occupied, 2)
+        cell, occupied = 2 * cell, _find_occupied(occupied, 2)
     return sorted((_tight(marks, group) for group in groups), key=lambda box: (box.top, box.left))
 
 
-def _occupied(marks: npt.NDArray[np.uint8] | npt.NDArray[np.bool_], cell: int) -> npt.NDArray[np.bool_]:
+def _find_occupied(marks: npt.NDArray[np.uint8] | npt.NDArray[np.bool_], cell: int) -> npt.NDArray[np.bool_]:
     """Return which cells of a grid have a marked pixel."""
     height, width = marks.shape
     rows = np.logical_or.reduceat(marks, range(0, height, cell), axis=0)
@@ -53,7 +53,7 @@ def _occupied(marks: npt.NDArray[np.uint8] | npt.NDArray[np.bool_], cell: int) -
 
 
 def _groups(occupied: npt.NDArray[np.bool_], cell: int) -> Iterator[Box]:
-    """Return the extent in pixels of each group of cells that touch, also at corners."""
+    """Yield the extent in pixels of each group of cells that touch, even at corners."""
     runs = _runs(occupied)
     parents = list(range(len(runs)))
 
@@ -66,7 +66,7 @@ def _groups(occupied: npt.NDArray[np.bool_], cell: int) -> Iterator[Box]:
     first, above = 0, range(0)
     for _, same_row in itertools.groupby(runs, key=lambda run: run[0]):
         here = range(first, first + len(list(same_row)))
-        for run, other in _touching(runs, here, above):
+        for run, other in _find_touching(runs, here, above):
             parents[root(run)] = root(other)
         first, above = here.stop, here
     extents: dict[int, Box] = {}
@@ -85,10 +85,10 @@ def _runs(occupied: npt.NDArray[np.bool_]) -> list[_Run]:
     return list(zip(rows.tolist(), starts.tolist(), ends.tolist(), strict=True))
 
 
-def _touching(runs: list[_Run], here: range, above: range) -> Iterator[tuple[int, int]]:
-    """Return the pairs of runs of two rows that touch. Both ranges are in order of columns.
+def _find_touching(runs: list[_Run], here: range, above: range) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of runs of two rows that touch. Both ranges are in order of columns.
 
-    `above` are the runs of the row before that has any. If it is not the next one, none touch.
+    `above` are the runs of the nearest row above that has any. If that row is not adjacent, no runs touch.
     """
     if here and above and runs[here[0]][0] != runs[above[0]][0] + 1:
         return
@@ -126,8 +126,8 @@ def _tight(marks: npt.NDArray[np.uint8], box: Box) -> Box:
     )
 
 
-def merged_strips(strips: list[Box], at_most: int) -> list[Box]:
-    """Join the strips that are nearest to each other until there are few enough."""
+def merge_strips(strips: list[Box], at_most: int) -> list[Box]:
+    """Join the strips that are closest to each other until there are at most `at_most`."""
     strips = sorted(strips, key=lambda strip: (strip.top, strip.left))
     while len(strips) > at_most:
         gaps = [lower.top - upper.bottom for upper, lower in itertools.pairwise(strips)]

@@ -1,4 +1,4 @@
-"""Recognizes what moved by less than a pixel, as text does that a browser places on fractions of pixels."""
+"""Recognizes movements of less than a pixel, as of text that a browser places on fractions of pixels."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,15 +6,16 @@ import numpy.typing as npt
 from prshots.server.adapters.pictures.engine.cells import around, of_cells
 
 _BALANCED = 0.45
-"""Up to this share of what changed may be only brighter, or only darker, after a movement."""
+"""The largest share of the change that is only brighter, or only darker, after a movement."""
 _LARGEST = 1.2
-"""The largest movement, as slopes show it. Sharp edges make half a pixel 0.6 to 1.1, and one pixel 1.3."""
+"""The largest movement, as estimated from slopes. At sharp edges, half a pixel gives 0.6 to 1.1, one pixel
+1.3."""
 _SLOPE_NOISE = 4200
 _LEAST_CHANGE = 500
 
 
 def is_balanced(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-    """Tell around which cells as much got darker as got brighter."""
+    """Return around which cells as much got darker as got brighter."""
     change = other.astype(np.int16) - one
     balanced: npt.NDArray[np.bool_] = np.abs(_around_cells(change)) <= _BALANCED * _around_cells(
         np.abs(change)
@@ -22,11 +23,11 @@ def is_balanced(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> npt
     return balanced
 
 
-def explained_by_shift(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-    """Return how much of the change around each cell one small movement explains, from 0 to 1.
+def measure_shift(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    """Return the share of the change around each cell that one small movement explains, from 0 to 1.
 
-    As Lucas and Kanade did: where brightness has a slope, a movement changes it by the slope times the way.
-    We look for the way that leaves the least unexplained.
+    The method is that of Lucas and Kanade: where brightness has a slope, a movement changes it by the slope
+    times the distance. The distance that leaves the least change unexplained is the estimate.
     """
     change = other.astype(np.int32) - one
     both = one.astype(np.int32) + other

@@ -7,17 +7,18 @@ from typing import NamedTuple
 from PIL import Image, ImageFile
 
 from prshots.server.adapters.pictures.engine.bands import BAND_PIXELS, band
-from prshots.server.adapters.pictures.engine.opening import opened, pillow_errors_as_ours
+from prshots.server.adapters.pictures.engine.open_image import open_image, pillow_errors_as_ours
 from prshots.server.adapters.pictures.engine.orientation import ROTATED, TOP_AT_END, orientation_of, upright
 
 MAX_BYTES = 30_000
 MAX_SIDE = 480
 MAX_TALLNESS = 2.2
-"""The maximum ratio of height to width. A longer page is cut to its top; all of it would be a thin line."""
+"""The maximum ratio of height to width. A longer page is cut to its top, because all of it would be a thin
+line."""
 
 _QUALITIES = (80, 65, 50, 35)
 _EFFORT = 2
-"""From 0 to 6. With 4, Pillow's default, it takes more than twice the time, for 2% fewer bytes."""
+"""From 0 to 6. Pillow's default of 4 takes more than twice the time and saves only 2 % of the bytes."""
 
 
 class _Part(NamedTuple):
@@ -43,34 +44,34 @@ class _Part(NamedTuple):
 
     @property
     def whole_factor(self) -> int:
-        """The whole number to divide the sides by first, which leaves them twice as long as needed."""
+        """The whole number to divide the sides by first. The result is at least twice as long as needed."""
         return max(1, int(0.5 / self.scale))
 
 
 def render_thumbnail(data: bytes, tallness: float = MAX_TALLNESS) -> bytes:
     """Return a WebP of at most MAX_BYTES, with no more pixels than the image. Raises PictureError.
 
-    An image higher than `tallness` times its width is cut to its top, as a screen of that shape shows a long
-    page.
+    An image taller than `tallness` times its width is cut to its top, like a long page on a screen of that
+    shape.
     """
     tallness = min(tallness, MAX_TALLNESS)
-    picture = opened(data)
+    picture = open_image(data)
     with pillow_errors_as_ours():
         orientation = orientation_of(picture)
         _decode(picture, orientation, tallness)
-        thumbnail = _fitted(picture, _shown_part(picture.size, orientation, tallness))
-    return _encoded(upright(thumbnail, orientation))
+        thumbnail = _fit(picture, _visible_part(picture.size, orientation, tallness))
+    return _encode(upright(thumbnail, orientation))
 
 
 def _decode(picture: ImageFile.ImageFile, orientation: int, tallness: float) -> None:
     """Decode the pixels. A JPEG is decoded at a reduced size if that is enough."""
-    factor = _shown_part(picture.size, orientation, tallness).whole_factor
+    factor = _visible_part(picture.size, orientation, tallness).whole_factor
     width, height = picture.size
     picture.draft(None, (max(1, width // factor), max(1, height // factor)))
     picture.load()
 
 
-def _shown_part(size: tuple[int, int], orientation: int, tallness: float) -> _Part:
+def _visible_part(size: tuple[int, int], orientation: int, tallness: float) -> _Part:
     """Return the visible part: all of it, or the top of a long page, which depends on the orientation."""
     width, height = size
     if orientation in ROTATED:
@@ -82,14 +83,14 @@ def _shown_part(size: tuple[int, int], orientation: int, tallness: float) -> _Pa
     return _Part(0, top, width, top + kept)
 
 
-def _fitted(picture: Image.Image, part: _Part) -> Image.Image:
-    shrunk = _shrunk(picture, part, part.whole_factor)
+def _fit(picture: Image.Image, part: _Part) -> Image.Image:
+    shrunk = _shrink(picture, part, part.whole_factor)
     size = max(1, round(part.width * part.scale)), max(1, round(part.height * part.scale))
-    # Lanczos takes three times as long, for text that is only a little darker at this size.
+    # Lanczos takes three times as long and makes text only a little darker at this size.
     return shrunk.resize(size, Image.Resampling.HAMMING, reducing_gap=1.0)
 
 
-def _shrunk(picture: Image.Image, part: _Part, factor: int) -> Image.Image:
+def _shrink(picture: Image.Image, part: _Part, factor: int) -> Image.Image:
     """Divide the sides by a whole factor, a band of rows at a time, to avoid a second copy of all pixels."""
     mode = "RGBA" if picture.has_transparency_data else "RGB"
     if factor == 1:  # small enough for a copy, if it needs one
@@ -104,8 +105,8 @@ def _shrunk(picture: Image.Image, part: _Part, factor: int) -> Image.Image:
     return shrunk
 
 
-def _encoded(thumbnail: Image.Image) -> bytes:
-    """Reduce quality first, then size, until it fits. Even noise fits in the end."""
+def _encode(thumbnail: Image.Image) -> bytes:
+    """Reduce quality first, then size, until it fits into MAX_BYTES."""
     while True:
         for quality in _QUALITIES:
             encoded = io.BytesIO()

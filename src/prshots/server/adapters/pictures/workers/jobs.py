@@ -31,9 +31,9 @@ class PictureJob:
     pictures: Sequence[bytes]
     options: dict[str, Any] = field(default_factory=dict)
 
-    def packed(self) -> bytes:
+    def pack(self) -> bytes:
         sizes = [len(picture) for picture in self.pictures]
-        return _packed({"operation": self.operation, "options": self.options, "sizes": sizes}, *self.pictures)
+        return _pack({"operation": self.operation, "options": self.options, "sizes": sizes}, *self.pictures)
 
 
 def read_job(stream: BinaryIO) -> PictureJob | None:
@@ -52,12 +52,12 @@ def read_job(stream: BinaryIO) -> PictureJob | None:
     return PictureJob(facts["operation"], pictures, facts["options"])
 
 
-def packed_result(result: bytes) -> bytes:
-    return _packed({"error": None}, result)
+def pack_result(result: bytes) -> bytes:
+    return _pack({"error": None}, result)
 
 
-def packed_error(error: PictureError) -> bytes:
-    return _packed({"error": error.reason, "words": str(error)})
+def pack_error(error: PictureError) -> bytes:
+    return _pack({"error": error.reason, "words": str(error)})
 
 
 def result_of(header: bytes, body: bytes) -> bytes:
@@ -68,6 +68,6 @@ def result_of(header: bytes, body: bytes) -> bytes:
     return body
 
 
-def _packed(header: dict[str, Any], *bodies: bytes) -> bytes:
+def _pack(header: dict[str, Any], *bodies: bytes) -> bytes:
     encoded = json.dumps(header).encode()
     return b"".join([PREFIX.pack(len(encoded), sum(map(len, bodies))), encoded, *bodies])

@@ -13,7 +13,7 @@ from prshots.server.adapters.pictures.workers.worker_process import WORKER, Work
 from prshots.server.domain.comparison.models import PairResult
 
 _TRIES = 2
-"""A worker may die for a reason that has nothing to do with its job, for example while it is idle."""
+"""Attempts per job. A worker may die for a reason unrelated to its job, for example while it is idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class WorkerLimits:
     """`memory_bytes` is address space: Python and Pillow take 30 MB of it, the largest allowed image 320 MB.
 
     `seconds` is real time. It ends a job that gets no processor time, or waits for something. It is six times
-    `cpu_seconds`, so that a good image is decoded on a busy machine, too.
+    `cpu_seconds`, so that a valid image is decoded even on a busy machine.
     """
 
     workers: int = 2
@@ -31,7 +31,7 @@ class WorkerLimits:
     seconds: float = 30.0
     idle_seconds: float = 60.0
     niceness: int = 0
-    """Greater than 0, others of this machine that need a processor go first."""
+    """If greater than 0, other processes of this machine get the processor first."""
 
     def shared_by(self, processes: int) -> "WorkerLimits":
         """Return the limits for each of several API processes. Each has at least one worker."""
@@ -50,7 +50,7 @@ COMPARING = WorkerLimits(
 
 
 class PictureWorkers:
-    """A few worker processes that share a bounded queue of jobs. An idle one ends after a while."""
+    """A few worker processes that share a bounded queue of jobs. Idle workers end after a while."""
 
     def __init__(self, limits: WorkerLimits | None = None, command: Sequence[str] = WORKER) -> None:
         self._limits = limits or WorkerLimits()
@@ -64,7 +64,7 @@ class PictureWorkers:
         return await self.run("thumbnail", data, tallness=tallness)
 
     async def compare(self, before: bytes, after: bytes) -> PairResult:
-        return pair_results.unpacked(await self.run("compare", before, after))
+        return pair_results.unpack(await self.run("compare", before, after))
 
     async def run(self, operation: str, *pictures: bytes, **options: float | str) -> bytes:
         """Return an operation's result.
@@ -112,7 +112,7 @@ class PictureWorkers:
             await worker.kill()
         try:
             limits = self._limits
-            return await WorkerProcess.started(
+            return await WorkerProcess.start(
                 self._command, limits.cpu_seconds, limits.memory_bytes, limits.niceness
             )
         except OSError as error:
@@ -130,7 +130,7 @@ class PictureWorkers:
             raise
 
     def _rest(self, worker: WorkerProcess) -> None:
-        """Keep it for the next job. Without one, end it: it takes 30 MB."""
+        """Keep the worker for the next job. If none comes, end it, because it takes 30 MB."""
         self._idle.append(worker)
         loop = asyncio.get_running_loop()
         worker.retirement = loop.call_later(self._limits.idle_seconds, self._retire, worker)

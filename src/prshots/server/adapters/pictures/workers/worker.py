@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from prshots.contract.errors import PictureError, PictureTooLargeError
-from prshots.server.adapters.pictures.workers.jobs import PictureJob, packed_error, packed_result, read_job
+from prshots.server.adapters.pictures.workers.jobs import PictureJob, pack_error, pack_result, read_job
 
 Operations = Mapping[str, Callable[..., bytes]]
-"""By name. Called with the job's images and options; raise PictureError."""
+"""Operations by name. Each gets the job's images and options, and raises PictureError."""
 
 
 def main(operations: Operations | None = None) -> None:
@@ -26,9 +26,9 @@ def main(operations: Operations | None = None) -> None:
     _end_with(lifeline_fd)
     os.nice(niceness)  # first, because imports take longer than most jobs
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no reply
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a library's output must not look like a reply
     operations = operations or _operations()
-    _be_killed_first()
+    _prefer_oom_kill()
     _limit(memory_bytes)
     while (job := read_job(sys.stdin.buffer)) is not None:
         _allow(cpu_seconds)
@@ -44,49 +44,49 @@ def _operations() -> Operations:
 
 def _compare(before: bytes, after: bytes) -> bytes:
     # numpy takes 20 MB, which a worker that renders thumbnails does not need.
-    from prshots.server.adapters.pictures.engine.comparing import compare
+    from prshots.server.adapters.pictures.engine.compare import compare
 
     return compare(before, after)
 
 
 def _reply(operations: Operations, job: PictureJob) -> bytes:
     try:
-        return packed_result(operations[job.operation](*job.pictures, **job.options))
+        return pack_result(operations[job.operation](*job.pictures, **job.options))
     except PictureError as error:
-        return packed_error(error)
+        return pack_error(error)
     except MemoryError:
-        return packed_error(PictureTooLargeError("needs too much memory to decode"))
+        return pack_error(PictureTooLargeError("needs too much memory to decode"))
 
 
-def _be_killed_first() -> None:
-    """Ask Linux, if the machine or the container runs out of memory, to kill this process and not the API."""
+def _prefer_oom_kill() -> None:
+    """Make Linux kill this process instead of the API if the machine or container runs out of memory."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def _limit(memory_bytes: int) -> None:
-    """Limit memory, and write no files: neither images nor core dumps."""
+    """Limit memory, and forbid writing files, including core dumps."""
     _set_limit(resource.RLIMIT_AS, memory_bytes, memory_bytes)
     _set_limit(resource.RLIMIT_CORE, 0, 0)
     _set_limit(resource.RLIMIT_FSIZE, 0, 0)
 
 
 def _allow(cpu_seconds: int) -> None:
-    """Let the kernel kill this process after so much more processor time. The limit counts its whole life."""
+    """Let the kernel kill this process after `cpu_seconds` more. Its limit counts from the start."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     used = math.ceil(usage.ru_utime + usage.ru_stime)
     _set_limit(resource.RLIMIT_CPU, used + cpu_seconds, resource.getrlimit(resource.RLIMIT_CPU)[1])
 
 
 def _set_limit(which: int, soft: int, hard: int) -> None:
-    with contextlib.suppress(ValueError, OSError):  # macOS, for one, has no limit of address space
+    with contextlib.suppress(ValueError, OSError):  # macOS, for example, has no limit of address space
         resource.setrlimit(which, (soft, hard))
 
 
 def _end_with(lifeline_fd: int) -> None:
-    """Let the kernel end this process with SIGIO when the parent, which holds the other end, ends.
+    """Let the kernel end this process with SIGIO when the parent, which has the other end, ends.
 
-    A thread that waits for that would take address space, and a decoder may keep it from running.
+    A thread that waits for that would take address space, and a decoder could keep it from running.
     """
     fcntl.fcntl(lifeline_fd, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline_fd, fcntl.F_SETFL, fcntl.fcntl(lifeline_fd, fcntl.F_GETFL) | os.O_ASYNC)

@@ -14,7 +14,7 @@ from prshots.server.adapters.pictures.workers.jobs import PREFIX, PictureJob
 WORKER = (sys.executable, "-P", "-m", "prshots.server.adapters.pictures.workers.worker")
 
 INHERITED_VARIABLES = ("HOME", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
-"""All that Python can need to find its packages. Everything else may be a secret."""
+"""The variables that Python may need to find its packages. Others may be secrets."""
 
 SET_VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
 """numpy would reserve address space for a thread per processor."""
@@ -35,9 +35,7 @@ class WorkerProcess:
         self.retirement: asyncio.TimerHandle | None = None
 
     @classmethod
-    async def started(
-        cls, command: Sequence[str], cpu_seconds: int, memory_bytes: int, niceness: int
-    ) -> Self:
+    async def start(cls, command: Sequence[str], cpu_seconds: int, memory_bytes: int, niceness: int) -> Self:
         """Start a worker. Raises OSError if the machine has no process, descriptor or memory left."""
         with contextlib.ExitStack() as stack:
             ours, theirs = socket.socketpair()
@@ -62,14 +60,14 @@ class WorkerProcess:
 
     async def reply(self, job: PictureJob) -> tuple[bytes, bytes]:
         """Return the header and the bytes of the reply. Raises IncompleteReadError or OSError if it dies."""
-        self._jobs.write(job.packed())
+        self._jobs.write(job.pack())
         await self._jobs.drain()
         header_size, body_size = PREFIX.unpack(await self._replies.readexactly(PREFIX.size))
         return await self._replies.readexactly(header_size), await self._replies.readexactly(body_size)
 
     async def kill(self) -> int:
-        """End it. Return its exit code; a negative one is the signal that ended it."""
-        self._process.kill()  # does nothing if it has ended already
+        """Kill the worker. Return its exit code. A negative code is the signal that ended it."""
+        self._process.kill()  # does nothing if it has already ended
         exit_code = await asyncio.to_thread(self._process.wait)
         os.close(self._lifeline)
         self._jobs.close()
@@ -79,10 +77,10 @@ class WorkerProcess:
 
 
 def _popen(arguments: list[str], both: socket.socket, lifeline: int) -> "subprocess.Popen[bytes]":
-    """Start it with nothing of ours but these: no other descriptor, and no secret.
+    """Start a worker that inherits only these two descriptors, and no secret.
 
-    Not with the event loop's own function: uvloop's children inherit the socket that we listen on. It has its
-    own session, so Ctrl-C in a terminal does not reach it.
+    The event loop's own function does not work here: uvloop's children inherit the socket that we listen on.
+    The worker has its own session, so Ctrl-C in a terminal does not reach it.
     """
     return subprocess.Popen(  # noqa: S603 - our own command
         arguments,

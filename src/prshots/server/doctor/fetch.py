@@ -1,4 +1,4 @@
-"""Fetch from one of our public URLs, as an outsider would, and explain failures in plain words."""
+"""Fetches one of our public URLs, as an outsider would, and explains failures."""
 
 import asyncio
 import functools
@@ -40,7 +40,7 @@ async def fetch(
 ) -> Response:
     """Send one GET: no cookies, redirects or proxy, and at most `most_bytes` of body. Raises FetchError.
 
-    `to_start` is what should be running there.
+    `to_start` names the program that should be running there.
     """
     started = time.time()
     client = httpx.AsyncClient(
@@ -60,7 +60,7 @@ async def fetch(
     except TimeoutError:
         raise FetchError(f"no answer within {REQUEST_SECONDS:.0f} s; {_CHECK_NETWORK}") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise FetchError(_explained(error, to_start)) from error
+        raise FetchError(_explain(error, to_start)) from error
     ahead = _ahead(response.headers.get("Date"), (started + responded) / 2)
     return Response(response.status_code, response.headers, body, time.time() - started, ahead)
 
@@ -74,7 +74,7 @@ def _trusted() -> ssl.SSLContext:
 _CHECK_NETWORK = "check that the network and firewalls let the request through"
 
 
-def _explained(error: Exception, to_start: str) -> str:
+def _explain(error: Exception, to_start: str) -> str:
     causes = list(_causes(error))
     for kind, words in (
         (socket.gaierror, "unknown host name: check the URL and its DNS entry"),
@@ -97,7 +97,7 @@ def _explained(error: Exception, to_start: str) -> str:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and all its causes, because libraries wrap the one that says what happened."""
+    """Yield an exception and all its causes, because libraries wrap the one that explains the failure."""
     while error is not None:
         yield error
         if isinstance(error, BaseExceptionGroup):

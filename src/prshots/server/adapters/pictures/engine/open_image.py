@@ -1,4 +1,4 @@
-"""Opens an image for decoding, within limits that every operation on images shares.
+"""Opens an image for decoding, within the limits of all operations on images.
 
 We read the number of pixels from the header before we decode any. Measured peak memory for the largest
 allowed image: 190 MB for PNG, 340 MB for a progressive CMYK JPEG, 330 MB for WebP. The WebP decoder keeps
@@ -24,7 +24,7 @@ MAX_PIXELS = {"png": 40_000_000, "jpg": 40_000_000, "webp": 20_000_000}
 """By the format's extension. Full-page screenshots at double pixel density fit."""
 
 MAX_LENGTH = 65_535
-"""The longest side, as in JPEG."""
+"""The longest side, in pixels: the limit of the JPEG format."""
 
 _DECODERS: dict[str, type[ImageFile.ImageFile]] = {
     "png": PngImageFile,
@@ -34,13 +34,13 @@ _DECODERS: dict[str, type[ImageFile.ImageFile]] = {
 
 _COMPRESSED_METADATA = {b"iCCP", b"iTXt", b"zTXt"}
 
-# Pillow has its own limit: it warns above it and refuses above twice of it. Set it to ours.
+# Pillow has its own limit: it warns above it and refuses above twice the limit. Set it to ours.
 Image.MAX_IMAGE_PIXELS = max(MAX_PIXELS.values())
 # Pillow's warnings about odd files do not belong in the log.
 warnings.filterwarnings("ignore", module=r"PIL\.")
 
 
-def opened(data: bytes) -> ImageFile.ImageFile:
+def open_image(data: bytes) -> ImageFile.ImageFile:
     """Check the structure and read the header. Raises PictureError.
 
     We pick the decoder, because Pillow's `open` would load all its plugins.
@@ -56,7 +56,7 @@ def opened(data: bytes) -> ImageFile.ImageFile:
 
 
 def _without_bombs(png: bytes) -> bytes:
-    """Return a PNG without its compressed metadata: Pillow refuses an image if that is very large."""
+    """Return a PNG without its compressed metadata, because Pillow refuses very large metadata."""
     kept = [png[start:end] for kind, start, end in png_chunks(png) if kind not in _COMPRESSED_METADATA]
     return png[:8] + b"".join(kept)
 

@@ -1,4 +1,4 @@
-"""Restore a backup into an empty data folder: check all of it first, then put everything in place at once."""
+"""Restores a backup into an empty data folder. Checks all of it first, then puts it in place at once."""
 
 import contextlib
 import errno
@@ -16,8 +16,8 @@ from prshots.server.adapters.objects.disk import sync_folder
 from prshots.server.adapters.private_files import FILE, IMAGE_FILE, IMAGE_FOLDER, make_private_folder
 from prshots.server.adapters.sql.database.found_schema import FoundSchema
 from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
+from prshots.server.backup.archive_members import ArchiveEntry, IncompleteError, members
 from prshots.server.backup.manifest import FORMAT, Manifest
-from prshots.server.backup.reading import ArchiveEntry, IncompleteError, members
 from prshots.server.backup.workplace import new_file, workplace
 from prshots.server.config.settings import Settings
 
@@ -27,16 +27,16 @@ _MANIFEST_BYTES = 64 * 1024
 _CHUNK = 1024 * 1024
 _WORKPLACE = ".restoring"
 _NOT_DATA = {_WORKPLACE, "lost+found"}
-"""What an empty data folder may contain: leftovers of a killed restore, and what a new disk comes with."""
+"""An empty data folder may contain the leftovers of a killed restore, and the folder of a new disk."""
 
 
 def restore(settings: Settings, source: Path, progress: Progress = lambda _done, _all: None) -> Manifest:
     """Restore a backup into the data folder. Raises BackupError and then leaves the folder unchanged."""
     folder = _empty_data_folder(settings)
-    with _reporting_os_errors(source), _opened(source) as file:
-        manifest = _checked(file, source)
+    with _report_os_errors(source), _open(source) as file:
+        manifest = _check(file, source)
         # Inside the folder, not beside it: the folder may be a separate disk.
-        with _made(folder), workplace(folder / _WORKPLACE) as unpacked:
+        with _make(folder), workplace(folder / _WORKPLACE) as unpacked:
             _unpack(file, unpacked, manifest, progress)
             with new_file(unpacked / IMAGES / OWNER_MARK, IMAGE_FILE) as mark:
                 mark.write(manifest.installation_id.encode())
@@ -76,10 +76,10 @@ def _empty_data_folder(settings: Settings) -> Path:
     return folder
 
 
-def _checked(file: IO[bytes], source: Path) -> Manifest:
+def _check(file: IO[bytes], source: Path) -> Manifest:
     """Check the whole archive. Raises BackupError if it is incomplete, not a backup, or too new."""
     last, missing, found = None, {DATABASE, KEYS, MANIFEST}, _Contents()
-    with _reporting_incomplete(source):
+    with _report_incomplete(source):
         for last in members(file, _length(file)):
             missing.discard(last.name)
             found.add(last)
@@ -90,15 +90,13 @@ def _checked(file: IO[bytes], source: Path) -> Manifest:
     if _sha256(file, last.offset) != manifest.sha256:
         raise BackupError(f"{source} is damaged: its checksum does not match; use another backup")
     if found != _Contents(manifest.images, manifest.thumbnails, manifest.image_bytes):
-        raise BackupError(
-            f"{source} is damaged: its manifest names other images than it has; use another backup"
-        )
+        raise BackupError(f"{source} is damaged: its manifest does not match its images; use another backup")
     return manifest
 
 
 @dataclass(slots=True)
 class _Contents:
-    """What an archive contains, to be compared with what its manifest says."""
+    """The contents of an archive, to compare with its manifest."""
 
     images: int = 0
     thumbnails: int = 0
@@ -168,7 +166,7 @@ def _copy(file: IO[bytes], member: ArchiveEntry, new: IO[bytes]) -> None:
         left -= len(data)
 
 
-def _opened(source: Path) -> IO[bytes]:
+def _open(source: Path) -> IO[bytes]:
     """Open the archive. Opening a FIFO would wait for a writer. Raises BackupError, OSError."""
     fd = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -178,7 +176,7 @@ def _opened(source: Path) -> IO[bytes]:
 
 
 @contextlib.contextmanager
-def _reporting_incomplete(source: Path) -> Iterator[None]:
+def _report_incomplete(source: Path) -> Iterator[None]:
     try:
         yield
     except IncompleteError as error:
@@ -193,7 +191,7 @@ def _incomplete(source: Path) -> BackupError:
 
 
 @contextlib.contextmanager
-def _made(folder: Path) -> Iterator[Path]:
+def _make(folder: Path) -> Iterator[Path]:
     """Create the data folder if it is missing, and remove it again if nothing was restored."""
     was_there = folder.exists()
     make_private_folder(folder)
@@ -206,7 +204,7 @@ def _made(folder: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _reporting_os_errors(source: Path) -> Iterator[None]:
+def _report_os_errors(source: Path) -> Iterator[None]:
     try:
         yield
     except FileExistsError as error:

@@ -1,4 +1,4 @@
-"""Makes the picture that shows a difference: the second image, pale, with what changed outlined in color."""
+"""Draws the difference image: a pale copy of the after image, with the changes outlined in color."""
 
 import io
 
@@ -19,13 +19,15 @@ _GROUND = (255, 255, 255)
 _TINT = 0.45
 _OUTLINE = 2
 _GAP = 3
-"""How far an outline is from what it surrounds, so that it covers none of it."""
+"""The distance between an outline and the change, so that the outline covers none of the change."""
 
 _PALE = [150 + level * 90 // 255 for level in range(256)]
 
 
-def marked(image: Image.Image, marks: npt.NDArray[np.uint8], changed: list[Box], moved: list[Box]) -> bytes:
-    """Return a JPEG of the image. Inserted rows and seams (`moved`) have another color than the rest."""
+def draw_difference(
+    image: Image.Image, marks: npt.NDArray[np.uint8], changed: list[Box], moved: list[Box]
+) -> bytes:
+    """Return a JPEG of the image. Inserted rows and seams (`moved`) have a different color."""
     width, height = min(image.width, MAX_SIDE), min(image.height, MAX_SIDE)
     picture = Image.new("RGB", (width, height))
     for top in range(0, height, max(1, BAND_PIXELS // width)):

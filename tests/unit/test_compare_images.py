@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from prshots.server.adapters.pictures import pair_results
-from prshots.server.adapters.pictures.engine.comparing import compare
-from prshots.server.adapters.pictures.engine.regions import boxes_around, clear_noise, merged_strips
-from prshots.server.adapters.pictures.engine.row_alignment import Sketches, align
+from prshots.server.adapters.pictures.engine.compare import compare
+from prshots.server.adapters.pictures.engine.regions import boxes_around, clear_noise, merge_strips
+from prshots.server.adapters.pictures.engine.row_alignment import align
+from prshots.server.adapters.pictures.engine.stretches import Sketches
 from prshots.server.domain.comparison.models import PairResult
 from support.nasty_pictures import encoded
 
@@ -34,7 +35,7 @@ def pages(draw: st.DrawFn) -> Image.Image:
 
 
 def result_of(before: Image.Image, after: Image.Image) -> PairResult:
-    return pair_results.unpacked(compare(encoded(before, "PNG"), encoded(after, "PNG", compress_level=1)))
+    return pair_results.unpack(compare(encoded(before, "PNG"), encoded(after, "PNG", compress_level=1)))
 
 
 def noisy(rows: int, seed: int) -> Image.Image:
@@ -119,7 +120,7 @@ def test_boxes_are_around_all_marks_and_few(points: list[tuple[int, int]], at_mo
     assert len(boxes) <= at_most
     for x, y in points:
         assert any(box.left <= x < box.right and box.top <= y < box.bottom for box in boxes)
-    assert len(merged_strips(boxes, 1)) == min(1, len(boxes))
+    assert len(merge_strips(boxes, 1)) == min(1, len(boxes))
     clear_noise(marks, 255)
     assert all(marks[box.slices].sum() > 200 for box in boxes_around(marks, 99))
 
@@ -138,4 +139,4 @@ def test_only_a_thin_upright_bar_is_a_text_cursor(bar: tuple[int, int, int, int]
 
 def test_a_result_arrives_as_it_was_sent() -> None:
     result = PairResult("changed", 12, ((1, 2, 3, 4), (5, 6, 7, 8)), -9, b"\xff\xd8picture")
-    assert pair_results.unpacked(pair_results.packed(result)) == result
+    assert pair_results.unpack(pair_results.pack(result)) == result

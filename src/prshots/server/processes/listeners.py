@@ -1,8 +1,8 @@
-"""Opens the ports of the components, and shares the connections of one between its workers.
+"""Opens the ports of the components, and spreads connections over the workers of each.
 
 If all workers accepted from one socket, the first to wake up would take all connections of a burst and keep
-them: of two delivery workers, one did nothing. So on Linux each worker has its own socket on the port, and
-the kernel picks one for each connection by its addresses. The supervisor holds all sockets: connections to a
+them: with two delivery workers, one was idle. So on Linux each worker has its own socket on the port, and the
+kernel picks one for each connection by its addresses. The supervisor holds all sockets, so connections to a
 worker that dies wait for its successor.
 """
 
@@ -16,11 +16,11 @@ import structlog
 
 from prshots.contract.errors import SettingsError
 from prshots.server.processes import BACKLOG
-from prshots.server.processes.kept_listeners import kept_listener
+from prshots.server.processes.systemd_sockets import find_socket
 
 PORT_SECONDS, PORT_PAUSE_SECONDS = 10.0, 0.1
-"""How long we wait for a port, and between two tries. A service that stops holds it during its grace period,
-the workers of a supervisor that was killed for a moment."""
+"""How long we wait for a port, and between two attempts. A stopping service holds its ports during its grace
+period, and the workers of a killed supervisor hold them for a moment."""
 
 _ON_LINUX = sys.platform == "linux"
 
@@ -32,30 +32,30 @@ def listen(name: str, host: str, port: int, variable: str, workers: int = 1) -> 
 
     Return a socket for each worker, or one for all.
     """
-    if kept := kept_listener(port):
+    if kept := find_socket(port):
         return [kept]
-    until, has_said = time.monotonic() + PORT_SECONDS, False
+    until, has_warned = time.monotonic() + PORT_SECONDS, False
     while True:
         try:
-            return _bound(host, port, workers if _ON_LINUX else 1)
+            return _bind(host, port, workers if _ON_LINUX else 1)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 reason = error.strerror or error
                 raise SettingsError(f"cannot listen on {host}:{port} for {name}: {reason}") from error
         if time.monotonic() > until:
             break
-        if not has_said:
+        if not has_warned:
             _log.warning(
                 f"port {port} on {host} is in use, waiting up to {PORT_SECONDS:g} s until it is free"
             )
-            has_said = True
+            has_warned = True
         time.sleep(PORT_PAUSE_SECONDS)
     raise SettingsError(
         f"port {port} on {host} is in use: stop the program that uses it, or set {variable} to another port"
     )
 
 
-def _bound(host: str, port: int, count: int) -> list[socket.socket]:
+def _bind(host: str, port: int, count: int) -> list[socket.socket]:
     family, _, _, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
@@ -63,10 +63,10 @@ def _bound(host: str, port: int, count: int) -> list[socket.socket]:
         listeners = [stack.enter_context(socket.socket(family, socket.SOCK_STREAM)) for _ in range(count)]
         for listener in listeners:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            # Connections inherit this from the listener. Without it, a reply in several pieces, as from the
-            # web component's relay, would wait 40 ms for the client to acknowledge the first one.
+            # Connections inherit this from the listener. Without it, a reply in several pieces, such as the
+            # relay's in the web component, would wait 40 ms for the client to acknowledge the first piece.
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        listeners[0].bind(address)  # alone, so that another service on the port is an error
+        listeners[0].bind(address)  # without SO_REUSEPORT, so that another service on the port is an error
         for listener in listeners if count > 1 else ():
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         for listener in listeners[1:]:

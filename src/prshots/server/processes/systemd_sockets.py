@@ -1,7 +1,7 @@
 """Listening sockets that systemd opens and keeps open, so that a restart refuses no connection.
 
-systemd passes them from descriptor 3 on, says how many in LISTEN_FDS, and to which process in LISTEN_PID.
-While the service restarts, connections wait in the queue of the socket.
+systemd passes them as descriptors 3 and up. LISTEN_FDS has their number, and LISTEN_PID the process that they
+are for. While the service restarts, connections wait in the queue of the socket.
 """
 
 import os
@@ -10,12 +10,12 @@ import socket
 FIRST_FD = 3
 
 
-def kept_listener(port: int) -> socket.socket | None:
+def find_socket(port: int) -> socket.socket | None:
     """Return systemd's socket for this port, if it has one."""
     for fd in _fds_for(os.getpid()):
         listener = socket.socket(fileno=fd)
         if listener.family in {socket.AF_INET, socket.AF_INET6} and listener.getsockname()[1] == port:
-            # As for our own sockets: see `listening._bound`.
+            # As for our own sockets: see `listeners._bind`.
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return listener
         listener.detach()

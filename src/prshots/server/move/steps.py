@@ -1,9 +1,18 @@
-"""The order of a move: copy while the service runs, check, stop the writers for a moment, switch."""
+"""The steps of a move: copy and check while the service runs, stop the writers for a moment, switch.
+
+The source logs every change while the move is under way. A **round** reads the logged changes in a snapshot
+of the source, applies them to the target, and removes them from the log. Each page that the move copies or
+checks includes a round, so the target always equals one snapshot of the source, as far as it is copied. A
+move that is killed continues at the page that its state in the source names.
+
+The **stop** is the last round: it holds all writers, applies the last few changes, checks them, and makes the
+source refuse writes from then on.
+"""
 
 import asyncio
 import contextlib
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from sqlalchemy import Connection, Table
@@ -12,7 +21,7 @@ from prshots.contract.errors import MoveError
 from prshots.contract.object_names import SHARDS
 from prshots.server.adapters.sql.database.schema import images
 from prshots.server.adapters.sql.move.change_log import Changes, changes_in
-from prshots.server.adapters.sql.move.move_state import MoveState
+from prshots.server.adapters.sql.move.move_state import Key, MoveState
 from prshots.server.adapters.sql.move.row_copies import (
     count_rows,
     highest_numbers,
@@ -20,38 +29,36 @@ from prshots.server.adapters.sql.move.row_copies import (
     images_with,
     key_of,
 )
+from prshots.server.move.ends import Ends, begin_or_continue, open_ends
 from prshots.server.move.objects import ObjectCopies, wanted_objects
-from prshots.server.move.opening import Ends, begin_or_continue, opened_ends
 from prshots.server.move.plan import MovePlan, require_our_schema, require_unused_database
 from prshots.server.move.report import MoveReport, Progress, ShowProgress
 from prshots.server.move.target import TABLES, Page, TargetDatabase
 
 STOP_SECONDS = 3.0
-"""A stop that has taken so long is given up, and tried again later. Writers wait 5 s at least."""
+"""Give up on a stop after this long, and try again later. Writers wait at least 5 s for the database."""
 
 STOPS, LAST_STOP_SECONDS = 5, 30.0
-"""The last attempt may take longer. Writers get a 503 with Retry-After then."""
+"""The last attempt may take longer. Writers then get a 503 with Retry-After."""
 
-FEW = 200
-"""With so few changes left, the stop begins."""
-
-IMAGES_AT_ONCE, SHARDS_AT_ONCE = 25_000, 64
-"""How many images are compared at a time, about, and how many shards at most. Their lists are in memory."""
+FEW_CHANGES = 200
+"""The stop begins when at most this many changes are left: few enough to apply within STOP_SECONDS."""
 
 ROUNDS = 20
-"""How often the copy catches up before a stop, however many changes are left."""
+"""The stop begins after this many rounds, regardless of how many changes are left."""
+
+IMAGES_AT_ONCE, SHARDS_AT_ONCE = 25_000, 64
+"""About how many images are compared at a time, and the most shards. Their lists are in memory."""
 
 
 async def move(plan: MovePlan, show: ShowProgress, *, verify: bool = False) -> MoveReport:
     """Move, or continue a move. Raises MoveError, RecordsError, StoreError, and leaves the source in use."""
-    async with opened_ends(plan) as ends:
+    async with open_ends(plan) as ends:
         state = await begin_or_continue(ends)
-        return await Moving(ends, state, show).run(verify=verify)
+        return await MoveSteps(ends, state, show).run(verify=verify)
 
 
-class Moving:
-    """A move that is under way."""
-
+class MoveSteps:
     def __init__(self, ends: Ends, state: MoveState, show: ShowProgress) -> None:
         self._plan, self._source = ends.plan, ends.source
         self._target, self._objects = ends.target, ends.objects
@@ -68,31 +75,14 @@ class Moving:
             self._target.release()
         return self.report
 
+    # Copy
+
     async def _copy(self) -> None:
         if self._target:
             self._claim(self._target)
             await self._copy_rows(self._target)
         if self._objects:
             await self._compare_objects(self._objects, "Copying images")
-
-    async def _check(self, *, verify: bool) -> None:
-        if self._target:
-            await self._check_rows(self._target)
-            self._target.analyze()
-        if self._objects:
-            await self._compare_objects(self._objects, "Checking images", verify=verify)
-        if self._target:
-            await self._compare_counts(self._target)
-
-    async def _switch(self) -> None:
-        for attempt in range(1, STOPS + 1):
-            await self._catch_up()
-            if await self._stop_and_switch(is_last=attempt == STOPS):
-                return
-        raise MoveError(
-            f"the last changes took more than {LAST_STOP_SECONDS:g} s, so nothing was switched: run the same "
-            "command again at a quieter time"
-        )
 
     def _claim(self, target: TargetDatabase) -> None:
         if target.is_claimed_by(self._state.id):
@@ -101,32 +91,42 @@ class Moving:
         require_unused_database(target.engine, self._plan.target)
         if self._state.copying:
             raise MoveError(
-                f"{self._plan.database_place} has lost what was copied: run `prshots move --cancel`, then "
-                "move again"
+                f"{self._plan.database_place} no longer has the copied data: run `prshots move --cancel`, "
+                "then move again"
             )
         target.claim(self._state.id, self._plan.database_place)
 
     async def _copy_rows(self, target: TargetDatabase) -> None:
-        total = self._count()
+        total = self._count_rows()
         names = [table.name for table in TABLES]
-        begun = names.index(self._state.copying) if self._state.copying else 0
-        for number, table in enumerate(TABLES[begun:], begun):
+        first = names.index(self._state.copying) if self._state.copying else 0
+        for number, table in enumerate(TABLES[first:], first):
+            copied = _by_name(TABLES[: number + 1])
             after = self._state.after if table.name == self._state.copying else ()
-            while True:
-                with self._source.snapshot() as snapshot:
-                    changes, page = changes_in(snapshot), Page(snapshot, table, after)
-                    await self._follow_objects(snapshot, changes)
-                    target.follow(snapshot, changes, _by_name(TABLES[: number + 1]), page)
-                self.report.rows += len(page.rows)
+            is_last = False
+            while not is_last:
+                page = await self._copy_page(target, table, after, copied)
                 after = key_of(table, page.rows[-1]) if page.rows else after
-                if page.rows or changes.entries:
-                    self._state = replace(self._state, copying=table.name, after=after)
-                    self._forget(changes)
                 self._show(Progress("Copying records", self.report.rows, total))
-                if page.is_last:
-                    break
+                is_last = page.is_last
+
+    async def _copy_page(
+        self, target: TargetDatabase, table: Table, after: Key, copied: Mapping[str, Table]
+    ) -> Page:
+        """Copy the rows after this key. Changes of tables that are not copied yet are not needed."""
+        with self._source.snapshot() as snapshot:
+            changes, page = changes_in(snapshot), Page(snapshot, table, after)
+            await self._apply_to_objects(snapshot, changes)
+            target.follow(snapshot, changes, copied, page)
+        self.report.rows += len(page.rows)
+        if page.rows or changes.entries:
+            after = key_of(table, page.rows[-1]) if page.rows else after
+            self._state = replace(self._state, copying=table.name, after=after)
+            self._forget(changes)
+        return page
 
     async def _compare_objects(self, objects: ObjectCopies, phase: str, *, verify: bool = False) -> None:
+        """Copy the images that the target lacks, and delete those that it should not have."""
         with self._source.snapshot() as snapshot:
             total, done = count_rows(snapshot, images), 0
 
@@ -147,11 +147,22 @@ class Moving:
                 await objects.verify(wanted)
         await self._follow()
 
+    # Check
+
+    async def _check(self, *, verify: bool) -> None:
+        if self._target:
+            await self._check_rows(self._target)
+            self._target.analyze()
+        if self._objects:
+            await self._compare_objects(self._objects, "Checking images", verify=verify)
+        if self._target:
+            await self._compare_counts(self._target)
+
     async def _check_rows(self, target: TargetDatabase) -> None:
-        total = self._count()
+        total = self._count_rows()
         for table in TABLES:
-            after: tuple[object, ...] = ()
-            while True:
+            after: Key | None = ()
+            while after is not None:
                 with self._source.snapshot() as snapshot:
                     changes = changes_in(snapshot)
                     await self._apply(snapshot, changes)
@@ -161,30 +172,43 @@ class Moving:
                     self._forget(changes)
                 self.report.checked_rows += len(page.rows)
                 self._show(Progress("Checking records", self.report.checked_rows, total))
-                if page.is_last:
-                    break
-                after = page.until or ()
+                after = page.until
 
     async def _compare_counts(self, target: TargetDatabase) -> None:
-        """Count all rows before the stop: that takes longer the more there are, and the stop must not."""
+        """Count all rows before the stop, because that takes longer the more there are."""
         with self._source.snapshot() as snapshot:
             changes = changes_in(snapshot)
             await self._apply(snapshot, changes)
             self.report.tables = target.require_same_counts(snapshot)
         self._forget(changes)
 
+    # Switch
+
+    async def _switch(self) -> None:
+        for attempt in range(1, STOPS + 1):
+            await self._catch_up()
+            if await self._stop_and_switch(is_last=attempt == STOPS):
+                return
+        raise MoveError(
+            f"the last changes took more than {LAST_STOP_SECONDS:g} s, so nothing was switched: run the same "
+            "command again at a quieter time"
+        )
+
     async def _catch_up(self) -> None:
         for _ in range(ROUNDS):
             left = self._source.waiting_changes()
             self._show(Progress("Catching up", 0, left, "changes"))
             await self._follow()
-            if left <= FEW:
+            if left <= FEW_CHANGES:
                 return
 
     async def _stop_and_switch(self, *, is_last: bool) -> bool:
-        """Hold the writers, copy what is left, check, and refuse writes from then on. Return if it did."""
+        """Hold the writers, copy and check the last changes, and refuse writes from then on.
+
+        Return False if it took too long. Nothing has changed then.
+        """
         longest = LAST_STOP_SECONDS if is_last else STOP_SECONDS
-        with self._source.stopped() as stopped:
+        with self._source.hold_writers() as stopped:
             began = time.monotonic()
             require_our_schema(stopped)  # an upgrade may have begun in between
             changes, is_equal = changes_in(stopped), False
@@ -205,8 +229,10 @@ class Moving:
         self.report.changes += len(changes)
         return True
 
+    # Rounds
+
     async def _follow(self) -> None:
-        """Bring the target up to date with a snapshot of the source."""
+        """Run one round."""
         with self._source.snapshot() as snapshot:
             changes = changes_in(snapshot)
             await self._apply(snapshot, changes)
@@ -214,20 +240,21 @@ class Moving:
             self._forget(changes)
 
     async def _apply(self, snapshot: Connection, changes: Changes) -> None:
-        await self._follow_objects(snapshot, changes)
+        await self._apply_to_objects(snapshot, changes)
         if self._target and changes.keys:
             self._target.follow(snapshot, changes, _by_name(TABLES))
 
-    async def _follow_objects(self, snapshot: Connection, changes: Changes) -> None:
+    async def _apply_to_objects(self, snapshot: Connection, changes: Changes) -> None:
         if self._objects and (changed := changes.keys.get(images.name)):
             by_id = {str(key[1]): str(key[2]) for key in changed}
             await self._objects.follow(by_id, wanted_objects(images_with(snapshot, by_id)))
 
     def _forget(self, changes: Changes) -> None:
+        """Remove the changes from the log, and store how far the copy is."""
         self._source.forget(changes, self._state)
         self.report.changes += len(changes)
 
-    def _count(self) -> int:
+    def _count_rows(self) -> int:
         with self._source.snapshot() as snapshot:
             return sum(count_rows(snapshot, table) for table in TABLES)
 

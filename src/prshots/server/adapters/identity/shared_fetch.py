@@ -1,7 +1,7 @@
-"""Waiting for someone else's server: one request for all who need the same answer, and not too many waiting.
+"""One request for all callers that need the same answer, and a limit on how many wait for another server.
 
-Anyone can make us ask an issuer or a login provider, and it may be slow. Those who wait for it must not fill
-the service, and nobody else waits for them.
+Anyone can make us ask an issuer or a login provider, which may be slow. Requests that wait for it must not
+take all of the service's memory and connections.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from prshots.contract.errors import ProviderError
 MOST_WAITING = 64
 
 
-class Waiting:
+class WaitLimit:
     """Counts the calls that wait for one server."""
 
     def __init__(self, host: str, most: int = MOST_WAITING) -> None:
@@ -23,8 +23,8 @@ class Waiting:
         self._waiting = 0
 
     @contextlib.contextmanager
-    def one_more(self) -> Iterator[None]:
-        """Raise ProviderError if too many wait already."""
+    def enter(self) -> Iterator[None]:
+        """Raise ProviderError if too many calls already wait."""
         if self._waiting >= self._most:
             raise ProviderError(f"{self._host} is slow: {self._most} requests already wait for it")
         self._waiting += 1
@@ -35,20 +35,20 @@ class Waiting:
 
 
 class SharedFetch:
-    """Runs a fetch that keeps its own result. Calls during a fetch wait for that one."""
+    """Runs a fetch, which stores its result itself. Calls during a fetch wait for that fetch."""
 
-    def __init__(self, fetch: Callable[[], Coroutine[Any, Any, None]], waiting: Waiting) -> None:
+    def __init__(self, fetch: Callable[[], Coroutine[Any, Any, None]], wait_limit: WaitLimit) -> None:
         self._fetch = fetch
-        self._waiting = waiting
+        self._wait_limit = wait_limit
         self._running: asyncio.Task[None] | None = None
 
-    async def done(self, seconds: float | None = None) -> None:
-        """Wait until it is done, at most for `seconds`. Raises ProviderError, also if too many wait."""
-        with self._waiting.one_more():
+    async def run(self, seconds: float | None = None) -> None:
+        """Wait for the fetch, at most `seconds`. Raises ProviderError, including when too many calls wait."""
+        with self._wait_limit.enter():
             if self._running is None:
                 self._running = asyncio.create_task(self._fetch())
                 self._running.add_done_callback(self._forget)
-            # It goes on if the client that started it goes away.
+            # It continues if the client that started it disconnects.
             finished, _ = await asyncio.wait([self._running], timeout=seconds)
             for task in finished:
                 task.result()
@@ -56,4 +56,4 @@ class SharedFetch:
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._running = None
         if not task.cancelled():
-            task.exception()  # or asyncio complains if nobody waits for it anymore
+            task.exception()  # otherwise asyncio logs an exception that nobody retrieved

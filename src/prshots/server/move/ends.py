@@ -1,4 +1,4 @@
-"""Opens both ends of a move, and begins it or finds the one that was begun."""
+"""Opens both ends of a move, and begins the move or continues the one that was begun."""
 
 import contextlib
 from collections.abc import AsyncIterator, Collection, Iterator
@@ -25,7 +25,7 @@ from prshots.server.move.target import TargetDatabase
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """What a move works on. `target` and `objects` are None if the records or the images stay."""
+    """The ends of a move. `target` is None if the records stay, and `objects` if the images stay."""
 
     plan: MovePlan
     source: SourceDatabase
@@ -36,7 +36,7 @@ class Ends:
 
 
 @contextlib.contextmanager
-def opened_source(settings: Settings) -> Iterator[SourceDatabase]:
+def open_source(settings: Settings) -> Iterator[SourceDatabase]:
     """Open the database that the settings name. Raises MoveError, RecordsError."""
     if settings.on_sqlite and not settings.database_path.exists():
         raise RecordsError(f"there is no database at {settings.database_path}")
@@ -49,11 +49,11 @@ def opened_source(settings: Settings) -> Iterator[SourceDatabase]:
 
 
 @contextlib.asynccontextmanager
-async def opened_ends(plan: MovePlan) -> AsyncIterator[Ends]:
-    """Open everything, and let no other move run. Raises MoveError, RecordsError, SettingsError."""
+async def open_ends(plan: MovePlan) -> AsyncIterator[Ends]:
+    """Open both ends, and prevent other moves. Raises MoveError, RecordsError, SettingsError."""
     async with contextlib.AsyncExitStack() as stack:
-        source = stack.enter_context(opened_source(plan.source))
-        stack.enter_context(source.locked(plan.source))
+        source = stack.enter_context(open_source(plan.source))
+        stack.enter_context(source.lock(plan.source))
         report, target, objects, to_store = MoveReport(), None, None, None
         if plan.moves_database:
             target = TargetDatabase(wiring.open_for_move(plan.target))
@@ -67,7 +67,7 @@ async def opened_ends(plan: MovePlan) -> AsyncIterator[Ends]:
 
 
 async def begin_or_continue(ends: Ends) -> MoveState:
-    """Return the state of this move. Raises MoveError if the targets are in use, or another move is begun."""
+    """Return the state of this move. Raises MoveError if a target is in use, or another move has begun."""
     state = ends.source.state()
     if state is None or _is_past(state, ends.plan):
         await require_unused(ends)
@@ -87,7 +87,7 @@ async def begin_or_continue(ends: Ends) -> MoveState:
 
 
 async def require_unused(ends: Ends) -> None:
-    """Raise MoveError if a target has data already. Changes nothing."""
+    """Raise MoveError if a target already has data. Changes nothing."""
     if ends.target:
         require_unused_database(ends.target.engine, ends.plan.target)
     if ends.to_store:
@@ -95,12 +95,12 @@ async def require_unused(ends: Ends) -> None:
 
 
 def _is_past(state: MoveState, plan: MovePlan) -> bool:
-    """Return whether this was a move of the store that is done: the database is in use."""
+    """Return whether this is a completed move of the store only: the database is still in use."""
     return state.phase == "moved" and not state.database_place and not plan.is_of(state)
 
 
 def _active(source: SourceDatabase, keys: Collection[str]) -> set[str]:
-    """Return those of the keys that active images have now."""
+    """Return those of the keys whose images are active now."""
     with source.snapshot() as snapshot:
         active = images_with(snapshot, {image_id_of(key) for key in keys})
     return wanted_objects(active).keys() & set(keys)

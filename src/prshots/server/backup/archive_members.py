@@ -1,7 +1,8 @@
-"""Reads the members of a backup's tar archive, and refuses everything that a backup does not contain.
+"""Reads the members of a backup's tar archive, and refuses anything else.
 
 Anyone may have written the archive. tarfile would also follow links, sparse maps and extended headers, which
-let a small archive overwrite files or fill the disk. A backup has none of them: this reads plain files only.
+let a small archive overwrite files or fill the disk. A backup has none of them, so this reads plain files
+only.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""Write a backup while the service runs.
+"""Writes a backup while the service runs.
 
-The records are copied first, in one consistent snapshot, then the bytes of the images that it names. Images
-never change, so each one is either still there or was deleted since. The snapshot is updated for the deleted
-ones before it goes into the archive.
+It copies the records first, in one consistent snapshot, then the bytes of their images. Images never change,
+so each one is either still there or was deleted since. The deleted ones are removed from the snapshot before
+it goes into the archive.
 """
 
 import contextlib
@@ -46,11 +46,11 @@ def back_up(
             "docs/run/backup.md"
         )
     if target is None:
-        with tempfile.TemporaryDirectory(prefix="prshots-backup-") as made, _reporting_os_errors(made):
+        with tempfile.TemporaryDirectory(prefix="prshots-backup-") as made, _report_os_errors(made):
             return _write(settings, Path(made), sys.stdout.buffer, progress)
     _require_file_or_nothing(target)
     beside = target.with_name(f".{target.name}.unfinished")
-    with _reporting_os_errors(target), workplace(beside) as folder:
+    with _report_os_errors(target), workplace(beside) as folder:
         unfinished = folder / "archive"
         with new_file(unfinished) as file:
             manifest = _write(settings, folder, file, progress)
@@ -64,7 +64,7 @@ def back_up(
 def _require_file_or_nothing(target: Path) -> None:
     try:
         mode = target.lstat().st_mode
-    except OSError:  # it does not exist, or the backup will say why it cannot be written
+    except OSError:  # it does not exist, or writing the backup will report the error
         return
     if stat.S_ISLNK(mode):
         raise BackupError(f"{target} is a symbolic link: give the name of the file itself")
@@ -125,7 +125,7 @@ def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress
 
 
 class _Images:
-    """Adds images to the archive, and remembers which ones are gone."""
+    """Adds images to the archive, and keeps a list of those that are gone."""
 
     def __init__(self, store: DiskReader, archive: "_Archive") -> None:
         self._store = store
@@ -136,15 +136,15 @@ class _Images:
         self.bytes = 0
 
     def add(self, image: SnapshotImage) -> None:
-        if not self._added(origin_key(image.id, image.ext)):
+        if not self._try_add(origin_key(image.id, image.ext)):
             self.gone.append(image.id)
         elif image.has_thumbnail:
-            if self._added(origin_key(image.id, THUMBNAIL_EXT)):
+            if self._try_add(origin_key(image.id, THUMBNAIL_EXT)):
                 self.thumbnails += 1
             else:
                 self.without_thumbnail.append(image.id)
 
-    def _added(self, key: str) -> bool:
+    def _try_add(self, key: str) -> bool:
         found = self._store.open(key)
         if found is None:
             return False
@@ -165,7 +165,7 @@ class _Archive:
         member = tarfile.TarInfo(name)
         member.size, member.mode, member.mtime = size, 0o600, int(time.time())
         self._tar.addfile(member, file)
-        self._tar.members = []  # or it keeps one entry per image in memory
+        self._tar.members = []  # otherwise it keeps one entry per image in memory
 
     def sha256(self) -> str:
         """Return the hash of everything written so far."""
@@ -176,7 +176,7 @@ class _Archive:
 
 
 class _Hashing:
-    """A file to write to that hashes the bytes and knows its position. It cannot seek."""
+    """A writable file that hashes the bytes and knows its position. It cannot seek."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -194,7 +194,7 @@ class _Hashing:
 
 
 @contextlib.contextmanager
-def _reporting_os_errors(place: str | Path) -> Iterator[None]:
+def _report_os_errors(place: str | Path) -> Iterator[None]:
     """Raise BackupError if the backup's own files cannot be written."""
     try:
         yield
