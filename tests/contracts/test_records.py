@@ -15,6 +15,7 @@ from prshots.server.adapters.sql.images import listed_images
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import Image, ListedImage
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
+from support import neighbor
 from support.port_watch import PortWatch
 from support.stores_and_records import (
     DAY,
@@ -394,12 +395,12 @@ class TestProjects:
     async def test_a_taken_name_is_a_conflict(self, records: Records, project: Project) -> None:
         with pytest.raises(ConflictError, match=re.escape(repr(project.name))):
             await records.add_project(a_project(name=project.name))
-        assert await records.projects() == [project]
+        assert [each.id for each in await records.projects()] == [neighbor.ID, project.id]
 
     async def test_are_listed_by_name(self, records: Records) -> None:
         for name in ("b", "c", "a"):
             await records.add_project(a_project(name=name))
-        assert [project.name for project in await records.projects()] == ["a", "b", "c"]
+        assert [project.name for project in await records.projects()] == ["a", "b", "c", neighbor.ID]
 
     async def test_can_be_changed_but_not_to_a_taken_name(self, records: Records, project: Project) -> None:
         other = await added_project(records)
