@@ -6,14 +6,17 @@ neighbor's is ever due: it expires nothing by itself, so its rows must be the sa
 
 import contextlib
 import hashlib
+import sqlite3
 from collections.abc import Callable, Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any, Protocol
 
 from sqlalchemy import Engine, insert, text
 
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.sql.database import schema
+from prshots.server.adapters.sql.database.database import open_sqlite
 from prshots.server.domain.images.models import BEFORE_OF_PAIR, NO_PULL_REQUEST
 
 ID = "neighbor"
@@ -69,6 +72,16 @@ class Connection(Protocol):
 
     def execute(self, statement: Any, /) -> Any: ...
     def close(self) -> None: ...
+
+
+@contextlib.contextmanager
+def beside(file: Path) -> Iterator[None]:
+    """Add the neighbor to the SQLite file of a running service, and assert that it is never touched."""
+    engine = open_sqlite(file)
+    fill(engine)
+    engine.dispose()
+    with unchanged(lambda: sqlite3.connect(file)):
+        yield
 
 
 @contextlib.contextmanager
