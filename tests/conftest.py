@@ -124,12 +124,15 @@ def ci_issuer(ci_issuer_place: socket.socket) -> Iterator["CiIssuer"]:
 def shared_service(
     tmp_path_factory: pytest.TempPathFactory, ci_issuer_place: socket.socket, silent_place: socket.socket
 ) -> Iterator[Service]:
-    """Run one service for many tests. Each test creates its own project."""
+    """Run one service for many tests. Each test creates its own project, beside one that must stay as it is."""
+    from support import neighbor
+
     own = [f"http://127.0.0.1:{place.getsockname()[1]}" for place in (ci_issuer_place, silent_place)]
     issuers = ["https://token.actions.githubusercontent.com", "https://gitlab.com", *own, UNTRUSTED_ISSUER]
     made = Service(tmp_path_factory.mktemp("shared"), {"TRUSTED_ISSUERS": ",".join(issuers)}).start()
-    yield made
-    assert made.stop() == 0
+    with neighbor.beside(made.data_dir / "prshots.db"):
+        yield made
+        assert made.stop() == 0
 
 
 @pytest.fixture(scope="module")

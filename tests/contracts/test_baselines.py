@@ -16,6 +16,7 @@ from prshots.server.domain.comparison.models import ComparisonRequest, PlannedSh
 from prshots.server.domain.comparison.ports import BaselineRecords
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
 from prshots.server.domain.projects.models import Project
+from support import neighbor
 from support.port_watch import PortWatch
 from support.stores_and_records import ENGINES, NOW, PARTITIONED, SqlRecords, a_project, an_image, opener
 
@@ -289,7 +290,7 @@ async def test_baselines_are_not_a_pull_request(here: Installation) -> None:
     assert [pull.pr_number for pull in pulls] == [7]
     assert [pull.pr_number for pull in await SqlOverview(database).biggest_pulls(here.project.id, 10)] == [7]
     upkeep = SqlUpkeep(database)
-    assert await upkeep.stored() == (2, 2000)
+    assert await upkeep.stored() == (neighbor.IMAGES + 2, neighbor.BYTES + 2000)
     assert await upkeep.wrong_projects() == []
     assert await upkeep.wrong_pulls(here.project.id, -1) == ([], None)
     assert (await upkeep.wrong_days(here.project.id, -1))[0] == []

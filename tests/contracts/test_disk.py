@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from prshots.contract.errors import StoreError, StoreFullError
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
@@ -55,7 +56,9 @@ async def test_one_failed_delete_does_not_block_the_others(store: DiskStore) -> 
         await store.put(key, [b"x"])
     (store.root / keys[2]).unlink()
     (store.root / keys[2]).mkdir()  # not even root can unlink it
-    assert await store.delete(keys) == {keys[2]}
+    with structlog.testing.capture_logs() as lines:
+        assert await store.delete(keys) == {keys[2]}
+    assert [line["event"] for line in lines] == ["storage unavailable"]
     assert files(store.root) == set()
     (store.root / keys[2]).rmdir()
     assert await store.delete(keys) == set()
@@ -117,6 +120,7 @@ def test_a_reader_remembers_sizes_of_images_but_neither_thumbnails_nor_whether_t
         (tmp_path / key).write_bytes(b"x" * number)
     for _ in range(2):
         assert list(map(size, [*images, thumbnail])) == [0, 1, 2, 3, 4]
+        assert 1 <= len(reader._sizes) <= 2
     (tmp_path / thumbnail).write_bytes(b"another")
     (tmp_path / images[3]).unlink()
     assert size(thumbnail) == len(b"another")

@@ -19,7 +19,7 @@ OLD, NEW, OTHER = Key("k1", b"1" * 32), Key("k2", b"2" * 32), Key("k1", b"3" * 3
 
 @pytest.fixture(params=ENGINES)
 def new_connection(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Database]:
-    return opener(request, tmp_path)
+    return opener(request, tmp_path, with_neighbor=False)  # with images, keys are not made anew
 
 
 @pytest.fixture

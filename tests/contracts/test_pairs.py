@@ -26,7 +26,6 @@ from support.stores_and_records import (
     a_project,
     an_image,
     opener,
-    put_migrated_sqlite,
 )
 
 ANN = User("ann", "github", "1", "ann", "Ann", "", NOW)
@@ -52,7 +51,6 @@ class Here(NamedTuple):
 
 @pytest.fixture(params=[*ENGINES, PARTITIONED])
 async def here(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Here]:
-    put_migrated_sqlite(tmp_path)
     database = opener(request, tmp_path)()
     people, records = SqlPeople(database), SqlRecords(database)
     await people.add_user(ANN, None)
@@ -154,7 +152,9 @@ async def test_wrong_totals_of_befores_are_counted_again(here: Here) -> None:
     after, before = a_pair(here.project)
     await here.records.add_image(after, before=before)
     await here.upkeep._database.write(
-        lambda connection: connection.exec_driver_sql("UPDATE pulls SET images = 5, bytes = 5")
+        lambda connection: connection.exec_driver_sql(
+            f"UPDATE pulls SET images = 5, bytes = 5 WHERE project_id = '{here.project.id}'"
+        )
     )
     wrong, _ = await here.upkeep.wrong_pulls(here.project.id, NO_PULL_REQUEST - 1)
     assert {each.number: each.counted for each in wrong} == {

@@ -15,6 +15,7 @@ from prshots.server.adapters.sql.images import listed_images
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import Image, ListedImage
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
+from support import neighbor
 from support.port_watch import PortWatch
 from support.stores_and_records import (
     DAY,
@@ -161,12 +162,10 @@ class TestImagesOfPr:
     async def test_are_listed_in_upload_order_for_this_pull_request_only(
         self, records: Records, project: Project
     ) -> None:
-        other = await added_project(records)
         images = []
         for _ in range(5):
             images += await added(records, project)
             await added(records, project, pr_number=8)
-            await added(records, other)
         total, found = await records.images_of_pr(project.id, 7, 100)
         assert (total, ids(found)) == (5, ids(images))
         assert [image.seq for image in found] == sorted({image.seq for image in found})
@@ -330,16 +329,12 @@ class TestClosingAPr:
         await added(records, project)
         assert not await records.is_closed(project.id, 7)
 
-    async def test_does_not_affect_other_pull_requests_or_projects(
-        self, records: Records, project: Project
-    ) -> None:
-        other = await added_project(records)
-        image, theirs = (await added(records, project, pr_number=8))[0], (await added(records, other))[0]
+    async def test_does_not_affect_other_pull_requests(self, records: Records, project: Project) -> None:
+        image = (await added(records, project, pr_number=8))[0]
         assert await records.close_pr(project.id, 7, NOW, schedule=True) == 0
-        for owner, untouched in ((project, image), (other, theirs)):
-            found = await records.image(owner.id, untouched.id)
-            assert found is not None
-            assert (found.closed_at, found.scheduled_at) == (None, None)
+        found = await records.image(project.id, image.id)
+        assert found is not None
+        assert (found.closed_at, found.scheduled_at) == (None, None)
 
 
 class TestScheduleDue:
@@ -397,12 +392,12 @@ class TestProjects:
     async def test_a_taken_name_is_a_conflict(self, records: Records, project: Project) -> None:
         with pytest.raises(ConflictError, match=re.escape(repr(project.name))):
             await records.add_project(a_project(name=project.name))
-        assert await records.projects() == [project]
+        assert [each.id for each in await records.projects()] == [neighbor.ID, project.id]
 
     async def test_are_listed_by_name(self, records: Records) -> None:
         for name in ("b", "c", "a"):
             await records.add_project(a_project(name=name))
-        assert [project.name for project in await records.projects()] == ["a", "b", "c"]
+        assert [project.name for project in await records.projects()] == ["a", "b", "c", neighbor.ID]
 
     async def test_can_be_changed_but_not_to_a_taken_name(self, records: Records, project: Project) -> None:
         other = await added_project(records)
@@ -448,10 +443,9 @@ class TestTokens:
         await records.touch_token(token.id, NOW + 5)
         assert await records.tokens(project.id) == [replace(token, last_used_at=NOW + 5)]
 
-    async def test_are_listed_oldest_first_for_one_project(self, records: Records, project: Project) -> None:
-        other = await added_project(records)
-        newer, older, theirs = a_token(project, created_at=NOW + 1), a_token(project), a_token(other)
-        for token in (newer, older, theirs):
+    async def test_are_listed_oldest_first(self, records: Records, project: Project) -> None:
+        newer, older = a_token(project, created_at=NOW + 1), a_token(project)
+        for token in (newer, older):
             await records.add_token(token)
         assert await records.tokens(project.id) == [older, newer]
 

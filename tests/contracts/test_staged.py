@@ -119,14 +119,6 @@ class TestFind:
         assert newest.image.id == staged[2].id
         assert await here.found(before=newest.image.seq, limit=1) == [staged[1].id]
 
-    async def test_not_of_another_project(self, here: Installation) -> None:
-        stranger = a_project()
-        await here.records.add_project(stranger)
-        await here.stage()
-        assert await here.staged.find(stranger.id, SOON, limit=10) == []
-        assert await here.staged.count(stranger.id, "fix", SOON) == 0
-        assert await here.staged.move(stranger.id, OWN, 7, SOON, 10) == 0
-
     async def test_not_what_is_deleted_or_has_expired(self, here: Installation) -> None:
         image = await here.stage()
         assert await here.staged.find(here.project.id, LATER, limit=10) == []
@@ -173,8 +165,10 @@ class TestMove:
 
     async def test_to_a_pull_request_with_later_images(self, here: Installation) -> None:
         staged = await here.stage(commit_sha="1" * 7)
-        late = an_image(here.project, commit_sha="2" * 7)
+        late, stranger = an_image(here.project, commit_sha="2" * 7), a_project()
         await here.records.add_image(late)
+        await here.records.add_project(stranger)
+        await here.records.add_image(an_image(stranger, commit_sha="3" * 7))
         assert await here.move() == 1
         assert await here.of_pull() == [staged.id, late.id]
         assert (await here.pull()).last_commit == "2" * 7

@@ -67,10 +67,9 @@ def a_token_of(trust: Trust, **changes: object) -> UploadToken:
 
 class TestTrusts:
     async def test_are_listed_unchanged_and_newest_first(self, stores: Stores) -> None:
-        project, other = await stores.project(), await stores.project()
+        project = await stores.project()
         first = await stores.trust(project)
         second = await stores.trust(project, claims={"sub": "repo:octo/app:*"}, created_at=NOW + 1)
-        await stores.trust(other)
         assert await stores.trusts.trusts(project.id) == [second, first]
         await stores.trusts.touch_trust(first.id, NOW + 60)
         assert await stores.trusts.trusts(project.id) == [second, replace(first, last_used_at=NOW + 60)]

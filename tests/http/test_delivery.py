@@ -17,6 +17,7 @@ from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.keys import FixedKeys, KeyFile
 from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
 from prshots.server.adapters.objects.disk import DiskReader, DiskStore
+from prshots.server.delivery import decision
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.replies import FileSlice, Reply, Request
 from prshots.server.domain.images.ports import ObjectStore
@@ -493,6 +494,13 @@ def test_retiring_a_key_invalidates_urls_that_were_verified_before(client: Clien
     KeyFile(keys.path).retire("k1")
     keys.fresh_ring()
     assert client.ask()[0] == 403
+
+
+def test_only_some_verified_urls_are_remembered(disk_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decision, "MAX_VERIFIED", 2)
+    for number in range(5):
+        assert disk_client.ask(RING.sign(IMAGE_ID, "png", EXP + number, "k1"))[0] == 200
+        assert 1 <= len(disk_client.delivery._verified) <= 2
 
 
 def test_a_url_that_was_verified_before_still_expires(client: Client) -> None:

@@ -7,9 +7,9 @@ import json
 import secrets
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -90,14 +90,16 @@ class World:
             assert not [part for part in id_token.split(".") if len(part) > 10 and part in said]
         return said
 
-    async def _refused(self, id_token: object, project: object) -> ExchangeRefusedError:
+    async def _refused(
+        self, id_token: object, project: object, clock: Callable[[], float] = time.time
+    ) -> ExchangeRefusedError:
         database = open_database(self.service.data_dir)
         issuers, addresses = (
             [self.issuer.url, UNTRUSTED_ISSUER],
             [self.service.base_url, self.service.web_url],
         )
         exchange = TokenExchange(
-            SqlTrusts(database), CiIssuers(issuers), allowed=issuers, audiences=addresses
+            SqlTrusts(database), CiIssuers(issuers), allowed=issuers, audiences=addresses, clock=clock
         )
         try:
             with pytest.raises(ExchangeRefusedError) as refused:
@@ -253,6 +255,17 @@ class TestARepositoryOfTheSameName:
         assert world.exchange(world.id_token(**taken_over)).status_code == 200
         assert trust()["pins"]["repository_id"] == "4712"
         assert world.exchange(world.id_token(**ours)).status_code == 401
+
+    def test_its_last_try_is_noted_once_a_minute_and_when_its_ids_differ(self, world: World) -> None:
+        world.trust()
+        assert world.exchange(world.id_token(repository_id="1")).status_code == 200
+        began, noted = int(time.time()), []
+        for theirs, seconds in (("2", 0), ("2", 59), ("2", 60), ("3", 61)):
+            clock = partial(float, began + seconds)
+            asyncio.run(world._refused(world.id_token(repository_id=theirs), world.project_id, clock))
+            (trust,) = world.person.get_json(f"/projects/{world.project_id}/trusts")["trusts"]
+            noted.append((trust["refused_ids"]["repository_id"], trust["refused_at"] - began))
+        assert noted == [("2", 0), ("2", 0), ("2", 60), ("3", 61)]
 
 
 class TestATokenOfAPullRequest:

@@ -12,6 +12,7 @@ from prshots.server.delivery.replies import Reply, Request
 from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.readiness import Readiness
 from prshots.server.observability import metrics
+from support import neighbor
 from support.service import SHA, Service, png, upload
 from support.waiting import wait_for
 
@@ -26,8 +27,9 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     service = Service(tmp_path_factory.mktemp("observed"), settings).start()
     # The first sweep might otherwise expire an image before a request does, or meet the store that a test breaks.
     wait_for_metrics(service, lambda figures: figures[SWEPT] > 0)
-    yield service
-    assert service.stop() == 0
+    with neighbor.beside(service.data_dir / "prshots.db"):
+        yield service
+        assert service.stop() == 0
 
 
 def shown(address: str) -> dict[str, float]:

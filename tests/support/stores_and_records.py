@@ -44,6 +44,7 @@ from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, U
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
 from prshots.server.domain.upkeep.sweep import SweepEngines
 from prshots.server.links.signing import KeyRing
+from support import neighbor
 
 if TYPE_CHECKING:
     from support.engine_servers import PostgreSQL
@@ -75,14 +76,33 @@ class SqlRecords(SqlImages, SqlProjects, SqlTokens):
     """What most tests fill, on one database."""
 
 
-def opener(request: pytest.FixtureRequest, folder: Path) -> Callable[[], Database]:
-    """Return a function that opens the same new database each time, on the engine in `request.param`."""
+def opener(
+    request: pytest.FixtureRequest, folder: Path, *, with_neighbor: bool = True
+) -> Callable[[], Database]:
+    """Return a function that opens the same new database each time, on the engine in `request.param`.
+
+    It holds a neighbor, whose rows must be the same when the fixture ends. Only tests of a new installation may go without.
+    """
     if request.param == "sqlite":
+        put_migrated_sqlite(folder, with_neighbor=with_neighbor)
+        if with_neighbor:
+            _watch_neighbor(request, lambda: sqlite3.connect(folder / "prshots.db"))
         return lambda: open_database(folder)
     partitioned = request.param == "partitioned"
     server = request.getfixturevalue("postgresql" if partitioned else request.param)
     url = empty_database(server, partitioned=partitioned)
+    if with_neighbor:
+        database = open_postgresql(url)
+        neighbor.fill(database.engine)
+        database.engine.dispose()
+        _watch_neighbor(request, lambda: psycopg.connect(url))
     return lambda: open_postgresql(url)
+
+
+def _watch_neighbor(request: pytest.FixtureRequest, connect: Callable[[], neighbor.Connection]) -> None:
+    watch = contextlib.ExitStack()
+    watch.enter_context(neighbor.unchanged(connect))
+    request.addfinalizer(watch.close)
 
 
 def empty_database(server: "PostgreSQL", *, partitioned: bool = False) -> str:
@@ -120,21 +140,24 @@ def open_database(folder: Path) -> Database:
     return open_migrated(folder)
 
 
-def put_migrated_sqlite(folder: Path) -> None:
-    """Put an empty database of a new installation into the folder: a copy takes a tenth of the time of migrating."""
+def put_migrated_sqlite(folder: Path, *, with_neighbor: bool = False) -> None:
+    """Put the database of a new installation into the folder: a copy takes a tenth of the time of migrating."""
     make_private_folder(folder)
     file = folder / "prshots.db"
     create_private_file(file)
-    file.write_bytes(_empty_sqlite())
+    file.write_bytes(_migrated_sqlite(with_neighbor))
     with contextlib.closing(sqlite3.connect(file)) as database:
         database.execute("UPDATE installation SET id = ?", (secrets.token_hex(16),))
         database.commit()
 
 
 @functools.cache
-def _empty_sqlite() -> bytes:
+def _migrated_sqlite(with_neighbor: bool) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        open_migrated(Path(folder)).engine.dispose()
+        engine = open_migrated(Path(folder)).engine
+        if with_neighbor:
+            neighbor.fill(engine)
+        engine.dispose()
         return (Path(folder) / "prshots.db").read_bytes()
 
 

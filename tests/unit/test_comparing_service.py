@@ -21,7 +21,7 @@ from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.domain.comparison import service
 from prshots.server.domain.comparison.models import ComparisonRequest, PairResult
-from prshots.server.domain.comparison.service import STALE_SECONDS, Comparisons
+from prshots.server.domain.comparison.service import PAIRS_AT_ONCE, STALE_SECONDS, Comparisons
 from prshots.server.domain.images.models import Image
 from support.stores_and_records import NOW, a_project, an_image, image_service, open_records
 
@@ -170,6 +170,26 @@ async def test_a_second_request_replaces_the_first_one_and_both_get_its_result(p
     await place.until_comparing(2)
     place.may_answer.set()
     assert [len((await each).shots) for each in (first, second)] == [2, 2]
+
+
+async def test_a_process_stops_when_another_has_begun_the_same_comparison(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "RECORD_SECONDS", -1)  # recorded after every pair
+    await place.fill(shots=6)
+    place.may_answer.clear()
+    await place.ask(seconds=0)
+    await place.until_comparing(PAIRS_AT_ONCE)
+    other = place.another_process()
+    await place.ask(other, seconds=0)
+    await place.until_comparing(2 * PAIRS_AT_ONCE)
+    place.may_answer.set()
+    assert (await place.until_compared(other)).state is ComparisonState.COMPARED
+    async with asyncio.timeout(20):
+        while place.service._running:
+            await asyncio.sleep(0.01)
+    assert place.compared == PAIRS_AT_ONCE + 6
+    await other.close()
 
 
 async def test_pairs_that_were_compared_are_not_compared_again(place: Place) -> None:

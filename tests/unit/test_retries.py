@@ -18,8 +18,9 @@ from typing import Any
 import httpx
 import pytest
 
-from prshots.client import sender
+from prshots.client import sender, service
 from prshots.client.sender import Sender, limit_of, no_reply_message, retry_after
+from prshots.client.service import Client
 from prshots.client.shots import ShotFile
 from prshots.client.upload import upload_all
 from prshots.contract.errors import (
@@ -163,6 +164,22 @@ def test_uploads_are_paced_by_the_rate_limit_of_the_replies(case: dict[str, Any]
     assert clock.waits == case["waits"]
     assert said == case["says"]
     assert next(replies, None) is None
+
+
+def test_the_client_paces_its_uploads_and_nothing_else(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    uploaded = {"id": "0" * 32, "view_url": "https://img.example/i", "markdown": "![x](y)"}
+    limit = RateLimit(LimitPolicy.UPLOADS, 120, 0, 23).fields()
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json=uploaded, headers=limit))
+    monkeypatch.setattr(service, "_open_client", lambda url: httpx.Client(base_url=url, transport=transport))
+    with Client("https://prshots.example", f"msr_{'0' * 64}") as client:
+        waits = []
+        for _ in range(2):
+            client.upload(
+                b"x", name="cart", pr_number=7, commit_sha="0" * 40, viewport="1x1", content_type="image/png"
+            )
+            client.delete("0" * 32)
+            waits.append(clock.waits.copy())
+    assert waits == [[], [23]]
 
 
 def assert_waits(waits: list[float], expected: list[list[float]]) -> None:

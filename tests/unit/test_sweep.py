@@ -417,6 +417,20 @@ class TestBrake:
         assert all(file.exists() for file in files)
         assert (await place.sweep(force=True)).orphans == len(files)
 
+    async def test_files_that_were_deleted_before_count_when_the_rest_is_judged(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("sweep.BATCH", "sweep.MASS", "safeguards.MASS"):
+            monkeypatch.setattr(f"prshots.server.domain.upkeep.{name}", 2)
+        for _ in range(4):
+            image = await place.image(id=f"00{secrets.token_hex(15)}")
+            os.utime(place.path(image), (NOW - DAY, NOW - DAY))
+        for shard in ("00", "00", "00", "01", "01"):
+            place.orphan(DAY, origin_key(f"{shard}{secrets.token_hex(15)}", "png"))
+        report = await place.sweep()  # the first folder alone is mostly images
+        assert report.orphans == 3
+        assert "(5 of 9)" in report.refused["orphans"]
+
     async def test_many_files_without_a_record_beside_more_images_are_deleted(
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
