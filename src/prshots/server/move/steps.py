@@ -91,8 +91,8 @@ class MoveSteps:
         require_unused_database(target.engine, self._plan.target)
         if self._state.copying:
             raise MoveError(
-                f"{self._plan.database_place} no longer has the copied data: run `prshots move --cancel`, then "
-                "move again"
+                f"{self._plan.database_place} no longer has the copied data: run `prshots move --cancel`, "
+                "then move again"
             )
         target.claim(self._state.id, self._plan.database_place)
 
