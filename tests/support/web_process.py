@@ -12,7 +12,7 @@ import uvloop
 
 from prshots.server.config.settings import load_settings
 from prshots.server.observability.logs import configure_logs
-from prshots.server.processes.worker import _serve, _server_of
+from prshots.server.processes.worker import _build_server, _serve
 from prshots.server.web.app import create_web
 
 
@@ -29,7 +29,7 @@ async def main(port: str, files: str, api_url: str) -> None:
     with socket.create_server(("127.0.0.1", int(port))) as listener:
         listener.setblocking(False)
         ready_fd = os.open(os.devnull, os.O_RDONLY)
-        await _serve(lambda _, listener: _server_of(app, listener), load_settings(), listener, ready_fd)
+        await _serve(lambda _, listener: _build_server(app, listener), load_settings(), listener, ready_fd)
 
 
 if __name__ == "__main__":

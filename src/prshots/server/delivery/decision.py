@@ -105,18 +105,20 @@ class Delivery:
         self._long_valid_fields = {
             ext: fields + _cache_control(cache_seconds) for ext, fields in _IMAGE_FIELDS.items()
         }
-        self._find = self._on_disk(reader) if isinstance(reader, FileReader) else self._remotely(reader)
+        self._find = (
+            self._find_on_disk(reader) if isinstance(reader, FileReader) else self._find_remotely(reader)
+        )
 
     def respond(self, request: Request) -> Reply | Pending:
         """Answer without ever raising. An unexpected error is logged under the request id in the reply."""
         try:
             reply = self._answer(request)
         except KeysError:
-            reply = _without_keys(request.target)
-        except Exception:  # noqa: BLE001 - here and in `_from_remote` a bug becomes a 500
+            reply = _answer_without_keys(request.target)
+        except Exception:  # noqa: BLE001 - here and in `_answer_from_remote` a bug becomes a 500
             reply = _internal_error(request)
         if request.method == "HEAD" and isinstance(reply, Reply):
-            return _without_body(reply)
+            return _drop_body(reply)
         return reply
 
     def storage_failed(self, error: StoreError) -> Reply:
@@ -180,7 +182,7 @@ class Delivery:
             return f'ETag: "{image.image_id}{self._long_valid_fields[image.ext]}'
         return f'ETag: "{image.image_id}{_IMAGE_FIELDS[image.ext]}{_cache_control(max(0, int(seconds_left)))}'
 
-    def _on_disk(self, reader: FileReader) -> Callable[[Request, Checked, float], Reply]:
+    def _find_on_disk(self, reader: FileReader) -> Callable[[Request, Checked, float], Reply]:
         def find(request: Request, image: Checked, now: float) -> Reply:
             try:
                 file = reader.open(origin_key(image.image_id, image.ext))
@@ -193,14 +195,14 @@ class Delivery:
             if not request.headers and request.method == "GET":
                 fields = f"{fields}Content-Length: {file.size}\r\n"
                 return Reply(200, fields, FileSlice(file, 0, file.size), "sent")
-            return _with_file(request, _tag(image), file, fields)
+            return _send_file(request, _tag(image), file, fields)
 
         return find
 
-    def _remotely(self, reader: RemoteReader) -> Callable[[Request, Checked, float], Pending]:
-        return lambda request, image, _: partial(self._from_remote, reader, request, image)
+    def _find_remotely(self, reader: RemoteReader) -> Callable[[Request, Checked, float], Pending]:
+        return lambda request, image, _: partial(self._answer_from_remote, reader, request, image)
 
-    async def _from_remote(self, reader: RemoteReader, request: Request, image: Checked) -> Reply:
+    async def _answer_from_remote(self, reader: RemoteReader, request: Request, image: Checked) -> Reply:
         try:
             reply = await self._fetch(reader, request, image)
         except StoreError as error:
@@ -209,7 +211,7 @@ class Delivery:
             reply = _internal_error(request)
         else:
             self._outage.works("read")
-        return _without_body(reply) if request.method == "HEAD" else reply
+        return _drop_body(reply) if request.method == "HEAD" else reply
 
     async def _fetch(self, reader: RemoteReader, request: Request, image: Checked) -> Reply:
         """Request the bytes right away if they are needed in any case, otherwise the size first."""
@@ -242,12 +244,12 @@ def _cache_control(max_age: int) -> str:
     return f"Cache-Control: public, max-age={max_age}\r\n"
 
 
-def _without_body(reply: Reply) -> Reply:
+def _drop_body(reply: Reply) -> Reply:
     """Drop the body, for HEAD. It is never a file or a stream: `apply_conditions` opens neither for HEAD."""
     return reply._replace(body=b"")
 
 
-def _without_keys(target: str) -> Reply:
+def _answer_without_keys(target: str) -> Reply:
     """Answer while there are no keys yet, so that no URL can be checked."""
     path = target.partition("?")[0]
     if path == "/healthz":
@@ -261,7 +263,7 @@ def _internal_error(request: Request) -> Reply:
     return error_reply(500, "internal error", f"X-Request-Id: {request_id}\r\n", result="failed")
 
 
-def _with_file(request: Request, tag: str, file: OpenObject, fields: str) -> Reply:
+def _send_file(request: Request, tag: str, file: OpenObject, fields: str) -> Reply:
     """Answer according to the request's conditions. The file stays open only if the reply sends it."""
     answer = None
     try:

@@ -39,7 +39,7 @@ class MovePlan:
                 store_url=to_store or settings.store_url,
             )
         except SettingsError as error:
-            raise InvalidInputError(_as_options(str(error))) from error
+            raise InvalidInputError(_name_options(str(error))) from error
         plan = cls(settings, target)
         if not (to_database or to_store):
             raise InvalidInputError("give --to-database, --to-store or both")
@@ -73,7 +73,7 @@ def _database_identity(settings: Settings) -> str:
     return str(settings.database_path.resolve()) if settings.on_sqlite else settings.database_url
 
 
-def _as_options(message: str) -> str:
+def _name_options(message: str) -> str:
     return message.replace("PRSHOTS_DATABASE_URL", "--to-database").replace("PRSHOTS_STORE_URL", "--to-store")
 
 
@@ -166,13 +166,13 @@ def settings_to_use(plan: MovePlan) -> dict[str, str]:
     """Return the settings to change after the move, without passwords."""
     found = {}
     if plan.moves_database:
-        found["PRSHOTS_DATABASE_URL"] = _without_password(plan.target.database_url)
+        found["PRSHOTS_DATABASE_URL"] = _hide_password(plan.target.database_url)
     if plan.moves_store:
         found["PRSHOTS_STORE_URL"] = plan.target.store_url
     return found
 
 
-def _without_password(url: str) -> str:
+def _hide_password(url: str) -> str:
     parts = urlsplit(url)
     user, colon, _ = parts.netloc.rpartition("@")[0].partition(":")
     if not colon:

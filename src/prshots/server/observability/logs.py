@@ -24,8 +24,8 @@ def configure_logs(log_format: Literal["console", "json"], component: str) -> No
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
-            *(_as_json(component) if log_format == "json" else _for_people(component)),
-            _without_secrets,
+            *(_json_processors(component) if log_format == "json" else _console_processors(component)),
+            _redact_line,
         ],
         logger_factory=structlog.WriteLoggerFactory(_StandardError()),  # type: ignore[arg-type]  # has the methods that structlog needs
         cache_logger_on_first_use=True,
@@ -38,9 +38,9 @@ def configure_logs(log_format: Literal["console", "json"], component: str) -> No
     )
 
 
-def _for_people(component: str) -> list[Processor]:
+def _console_processors(component: str) -> list[Processor]:
     return [
-        _with(component=component),
+        _add_fields(component=component),
         structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S"),
         structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
@@ -48,27 +48,27 @@ def _for_people(component: str) -> list[Processor]:
     ]
 
 
-def _as_json(component: str) -> list[Processor]:
+def _json_processors(component: str) -> list[Processor]:
     return [
-        _with(component=component, pid=os.getpid()),
+        _add_fields(component=component, pid=os.getpid()),
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
-        _in_order,
+        _order_fields,
         structlog.processors.JSONRenderer(),
     ]
 
 
-def _with(**fields: object) -> Processor:
+def _add_fields(**fields: object) -> Processor:
     """Add fields to each line. Fields of the line itself take precedence."""
     return lambda _, __, event: {**fields, **event}
 
 
-def _in_order(_: object, __: str, event: EventDict) -> EventDict:
+def _order_fields(_: object, __: str, event: EventDict) -> EventDict:
     """Put the fields that every line has first, so that people find them."""
     return {name: event[name] for name in ("timestamp", "level", "event", "component", "pid")} | dict(event)
 
 
-def _without_secrets(_: object, __: str, line: Any) -> str:  # noqa: ANN401 - renderers return str or bytes
+def _redact_line(_: object, __: str, line: Any) -> str:  # noqa: ANN401 - renderers return str or bytes
     return redact(str(line))
 
 

@@ -63,10 +63,10 @@ def main() -> None:
     metrics.watch_disks({"database": settings.local_database, "images": settings.local_store})
     metrics.WORKER_RESTARTS.labels(component).inc(_is_restart())
     build: dict[str, Build] = {
-        "web": _web,
-        "api": functools.partial(_api, memory_fds),
-        "delivery": _delivery,
-        "sweep": _sweep_status,
+        "web": _build_web,
+        "api": functools.partial(_build_api, memory_fds),
+        "delivery": _build_delivery,
+        "sweep": _build_sweep_status,
     }
     try:
         raise_file_limit()
@@ -127,7 +127,7 @@ async def _serve(build: Build, settings: Settings, listener: socket.socket, read
     await server.stop(max(0.0, until - time.monotonic()))
 
 
-def _delivery(settings: Settings, listener: socket.socket) -> "SocketServer":
+def _build_delivery(settings: Settings, listener: socket.socket) -> "SocketServer":
     from prshots.server.delivery.server import DeliveryServer
     from prshots.server.wiring.delivery import build_delivery
 
@@ -135,7 +135,7 @@ def _delivery(settings: Settings, listener: socket.socket) -> "SocketServer":
     return DeliveryServer(decision, listener, readiness)
 
 
-def _api(memory_fds: Sequence[int], settings: Settings, listener: socket.socket) -> "SocketServer":
+def _build_api(memory_fds: Sequence[int], settings: Settings, listener: socket.socket) -> "SocketServer":
     from prshots.server.wiring.api import build_api
 
     app = build_api(settings, is_restart=_is_restart(), counter_memory=next(iter(memory_fds), None))
@@ -143,22 +143,22 @@ def _api(memory_fds: Sequence[int], settings: Settings, listener: socket.socket)
     # does by default takes a few percent of an upload's time.
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
-    return _server_of(app, listener, refuses_slow_bodies=True)
+    return _build_server(app, listener, refuses_slow_bodies=True)
 
 
-def _web(settings: Settings, listener: socket.socket) -> "SocketServer":
+def _build_web(settings: Settings, listener: socket.socket) -> "SocketServer":
     from prshots.server.wiring.web import build_web
 
-    return _server_of(build_web(settings), listener)
+    return _build_server(build_web(settings), listener)
 
 
-def _sweep_status(_: Settings, listener: socket.socket) -> "SocketServer":
+def _build_sweep_status(_: Settings, listener: socket.socket) -> "SocketServer":
     from prshots.server.processes.sweep_status import create_sweep_status
 
-    return _server_of(create_sweep_status(), listener)
+    return _build_server(create_sweep_status(), listener)
 
 
-def _server_of(
+def _build_server(
     app: "ClosableApp", listener: socket.socket, *, refuses_slow_bodies: bool = False
 ) -> "SocketServer":
     """Return a server for the app. Web passes all bodies to the API, which refuses slow ones."""

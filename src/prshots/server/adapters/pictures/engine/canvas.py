@@ -10,7 +10,7 @@ from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
 from prshots.contract.image_structure import webp_chunks
 from prshots.server.adapters.pictures.engine.bands import BAND_PIXELS, band
 from prshots.server.adapters.pictures.engine.open_image import open_image, pillow_errors_as_ours
-from prshots.server.adapters.pictures.engine.orientation import orientation_of, upright
+from prshots.server.adapters.pictures.engine.orientation import orientation_of, turn_upright
 
 Pixels = npt.NDArray[np.uint8]
 """Rows, columns, channels."""
@@ -32,7 +32,7 @@ class Canvas:
         with pillow_errors_as_ours():
             orientation = orientation_of(picture)
             picture.load()
-            self.image = upright(picture, orientation)
+            self.image = turn_upright(picture, orientation)
             self.is_transparent = _is_transparent(self.image)
         self.is_lossy = _is_lossy(data)
         self.width, self.height = self.image.size

@@ -22,14 +22,14 @@ def pad(pixels: Array) -> Array:
     return np.pad(pixels, [(0, rows), (0, columns), (0, 0)][: pixels.ndim], mode="edge")
 
 
-def of_cells(pixels: Array, combine: np.ufunc) -> Array:
+def combine_cells(pixels: Array, combine: np.ufunc) -> Array:
     """Return the sum, minimum or maximum of each cell."""
     rows = combine(combine(pixels[0::4], pixels[1::4]), combine(pixels[2::4], pixels[3::4]))
     columns: Array = combine(combine(rows[:, 0::4], rows[:, 1::4]), combine(rows[:, 2::4], rows[:, 3::4]))
     return columns
 
 
-def around(values: Array, combine: np.ufunc) -> Array:
+def combine_neighbors(values: Array, combine: np.ufunc) -> Array:
     """Return the sum, minimum or maximum of each element and its eight neighbors."""
     rows = values.copy()
     combine(rows[1:], values[:-1], out=rows[1:])
@@ -40,7 +40,7 @@ def around(values: Array, combine: np.ufunc) -> Array:
     return both
 
 
-def of_pixels(cells: Array) -> Array:
+def spread_to_pixels(cells: Array) -> Array:
     """Return for each pixel the value of its cell."""
     pixels: Array = cells.repeat(SIDE, 0).repeat(SIDE, 1)
     return pixels

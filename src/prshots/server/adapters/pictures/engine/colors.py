@@ -10,7 +10,7 @@ _TO_XYZ = np.array(
 ) / np.array([[0.9505], [1.0], [1.089]], np.float32)
 
 
-def lab(rgb: Colors) -> Colors:
+def to_lab(rgb: Colors) -> Colors:
     """Convert sRGB colors (0 to 255) to CIELAB. The distance of two results is their ΔE (CIE 1976)."""
     share = rgb / np.float32(255)
     linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4).astype(np.float32)  # noqa: PLR2004

@@ -9,8 +9,9 @@ from prshots.server.adapters.pictures.engine.row_edits import EDIT_MUST_SAVE, RO
 from prshots.server.adapters.pictures.engine.stretches import Kind, Sketches, Stretch
 
 _WIDEST, _LONGEST = 8, 200
-"""In rows: how far a detour moves its rows, and how many it has. More than that counts as a movement. Chosen
-by the verdicts on the corpus in tests/comparison, whose rounded corners stay below these limits."""
+"""In rows: how far a detour moves its rows, and how many it has. More than that counts as a movement. On the
+corpus in tests/comparison, `line-moved` and `rounder-corners` get another verdict if detours stay. With 3 to
+24 and with 40 to 1,000 rows, no verdict changes."""
 
 _DIRECTION: dict[Kind, int] = {"equal": 0, "paired": 0, "inserted": 1, "removed": -1}
 

@@ -10,8 +10,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prshots.server.adapters.pictures.engine.cells import SIDE, around, of_cells, of_pixels, pad
-from prshots.server.adapters.pictures.engine.colors import lab
+from prshots.server.adapters.pictures.engine.cells import (
+    SIDE,
+    combine_cells,
+    combine_neighbors,
+    pad,
+    spread_to_pixels,
+)
+from prshots.server.adapters.pictures.engine.colors import to_lab
 from prshots.server.adapters.pictures.engine.subpixel_shift import is_balanced, measure_shift
 
 Plane = npt.NDArray[np.uint8]
@@ -62,8 +68,8 @@ def find_differences(before: Plane, after: Plane, thresholds: Thresholds) -> Str
     if not thresholds.is_lossy:
         for one, other in planes[1:]:
             shapes |= _is_shape(one, other, thresholds)
-        shapes = _without_shifts(shapes, *planes[0], thresholds)
-    shapes |= _flat_areas(before, after, planes[0], distance, thresholds)
+        shapes = _drop_shifts(shapes, *planes[0], thresholds)
+    shapes |= _find_flat_areas(before, after, planes[0], distance, thresholds)
     return np.where(shapes, np.maximum(distance, 1), 0)[:height, :width].astype(np.uint8)
 
 
@@ -88,22 +94,24 @@ def _is_shape(one: Plane, other: Plane, thresholds: Thresholds) -> Flags:
     by_shift = differs & (distance <= _contrast(one, other) * np.float32(_SHIFT) + thresholds.shape)
     if not by_shift.any():
         return differs
-    return differs & ~(by_shift & (_is_edge(one, other) | of_pixels(is_balanced(one, other))))
+    return differs & ~(by_shift & (_is_edge(one, other) | spread_to_pixels(is_balanced(one, other))))
 
 
-def _without_shifts(shapes: Flags, one: Plane, other: Plane, thresholds: Thresholds) -> Flags:
+def _drop_shifts(shapes: Flags, one: Plane, other: Plane, thresholds: Thresholds) -> Flags:
     """Drop pixels that a movement explains, and add strong differences that no movement explains."""
     strong = _distance(one, other) > _contrast(one, other) * np.float32(_STRONG) + thresholds.shape
     if not shapes.any() and not strong.any():
         return shapes
     explained = measure_shift(one, other)
-    return (shapes & of_pixels(explained < _IS_SHIFT)) | (strong & of_pixels(explained < _IS_NO_SHIFT))
+    return (shapes & spread_to_pixels(explained < _IS_SHIFT)) | (
+        strong & spread_to_pixels(explained < _IS_NO_SHIFT)
+    )
 
 
 def _contrast(one: Plane, other: Plane) -> Plane:
     """Return the contrast around each pixel, of both images."""
-    highest: Plane = around(np.maximum(one, other), np.maximum)
-    return highest - around(np.minimum(one, other), np.minimum)
+    highest: Plane = combine_neighbors(np.maximum(one, other), np.maximum)
+    return highest - combine_neighbors(np.minimum(one, other), np.minimum)
 
 
 def _is_edge(one: Plane, other: Plane) -> Flags:
@@ -112,37 +120,39 @@ def _is_edge(one: Plane, other: Plane) -> Flags:
     A line of another color isn't such an edge: its old color is nowhere in the new image.
     """
     low, high = np.minimum(one, other), np.maximum(one, other)
-    darkest = np.maximum(around(one, np.minimum), around(other, np.minimum))
-    brightest = np.minimum(around(one, np.maximum), around(other, np.maximum))
+    darkest = np.maximum(combine_neighbors(one, np.minimum), combine_neighbors(other, np.minimum))
+    brightest = np.minimum(combine_neighbors(one, np.maximum), combine_neighbors(other, np.maximum))
     edge: Flags = (darkest <= low) & (brightest >= high)
     return edge
 
 
-def _flat_areas(
+def _find_flat_areas(
     before: Plane, after: Plane, lumas: tuple[Plane, Plane], distance: Plane, thresholds: Thresholds
 ) -> Flags:
     """Return which pixels are in flat areas whose color changed."""
     flat = _is_flat(lumas[0], thresholds) & _is_flat(lumas[1], thresholds)
-    flat &= of_cells(distance, np.maximum) > 0
+    flat &= combine_cells(distance, np.maximum) > 0
     change = np.zeros((*flat.shape, 3), np.float32)
-    change[flat] = lab(_cell_means(before, flat)) - lab(_cell_means(after, flat))
+    change[flat] = to_lab(_cell_means(before, flat)) - to_lab(_cell_means(after, flat))
     cells = flat.astype(np.float32)
     if thresholds.is_lossy:  # an encoder's errors cancel each other out, a new color does not
-        change, cells = (around(around(each, np.add), np.add) for each in (change, cells))
+        change, cells = (
+            combine_neighbors(combine_neighbors(each, np.add), np.add) for each in (change, cells)
+        )
         change /= np.maximum(cells, 1)[..., np.newaxis]
         flat &= cells >= _LEAST_FLAT
     other = (flat & (np.square(change).sum(axis=-1) > thresholds.flat**2)).astype(np.uint8)
-    found: Flags = of_pixels((other > 0) & (around(other, np.add) >= thresholds.flat_cells))
+    found: Flags = spread_to_pixels((other > 0) & (combine_neighbors(other, np.add) >= thresholds.flat_cells))
     return found
 
 
 def _is_flat(luma: Plane, thresholds: Thresholds) -> Flags:
-    high, low = of_cells(luma, np.maximum), of_cells(luma, np.minimum)
+    high, low = combine_cells(luma, np.maximum), combine_cells(luma, np.minimum)
     flat: Flags = high - low <= thresholds.flat_contrast
     return flat
 
 
 def _cell_means(pixels: Plane, chosen: Flags) -> npt.NDArray[np.float32]:
     """Return the mean color of the chosen cells."""
-    sums = of_cells(pixels.astype(np.uint16), np.add)[chosen]
+    sums = combine_cells(pixels.astype(np.uint16), np.add)[chosen]
     return sums.astype(np.float32) / np.float32(SIDE * SIDE)

@@ -48,14 +48,14 @@ def open_image(data: bytes) -> ImageFile.ImageFile:
     check_structure(data)
     ext = (format_of(data[:LEADING_BYTES]) or BY_EXT["png"]).ext
     with pillow_errors_as_ours():
-        picture = _DECODERS[ext](io.BytesIO(_without_bombs(data) if ext == "png" else data))
+        picture = _DECODERS[ext](io.BytesIO(_drop_metadata(data) if ext == "png" else data))
     if math.prod(picture.size) > MAX_PIXELS[ext] or max(picture.size) > MAX_LENGTH:
         width, height = picture.size
         raise PictureTooLargeError(f"{width} x {height} pixels are too many to decode")
     return picture
 
 
-def _without_bombs(png: bytes) -> bytes:
+def _drop_metadata(png: bytes) -> bytes:
     """Return a PNG without its compressed metadata, because Pillow refuses very large metadata."""
     kept = [png[start:end] for kind, start, end in png_chunks(png) if kind not in _COMPRESSED_METADATA]
     return png[:8] + b"".join(kept)

@@ -30,6 +30,6 @@ def orientation_of(picture: Image.Image) -> int:
         return UPRIGHT
 
 
-def upright(picture: Image.Image, orientation: int) -> Image.Image:
+def turn_upright(picture: Image.Image, orientation: int) -> Image.Image:
     """Turn decoded pixels the way they are shown."""
     return picture.transpose(_TURNS[orientation]) if orientation in _TURNS else picture

@@ -27,7 +27,7 @@ class Box(NamedTuple):
 
 def clear_noise(marks: npt.NDArray[np.uint8], least_sum: int) -> None:
     """Set groups of pixels to 0 if their values add up to less than `least_sum`."""
-    for box in list(_groups(_find_occupied(marks, _FIRST_CELL), _FIRST_CELL)):
+    for box in list(_find_groups(_find_occupied(marks, _FIRST_CELL), _FIRST_CELL)):
         part = marks[box.slices]
         if int(part.sum(dtype=np.int64)) < least_sum:
             part[:] = 0
@@ -39,9 +39,9 @@ def boxes_around(marks: npt.NDArray[np.uint8], at_most: int) -> list[Box]:
     Pixels less than a cell or two apart belong together. If there are too many groups, cells get larger.
     """
     cell, occupied = _FIRST_CELL, _find_occupied(marks, _FIRST_CELL)
-    while len(groups := list(_groups(occupied, cell))) > at_most:
+    while len(groups := list(_find_groups(occupied, cell))) > at_most:
         cell, occupied = 2 * cell, _find_occupied(occupied, 2)
-    return sorted((_tight(marks, group) for group in groups), key=lambda box: (box.top, box.left))
+    return sorted((_tighten(marks, group) for group in groups), key=lambda box: (box.top, box.left))
 
 
 def _find_occupied(marks: npt.NDArray[np.uint8] | npt.NDArray[np.bool_], cell: int) -> npt.NDArray[np.bool_]:
@@ -52,9 +52,9 @@ def _find_occupied(marks: npt.NDArray[np.uint8] | npt.NDArray[np.bool_], cell: i
     return occupied
 
 
-def _groups(occupied: npt.NDArray[np.bool_], cell: int) -> Iterator[Box]:
+def _find_groups(occupied: npt.NDArray[np.bool_], cell: int) -> Iterator[Box]:
     """Yield the extent in pixels of each group of cells that touch, even at corners."""
-    runs = _runs(occupied)
+    runs = _find_runs(occupied)
     parents = list(range(len(runs)))
 
     def root(run: int) -> int:
@@ -72,11 +72,11 @@ def _groups(occupied: npt.NDArray[np.bool_], cell: int) -> Iterator[Box]:
     extents: dict[int, Box] = {}
     for run, (row, start, end) in enumerate(runs):
         box = Box(start * cell, row * cell, end * cell, (row + 1) * cell)
-        extents[root(run)] = _around_both(extents.get(root(run), box), box)
+        extents[root(run)] = _enclose_both(extents.get(root(run), box), box)
     yield from extents.values()
 
 
-def _runs(occupied: npt.NDArray[np.bool_]) -> list[_Run]:
+def _find_runs(occupied: npt.NDArray[np.bool_]) -> list[_Run]:
     """Return the runs of occupied cells of each row, in order."""
     bordered = np.pad(occupied.astype(np.int8), [(0, 0), (1, 1)])
     steps = np.diff(bordered, axis=1)
@@ -105,7 +105,7 @@ def _find_touching(runs: list[_Run], here: range, above: range) -> Iterator[tupl
             other = next(upper, None)
 
 
-def _around_both(one: Box, other: Box) -> Box:
+def _enclose_both(one: Box, other: Box) -> Box:
     return Box(
         min(one.left, other.left),
         min(one.top, other.top),
@@ -114,7 +114,7 @@ def _around_both(one: Box, other: Box) -> Box:
     )
 
 
-def _tight(marks: npt.NDArray[np.uint8], box: Box) -> Box:
+def _tighten(marks: npt.NDArray[np.uint8], box: Box) -> Box:
     """Return the smallest box around the marked pixels in a box."""
     part = marks[box.slices]
     rows, columns = np.flatnonzero(part.any(axis=1)), np.flatnonzero(part.any(axis=0))
@@ -132,5 +132,5 @@ def merge_strips(strips: list[Box], at_most: int) -> list[Box]:
     while len(strips) > at_most:
         gaps = [lower.top - upper.bottom for upper, lower in itertools.pairwise(strips)]
         nearest = gaps.index(min(gaps))
-        strips[nearest : nearest + 2] = [_around_both(*strips[nearest : nearest + 2])]
+        strips[nearest : nearest + 2] = [_enclose_both(*strips[nearest : nearest + 2])]
     return strips

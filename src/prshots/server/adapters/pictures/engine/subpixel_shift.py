@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from prshots.server.adapters.pictures.engine.cells import around, of_cells
+from prshots.server.adapters.pictures.engine.cells import combine_cells, combine_neighbors
 
 _BALANCED = 0.45
 """The largest share of the change that is only brighter, or only darker, after a movement."""
@@ -17,7 +17,7 @@ _LEAST_CHANGE = 500
 def is_balanced(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
     """Return around which cells as much got darker as got brighter."""
     change = other.astype(np.int16) - one
-    balanced: npt.NDArray[np.bool_] = np.abs(_around_cells(change)) <= _BALANCED * _around_cells(
+    balanced: npt.NDArray[np.bool_] = np.abs(_sum_around_cells(change)) <= _BALANCED * _sum_around_cells(
         np.abs(change)
     )
     return balanced
@@ -34,8 +34,8 @@ def measure_shift(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> n
     across, down = np.zeros_like(both), np.zeros_like(both)  # four times the slope
     np.subtract(both[:, 2:], both[:, :-2], out=across[:, 1:-1])
     np.subtract(both[2:], both[:-2], out=down[1:-1])
-    xx, xy, yy = (_around_cells(product) for product in (across * across, across * down, down * down))
-    xt, yt, tt = (_around_cells(product) for product in (across * change, down * change, change * change))
+    xx, xy, yy = (_sum_around_cells(product) for product in (across * across, across * down, down * down))
+    xt, yt, tt = (_sum_around_cells(product) for product in (across * change, down * change, change * change))
     steep_x, steep_y = xx + np.float32(_SLOPE_NOISE), yy + np.float32(_SLOPE_NOISE)
     area = steep_x * steep_y - xy * xy
     dx, dy = (steep_y * xt - xy * yt) / area, (steep_x * yt - xy * xt) / area
@@ -45,6 +45,6 @@ def measure_shift(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> n
     return explained
 
 
-def _around_cells(values: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.float32]:
+def _sum_around_cells(values: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.float32]:
     """Return the sum over each cell and its eight neighbors."""
-    return around(of_cells(values, np.add).astype(np.float32), np.add)
+    return combine_neighbors(combine_cells(values, np.add).astype(np.float32), np.add)

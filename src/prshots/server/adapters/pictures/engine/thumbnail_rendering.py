@@ -8,7 +8,12 @@ from PIL import Image, ImageFile
 
 from prshots.server.adapters.pictures.engine.bands import BAND_PIXELS, band
 from prshots.server.adapters.pictures.engine.open_image import open_image, pillow_errors_as_ours
-from prshots.server.adapters.pictures.engine.orientation import ROTATED, TOP_AT_END, orientation_of, upright
+from prshots.server.adapters.pictures.engine.orientation import (
+    ROTATED,
+    TOP_AT_END,
+    orientation_of,
+    turn_upright,
+)
 
 MAX_BYTES = 30_000
 MAX_SIDE = 480
@@ -60,7 +65,7 @@ def render_thumbnail(data: bytes, tallness: float = MAX_TALLNESS) -> bytes:
         orientation = orientation_of(picture)
         _decode(picture, orientation, tallness)
         thumbnail = _fit(picture, _visible_part(picture.size, orientation, tallness))
-    return _encode(upright(thumbnail, orientation))
+    return _encode(turn_upright(thumbnail, orientation))
 
 
 def _decode(picture: ImageFile.ImageFile, orientation: int, tallness: float) -> None:
