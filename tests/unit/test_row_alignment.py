@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prshots.server.adapters.pictures.engine import row_edits
+from prshots.server.adapters.pictures.engine import row_alignment, row_edits
 from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, clear_noise, merge_strips
 from prshots.server.adapters.pictures.engine.row_alignment import align
 from prshots.server.adapters.pictures.engine.stretches import Sketches
