@@ -56,8 +56,11 @@ def case_from(draft: Draft, rng: random.Random) -> Case:
 
 
 def is_violation(status: int, reply: bytes) -> bool:
-    """Whether this reply must not be caused by input. A 503 that says when to retry is a documented limit."""
-    if status < 500:
+    """Whether this reply must not be caused by input.
+
+    A 501 to a transfer coding, and a 503 that says when to retry, are documented.
+    """
+    if status < 500 or (status == 501 and b"transfer coding not supported" in reply):
         return False
     return not (status == 503 and _DOCUMENTED.search(reply) and b"\r\nretry-after:" in reply.lower())
 

@@ -396,7 +396,7 @@ def test_only_the_job_after_the_last_shard_finds_what_was_removed(
     failed = step.run(*of_main, status="failure", PATHS="home.png")
     assert (failed.succeeded, failed.seen) == (True, {"view-url": ""})
     assert failed.annotations[0][1].startswith(
-        "A step before this one failed, so its screenshots are no baselines"
+        "A step before this one failed, so its screenshots can't be baselines"
     )
     for paths in ("home.png\ncart.png", "old.png"):
         assert step.run(*of_main, PATHS=paths, PARTIAL="true").succeeded
