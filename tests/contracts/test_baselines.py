@@ -57,7 +57,7 @@ class Installation:
 
     def image(self, name: str, shown: str, commit: str, **changes: object) -> Image:
         plain = an_image(
-            self.project, name=name, commit_sha=sha(commit), sha256=digest(shown), pr_number=NO_PULL_REQUEST
+            self.project, name=name, commit_sha=sha(commit), sha256=digest(shown), kind="baseline"
         )
         return plain._replace(**changes)  # type: ignore[arg-type]
 
@@ -126,7 +126,7 @@ class TestReuse:
         assert await here.stored() == 3
 
     async def test_an_image_of_a_pull_request_is_not_reused(self, here: Installation) -> None:
-        await here.records.add_image(here.image("cart", "same", "1", pr_number=7))
+        await here.records.add_image(here.image("cart", "same", "1", pr_number=7, kind="pull_request"))
         assert await here.baselines.reuse(
             here.project.id, "main", sha("2"), [(CART, digest("same"))], NOW
         ) == [None]
@@ -238,7 +238,7 @@ class TestRetention:
     async def test_what_an_open_pull_request_shows_stays(self, here: Installation) -> None:
         await here.build("1", {"cart": "1"})
         base = (await here.baselines.bases(here.project.id, "main", [sha("1")], [CART])).by_shot[CART].image
-        await here.show(7, here.image("cart", "new", "p", pr_number=7), base)
+        await here.show(7, here.image("cart", "new", "p", pr_number=7, kind="pull_request"), base)
         for commit in "234":
             await here.build(commit, {"cart": commit})
         assert await here.baselines.release(NOW, 100) == 1  # of commit 2
@@ -285,7 +285,7 @@ async def test_baselines_are_not_a_pull_request(here: Installation) -> None:
 
     database = here.records._database
     await here.build("1", {"cart": "1"})
-    await here.records.add_image(here.image("cart", "x", "p", pr_number=7))
+    await here.records.add_image(here.image("cart", "x", "p", pr_number=7, kind="pull_request"))
     pulls = await SqlOverview(database).pulls(here.project.id, closed=None, search="", before=None, limit=10)
     assert [pull.pr_number for pull in pulls] == [7]
     assert [pull.pr_number for pull in await SqlOverview(database).biggest_pulls(here.project.id, 10)] == [7]

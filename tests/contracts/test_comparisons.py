@@ -9,7 +9,7 @@ from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, ShotBase, ShotResult
 from prshots.server.domain.comparison.ports import ComparisonRecords
-from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
+from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import Project
 from support.port_watch import PortWatch
 from support.stores_and_records import (
@@ -42,7 +42,7 @@ class Here:
         return image
 
     async def base(self) -> Image:
-        base = an_image(self.project, pr_number=NO_PULL_REQUEST, sha256="0" * 64, commit_sha="c" * 40)
+        base = an_image(self.project, kind="baseline", sha256="0" * 64, commit_sha="c" * 40)
         await self.records.add_image(base, "main")
         return base
 

@@ -13,7 +13,7 @@ from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
-from prshots.server.domain.images.models import BEFORE_OF_PAIR, SECONDS_PER_DAY
+from prshots.server.domain.images.models import NO_PULL_REQUEST, SECONDS_PER_DAY
 from prshots.server.domain.people.models import User
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, DayOfUploads, Project, Role
 from support.stores_and_records import (
@@ -44,8 +44,8 @@ class Here(NamedTuple):
         return summary.images, summary.bytes
 
     async def wrong_totals(self) -> list[object]:
-        pulls, _ = await self.upkeep.wrong_pulls(self.project.id, BEFORE_OF_PAIR - 1)
-        days, _ = await self.upkeep.wrong_days(self.project.id, BEFORE_OF_PAIR - 1)
+        pulls, _ = await self.upkeep.wrong_pulls(self.project.id, NO_PULL_REQUEST - 1)
+        days, _ = await self.upkeep.wrong_days(self.project.id, NO_PULL_REQUEST - 1)
         return [*pulls, *days, *await self.upkeep.wrong_projects()]
 
 
@@ -156,9 +156,9 @@ async def test_wrong_totals_of_befores_are_counted_again(here: Here) -> None:
             f"UPDATE pulls SET images = 5, bytes = 5 WHERE project_id = '{here.project.id}'"
         )
     )
-    wrong, _ = await here.upkeep.wrong_pulls(here.project.id, BEFORE_OF_PAIR - 1)
+    wrong, _ = await here.upkeep.wrong_pulls(here.project.id, NO_PULL_REQUEST - 1)
     assert {each.number: each.counted for each in wrong} == {
-        BEFORE_OF_PAIR: {"images": 0, "bytes": 1000},
+        NO_PULL_REQUEST: {"images": 0, "bytes": 1000},
         7: {"images": 1, "bytes": 1000},
     }
     for each in wrong:

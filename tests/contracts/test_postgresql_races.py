@@ -26,7 +26,7 @@ from prshots.server.adapters.sql.move.row_copies import begin_copying, page_afte
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, ShotBase
-from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, StagedImage
+from prshots.server.domain.images.models import BranchPlace, Image, StagedImage
 from prshots.server.domain.people.models import User
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Role
 from support.engine_servers import PostgreSQL
@@ -241,7 +241,7 @@ class TestReleasingABaselineDuring:
     """The sweep finds an image that nothing refers to, while another transaction is about to refer to it."""
 
     async def unused(self, records: SqlRecords, project: Project) -> Image:
-        image = an_image(project, pr_number=NO_PULL_REQUEST, sha256="0" * 64)
+        image = an_image(project, kind="baseline", sha256="0" * 64)
         await records.add_image(image)
         return image
 
@@ -296,7 +296,7 @@ class TestMovingStagedImagesDuring:
     PLACE = BranchPlace("fix", "")
 
     async def staged(self, database: Database, project: Project) -> Image:
-        image = an_image(project, pr_number=NO_PULL_REQUEST)
+        image = an_image(project, kind="staged")
         await SqlStaged(database).add(StagedImage(image, self.PLACE, NOW + 1))
         return image
 
@@ -310,11 +310,11 @@ class TestMovingStagedImagesDuring:
             assert await moving == 0
         found = await SqlRecords(database).image(project.id, image.id)
         assert found
-        assert (found.pr_number, found.scheduled_at) == (NO_PULL_REQUEST, NOW)
+        assert (found.kind, found.scheduled_at) == ("staged", NOW)
 
     async def test_the_sweep_leaves_what_is_being_moved(self, database: Database, project: Project) -> None:
         image, staged = await self.staged(database, project), SqlStaged(database)
-        moving = text(f"UPDATE images SET pr_number = 7 WHERE id = '{image.id}'")
+        moving = text(f"UPDATE images SET pr_number = 7, kind = 'pull_request' WHERE id = '{image.id}'")
         async with held(database, lambda connection: connection.execute(moving)) as may_go_on:
             assert await staged.schedule_expired(NOW + 1, 10) == 0
             may_go_on.set()

@@ -11,7 +11,7 @@ from prshots.contract.errors import UnauthorizedError
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
-from prshots.server.domain.images.models import BEFORE_OF_PAIR, BranchPlace, PutUrl, StagedImage
+from prshots.server.domain.images.models import BranchPlace, PutUrl, StagedImage
 from prshots.server.domain.images.ports import PutUrlRecords
 from prshots.server.domain.projects.models import Project, UploadToken
 from support.port_watch import PortWatch
@@ -93,7 +93,7 @@ async def test_of_concurrent_uses_one_succeeds(here: Installation) -> None:
 @pytest.mark.slow
 async def test_it_can_stage_its_image(here: Installation) -> None:
     put_url = await here.add(pr_number=0)
-    image = an_image(here.project, pr_number=0)
+    image = an_image(here.project, kind="staged")
     assert await here.put_urls.use(put_url, image, StagedImage(image, put_url.place, LATER))
     (staged,) = await SqlStaged(here.database).find(here.project.id, SOON, limit=10)
     assert (staged.image.id, staged.place) == (image.id, put_url.place)
@@ -101,7 +101,7 @@ async def test_it_can_stage_its_image(here: Installation) -> None:
 
 async def test_a_before_is_put_once(here: Installation) -> None:
     put_url = await here.add(before_sha256=OF_BEFORE)
-    before, again = (an_image(here.project, pr_number=BEFORE_OF_PAIR) for _ in range(2))
+    before, again = (an_image(here.project, kind="before") for _ in range(2))
     assert await here.put_urls.use_before(put_url, before)
     assert not await here.put_urls.use_before(put_url, again)
     found = await here.put_urls.find(SECRET, SOON)
@@ -111,7 +111,7 @@ async def test_a_before_is_put_once(here: Installation) -> None:
 
 async def test_an_expired_url_takes_its_before_along(here: Installation) -> None:
     put_url = await here.add(before_sha256=OF_BEFORE)
-    before = an_image(here.project, pr_number=BEFORE_OF_PAIR)
+    before = an_image(here.project, kind="before")
     await here.put_urls.use_before(put_url, before)
     assert await here.put_urls.discard_expired(LATER - 1, 10) == 0
     assert await here.scheduled() == []
@@ -122,7 +122,7 @@ async def test_an_expired_url_takes_its_before_along(here: Installation) -> None
 @pytest.mark.slow
 async def test_a_used_url_leaves_its_before(here: Installation) -> None:
     put_url = await here.add(before_sha256=OF_BEFORE)
-    before = an_image(here.project, pr_number=BEFORE_OF_PAIR)
+    before = an_image(here.project, kind="before")
     await here.put_urls.use_before(put_url, before)
     assert await here.put_urls.use(put_url, an_image(here.project, before_id=before.id), None)
     assert await here.put_urls.discard_expired(LATER, 10) == 0

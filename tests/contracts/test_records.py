@@ -212,24 +212,27 @@ class TestImagesOfPr:
         assert listed[-1].name == "again"
 
     async def test_are_listed_if_more_are_remembered_than_fit(
-        self, records: Records, project: Project, monkeypatch: pytest.MonkeyPatch
+        self, open_again: Callable[[], Records], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(listed_images, "REMEMBERED_IMAGES", 3)
+        records = open_again()
+        project = await added_project(records)
         by_pr = {number: ids(await added(records, project, 2, pr_number=number)) for number in (1, 2, 3)}
         for number in (1, 2, 3, 2, 1):
             assert listed_ids(await records.listed_of_pr(project.id, number, 10)) == by_pr[number]
+        await records.close()
 
     async def test_are_listed_again_if_one_is_deleted_meanwhile(
         self, records: Records, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         images = await added(records, project, 2)
         deleted_meanwhile = [("0" * 32, 0)]
-        rows_of = listed_images.driver_rows  # type: ignore[attr-defined]  # imported there
+        rows_of = listed_images._KEYS.rows
 
         def rows_and_the_deleted(*arguments: Any) -> list[tuple[Any, ...]]:
             return rows_of(*arguments) + [deleted_meanwhile.pop() for _ in deleted_meanwhile[:]]
 
-        monkeypatch.setattr(listed_images, "driver_rows", rows_and_the_deleted)
+        monkeypatch.setattr(listed_images._KEYS, "rows", rows_and_the_deleted)
         total, found = await records.listed_of_pr(project.id, 7, 3)
         assert (total, listed_ids((total, found))) == (2, ids(images))
         assert not deleted_meanwhile

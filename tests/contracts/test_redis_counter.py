@@ -19,8 +19,9 @@ import pytest
 
 from prshots.contract.errors import CounterUnavailableError, SettingsError
 from prshots.contract.rate_limits import WINDOW_SECONDS
-from prshots.server.adapters.counters import redis as redis_counter
-from prshots.server.adapters.counters.redis import HIT_SECONDS, RedisCounter
+from prshots.server.adapters.counters import patience
+from prshots.server.adapters.counters.patience import HIT_SECONDS, wait_patiently
+from prshots.server.adapters.counters.redis import RedisCounter
 from prshots.server.domain.images.models import Hit
 from prshots.server.domain.images.rate import count_upload
 from prshots.server.observability.metrics import COUNTER_OUTAGES, ENGINE_FAILURES, UNLIMITED_UPLOADS
@@ -108,7 +109,7 @@ def test_an_upload_waits_less_than_50_ms_for_the_counter() -> None:
 
 async def test_a_busy_process_waits_until_it_can_read_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each turn of the event loop takes longer than the patience, and the answer takes eight turns."""
-    monkeypatch.setattr(redis_counter, "BUSY_SECONDS", NEVER)
+    monkeypatch.setattr(patience, "BUSY_SECONDS", NEVER)
     answer: asyncio.Future[Hit | None] = asyncio.get_running_loop().create_future()
 
     async def other_uploads() -> None:
@@ -118,13 +119,13 @@ async def test_a_busy_process_waits_until_it_can_read_the_answer(monkeypatch: py
         answer.set_result(Hit(is_counted=True, limit=1, remaining=0, free_in=60))
 
     busy = asyncio.create_task(other_uploads())
-    await redis_counter._wait(answer, HIT_SECONDS)
+    await wait_patiently(answer, HIT_SECONDS)
     assert answer.done()
     await busy
 
 
 async def test_a_busy_process_gives_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redis_counter, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(patience, "BUSY_SECONDS", 0.1)
     answer: asyncio.Future[Hit | None] = asyncio.get_running_loop().create_future()
 
     async def other_uploads() -> None:
@@ -133,7 +134,7 @@ async def test_a_busy_process_gives_up_in_the_end(monkeypatch: pytest.MonkeyPatc
             await asyncio.sleep(0)
 
     busy = asyncio.create_task(other_uploads())
-    await redis_counter._wait(answer, HIT_SECONDS)
+    await wait_patiently(answer, HIT_SECONDS)
     assert not answer.done()
     answer.cancel()
     await busy

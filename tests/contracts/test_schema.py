@@ -25,7 +25,13 @@ from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION, metadata
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from support.engine_servers import PostgreSQL
-from support.migrations import NEXT_VERSION, become_next_version, next_migration, with_next_migration
+from support.migrations import (
+    NEXT_VERSION,
+    become_next_version,
+    next_migration,
+    upgrade_to,
+    with_next_migration,
+)
 from support.stores_and_records import ENGINES, at_once
 
 SCHEMA = {
@@ -96,7 +102,7 @@ def test_migrated_indexes_have_the_conditions_that_the_code_defines(
         metadata.create_all(from_code)
         indexes = [sql for sql in schema(engine) if "INDEX" in sql and "alembic_version" not in sql]
         assert indexes == [sql for sql in schema(from_code) if "INDEX" in sql]
-    assert sum(" WHERE " in sql for sql in indexes) == 9
+    assert sum(" WHERE " in sql for sql in indexes) == 10
 
 
 def test_on_postgresql_the_schema_matches_and_text_uses_the_c_collation(postgresql: PostgreSQL) -> None:
@@ -189,12 +195,12 @@ def test_a_database_of_a_development_version_is_refused_and_unchanged(
     assert schema(engine) == before
 
 
-def test_a_database_that_a_development_version_brought_to_this_schema_is_used_as_it_is(
+def test_a_database_that_a_development_version_brought_to_the_first_schema_is_upgraded(
     engine: Engine,
 ) -> None:
-    migrate(engine)
+    upgrade_to(engine, FIRST_VERSION)
     with engine.begin() as connection:
         connection.execute(text("UPDATE installation SET oldest_schema = '0010'"))
-    before = schema(engine)
-    assert migrate(engine) == (FoundSchema(FIRST_VERSION, "0010"),) * 2
-    assert schema(engine) == before
+    migrated = migrate(engine)
+    assert migrated.before == FoundSchema(FIRST_VERSION, "0010")
+    assert migrated.now == FoundSchema(SCHEMA_VERSION, "0012")

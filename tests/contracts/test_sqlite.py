@@ -12,7 +12,7 @@ from sqlalchemy import text
 from prshots.contract.errors import ConflictError, RecordsError, RecordsFullError, SettingsError
 from prshots.server import wiring
 from prshots.server.adapters.sql.database.database import Database, open_sqlite
-from prshots.server.adapters.sql.database.free_pages import INCREMENTAL, KEPT_FREE, STEP_PAGES, give_back_some
+from prshots.server.adapters.sql.database.free_pages import INCREMENTAL, KEPT_FREE, STEP_PAGES, reclaim_some
 from prshots.server.adapters.sql.database.schema import metadata
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
@@ -203,7 +203,7 @@ async def test_many_pages_are_given_back_in_one_transaction(records: SqlRecords,
     _, free = pages(tmp_path / "prshots.db")
     surplus = free - KEPT_FREE[0]
     assert 100 < surplus < STEP_PAGES
-    assert await records._database.write(give_back_some) == surplus * 4096
+    assert await records._database.write(reclaim_some) == surplus * 4096
 
 
 @pytest.mark.slow

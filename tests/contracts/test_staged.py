@@ -14,7 +14,6 @@ from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import (
-    BEFORE_OF_PAIR,
     NO_PULL_REQUEST,
     BranchPlace,
     Image,
@@ -52,7 +51,7 @@ class Installation:
         self.project = project
 
     async def stage(self, place: BranchPlace = OWN, **changes: object) -> Image:
-        image = an_image(self.project, pr_number=NO_PULL_REQUEST, **changes)
+        image = an_image(self.project, kind="staged", **changes)
         await self.staged.add(StagedImage(image, place, LATER))
         return image
 
@@ -82,7 +81,7 @@ class Installation:
     async def assert_totals(self) -> None:
         """Assert that the totals are what is counted."""
         upkeep = SqlUpkeep(self.database)
-        assert await upkeep.wrong_pulls(self.project.id, BEFORE_OF_PAIR - 1) == ([], None)
+        assert await upkeep.wrong_pulls(self.project.id, NO_PULL_REQUEST - 1) == ([], None)
         assert (await upkeep.wrong_days(self.project.id, -1))[0] == []
         assert [wrong for wrong in await upkeep.wrong_projects() if wrong.project_id == self.project.id] == []
 
@@ -217,7 +216,7 @@ class TestMove:
 
 class TestPair:
     async def stage(self, here: Installation) -> tuple[Image, Image]:
-        image, before = a_pair(here.project, pr_number=NO_PULL_REQUEST)
+        image, before = a_pair(here.project, kind="staged")
         await here.staged.add(StagedImage(image, OWN, LATER, before))
         return image, before
 
@@ -270,7 +269,7 @@ class TestExpiry:
         assert await here.records.remove_project(here.project.id)
 
     async def test_it_goes_with_its_project(self, here: Installation) -> None:
-        image, before = a_pair(here.project, pr_number=NO_PULL_REQUEST)
+        image, before = a_pair(here.project, kind="staged")
         await here.staged.add(StagedImage(image, OWN, LATER, before))
         assert not await here.records.remove_project(here.project.id)
         assert await here.records.retire_project(here.project.id, NOW, 100) > 0
@@ -284,7 +283,7 @@ class TestExpiry:
         asked = (here.project.id, "main", "a" * 40, [(image.shot, SHA256)], NOW)
         baselines = SqlBaselines(here.database)
         assert await baselines.reuse(*asked) == [None]
-        own = image._replace(id="0" * 32)
+        own = image._replace(id="0" * 32, kind="baseline")
         await here.records.add_image(own, "main")
         found = await baselines.reuse(*asked)
         assert [known.id for known in found if known] == [own.id]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy  # noqa: F401 - first: a pytest run inside this process forgets the modules that it imports
 
 from prshots.client import Client, sender
 from support.chromium import CHROMIUM, QUIET

@@ -14,7 +14,7 @@ import uvloop
 from prshots.contract.object_names import origin_key
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskReader
-from prshots.server.api.openapi import document
+from prshots.server.api.openapi.document import openapi_document
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.server import DeliveryServer
 from prshots.server.http.app_connection import AppConnection
@@ -87,7 +87,7 @@ class Wire(asyncio.Transport):
 def ordinary() -> list[bytes]:
     """Return a request for each route and method of the API, and for what web and delivery have besides."""
     requests = []
-    for path, methods in document(version="", base_url="", max_image_bytes=1)["paths"].items():
+    for path, methods in openapi_document(version="", base_url="", max_image_bytes=1)["paths"].items():
         for method in methods:
             line = f"{method.upper()} {path.replace('{', 'a').replace('}', 'b')}?c=%20d HTTP/1.1\r\n"
             secret = "Authorization: Bearer prs_0123456789\r\nCookie: a=b; c=d\r\n"

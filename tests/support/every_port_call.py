@@ -159,7 +159,7 @@ COMPARISONS: dict[str, Callable[[SqlComparisons], Awaitable[object]]] = {
     "discard_old_pairs": lambda comparisons: comparisons.discard_old_pairs(NOW, 10),
 }
 STAGED: dict[str, Callable[[SqlStaged], Awaitable[object]]] = {
-    "add": lambda staged: staged.add(StagedImage(an_image(PROJECT, pr_number=0), PLACE, NOW)),
+    "add": lambda staged: staged.add(StagedImage(an_image(PROJECT, kind="staged"), PLACE, NOW)),
     "find": lambda staged: staged.find(PROJECT.id, NOW, branch="fix", repository="", before=9, limit=10),
     "count": lambda staged: staged.count(PROJECT.id, "fix", NOW),
     "move": lambda staged: staged.move(PROJECT.id, PLACE, 7, NOW, 10),
@@ -169,7 +169,7 @@ PUT_URLS: dict[str, Callable[[SqlPutUrls], Awaitable[object]]] = {
     "add": lambda put_urls: put_urls.add(PUT_URL),
     "find": lambda put_urls: put_urls.find(SHA256, NOW),
     "use": lambda put_urls: put_urls.use(PUT_URL, an_image(PROJECT), None),
-    "use_before": lambda put_urls: put_urls.use_before(PUT_URL, an_image(PROJECT, pr_number=-1)),
+    "use_before": lambda put_urls: put_urls.use_before(PUT_URL, an_image(PROJECT, kind="before")),
     "discard_expired": lambda put_urls: put_urls.discard_expired(NOW, 10),
 }
 STORES = {

@@ -17,7 +17,7 @@ from sqlalchemy import Engine, insert, text
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.sql.database import schema
 from prshots.server.adapters.sql.database.database import open_sqlite
-from prshots.server.domain.images.models import BEFORE_OF_PAIR, NO_PULL_REQUEST
+from prshots.server.domain.images.models import NO_PULL_REQUEST, ImageKind
 
 ID = "neighbor"
 NOW = 1_800_000_000
@@ -47,7 +47,7 @@ OWNED = {
 TOTALS = (
     (
         "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit, closed_at, title) "
-        "SELECT project_id, pr_number, CASE WHEN pr_number < 0 THEN 0 ELSE count(*) END, sum(size), "
+        "SELECT project_id, pr_number, sum(CASE WHEN kind = 'before' THEN 0 ELSE 1 END), sum(size), "
         "max(uploaded_at), max(commit_sha), max(closed_at), 'Neighbor' "
         "FROM images WHERE project_id = 'neighbor' GROUP BY project_id, pr_number"
     ),
@@ -148,26 +148,16 @@ def _images_and_baselines() -> Rows:
     ids = (f"{number:032x}" for number in count(1))
     hashes = (HASHES[number % len(HASHES)] for number in count(1))
 
-    def image(pr_number: int, name: str, commit: str, **changes: object) -> dict[str, object]:
-        about = {
-            "id": next(ids),
-            "project_id": ID,
-            "pr_number": pr_number,
-            "name": name,
-            "commit_sha": commit,
-        }
-        kept = {
-            "size": 1000,
-            "uploaded_at": NOW,
-            "kid": "k9",
-            "ext": "png",
-            "closed_at": None,
-            "before_id": None,
-        }
-        return {**about, **SHOT, **kept, "sha256": next(hashes), **changes}
+    def image(pull: int | ImageKind, name: str, commit: str, **changes: object) -> dict[str, object]:
+        is_of_pull = isinstance(pull, int)
+        place = {"project_id": ID, "pr_number": pull if is_of_pull else NO_PULL_REQUEST}
+        kind = "pull_request" if is_of_pull else pull
+        about = {"id": next(ids), "kind": kind, "name": name, "commit_sha": commit, "sha256": next(hashes)}
+        kept = {"size": 1000, "uploaded_at": NOW, "kid": "k9", "ext": "png"}
+        return {**place, **about, **SHOT, **kept, "closed_at": None, "before_id": None, **changes}
 
     closed = {"uploaded_at": LONG_AGO, "closed_at": LONG_AGO}
-    before = image(BEFORE_OF_PAIR, "cart", UNSEEN)
+    before = image("before", "cart", UNSEEN)
     of_pulls = [
         before,
         image(7, "cart", UNSEEN, before_id=before["id"]),
@@ -175,9 +165,9 @@ def _images_and_baselines() -> Rows:
         *(image(number, name, UNSEEN) for number in OPEN_PULLS for name in NAMES),
         *(image(CLOSED_PULL, name, UNSEEN, **closed) for name in NAMES),
     ]
-    waiting = [image(NO_PULL_REQUEST, "cart", UNSEEN) for _ in STAGED]
+    waiting = [image("staged", "cart", UNSEEN) for _ in STAGED]
     shown = [(branch, commit, name) for branch in BRANCHES for commit in COMMITS for name in NAMES]
-    built = [(branch, image(NO_PULL_REQUEST, name, commit)) for branch, commit, name in shown]
+    built = [(branch, image("baseline", name, commit)) for branch, commit, name in shown]
     at = {"project_id": ID, "created_at": NOW}
     return {
         "images": [*of_pulls, *waiting, *(each for _, each in built)],
@@ -241,6 +231,6 @@ def _put_url() -> dict[str, object]:
     return {"sha256": ID, **place, **about, **SHOT}
 
 
-IMAGES = sum(image["pr_number"] != BEFORE_OF_PAIR for image in _rows()["images"])
+IMAGES = sum(image["kind"] != "before" for image in _rows()["images"])
 BYTES = sum(image["size"] for image in _rows()["images"])
 LAST_IMAGE = max(image["id"] for image in _rows()["images"])

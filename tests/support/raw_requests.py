@@ -11,6 +11,7 @@ from pathlib import Path
 
 from support.service import SHA, Service, png
 from support.service_processes import resident_bytes
+from support.waiting import wait_until
 
 BOUNDARY = "0f1e2d3c4b5a"
 MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
@@ -114,6 +115,8 @@ class MemoryGrowth:
     @classmethod
     @contextlib.contextmanager
     def watched(cls, service: Service) -> Iterator["MemoryGrowth"]:
+        # The first sweep writes this file. Until then, processes still start.
+        wait_until((service.images_dir / ".installation").exists, lambda: f"the first sweep:\n{service.log}")
         memory = cls(service)
         sampler = threading.Thread(target=memory._sample)
         sampler.start()

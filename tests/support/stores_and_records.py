@@ -20,6 +20,7 @@ from prshots.contract.limits import Policy
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers
+from prshots.server.adapters.private_files import create_private_file, make_private_folder
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.database import Database, open_sqlite
@@ -36,7 +37,7 @@ from prshots.server.adapters.sql.projects.tokens import SqlTokens
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.service import Comparisons
-from prshots.server.domain.images.models import BEFORE_OF_PAIR, Image
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, UploadToken
@@ -141,8 +142,9 @@ def open_database(folder: Path) -> Database:
 
 def put_migrated_sqlite(folder: Path, *, with_neighbor: bool = False) -> None:
     """Put the database of a new installation into the folder: a copy takes a tenth of the time of migrating."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     file = folder / "prshots.db"
+    create_private_file(file)
     file.write_bytes(_migrated_sqlite(with_neighbor))
     with contextlib.closing(sqlite3.connect(file)) as database:
         database.execute("UPDATE installation SET id = ?", (secrets.token_hex(16),))
@@ -260,12 +262,14 @@ def an_image(project: Project, **changes: object) -> Image:
         uploaded_at=NOW,
         kid="k1",
     )
+    if changes.get("kind", "pull_request") != "pull_request":
+        changes["pr_number"] = NO_PULL_REQUEST
     return plain._replace(**changes)  # type: ignore[arg-type]
 
 
 def a_pair(project: Project, **changes: object) -> tuple[Image, Image]:
     """Return an image and its before."""
-    before = an_image(project, **(changes | {"pr_number": BEFORE_OF_PAIR}))
+    before = an_image(project, **(changes | {"kind": "before"}))
     return an_image(project, **changes, before_id=before.id), before
 
 

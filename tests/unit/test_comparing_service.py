@@ -22,7 +22,7 @@ from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.domain.comparison import service
 from prshots.server.domain.comparison.models import ComparisonRequest, PairResult
 from prshots.server.domain.comparison.service import PAIRS_AT_ONCE, STALE_SECONDS, Comparisons
-from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
+from prshots.server.domain.images.models import Image
 from support.stores_and_records import NOW, a_project, an_image, image_service, open_records
 
 BASE, HEAD = "b" * 40, "a" * 40
@@ -86,9 +86,7 @@ class Place:
         await self.records.add_project(self.project)
         for number in range(shots):
             common = {"name": f"shot-{number}", "viewport": "1x1"}
-            base = an_image(
-                self.project, **common, pr_number=NO_PULL_REQUEST, commit_sha=BASE, sha256=f"{number:064}"
-            )
+            base = an_image(self.project, **common, kind="baseline", commit_sha=BASE, sha256=f"{number:064}")
             await self.store.put(base.key, [self.before])
             await self.records.add_image(base, "main")
             await self.push(**common, sha256=f"{number + 1000:064}")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.domain.comparison.models import Bases, ShotBase
 from prshots.server.domain.comparison.plan import ComparisonPlan, plan_comparison
-from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
+from prshots.server.domain.images.models import Image, ShotKey
 from support.stores_and_records import a_pair, a_project, an_image
 
 PROJECT = a_project()
@@ -20,7 +20,7 @@ def baselines(*images: Image, is_complete: bool = True) -> Bases:
 
 
 def baseline(name: str) -> Image:
-    return an_image(PROJECT, name=name, pr_number=NO_PULL_REQUEST, sha256="3" * 64)
+    return an_image(PROJECT, name=name, kind="baseline", sha256="3" * 64)
 
 
 def bases_of(plan: ComparisonPlan) -> Mapping[str, str]:

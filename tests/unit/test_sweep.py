@@ -14,19 +14,13 @@ from prshots.contract.limits import Policy
 from prshots.contract.object_names import SHARDS, THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
-from prshots.server.domain.images.models import (
-    BEFORE_OF_PAIR,
-    NO_PULL_REQUEST,
-    BranchPlace,
-    Image,
-    PutUrl,
-    StagedImage,
-)
+from prshots.server.domain.images.models import BranchPlace, Image, PutUrl, StagedImage
 from prshots.server.domain.people.models import LoginState, Session, User
 from prshots.server.domain.people.sign_in import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
 from prshots.server.domain.projects.models import Project
+from prshots.server.domain.upkeep.reconciliation import BATCH
 from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS, MASS
-from prshots.server.domain.upkeep.sweep import BATCH, SweepEngines, SweepReport, sweep
+from prshots.server.domain.upkeep.sweep import SweepEngines, SweepReport, sweep
 from support.stores_and_records import (
     DAY,
     NOW,
@@ -110,7 +104,7 @@ class TestStaged:
     async def stage(self, place: Place, expires_at: int) -> Image:
         project = a_project(Policy.RETAIN_DAYS, 1)
         await place.records.add_project(project)
-        image = an_image(project, pr_number=NO_PULL_REQUEST, uploaded_at=expires_at - 7 * DAY)
+        image = an_image(project, kind="staged", uploaded_at=expires_at - 7 * DAY)
         await place.store.put(image.key, [bytes(image.size)])
         await place.engines.staged.add(StagedImage(image, BranchPlace("fix", ""), expires_at))
         return image
@@ -134,7 +128,7 @@ class TestStaged:
     async def test_a_before_that_was_put_alone_goes_with_its_url(self, place: Place) -> None:
         project = a_project()
         await place.records.add_project(project)
-        before = an_image(project, pr_number=BEFORE_OF_PAIR)
+        before = an_image(project, kind="before")
         about = ("cart", "0" * 40, "1x1", "", "image/png", NOW, "1" * 64)
         put_url = PutUrl("0" * 64, project.id, "token", 7, BranchPlace("", ""), *about)
         await place.store.put(before.key, [bytes(before.size)])

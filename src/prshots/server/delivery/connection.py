@@ -22,7 +22,7 @@ from prshots.server.delivery.heads import read_head, refused
 from prshots.server.delivery.replies import FileSlice, Pending, Reply, Request, Streamed
 from prshots.server.delivery.socket_connection import SocketConnection
 from prshots.server.delivery.telemetry import DeliveryTelemetry
-from prshots.server.http.request_grammar import Refusal, find_end
+from prshots.server.http.request_grammar import HeadRefusal, find_end
 from prshots.server.http.socket_server import HEAD_SECONDS, STALLED_SECONDS
 
 MAX_HEAD_BYTES = 16 * 1024
@@ -54,10 +54,10 @@ class Server(Protocol):
 
     def relay(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]": ...
 
-    def forget(self, connection: "Connection") -> None: ...
+    def forget(self, connection: "DeliveryConnection") -> None: ...
 
 
-class Connection(SocketConnection):
+class DeliveryConnection(SocketConnection):
     def __init__(self, server: Server, sock: socket.socket) -> None:
         self._server = server
         self._fd = sock.fileno()
@@ -102,7 +102,7 @@ class Connection(SocketConnection):
                     self.deadline = self._server.now + HEAD_SECONDS
                 self._judged = len(self._received)
                 return
-            if isinstance(end, Refusal):
+            if isinstance(end, HeadRefusal):
                 self._send_last(refused(end))
             else:
                 head, self._received, self._judged = self._received[:end], self._received[end:], 0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from prshots.server.delivery.decision import METHOD_NOT_ALLOWED, METHODS
 from prshots.server.delivery.replies import Reply, Request, error_reply
-from prshots.server.http.request_grammar import BAD_REQUEST, Refusal, names_path, read_fields, read_line
+from prshots.server.http.request_grammar import BAD_REQUEST, HeadRefusal, names_path, read_fields, read_line
 
 CACHED_HEADS, CACHED_BYTES = 1024, 2048
 """Heads that are cached, and the longest: 2 MB. A browser sends the same fields for all images, and the
@@ -23,7 +23,7 @@ class Asked(NamedTuple):
     is_last: bool
 
 
-def refused(refusal: Refusal) -> Reply:
+def refused(refusal: HeadRefusal) -> Reply:
     return error_reply(*refusal)
 
 
@@ -34,10 +34,10 @@ def read_head(head: bytes) -> Asked | Reply:
 
 def _read(head: bytes) -> Asked | Reply:
     line = read_line(head)
-    if isinstance(line, Refusal):
+    if isinstance(line, HeadRefusal):
         return refused(line)
     fields = read_fields(head[line.end :], line.version)
-    if isinstance(fields, Refusal):
+    if isinstance(fields, HeadRefusal):
         return refused(fields)
     if line.method not in METHODS:
         return METHOD_NOT_ALLOWED

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from prshots.contract.errors import StoreError
-from prshots.server.delivery.connection import Connection
+from prshots.server.delivery.connection import DeliveryConnection
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.replies import Pending, Reply, Request
 from prshots.server.delivery.telemetry import DeliveryTelemetry
@@ -25,8 +25,8 @@ class DeliveryServer(SocketServer):
         self.is_draining = False
         self._relays: set[asyncio.Task[None]] = set()
 
-    def connected(self, sock: socket.socket) -> Connection:
-        return Connection(self, sock)
+    def connected(self, sock: socket.socket) -> DeliveryConnection:
+        return DeliveryConnection(self, sock)
 
     def on_tick(self) -> None:
         self.telemetry.hand_over()

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from prshots.server.http.socket_server import LINGER_BYTES, LINGER_SECONDS
 
 
-class Server(Protocol):
+class ConnectionOwner(Protocol):
     """What a connection needs from the server that accepted it."""
 
     loop: asyncio.AbstractEventLoop
@@ -18,7 +18,7 @@ class Server(Protocol):
 
 
 class SocketConnection:
-    def __init__(self, server: Server, sock: socket.socket, idle_seconds: float) -> None:
+    def __init__(self, server: ConnectionOwner, sock: socket.socket, idle_seconds: float) -> None:
         self._accepted_by, self._sock = server, sock
         self._received = b""
         self._is_reading, self._is_lingering, self.is_closed = True, False, False

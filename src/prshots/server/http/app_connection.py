@@ -19,8 +19,8 @@ from prshots.server.http.request_cycle import OLD_VERSION, RequestCycle
 from prshots.server.http.request_grammar import (
     BAD_REQUEST,
     Fields,
+    HeadRefusal,
     Line,
-    Refusal,
     find_end,
     names_path,
     read_fields,
@@ -103,18 +103,18 @@ class AppConnection(HttpToolsProtocol):
             self._wait(HEAD_SECONDS)
         end = find_end(self._received, self._judged, MAX_HEAD_BYTES)
         self._judged = len(self._received)
-        refusal = end if isinstance(end, Refusal) else self._take_head(end) if end else None
+        refusal = end if isinstance(end, HeadRefusal) else self._take_head(end) if end else None
         if refusal:
             self._refuse(refusal)
 
-    def _take_head(self, end: int) -> Refusal | None:
+    def _take_head(self, end: int) -> HeadRefusal | None:
         head, rest = self._received[:end], self._received[end:]
         self._received, self._judged = b"", 0
         line = read_line(head)
-        if isinstance(line, Refusal):
+        if isinstance(line, HeadRefusal):
             return line
         fields = read_fields(head[line.end :], line.version)
-        if isinstance(fields, Refusal):
+        if isinstance(fields, HeadRefusal):
             return fields
         if not names_path(line.target):
             return BAD_REQUEST
@@ -132,16 +132,23 @@ class AppConnection(HttpToolsProtocol):
     def _for_parser(self, head: bytes) -> bytes:
         if self._line.method not in _PARSED_METHODS:  # the app refuses it, in its own words
             head = b"POST" + head[len(self._line.method) :]
-        if (
-            self._fields.is_upgrade
-        ):  # we support none, and the parser would take the body for another protocol
+        if self._fields.is_upgrade:  # we support none, and the parser would take a body for another protocol
             head = _UPGRADE.sub(b"", head)
         return head
 
     def _take_body(self, data: bytes) -> None:
-        if not self._fields.is_chunked:
-            data, self._received = data[: self._body_left], data[self._body_left :]
-            self._body_left -= len(data)
+        if self._fields.is_chunked:
+            self._parse_chunks(data)
+            return
+        # Not through the parser, which would copy it: there is nothing to parse in a body with a length.
+        body, self._received = data[: self._body_left], data[self._body_left :]
+        self._body_left -= len(body)
+        self.on_body(body)
+        if not self._body_left:
+            self.on_message_complete()
+            self.parser = httptools.HttpRequestParser(self)  # the last one still waits for the body
+
+    def _parse_chunks(self, data: bytes) -> None:
         self._since_data += len(data)
         try:
             self.parser.feed_data(data)
@@ -191,7 +198,7 @@ class AppConnection(HttpToolsProtocol):
 
     # Replies
 
-    def _refuse(self, refusal: Refusal) -> None:
+    def _refuse(self, refusal: HeadRefusal) -> None:
         """Send a reply to something that is not a request, and close."""
         body = json.dumps({"error": refusal.message}).encode()
         fields = (

@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 
-class Refusal(NamedTuple):
+class HeadRefusal(NamedTuple):
     """What the client of a bad head gets, before its connection is closed."""
 
     status: int
@@ -34,10 +34,10 @@ class Fields(NamedTuple):
     """The client sends no other request over this connection."""
 
 
-BAD_REQUEST = Refusal(400, "bad request")
-URI_TOO_LONG = Refusal(414, "uri too long")
-FIELDS_TOO_LARGE = Refusal(431, "request header fields too large")
-UNKNOWN_CODING = Refusal(501, "transfer coding not supported")
+BAD_REQUEST = HeadRefusal(400, "bad request")
+URI_TOO_LONG = HeadRefusal(414, "uri too long")
+FIELDS_TOO_LARGE = HeadRefusal(431, "request header fields too large")
+UNKNOWN_CODING = HeadRefusal(501, "transfer coding not supported")
 
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
 _LINE = re.compile(rb"(" + _TOKEN + rb") ([!-\"$-~]++) HTTP/(1\.[01])\r\n")  # a target has no fragment
@@ -52,7 +52,7 @@ _HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+;=:%\[\]-]*")
 _LENGTH = re.compile(rb"[0-9]{1,18}")  # a 64-bit number, which is more than anybody sends
 
 
-def find_end(received: bytes, seen: int, most_bytes: int) -> int | Refusal | None:
+def find_end(received: bytes, seen: int, most_bytes: int) -> int | HeadRefusal | None:
     """Return where the first head ends; None if it is incomplete. `seen` bytes were there before."""
     end = received.find(b"\r\n\r\n", seen - 3 if seen > 3 else 0) + 4  # noqa: PLR2004 - the blank line's length
     if 4 <= end <= most_bytes:  # noqa: PLR2004
@@ -67,7 +67,7 @@ def find_end(received: bytes, seen: int, most_bytes: int) -> int | Refusal | Non
     return URI_TOO_LONG if _LINE_BEGINS.match(begun) else BAD_REQUEST
 
 
-def read_line(head: bytes) -> Line | Refusal:
+def read_line(head: bytes) -> Line | HeadRefusal:
     found = _LINE.match(head)
     if found is None:
         return BAD_REQUEST
@@ -80,7 +80,7 @@ def names_path(target: str) -> bool:
     return _PATH.match(target) is not None
 
 
-def read_fields(fields: bytes, version: str) -> Fields | Refusal:
+def read_fields(fields: bytes, version: str) -> Fields | HeadRefusal:
     """Read the fields of a head, with the blank line at their end."""
     if not _FIELDS.fullmatch(fields):
         return BAD_REQUEST

@@ -136,7 +136,7 @@ class SourceDatabase:
         """Drop the log after a switch, unless readers hold it up: it does nothing any more."""
 
         def drop(connection: Connection) -> None:
-            self._be_impatient(connection)
+            self._set_lock_timeout(connection)
             remove_log(connection, metadata.sorted_tables)
 
         with contextlib.suppress(RecordsError):
@@ -162,7 +162,7 @@ class SourceDatabase:
             try:
                 transaction = connection.begin()
                 if self._is_postgresql:
-                    self._be_impatient(connection)
+                    self._set_lock_timeout(connection)
                     names = ", ".join(table.name for table in metadata.sorted_tables)
                     connection.exec_driver_sql(f"LOCK TABLE {names} IN EXCLUSIVE MODE")
             except Exception:
@@ -175,7 +175,7 @@ class SourceDatabase:
                 yield connection
             return
 
-    def _be_impatient(self, connection: Connection) -> None:
+    def _set_lock_timeout(self, connection: Connection) -> None:
         """Give up a lock before PostgreSQL looks for deadlocks, after 1 s: it might end a writer instead."""
         if self._is_postgresql:
             connection.exec_driver_sql("SET LOCAL lock_timeout = '700ms'")

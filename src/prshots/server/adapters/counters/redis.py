@@ -5,29 +5,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from redis.asyncio import ConnectionPool, Redis, SSLConnection
-from redis.asyncio.connection import AbstractConnection
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-
-from prshots.contract.errors import CounterUnavailableError, SettingsError
+from prshots.contract.errors import CounterUnavailableError
 from prshots.contract.rate_limits import WINDOW_SECONDS
+from prshots.server.adapters.counters.patience import HIT_SECONDS, wait_patiently
+from prshots.server.adapters.counters.redis_client import open_client
 from prshots.server.domain.images.models import Hit
 from prshots.server.observability.metrics import COUNTER_OUTAGES, ENGINE_FAILURES, UNLIMITED_UPLOADS
 from prshots.server.observability.outages import Outage
-
-HIT_SECONDS = (0.02, 0.01, 0.005, 0.005)
-"""How long an upload waits for the counter: a little less than the 50 ms that it may cost.
-
-It waits in several steps, because a busy event loop needs several turns before it reads an answer that is
-already there. The server is not to blame for that delay."""
-
-BUSY_SECONDS = 0.5
-"""How long an upload waits for the counter in a process that is too busy to notice an answer.
-
-A step that takes twice its time shows that this process, not the server, was late, and is repeated. Without
-that, a burst of uploads from 48 threads let some of them pass uncounted: 126 of 120."""
 
 SERVER_SECONDS = 1.0
 """The timeout for connecting and for an answer, after which the connection is closed.
@@ -79,6 +63,14 @@ return answers
 """
 
 
+class _Waiting(NamedTuple):
+    """An upload that waits for its answer: None if the server gave none."""
+
+    project_id: str
+    limit: int
+    answer: "asyncio.Future[Hit | None]"
+
+
 class RedisCounter:
     """Counts on a server, with one connection and one call at a time.
 
@@ -95,11 +87,11 @@ class RedisCounter:
         server_seconds: float = SERVER_SECONDS,
         retry_seconds: float = RETRY_SECONDS,
     ) -> None:
-        self._client = _client(url, server_seconds)
+        self._client = open_client(url, server_seconds)
         self._patience = patience
         self._server_seconds = server_seconds
         self._retry_seconds = retry_seconds
-        self._count = self._client.register_script(_COUNT)
+        self._run_script = self._client.register_script(_COUNT)
         self._limit = uploads_per_minute
         parts = urlsplit(url)
         self._host, self._port = parts.hostname or "", parts.port or 6379
@@ -153,9 +145,9 @@ class RedisCounter:
         answer: asyncio.Future[Hit | None] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(project_id, limit, answer))
         if self._call is None:
-            self._call = asyncio.create_task(self._call_while_any_wait())
+            self._call = asyncio.create_task(self._answer_all_waiting())
         try:
-            await _wait(answer, patience)
+            await wait_patiently(answer, patience)
             if not answer.done():
                 waited = round(sum(patience) * 1000)
                 self._reason = f"no answer from {self._host}:{self._port} within {waited} ms"
@@ -166,21 +158,21 @@ class RedisCounter:
             raise CounterUnavailableError(self._reason)
         return hit
 
-    async def _call_while_any_wait(self) -> None:
+    async def _answer_all_waiting(self) -> None:
         try:
             while batch := [upload for upload in self._waiting if not upload.answer.done()]:
                 self._waiting = []
-                await self._answer(batch)
+                await self._answer_batch(batch)
         finally:
             self._waiting, self._call = [], None
 
-    async def _answer(self, batch: "list[_Waiting]") -> None:
+    async def _answer_batch(self, batch: list[_Waiting]) -> None:
         uploads_of: dict[str, list[_Waiting]] = {}
         for upload in batch:
             uploads_of.setdefault(upload.project_id, []).append(upload)
         hits: list[list[Hit]] | None = None
         try:
-            hits = await self._hits(uploads_of)
+            hits = await self._count_uploads(uploads_of)
         except Exception as error:  # noqa: BLE001 - every waiting upload must get a result
             ENGINE_FAILURES.labels("counter").inc()
             self._is_connected = False
@@ -191,7 +183,7 @@ class RedisCounter:
                 if not upload.answer.done():
                     upload.answer.set_result(hits[number][place] if hits else None)
 
-    async def _hits(self, uploads_of: "dict[str, list[_Waiting]]") -> list[list[Hit]]:
+    async def _count_uploads(self, uploads_of: dict[str, list[_Waiting]]) -> list[list[Hit]]:
         """Count the uploads of each project that are within its limit."""
         if not self._is_connected:
             # Without a timeout: an abandoned DNS lookup keeps its thread, so while no name server answers,
@@ -201,19 +193,11 @@ class RedisCounter:
         arguments = [
             number for uploads in uploads_of.values() for number in (len(uploads), uploads[-1].limit)
         ]
-        answers = await self._count(keys=keys, args=[WINDOW_SECONDS * _MICROSECONDS, *arguments])
+        answers = await self._run_script(keys=keys, args=[WINDOW_SECONDS * _MICROSECONDS, *arguments])
         self._is_connected, self._is_silent = True, False
         return [
             _hits_of(uploads, *answer) for uploads, answer in zip(uploads_of.values(), answers, strict=True)
         ]
-
-
-class _Waiting(NamedTuple):
-    """An upload that waits for its answer: None if the server gave none."""
-
-    project_id: str
-    limit: int
-    answer: "asyncio.Future[Hit | None]"
 
 
 def _hits_of(uploads: Sequence[_Waiting], passed: int, left: int, free_in: int) -> list[Hit]:
@@ -223,71 +207,3 @@ def _hits_of(uploads: Sequence[_Waiting], passed: int, left: int, free_in: int) 
         Hit(place < passed, limit, left + max(0, passed - 1 - place), seconds)
         for place in range(len(uploads))
     ]
-
-
-async def _wait(answer: "asyncio.Future[Hit | None]", patience: Sequence[float]) -> None:
-    """Wait for the sum of `patience`, not counting the time in which this process was busy."""
-    loop = asyncio.get_running_loop()
-    began = step_began = loop.time()
-    for seconds in patience:
-        is_late = True
-        while is_late and not answer.done():
-            await _done_or_timeout(answer, seconds)
-            step_began, previous = loop.time(), step_began
-            is_late = step_began - previous > 2 * seconds and step_began - began < BUSY_SECONDS
-
-
-async def _done_or_timeout(answer: "asyncio.Future[Hit | None]", seconds: float) -> None:
-    """Do what `asyncio.wait` does for one future, in half of its time."""
-    loop = asyncio.get_running_loop()
-    woken: asyncio.Future[None] = loop.create_future()
-
-    def wake(_: object = None) -> None:
-        if not woken.done():
-            woken.set_result(None)
-
-    timer = loop.call_later(seconds, wake)
-    answer.add_done_callback(wake)
-    try:
-        await woken
-    finally:
-        timer.cancel()
-        answer.remove_done_callback(wake)
-
-
-class _OneConnection(ConnectionPool):
-    """A pool with one connection object, created at startup but not connected yet.
-
-    So invalid options fail at startup, and the trusted certificates are not read on the event loop.
-    """
-
-    def prepare(self) -> None:
-        self.max_connections = 1
-        self._only: AbstractConnection = super().make_connection()  # type: ignore[no-untyped-call]
-        if isinstance(self._only, SSLConnection):
-            self._only.ssl_context.get()
-
-    def make_connection(self) -> AbstractConnection:
-        return self._only
-
-
-def _client(url: str, server_seconds: float) -> "Redis":
-    """Raise SettingsError if redis-py rejects the URL. The message leaves it out: it may hold a password."""
-    scheme, _, rest = url.partition("://")
-    redis_scheme = {"valkey": "redis", "valkeys": "rediss"}.get(scheme, scheme)
-    try:
-        pool = _OneConnection.from_url(
-            f"{redis_scheme}://{rest}",
-            socket_connect_timeout=server_seconds,
-            socket_timeout=server_seconds,
-            retry=Retry(NoBackoff(), 0),
-            protocol=2,
-        )
-        pool.prepare()
-    except (ValueError, TypeError, RedisError, OSError) as error:
-        raise SettingsError(
-            "PRSHOTS_COUNTER_URL: got an invalid value, takes "
-            "redis://<user>:<password>@<host>:<port>/<number> with options of redis-py, such as "
-            f"?ssl_ca_certs=<file> ({type(error).__name__})"
-        ) from error
-    return Redis(connection_pool=pool)

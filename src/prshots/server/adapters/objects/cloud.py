@@ -77,11 +77,11 @@ class CloudReader:
 
     async def size(self, key: str) -> int | None:
         """Send a HEAD. On 404 send a GET, because only that tells a missing object from a missing bucket."""
-        with self._asking("get"):
+        with self._ask("get"):
             async with asyncio.timeout(self._limits.total_seconds):
                 with contextlib.suppress(FileNotFoundError):
                     return (await obstore.head_async(self._client, key))["size"]
-                found = await self._found(key)
+                found = await self._get_once(key)
                 return None if found is None else found.meta["size"]
 
     async def stream(self, key: str, part: range | None = None) -> ObjectStream | None:
@@ -93,11 +93,11 @@ class CloudReader:
         await self._get(OWNER_MARK)
 
     async def _get(self, key: str, part: range | None = None) -> "GetResult | None":
-        with self._asking("get"):
+        with self._ask("get"):
             async with asyncio.timeout(self._limits.total_seconds):
-                return await self._found(key, part)
+                return await self._get_once(key, part)
 
-    async def _found(
+    async def _get_once(
         self, key: str, part: range | None = None, unless_tag: str | None = None
     ) -> "GetResult | None":
         options: GetOptions = {"range": (part.start, part.stop)} if part else {}
@@ -113,14 +113,14 @@ class CloudReader:
     async def _chunks(self, found: "GetResult") -> AsyncGenerator[bytes, None]:
         start, end = found.range
         if end - start <= AT_ONCE_BYTES:
-            with self._outage.watching("chunk"), _translating():
+            with self._outage.watching("chunk"), _translate_errors():
                 async with asyncio.timeout(self._limits.total_seconds):
                     content = await found.bytes_async()
             yield bytes(content)
             return
         stream = found.stream(min_chunk_size=CHUNK_BYTES)
         while True:
-            with self._outage.watching("chunk"), _translating():
+            with self._outage.watching("chunk"), _translate_errors():
                 try:
                     async with asyncio.timeout(self._limits.total_seconds):
                         chunk = await anext(stream)
@@ -129,10 +129,10 @@ class CloudReader:
             yield bytes(chunk)
 
     @contextlib.contextmanager
-    def _asking(self, operation: str) -> Iterator[None]:
+    def _ask(self, operation: str) -> Iterator[None]:
         with metrics.EngineTimer(metrics.STORE_SECONDS, operation, "store"):
             try:
-                with _translating():
+                with _translate_errors():
                     yield
             except _ObjectRefusedError:
                 raise
@@ -155,7 +155,7 @@ class CloudStore(CloudReader):
         """Do nothing: connections close with the client."""
 
     async def put(self, key: str, chunks: Sequence[bytes]) -> None:
-        with self._asking("put"):
+        with self._ask("put"):
             async with asyncio.timeout(for_bytes(sum(map(len, chunks)), self._limits.total_seconds)):
                 await obstore.put_async(
                     self._putting,
@@ -177,7 +177,7 @@ class CloudStore(CloudReader):
 
     async def time(self) -> float | None:
         """Write an object, and ask when that was: no client library passes on the `Date` of a reply."""
-        with contextlib.suppress(StoreFullError), self._asking("put"):
+        with contextlib.suppress(StoreFullError), self._ask("put"):
             async with asyncio.timeout(self._limits.total_seconds):
                 await obstore.put_async(self._client, CLOCK_OBJECT, b"", use_multipart=False)
                 return (await obstore.head_async(self._client, CLOCK_OBJECT))["last_modified"].timestamp()
@@ -204,22 +204,22 @@ class CloudStore(CloudReader):
         self, cutoff: float, shards: Sequence[str] | None = None
     ) -> AsyncIterator[list[str]]:
         for shard in [None] if shards is None else sorted(shards):
-            async for page in self._listed(shard):
+            async for page in self._list_pages(shard):
                 yield [entry["path"] for entry in page if entry["last_modified"].timestamp() < cutoff]
 
     async def sizes(self, shard: str) -> dict[str, int]:
-        return {entry["path"]: entry["size"] async for page in self._listed(shard) for entry in page}
+        return {entry["path"]: entry["size"] async for page in self._list_pages(shard) for entry in page}
 
     async def discard_unfinished(self, cutoff: float) -> int:
         """Do nothing: the store itself discards incomplete PUTs."""
         del cutoff
         return 0
 
-    async def _listed(self, shard: str | None) -> "AsyncIterator[list[ObjectMeta]]":
+    async def _list_pages(self, shard: str | None) -> "AsyncIterator[list[ObjectMeta]]":
         """Yield the images and what belongs to them, page by page."""
         pages = obstore.list(self._client, prefix=shard, chunk_size=PAGE)
         while True:
-            with self._asking("list"):
+            with self._ask("list"):
                 try:
                     async with asyncio.timeout(self._limits.total_seconds):
                         page = await anext(pages)
@@ -228,7 +228,7 @@ class CloudStore(CloudReader):
             yield [entry for entry in page if ORIGIN_KEY.fullmatch(entry["path"])]
 
     async def _claim(self, claimant: str) -> None:
-        with self._asking("put"):
+        with self._ask("put"):
             async with asyncio.timeout(self._limits.total_seconds):
                 with contextlib.suppress(AlreadyExistsError):  # another process was faster
                     await obstore.put_async(
@@ -250,7 +250,7 @@ class CloudStore(CloudReader):
         return set()
 
     async def _send_delete(self, keys: list[str], until: float) -> None:
-        with self._asking("delete"):
+        with self._ask("delete"):
             try:
                 async with asyncio.timeout_at(until), self._may_delete:
                     await obstore.delete_async(self._client, keys)
@@ -277,7 +277,7 @@ def _is_about_one_object(error: BaseException) -> bool:
 
 
 @contextlib.contextmanager
-def _translating() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Turn the client's exceptions into ours. The original is dropped: its text may contain a signature."""
     try:
         yield

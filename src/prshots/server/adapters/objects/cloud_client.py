@@ -63,7 +63,7 @@ def open_client(url: str, limits: RequestLimits) -> Client:
     }
     make, form, options = kinds[parts.scheme]
     try:
-        return make(_parsed(parts, frozenset(options.split())), limits)
+        return make(_parse_address(parts, frozenset(options.split())), limits)
     except ValueError as error:  # raised by us, or by obstore for the prefix
         listed = f" with the options {', '.join(options.split())}" if options else " without options"
         raise SettingsError(f"PRSHOTS_STORE_URL: {error}; it takes {form}{listed}") from None
@@ -91,7 +91,7 @@ def first_line(error: BaseException) -> str:
     return _URL_QUERY.sub("", str(error).partition("\n")[0])[:300]
 
 
-def _parsed(parts: SplitResult, known: frozenset[str]) -> _Address:
+def _parse_address(parts: SplitResult, known: frozenset[str]) -> _Address:
     # No message quotes the value, because it may contain a secret.
     if "@" in parts.netloc:
         raise ValueError("credentials belong in the environment, not in the URL")

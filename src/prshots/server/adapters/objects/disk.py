@@ -20,6 +20,7 @@ from prshots.contract.errors import StoreError, StoreFullError
 from prshots.contract.object_names import DIFF_EXT, OBJECT_NAME, ORIGIN_KEY, OWNER_MARK, THUMBNAIL_EXT
 from prshots.server.adapters import deadlines
 from prshots.server.adapters.private_files import FOLDER, IMAGE_FILE, IMAGE_FOLDER
+from prshots.server.bounded_cache import BoundedCache
 from prshots.server.links.ports import OpenObject
 from prshots.server.observability.metrics import STORE_SECONDS, EngineTimer
 from prshots.server.observability.outages import Outage
@@ -48,7 +49,7 @@ class DiskReader:
 
     def __init__(self, root: Path) -> None:
         self._root = f"{root}/"
-        self._sizes: dict[str, int] = {}
+        self._sizes: BoundedCache[str, int] = BoundedCache(REMEMBERED_SIZES)
 
     def open(self, key: str) -> OpenObject | None:
         try:
@@ -73,9 +74,7 @@ class DiskReader:
     def _remember(self, key: str, size: int) -> None:
         """Remember the size of an image, which never changes. A thumbnail or a difference may be replaced."""
         if not key.endswith((THUMBNAIL_EXT, DIFF_EXT)):
-            if len(self._sizes) >= REMEMBERED_SIZES:
-                self._sizes.clear()
-            self._sizes[key] = size
+            self._sizes.put(key, size)
 
     def check(self) -> None:
         try:
@@ -215,7 +214,7 @@ class DiskStore:
         def discard() -> int:
             folders = [self.root, *(self.root / shard for shard in _names(self.root, _SHARD))]
             return sum(
-                _unlinked(f"{folder}/{name}")
+                _try_to_unlink(f"{folder}/{name}")
                 for folder in folders
                 for name in _names(folder, _UNFINISHED, written_before=cutoff)
             )
@@ -291,7 +290,7 @@ def _unlink(path: str) -> None:
         os.unlink(path)
 
 
-def _unlinked(path: str) -> bool:
+def _try_to_unlink(path: str) -> bool:
     try:
         _unlink(path)
     except OSError as error:  # the next sweep tries again

@@ -1,8 +1,8 @@
 """Delivery's copies of the images that are asked for most, so that their bytes do not leave the store again.
 
-A deleted image must be gone everywhere at once, and no replica tells another. So a copy is no answer: every
-request asks the store, with the copy's ETag, and the copy is sent only if the store says for this very
-request that the object still exists and is unchanged. Copies are in memory, because delivery writes nothing.
+A deleted image must be gone everywhere at once, and replicas don't tell each other. So every request asks the
+store, with the copy's ETag, and the copy is sent only if the store says for this very request that the object
+still exists and is unchanged. Copies are in memory, because delivery writes nothing.
 """
 
 import asyncio
@@ -104,20 +104,20 @@ class HotReader(CloudReader):
         _MISSES.inc()
         size, tag, chunks = found.meta["size"], found.meta["e_tag"], self._chunks(found)
         if part is None and tag and self.copies.takes(size):
-            chunks = self._keeping(key, tag, size, chunks)
+            chunks = self._keep_copy(key, tag, size, chunks)
         return ObjectStream(size, chunks)
 
     async def _get_unless(
         self, tag: str, key: str, part: range | None
     ) -> "GetResult | Literal[_Answer.UNCHANGED] | None":
-        with self._asking("get"):
+        with self._ask("get"):
             async with asyncio.timeout(self._limits.total_seconds):
                 try:
-                    return await self._found(key, part, tag)
+                    return await self._get_once(key, part, tag)
                 except NotModifiedError:
                     return UNCHANGED
 
-    async def _keeping(
+    async def _keep_copy(
         self, key: str, tag: str, size: int, chunks: AsyncGenerator[bytes, None]
     ) -> AsyncGenerator[bytes, None]:
         """Pass the chunks on, and keep a copy if all of them arrive."""

@@ -2,15 +2,16 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, literal_column, select
+from sqlalchemy import Connection, bindparam, literal_column, select
 from sqlalchemy.exc import IntegrityError
 
 from prshots.contract.errors import ConflictError, PrshotsError, RecordsError
 from prshots.contract.limits import Policy
+from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import images, organizations, projects, pulls, tokens, users
 from prshots.server.domain.images.models import Image, ListedImage, PullRequestRecord
 from prshots.server.domain.people.models import User
@@ -41,28 +42,22 @@ ACTIVE_OF_PR = (
     images.c.pr_number == bindparam("pr_number"),
     ACTIVE,
 )
-_NEWEST_OF_PR = select(*IMAGE).where(*ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
+_NEWEST_OF_PR = Prepared(
+    select(*IMAGE).where(*ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
+)
 OF_PULL_REQUEST = images.c.pr_number > literal_column("0")
 """Written as a literal, so that SQLite uses the partial index with this condition."""
+OF_BASELINES = images.c.kind == literal_column("'baseline'")
+"""A literal for the same reason."""
 LONG_LIVED = tokens.c.expires_at.is_(None)
 
 _FOREIGN_KEY = "23503"  # PostgreSQL's code for a missing row that another one refers to
 
 
-def driver_rows(
-    connection: Connection, query: Select[Any], parameters: Mapping[str, object]
-) -> list[tuple[Any, ...]]:
-    """Return the rows as the driver gives them: with hundreds, wrapping takes half as long as reading."""
-    result = connection.execute(query, parameters)
-    rows = list(result.cursor.fetchall())
-    result.close()
-    return rows
-
-
 def newest_of_pr(connection: Connection, project_id: str, pr_number: int, newest: int) -> list[Image]:
     """Return the newest images of a pull request, the newest first."""
     of_pr = {"project_id": project_id, "pr_number": pr_number, "newest": newest}
-    return list(map(Image._make, driver_rows(connection, _NEWEST_OF_PR, of_pr)))
+    return list(map(Image._make, _NEWEST_OF_PR.rows(connection, of_pr)))
 
 
 def project_from(row: Sequence[Any]) -> Project:
@@ -85,6 +80,7 @@ def image_row(image: Image) -> dict[str, object]:
         "theme": image.theme,
         "sha256": image.sha256,
         "before_id": image.before_id,
+        "kind": image.kind,
     }
 
 

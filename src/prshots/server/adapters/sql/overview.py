@@ -28,11 +28,11 @@ from prshots.server.adapters.sql.columns import (
     PROJECTS,
     PULL,
     TOKEN,
-    driver_rows,
     newest_of_pr,
     project_from,
 )
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import (
     images,
     members,
@@ -47,7 +47,7 @@ from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, PullRequ
 from prshots.server.domain.projects.models import DayOfUploads, Project, ProjectSummary, Role, UploadToken
 
 _OF_MEMBER = PROJECTS.join(members, members.c.organization_id == projects.c.organization_id)
-_PROJECT_OF_MEMBER = (
+_PROJECT_OF_MEMBER = Prepared(
     select(*PROJECT, members.c.role)
     .select_from(_OF_MEMBER)
     .where(projects.c.id == bindparam("project_id"), members.c.user_id == bindparam("user_id"))
@@ -132,9 +132,12 @@ _SUMMARIES = (
     .select_from(_OF_MEMBER.outerjoin(project_totals, project_totals.c.project_id == projects.c.id))
     .where(members.c.user_id == bindparam("user_id"))
 )
-_SUMMARY = _SUMMARIES.where(projects.c.id == bindparam("project_id"))
-_PROJECTS = _SUMMARIES.order_by(*_PROJECT_KEY).limit(bindparam("limit"))
-_PROJECTS_AFTER = _PROJECTS.where(tuple_(*_PROJECT_KEY) > _last(_PROJECT_KEY))
+_SUMMARY = Prepared(_SUMMARIES.where(projects.c.id == bindparam("project_id")))
+_page = _SUMMARIES.order_by(*_PROJECT_KEY).limit(bindparam("limit"))
+_PROJECTS, _PROJECTS_AFTER = (
+    Prepared(_page),
+    Prepared(_page.where(tuple_(*_PROJECT_KEY) > _last(_PROJECT_KEY))),
+)
 _DAYS = (
     select(uploads_by_day)
     .where(
@@ -148,7 +151,7 @@ _PULLS = {
     for closed in (None, False, True)
     for continued in (False, True)
 }
-_SHOTS, _SHOTS_AFTER = (_shots(continued=continued) for continued in (False, True))
+_SHOTS, _SHOTS_AFTER = (Prepared(_shots(continued=continued)) for continued in (False, True))
 
 NAMES_SEARCHED = 5000
 """How many of the newest pull requests are searched for names, because that reads all their images."""
@@ -283,8 +286,10 @@ class SqlOverview:
             query = query.where(tuple_(tokens.c.created_at, tokens.c.id) < tuple_(*before))
         return [UploadToken(*row) for row in await self._rows(query)]
 
-    async def _rows(self, query: Select[Any], **parameters: object) -> list[tuple[Any, ...]]:
-        return await self._database.read(lambda connection: driver_rows(connection, query, parameters))
+    async def _rows(self, query: Select[Any] | Prepared, **given: object) -> Sequence[Sequence[Any]]:
+        if isinstance(query, Prepared):
+            return await self._database.read(lambda connection: query.rows(connection, given))
+        return await self._database.read(lambda connection: connection.execute(query, given).all())
 
 
 def _shot(row: Any) -> Shot:  # noqa: ANN401 - a row of `shots`

@@ -22,6 +22,7 @@ from sqlalchemy import (
 from prshots.contract.errors import ConflictError
 from prshots.server.adapters.sql.columns import USER, conflict_as
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import login_states, members, organizations, sessions, users
 from prshots.server.domain.people.models import LoginState, Member, Session, User
 from prshots.server.domain.projects.models import Organization, Role
@@ -38,7 +39,7 @@ _STATE = [
     login_states.c.created_at,
 ]
 _SESSION = [sessions.c.sha256, sessions.c.user_id, sessions.c.created_at, sessions.c.last_seen_at]
-_USER_OF_SESSION = (
+_USER_OF_SESSION = Prepared(
     select(*_SESSION, *USER).select_from(sessions.join(users)).where(sessions.c.sha256 == bindparam("sha256"))
 )
 # The same SQL for SQLite and PostgreSQL. Adding the same person twice at a time is not an error.
@@ -85,7 +86,7 @@ class SqlPeople:
             connection.execute(insert(users).values(asdict(user)))
             if organization is not None:
                 connection.execute(insert(organizations).values(asdict(organization)))
-                connection.execute(_adding(organization.id, user.id, Role.OWNER))
+                connection.execute(_insert_member(organization.id, user.id, Role.OWNER))
 
         with conflict_as(f"user {user.login!r} or their organization already exists"):
             await self._database.write(add)
@@ -136,7 +137,7 @@ class SqlPeople:
     async def add_organization(self, organization: Organization, owner_id: str) -> None:
         def add(connection: Connection) -> None:
             connection.execute(insert(organizations).values(asdict(organization)))
-            connection.execute(_adding(organization.id, owner_id, Role.OWNER))
+            connection.execute(_insert_member(organization.id, owner_id, Role.OWNER))
 
         with conflict_as(f"organization {organization.name!r} already exists"):
             await self._database.write(add)
@@ -196,7 +197,7 @@ def _organizations_of(user_id: str) -> Select[Any]:
     )
 
 
-def _adding(organization_id: str, user_id: str, role: Role) -> Insert:
+def _insert_member(organization_id: str, user_id: str, role: Role) -> Insert:
     return insert(members).values(organization_id=organization_id, user_id=user_id, role=role)
 
 

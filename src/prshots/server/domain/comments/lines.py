@@ -16,7 +16,7 @@ from prshots.server.domain.comments.tables import TABLES
 _MARKDOWN = TABLES[Marker.LINK]
 
 
-class Line(NamedTuple):
+class ShotLine(NamedTuple):
     """The line of one or more shots of a name. `list` tells in which list it is."""
 
     list: Verdict | None
@@ -26,7 +26,7 @@ class Line(NamedTuple):
 
 
 # For hundreds of lines at every try: faster than a function of our own.
-_list_of, _verdict_of, _shots_of, _bullet_of = map(attrgetter, Line._fields)
+_list_of, _verdict_of, _shots_of, _bullet_of = map(attrgetter, ShotLine._fields)
 
 
 class ShotLines:
@@ -40,7 +40,7 @@ class ShotLines:
         self._of_pictured = list(map(_write_line, self._groups))
         self._of_others = list(map(_write_line, _group(shot for shot in shots if not shot.pictures)))
 
-    def after(self, shown: int) -> list[Line]:
+    def after(self, shown: int) -> list[ShotLine]:
         """Return the lines of all shots but the first ones, which are shown."""
         whole = bisect_right(self._ends, shown)
         lines = self._of_pictured[whole:]
@@ -61,7 +61,7 @@ class ShotLines:
             text += f"\nOnly in the {self._dashboard}: {sums(_count_shots(left_out))}.\n"
         return text
 
-    def _write_list(self, lines: Sequence[Line]) -> str:
+    def _write_list(self, lines: Sequence[ShotLine]) -> str:
         title, bullets = sums(_count_shots(lines)), "".join(map(_bullet_of, lines))
         if lines[0].list is None:
             title += ", without pictures"
@@ -75,14 +75,14 @@ def _group(shots: Iterable[CommentShot]) -> list[list[CommentShot]]:
     return [list(group) for _, group in groupby(shots, lambda shot: (shot.name, shot.verdict, shot.note))]
 
 
-def _write_line(shots: Sequence[CommentShot]) -> Line:
+def _write_line(shots: Sequence[CommentShot]) -> ShotLine:
     first = shots[0]
     labels = ", ".join(_MARKDOWN.label(shot.column) for shot in shots)
     bullet = f"- {name_as_code(first.name)} · {labels}{first.note and f' · {first.note}'}\n"
-    return Line(None if first.pictures else first.verdict, first.verdict, len(shots), bullet)
+    return ShotLine(None if first.pictures else first.verdict, first.verdict, len(shots), bullet)
 
 
-def _count_shots(lines: Iterable[Line]) -> Counter[Verdict | None]:
+def _count_shots(lines: Iterable[ShotLine]) -> Counter[Verdict | None]:
     counts: Counter[Verdict | None] = Counter()
     for verdict, its_lines in groupby(lines, _verdict_of):  # a verdict is slow to hash
         counts[verdict] += sum(map(_shots_of, its_lines))

@@ -55,7 +55,7 @@ class Baselines:
 
     async def store_upload(self, project: Project, branch: str, checked: CheckedUpload) -> Uploaded:
         """Store a baseline. Bytes that the shot has already are not stored again."""
-        image = self._images.new_image(project, NO_PULL_REQUEST, checked.fields, checked.image)
+        image = self._images.new_image(project, NO_PULL_REQUEST, checked.fields, checked.image, "baseline")
         bytes_of_shot = [(image.shot, image.sha256 or "")]
         known = await self._records.reuse(
             project.id, branch, image.commit_sha, bytes_of_shot, image.uploaded_at
@@ -125,6 +125,7 @@ class Baselines:
         copy = image._replace(
             id=secrets.token_hex(16),
             pr_number=NO_PULL_REQUEST,
+            kind="baseline",
             commit_sha=merged_as,
             uploaded_at=self._now(),
             closed_at=None,

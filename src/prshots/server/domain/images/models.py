@@ -10,9 +10,10 @@ URL_LIFETIME_SECONDS = 365 * SECONDS_PER_DAY
 ThumbnailState = Literal["made", "damaged", "unsupported", "too_large"]
 """Whether an image has a thumbnail and, if not, why it cannot have one."""
 NO_PULL_REQUEST = 0
-"""The `pr_number` of the images of baselines, and of staged images."""
-BEFORE_OF_PAIR = -1
-"""The `pr_number` of an image that is only the before of another one: no list, count or rule finds it."""
+"""The `pr_number` of an image that has no pull request. Its `kind` says what it is."""
+ImageKind = Literal["pull_request", "baseline", "staged", "before"]
+"""What an image is for. A staged image becomes one of a pull request when it is moved there. A before image
+belongs to the image that was uploaded with it: no list, count or rule finds it."""
 
 
 class ShotKey(NamedTuple):
@@ -24,9 +25,9 @@ class ShotKey(NamedTuple):
 
 
 class Image(NamedTuple):
-    """One uploaded image: of a pull request, of baselines, staged, or the before of another image.
+    """One uploaded image. Only those of the kind `pull_request` have a `pr_number`; for others it is 0.
 
-    A tuple, because lists have hundreds: a frozen dataclass of 18 fields takes five times as long to make.
+    A tuple, because lists have hundreds: a frozen dataclass of 19 fields takes five times as long to make.
 
     `kid` is the key that first signed its URL. Signing with it again keeps the URL the same after a rotation.
     `seq` is the upload order, assigned by the database. `thumbnail` is None until someone asks for it.
@@ -53,6 +54,7 @@ class Image(NamedTuple):
     sha256: str | None = None
     diff_base: str | None = None
     before_id: str | None = None
+    kind: ImageKind = "pull_request"
 
     @property
     def shot(self) -> ShotKey:
@@ -61,7 +63,7 @@ class Image(NamedTuple):
     def url_expires_at(self, now: float) -> int:
         """Return when its URL expires. A baseline's is extended: it can be current for years."""
         expires_at = self.uploaded_at + URL_LIFETIME_SECONDS
-        if self.pr_number == NO_PULL_REQUEST:
+        if self.kind == "baseline":
             while expires_at - now < URL_LIFETIME_SECONDS // 2:
                 expires_at += URL_LIFETIME_SECONDS
         return expires_at

@@ -15,7 +15,7 @@ from prshots.server.domain.images.checks import (
     check_files,
     require_pr,
 )
-from prshots.server.domain.images.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, BranchPlace, Image, PutUrl
+from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, ImageKind, PutUrl
 from prshots.server.domain.images.ports import PutUrlRecords
 from prshots.server.domain.images.recorded_objects import Recording
 from prshots.server.domain.images.service import Images
@@ -133,15 +133,19 @@ class PutUrls:
         return await (self._put_before if putting.is_before else self._put_image)(putting, checked)
 
     async def _put_before(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
-        before = self._images.new_image(putting.project, BEFORE_OF_PAIR, checked.fields, checked.image)
+        before = self._images.new_image(
+            putting.project, NO_PULL_REQUEST, checked.fields, checked.image, "before"
+        )
         await self._store(lambda: self._records.use_before(putting.put_url, before), before, checked)
         return self._images.reply(before)
 
     async def _put_image(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
         put_url, project = putting.put_url, putting.project
-        new = self._images.new_image(project, put_url.pr_number, checked.fields, checked.image)
+        is_staged = put_url.pr_number == NO_PULL_REQUEST
+        kind: ImageKind = "staged" if is_staged else "pull_request"
+        new = self._images.new_image(project, put_url.pr_number, checked.fields, checked.image, kind)
         image = new._replace(before_id=put_url.before_id)
-        staged = self._staging.stage(image, put_url.place) if not put_url.pr_number else None
+        staged = self._staging.stage(image, put_url.place) if is_staged else None
         await self._store(lambda: self._records.use(put_url, image, staged), image, checked)
         before = await self._images.before_of(image)
         if staged:

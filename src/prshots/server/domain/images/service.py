@@ -29,10 +29,10 @@ from prshots.server.domain.images.checks import (
 from prshots.server.domain.images.expiry import ExpiryOutcome, expire_scheduled
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import (
-    BEFORE_OF_PAIR,
     NO_PULL_REQUEST,
     SECONDS_PER_DAY,
     Image,
+    ImageKind,
     ListedImage,
 )
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
@@ -140,7 +140,7 @@ class Images:
         image = await self._records.image(project.id, image_id) if is_image_id(image_id) else None
         if image is None or only_pr not in {None, image.pr_number}:
             raise NotFoundError("not found")
-        if image.pr_number == NO_PULL_REQUEST and not baselines:
+        if image.kind in {"baseline", "staged"} and not baselines:
             raise NotFoundError("not found")
         is_marked = await self._try_to_schedule(image)
         if await self._try_to_expire(image):
@@ -215,16 +215,27 @@ class Images:
         return outcome
 
     def new_pair(
-        self, project: Project, pr_number: int, checked: CheckedUpload
+        self,
+        project: Project,
+        pr_number: int,
+        checked: CheckedUpload,
+        kind: ImageKind = "pull_request",
     ) -> tuple[Image, Image | None]:
         """Return the records of a new image and its before image, if it has one. Neither is stored yet."""
-        image = self.new_image(project, pr_number, checked.fields, checked.image)
+        image = self.new_image(project, pr_number, checked.fields, checked.image, kind)
         if checked.before is None:
             return image, None
-        before = self.new_image(project, BEFORE_OF_PAIR, checked.fields, checked.before)
+        before = self.new_image(project, NO_PULL_REQUEST, checked.fields, checked.before, "before")
         return image._replace(before_id=before.id), before
 
-    def new_image(self, project: Project, pr_number: int, fields: UploadFields, file: CheckedFile) -> Image:
+    def new_image(
+        self,
+        project: Project,
+        pr_number: int,
+        fields: UploadFields,
+        file: CheckedFile,
+        kind: ImageKind = "pull_request",
+    ) -> Image:
         """Return the record of a new image, which is not stored yet."""
         return Image(
             id=secrets.token_hex(16),
@@ -239,6 +250,7 @@ class Images:
             kid=self._keys.ring().signing_kid,
             theme=fields.theme,
             sha256=file.sha256(),
+            kind=kind,
         )
 
     async def store_pair(

@@ -56,7 +56,7 @@ class Staging:
 
     async def store_upload(self, project: Project, place: BranchPlace, checked: CheckedUpload) -> Staged:
         """Store an image for a branch. If it raises an error, nothing is left behind."""
-        image, before = self._images.new_pair(project, NO_PULL_REQUEST, checked)
+        image, before = self._images.new_pair(project, NO_PULL_REQUEST, checked, "staged")
         staged = self.stage(image, place, before)
         await self._images.store_pair(lambda: self._records.add(staged), image, before, checked)
         return self.reply(project, staged)

@@ -8,6 +8,7 @@ import structlog
 
 from prshots.contract.errors import RecordsError
 from prshots.contract.limits import UPLOAD_TOKEN
+from prshots.server.bounded_cache import BoundedCache
 from prshots.server.domain.projects.models import UploadToken
 
 TOUCH_SECONDS = 60
@@ -62,15 +63,14 @@ class LastUse:
     def __init__(self, kind: str, touch: Callable[[str, int], Awaitable[None]]) -> None:
         self._kind = kind
         self._touch = touch
-        self._noted: dict[str, int] = {}
+        self._noted: BoundedCache[str, int] = BoundedCache(CACHED_USES)
 
     async def note(self, key: str, known: int, now: int, **named: str) -> None:
         """Record a use. `known` is the last use according to the database, `named` are fields for the log."""
-        if now - self._noted.get(key, known) < TOUCH_SECONDS:
+        noted = self._noted.get(key)
+        if now - (known if noted is None else noted) < TOUCH_SECONDS:
             return
-        if len(self._noted) >= CACHED_USES:  # only a cache: the database has them all
-            self._noted.clear()
-        self._noted[key] = now
+        self._noted.put(key, now)
         try:
             await self._touch(key, now)
         except RecordsError as error:  # no reason to fail the request

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from prshots.contract.errors import StoreError, WrongClockError
 from prshots.contract.object_names import image_id_of
 from prshots.server.domain.images.expiry import expire_scheduled
-from prshots.server.domain.images.models import BEFORE_OF_PAIR, Image
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 from prshots.server.domain.projects.ports import ProjectRecords
 from prshots.server.domain.upkeep.models import WrongTotal
@@ -243,7 +243,7 @@ async def _wrong_totals(installation: Installation) -> AsyncIterator[WrongTotal]
     """Yield wrong totals; those of projects last, because they sum up those of pull requests."""
     for project in await installation.projects.projects():
         for compare in (installation.upkeep.wrong_pulls, installation.upkeep.wrong_days):
-            after: int | None = BEFORE_OF_PAIR - 1
+            after: int | None = NO_PULL_REQUEST - 1
             while after is not None:
                 wrong, after = await compare(project.id, after)
                 for each in wrong:

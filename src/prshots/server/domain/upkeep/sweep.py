@@ -33,7 +33,7 @@ store each sweep looks into some folders, at random, or it would not end before 
 
 OBJECTS_OF_AN_IMAGE = 2  # itself and its thumbnail
 
-GIVING_BACK_SECONDS = 60.0
+RECLAIMING_SECONDS = 60.0
 """How long a sweep returns free space to the disk. The next one continues."""
 
 OLD_PAIRS_SECONDS = 90 * 86_400
@@ -126,7 +126,7 @@ async def sweep(
         await _remove_orphans(records, store, listing, report, progress, force=force)
         report.unfinished = await store.discard_unfinished(now - LEFTOVER_AGE_SECONDS)
     with contextlib.suppress(RecordsFullError):
-        report.returned_bytes = await upkeep.reclaim_space(GIVING_BACK_SECONDS)
+        report.returned_bytes = await upkeep.reclaim_space(RECLAIMING_SECONDS)
     return report
 
 

@@ -7,19 +7,19 @@ from sqlalchemy import Connection, Select, and_, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from prshots.contract.errors import RecordsError, UnauthorizedError
-from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, image_row, project_gone_as
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, OF_BASELINES, image_row, project_gone_as
 from prshots.server.adapters.sql.comparison.baseline_rows import Pointer, note_commits, point_baselines
 from prshots.server.adapters.sql.comparison.retention import release
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.schema import baseline_commits, baselines, images
 from prshots.server.adapters.sql.images.totals import count_added
 from prshots.server.domain.comparison.models import BaselineCommit, Bases, ShotBase
-from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
+from prshots.server.domain.images.models import Image, ShotKey
 
 T = TypeVar("T")
 
 _NEAR_COMMITS = 5
-"""So many listed commits are read whole. After that, few shots should be left to look for one by one."""
+"""How many listed commits are read whole. After that, few shots should be left to look for one by one."""
 
 _NAMES_AT_ONCE = 400
 
@@ -84,11 +84,11 @@ _SAME_BYTES = (
     select(*IMAGE)
     .where(
         images.c.project_id == bindparam("project_id"),
-        images.c.pr_number == NO_PULL_REQUEST,
+        OF_BASELINES,
         images.c.name.in_(bindparam("names", expanding=True)),
         images.c.sha256.in_(bindparam("hashes", expanding=True)),
         ACTIVE,
-        select(baselines.c.seq).where(baselines.c.image_id == images.c.id).exists(),  # so it is not staged
+        select(baselines.c.seq).where(baselines.c.image_id == images.c.id).exists(),
     )
     .order_by(images.c.id)
     .with_for_update(read=True)  # or the sweep could schedule an image that we are about to point at

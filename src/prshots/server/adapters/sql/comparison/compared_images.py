@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select
 
-from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, driver_rows
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE
 from prshots.server.adapters.sql.database.schema import images
 from prshots.server.domain.images.models import Image
 
@@ -49,14 +49,14 @@ def pairs_at(
     )
     of_pr = {"project_id": project_id, "pr_number": pr_number}
     afters = [Image(*row) for row in connection.execute(query, of_pr)]
-    befores = active_images(connection, {after.before_id for after in afters if after.before_id})
-    return [(after, befores[after.before_id]) for after in afters if after.before_id in befores]
+    before_images = active_images(connection, {after.before_id for after in afters if after.before_id})
+    return [(after, before_images[after.before_id]) for after in afters if after.before_id in before_images]
 
 
 def active_images(connection: Connection, image_ids: Collection[str]) -> dict[str, Image]:
     ordered, active = sorted(image_ids), {}
     for start in range(0, len(ordered), _IMAGES_AT_ONCE):
         some = ordered[start : start + _IMAGES_AT_ONCE]
-        for image in map(Image._make, driver_rows(connection, _ACTIVE_WITH_IDS, {"image_ids": some})):
+        for image in map(Image._make, connection.execute(_ACTIVE_WITH_IDS, {"image_ids": some})):
             active[image.id] = image
     return active

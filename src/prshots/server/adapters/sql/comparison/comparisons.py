@@ -21,10 +21,11 @@ from sqlalchemy import (
 
 from prshots.contract.errors import NotFoundError
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, driver_rows, project_gone_as
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, project_gone_as
 from prshots.server.adapters.sql.comparison.compared_images import OF_PR, active_images, at_commit, pairs_at
 from prshots.server.adapters.sql.comparison.comparison_versions import NEWEST, version_of
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, images, pair_results
 from prshots.server.domain.comparison.models import (
@@ -58,12 +59,16 @@ _SHOT_RESULT = (
     )
     .values({name: bindparam(name) for name in _RESULT})
 )
-_SHOTS = select(
-    *(
-        compared_shots.c[name]
-        for name in ("image_id", "base_id", "base_commit", "ancestor", *_RESULT, *ShotKey._fields)
+_SHOTS = Prepared(
+    select(
+        *(
+            compared_shots.c[name]
+            for name in ("image_id", "base_id", "base_commit", "ancestor", *_RESULT, *ShotKey._fields)
+        )
+    ).where(
+        *(compared_shots.c[name] == bindparam(name) for name in ("project_id", "pr_number", "commit_sha"))
     )
-).where(*(compared_shots.c[name] == bindparam(name) for name in ("project_id", "pr_number", "commit_sha")))
+)
 _KEEP_PAIR = text(
     "INSERT INTO pair_results (project_id, before_sha256, after_sha256, engine, verdict, pixels, regions, "
     "shift, reason, created_at) VALUES (:project_id, :before_sha256, :after_sha256, :engine, :verdict, "
@@ -241,7 +246,7 @@ class SqlComparisons:
     async def _first(self, query: Select[Any], **parameters: object) -> StoredComparison | None:
         def read(connection: Connection) -> StoredComparison | None:
             row = connection.execute(query, parameters).first()
-            return _stored(connection, row) if row else None
+            return _read_comparison(connection, row) if row else None
 
         return await self._database.read(read)
 
@@ -349,7 +354,7 @@ def _result(verdict: str | None, pixels: int, regions: str, shift: int, reason: 
     return ShotResult(Verdict(verdict) if verdict else None, pixels, found, shift, reason)
 
 
-def _stored(connection: Connection, row: Any) -> StoredComparison:  # noqa: ANN401 - a row of the table
+def _read_comparison(connection: Connection, row: Any) -> StoredComparison:  # noqa: ANN401 - a row of the table
     request = ComparisonRequest(
         row.project_id,
         row.pr_number,
@@ -359,7 +364,7 @@ def _stored(connection: Connection, row: Any) -> StoredComparison:  # noqa: ANN4
         bool(row.complete),
     )
     of_commit = {"project_id": row.project_id, "pr_number": row.pr_number, "commit_sha": row.commit_sha}
-    found = driver_rows(connection, _SHOTS, of_commit)
+    found = _SHOTS.rows(connection, of_commit)
     active = active_images(
         connection, {key for image_id, base_id, *_ in found for key in (image_id, base_id) if key}
     )

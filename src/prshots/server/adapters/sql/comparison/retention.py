@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, select
 
-from prshots.server.adapters.sql.columns import ACTIVE
+from prshots.server.adapters.sql.columns import ACTIVE, OF_BASELINES
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.schema import (
     baseline_commits,
@@ -14,9 +14,8 @@ from prshots.server.adapters.sql.database.schema import (
     images,
     projects,
     pulls,
-    staged,
 )
-from prshots.server.adapters.sql.images.marks import schedule_images, scheduling
+from prshots.server.adapters.sql.images.marks import schedule_images, schedule_statement
 from prshots.server.domain.images.models import NO_PULL_REQUEST
 
 COMMITS_AT_ONCE = 20
@@ -100,22 +99,21 @@ _is_shown = (
     .where(compared_shots.c.base_id == images.c.id, pulls.c.closed_at.is_(None))
     .exists()
 )
-_is_staged = select(staged.c.image_id).where(staged.c.image_id == images.c.id).exists()
-_IS_UNUSED = ~_is_baseline & ~_is_shown & ~_is_staged
+_IS_UNUSED = ~_is_baseline & ~_is_shown
 _UNUSED = (
     select(images.c.seq)
     .where(
         images.c.project_id == bindparam("project_id"),
-        images.c.pr_number == NO_PULL_REQUEST,
+        OF_BASELINES,
         ACTIVE,
         _IS_UNUSED,
     )
-    .order_by(images.c.seq)
+    .order_by(images.c.name, images.c.seq)
     .limit(bindparam("most"))
     .with_for_update(skip_locked=True, of=images)
 )
 # Decided again once the images are locked: until then, another transaction may have referred to one.
-_SCHEDULE = scheduling(
+_SCHEDULE = schedule_statement(
     images.c.project_id == bindparam("of_project"),
     images.c.seq.in_(bindparam("seqs", expanding=True)),
     _IS_UNUSED,

@@ -15,7 +15,7 @@ STEP_PAGES = 256
 """1 MB at a time: a few milliseconds, in which uploads wait."""
 
 KEPT_FREE = 256, 0.1
-"""So many free pages, or this part of the file, stay for the next uploads. Moving them would cost more."""
+"""At least this many free pages, and this part of the file, stay for the next uploads: moving costs more."""
 
 REWRITTEN_BYTES = 64 * 1024**2
 """A file of this size is rewritten within a second. Larger ones only on request: uploads wait for it."""
@@ -23,7 +23,7 @@ REWRITTEN_BYTES = 64 * 1024**2
 CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)"  # waits for no one
 
 
-def give_back_some(connection: Connection) -> int:
+def reclaim_some(connection: Connection) -> int:
     """Cut up to `STEP_PAGES` free pages off the file. Return how many bytes. Call it in a transaction."""
     if connection.dialect.name != "sqlite":  # PostgreSQL's autovacuum reuses the space
         return 0

@@ -16,12 +16,13 @@ import psycopg
 from psycopg.abc import PQGen
 from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.conninfo import conninfo_to_dict
-from sqlalchemy import Connection, Engine, Select, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 
 from prshots.contract.errors import RecordsError, RecordsUnsureError, SettingsError
 from prshots.server.adapters.deadlines import DATABASE_SECONDS, seconds_left
 from prshots.server.adapters.sql.database.database import LOOK_UP, Database, timed
+from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.config.values import PERCENT_ENCODE
 
 LOOKERS, READERS, WRITERS = 2, 3, 3
@@ -56,7 +57,7 @@ class Timeouts:
     connect: int = 3
     lock: float = 5  # another transaction does not end
     statement: float = 9  # a query takes too long; the server cancels it
-    call: float = DATABASE_SECONDS  # the deadline for everything, also waiting for a thread and retries
+    call: float = DATABASE_SECONDS  # the deadline for everything, including waiting for a thread and retries
     idle_in_transaction: float = 30  # one of our processes hangs; the server releases its locks
 
 
@@ -186,11 +187,11 @@ class _PostgresqlDatabase(Database):
         self._reading_engine = engine.execution_options(isolation_level="AUTOCOMMIT")  # no BEGIN, no ROLLBACK
         self._lookers = ThreadPoolExecutor(LOOKERS, thread_name_prefix="records-look-up")
 
-    async def look_up(self, query: Select[Any], **parameters: object) -> Sequence[Any] | None:
+    async def look_up(self, query: Prepared, **given: object) -> Sequence[Any] | None:
         """Read a row by its key in a thread, so that the event loop never waits for the network."""
 
         def first(connection: Connection) -> Sequence[Any] | None:
-            return connection.execute(query, parameters).first()
+            return query.first(connection, given)
 
         with timed(LOOK_UP, self.outage, "look_up"):
             return await self._in_thread(self._lookers, lambda: self._read(first), RecordsError)

@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from prshots.server.adapters.sql.database.text_type import text
 
-SCHEMA_VERSION = "0011"
+SCHEMA_VERSION = "0013"
 """The newest migration. Every start compares it, so that Alembic is only loaded if there is work to do."""
 
 metadata = MetaData()
@@ -168,8 +168,8 @@ _partial_index(
 _partial_index("tokens_by_expiry", tokens.c.expires_at, where=_short_lived)
 _partial_index("tokens_by_trust", tokens.c.trust_id, where=_of_trust)
 
-# An image with the pull request 0 belongs to none: it is the image of baselines, or staged. One with -1 is
-# the before of the image whose `before_id` it is.
+# `kind` is an `ImageKind`. Only images of pull requests have a `pr_number`; for others it is 0. A before
+# image belongs to the image whose `before_id` it is.
 images = Table(
     "images",
     metadata,
@@ -192,10 +192,11 @@ images = Table(
     # The id of the image that its stored difference was made with.
     Column("diff_base", text(32)),
     Column("before_id", text(32)),
+    Column("kind", text(16), nullable=False, server_default="pull_request"),
 )
 
 # Updated in the transaction of every upload and expiry, so that the dashboard never has to count. The row
-# with the number 0 counts the images of baselines, and -1 has the bytes of befores.
+# with the number 0 counts the images without a pull request; before images only with their bytes.
 pulls = Table(
     "pulls",
     metadata,
@@ -266,7 +267,7 @@ Index(
     images.c.seq,
 )
 
-# The images of a pull request that came with a before.
+# The images of a pull request that came with a before image.
 _paired = images.c.before_id.is_not(None)
 _partial_index(
     "images_paired",
@@ -285,6 +286,14 @@ _partial_index(
     images.c.project_id,
     images.c.uploaded_at,
     where=_aging,
+)
+_of_baselines = _active & (images.c.kind == literal_column("'baseline'"))
+_partial_index(
+    "images_of_baselines",
+    images.c.project_id,
+    images.c.name,
+    images.c.seq,
+    where=_of_baselines,
 )
 _partial_index("images_closed", images.c.project_id, images.c.seq, where=_closed)
 _partial_index("images_scheduled", images.c.id, where=_scheduled)
@@ -424,7 +433,7 @@ staged = Table(
 Index("staged_by_branch", staged.c.project_id, staged.c.branch)
 
 # One-time URLs for an upload. `pr_number` is 0 if the image will be staged under `branch`. `before_sha256` is
-# the secret's hash for its before, and `before_id` the before's image once it is there.
+# the secret's hash for its before image, and `before_id` that image once it is there.
 put_urls = Table(
     "put_urls",
     metadata,

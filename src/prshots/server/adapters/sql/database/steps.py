@@ -20,6 +20,10 @@ _IS_VALID = text(
     "SELECT i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
     "WHERE c.relname = :name AND c.relnamespace = current_schema()::regnamespace"
 )
+_IS_PARTITIONED = text(
+    "SELECT relkind = 'p' FROM pg_class "
+    "WHERE relname = :name AND relnamespace = current_schema()::regnamespace"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,8 @@ def create_index(name: str, table: str, columns: Sequence[str], **options: Any) 
     """Create an index in a migration. On PostgreSQL, uploads go on while it is built.
 
     The migration says `builds_indexes = True` and does nothing else, because it runs outside of a
-    transaction. A kill leaves an invalid index. The next start drops it and builds it again.
+    transaction. A kill leaves an invalid index. The next start drops it and builds it again. Uploads wait if
+    the table is partitioned, because PostgreSQL cannot build such an index concurrently.
     """
     from alembic import op
 
@@ -73,7 +78,8 @@ def create_index(name: str, table: str, columns: Sequence[str], **options: Any) 
     if is_valid is False:
         op.drop_index(name, table, postgresql_concurrently=True)
     if not is_valid:
-        op.create_index(name, table, columns, postgresql_concurrently=True, **options)
+        is_partitioned = connection.execute(_IS_PARTITIONED, {"name": table}).scalar()
+        op.create_index(name, table, columns, postgresql_concurrently=not is_partitioned, **options)
 
 
 def _is_outside_transaction(connection: Connection) -> bool:

@@ -1,4 +1,11 @@
-"""Commits the images that arrive at about the same time together: they share a transaction and its fsync."""
+"""Commits the images that arrive at about the same time together: they share a transaction and its fsync.
+
+1. `ArrivingImages.add` puts an image into the queue and waits for its result.
+2. A task commits batch after batch until the queue is empty.
+3. A batch takes everything from the queue in the writing thread, once it is its turn to write. So images that
+   arrive while another process writes are still part of it.
+4. If the database refuses a batch, its images are committed one by one.
+"""
 
 import asyncio
 import contextlib
@@ -28,9 +35,17 @@ class _Arriving(NamedTuple):
     before: Image | None
     done: asyncio.Future[None]
 
+    def succeed(self) -> None:
+        if not self.done.cancelled():
+            self.done.set_result(None)
+
+    def fail(self, error: Exception) -> None:
+        if not self.done.cancelled():
+            self.done.set_exception(error)
+
 
 class _Queue:
-    """What the event loop adds and the writing thread takes."""
+    """The images that wait to be committed. The event loop adds them, and the writing thread takes them."""
 
     def __init__(self) -> None:
         self._arriving: list[_Arriving] = []
@@ -44,39 +59,42 @@ class _Queue:
             self._arriving.append(arriving)
 
     def withdraw(self, arriving: _Arriving) -> bool:
-        """Return False if it is too late: somebody has taken it."""
+        """Remove an image. Return False if it is too late because a batch has taken it."""
         with self._lock:
             is_here = arriving in self._arriving
             if is_here:
                 self._arriving.remove(arriving)
             return is_here
 
-    def taken(self) -> list[_Arriving]:
+    def take_all(self) -> list[_Arriving]:
         with self._lock:
-            taken, self._arriving = self._arriving, []
-            return taken
+            all_of_them, self._arriving = self._arriving, []
+            return all_of_them
 
 
 class _Batch:
-    """The images of one commit: these, or what is in the queue when it is our turn to write."""
+    """The images of one commit: these, or everything in the queue when it is our turn to write."""
 
     def __init__(self, queue: _Queue, given: list[_Arriving] | None = None) -> None:
         self._queue, self._members = queue, given
         self._lock = threading.Lock()
 
-    @property
     def members(self) -> list[_Arriving]:
-        """Decided only once: work that runs again, or still runs after a timeout, must not take others."""
+        """Take them from the queue, but only once.
+
+        Work that runs again, or still runs after a timeout, must not take others.
+        """
         with self._lock:
             if self._members is None:
-                self._members = self._queue.taken()
+                self._members = self._queue.take_all()
             return self._members
 
-    def add_to(self, connection: Connection) -> None:
-        befores = [arriving.before for arriving in self.members if arriving.before]
-        arrived = befores + [arriving.image for arriving in self.members]
+    def write(self, connection: Connection) -> None:
+        members = self.members()
+        before_images = [arriving.before for arriving in members if arriving.before]
+        arrived = before_images + [arriving.image for arriving in members]
         if arrived:
-            pointers = [Pointer.to(one.image, one.branch) for one in self.members if one.branch]
+            pointers = [Pointer.to(one.image, one.branch) for one in members if one.branch]
             add_images(connection, arrived, pointers)
 
 
@@ -114,28 +132,31 @@ class ArrivingImages:
             self._committing = None
 
     async def _commit(self, batch: _Batch) -> None:
-        outcome: Exception | None = None
+        """Commit a batch, and give every image in it a result."""
         try:
-            await self._database.write(batch.add_to)
+            await self._database.write(batch.write)
         except Exception as error:  # noqa: BLE001 - every waiting upload must get a result
-            if len(batch.members) > 1 and not _is_outage(error):  # one bad record must not fail the others
-                for alone in batch.members:
+            if len(batch.members()) > 1 and not _is_outage(error):  # one bad record must not fail the others
+                for alone in batch.members():
                     await self._commit(_Batch(self._queue, [alone]))
-                return
-            outcome = error
-        committed = await self._committed(batch) if isinstance(outcome, RecordsUnsureError) else set()
-        for image, _, _, done in batch.members:
-            if done.cancelled():
-                continue
-            if outcome is None or image.id in committed:
-                done.set_result(None)
             else:
-                done.set_exception(outcome)
+                await self._report_failure(batch, error)
+        else:
+            for arriving in batch.members():
+                arriving.succeed()
 
-    async def _committed(self, batch: _Batch) -> set[str]:
+    async def _report_failure(self, batch: _Batch, error: Exception) -> None:
+        committed = await self._find_committed(batch) if isinstance(error, RecordsUnsureError) else set()
+        for arriving in batch.members():
+            if arriving.image.id in committed:
+                arriving.succeed()
+            else:
+                arriving.fail(error)
+
+    async def _find_committed(self, batch: _Batch) -> set[str]:
         """Return which of these were committed in spite of the error. Others may still appear later."""
         with contextlib.suppress(RecordsError):
-            return await self._known_ids([arriving.image.id for arriving in batch.members])
+            return await self._known_ids([arriving.image.id for arriving in batch.members()])
         return set()
 
 

@@ -12,27 +12,27 @@ from prshots.server.adapters.sql.columns import (
     ACTIVE_OF_PR,
     IMAGE,
     SCHEDULED,
-    driver_rows,
     newest_of_pr,
     project_gone_as,
 )
 from prshots.server.adapters.sql.comparison.baseline_rows import forget_images
 from prshots.server.adapters.sql.comparison.comparison_rows import remove_comparisons
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull, lock_pulls_of
 from prshots.server.adapters.sql.database.schema import images, pulls
 from prshots.server.adapters.sql.images.arriving_images import ArrivingImages
 from prshots.server.adapters.sql.images.due import due_in, projects_with_due, some_due
 from prshots.server.adapters.sql.images.listed_images import ListedImages
-from prshots.server.adapters.sql.images.marks import mark_some, schedule_images, scheduling
+from prshots.server.adapters.sql.images.marks import mark_some, schedule_images, schedule_statement
 from prshots.server.adapters.sql.images.totals import count_closed, count_removed
 from prshots.server.domain.images.models import Image, ListedImage, ThumbnailState
 
 T = TypeVar("T")
 
 # Queries of every request are built once, because building them costs more than running them.
-_IMAGE_OF_PROJECT = select(*IMAGE).where(
-    images.c.id == bindparam("image_id"), images.c.project_id == bindparam("project_id")
+_IMAGE_OF_PROJECT = Prepared(
+    select(*IMAGE).where(images.c.id == bindparam("image_id"), images.c.project_id == bindparam("project_id"))
 )
 _COUNT_OF_PR = select(func.count()).select_from(images).where(*ACTIVE_OF_PR)
 _SEQS_OF_SHOTS = (
@@ -42,19 +42,23 @@ _SEQS_OF_SHOTS = (
     .limit(bindparam("limit"))
 )
 # The project says it again, here and below: if the table is partitioned, only its partition is read.
-_NEWEST_OF_SHOTS = select(*IMAGE).where(
-    images.c.project_id == bindparam("project_id"), images.c.seq.in_(_SEQS_OF_SHOTS)
+_NEWEST_OF_SHOTS = Prepared(
+    select(*IMAGE).where(images.c.project_id == bindparam("project_id"), images.c.seq.in_(_SEQS_OF_SHOTS))
 )
 _COMMITS_OF_PR = select(func.count(func.lower(images.c.commit_sha).distinct())).where(*ACTIVE_OF_PR)
-_CLOSED_PULL = select(pulls.c.closed_at).where(
-    pulls.c.project_id == bindparam("project_id"),
-    pulls.c.pr_number == bindparam("pr_number"),
-    pulls.c.closed_at.is_not(None),
+_CLOSED_PULL = Prepared(
+    select(pulls.c.closed_at).where(
+        pulls.c.project_id == bindparam("project_id"),
+        pulls.c.pr_number == bindparam("pr_number"),
+        pulls.c.closed_at.is_not(None),
+    )
 )
 _GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
-_SCHEDULE = scheduling(_GIVEN_IDS)
+_SCHEDULE = schedule_statement(_GIVEN_IDS)
 _REMOVE = (
-    delete_from(images).where(_GIVEN_IDS).returning(images.c.project_id, images.c.pr_number, images.c.size)
+    delete_from(images)
+    .where(_GIVEN_IDS)
+    .returning(images.c.project_id, images.c.pr_number, images.c.kind, images.c.size)
 )
 
 
@@ -114,7 +118,7 @@ class SqlImages:
         of_pr = {"project_id": project_id, "pr_number": pr_number}
 
         def both(connection: Connection) -> tuple[list[Image], int]:
-            rows = driver_rows(connection, _NEWEST_OF_SHOTS, of_pr | {"limit": limit})
+            rows = _NEWEST_OF_SHOTS.rows(connection, of_pr | {"limit": limit})
             return list(map(Image._make, rows)), connection.execute(_COMMITS_OF_PR, of_pr).scalar_one()
 
         return await self._database.read(both)
@@ -126,7 +130,7 @@ class SqlImages:
     async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
         of_pr = (images.c.project_id == project_id, images.c.pr_number == pr_number)
         closing = update(images).where(*of_pr, images.c.closed_at.is_(None)).values(closed_at=now)
-        marking = scheduling(*of_pr)
+        marking = schedule_statement(*of_pr)
 
         def mark(connection: Connection) -> int:
             if not lock_pull(connection, project_id, pr_number):

@@ -1,4 +1,4 @@
-"""Schedule images for expiry. A before is scheduled in the transaction that schedules its after."""
+"""Schedule images for expiry. A before image is scheduled in the transaction that schedules its image."""
 
 from collections.abc import Sequence
 
@@ -7,10 +7,10 @@ from sqlalchemy import ColumnElement, Connection, Update, bindparam, update
 from prshots.server.adapters.sql.columns import ACTIVE
 from prshots.server.adapters.sql.database.schema import images
 
-BEFORES_AT_ONCE = 1000
+BEFORE_IMAGES_AT_ONCE = 1000
 
 
-def scheduling(*which: ColumnElement[bool]) -> Update:
+def schedule_statement(*which: ColumnElement[bool]) -> Update:
     """Return the statement for `schedule_images`: active images that meet these conditions."""
     return (
         update(images)
@@ -20,7 +20,7 @@ def scheduling(*which: ColumnElement[bool]) -> Update:
     )
 
 
-_SCHEDULE_BEFORES = (
+_SCHEDULE_BEFORE_IMAGES = (
     update(images)
     .where(images.c.id.in_(bindparam("before_ids", expanding=True)), ACTIVE)
     .values(scheduled_at=bindparam("now"))
@@ -28,16 +28,16 @@ _SCHEDULE_BEFORES = (
 
 
 def schedule_images(connection: Connection, statement: Update, given: dict[str, object]) -> int:
-    """Schedule images and their befores. Return how many, without the befores. `given` has `now`."""
+    """Schedule images and their before images. Return how many, without before images. `given` has `now`."""
     marked: Sequence[str | None] = connection.execute(statement, given).scalars().all()
-    befores = sorted(before_id for before_id in marked if before_id is not None)
-    for start in range(0, len(befores), BEFORES_AT_ONCE):
-        some = befores[start : start + BEFORES_AT_ONCE]
-        connection.execute(_SCHEDULE_BEFORES, {"before_ids": some, "now": given["now"]})
+    before_ids = sorted(before_id for before_id in marked if before_id is not None)
+    for start in range(0, len(before_ids), BEFORE_IMAGES_AT_ONCE):
+        some = before_ids[start : start + BEFORE_IMAGES_AT_ONCE]
+        connection.execute(_SCHEDULE_BEFORE_IMAGES, {"before_ids": some, "now": given["now"]})
     return len(marked)
 
 
-_SOME = scheduling(
+_SOME = schedule_statement(
     images.c.project_id == bindparam("of_project"), images.c.seq.in_(bindparam("seqs", expanding=True))
 )
 

@@ -10,7 +10,7 @@ from prshots.contract.errors import UnauthorizedError
 from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, image_row, project_from, project_gone_as
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.schema import images, put_urls, tokens
-from prshots.server.adapters.sql.images.marks import schedule_images, scheduling
+from prshots.server.adapters.sql.images.marks import schedule_images, schedule_statement
 from prshots.server.adapters.sql.images.staging import add_staged
 from prshots.server.adapters.sql.images.totals import count_added
 from prshots.server.domain.images.models import BranchPlace, Image, PutUrl, StagedImage
@@ -37,7 +37,7 @@ _EXPIRED = (
     .limit(bindparam("most"))
     .with_for_update(skip_locked=True)
 )
-_SCHEDULE = scheduling(images.c.id.in_(bindparam("before_ids", expanding=True)))
+_SCHEDULE = schedule_statement(images.c.id.in_(bindparam("before_ids", expanding=True)))
 _USE_BEFORE = (
     update(put_urls)
     .where(put_urls.c.sha256 == bindparam("of"), put_urls.c.before_id.is_(None))
@@ -59,7 +59,7 @@ class SqlPutUrls:
     async def find(self, sha256: str, now: int) -> tuple[PutUrl, Project] | None:
         given = {"sha256": sha256, "now": now}
         row = await self._database.read(lambda connection: connection.execute(_FIND, given).first())
-        return _found(row) if row else None
+        return _read_put_url(row) if row else None
 
     async def use(self, put_url: PutUrl, image: Image, staged: StagedImage | None) -> bool:
         def record(connection: Connection) -> bool:
@@ -86,8 +86,8 @@ class SqlPutUrls:
     async def discard_expired(self, now: int, limit: int) -> int:
         def discard(connection: Connection) -> int:
             expired = connection.execute(_EXPIRED, {"now": now, "most": limit}).all()
-            if befores := [row.before_id for row in expired if row.before_id]:
-                schedule_images(connection, _SCHEDULE, {"before_ids": befores, "now": now})
+            if before_ids := [row.before_id for row in expired if row.before_id]:
+                schedule_images(connection, _SCHEDULE, {"before_ids": before_ids, "now": now})
             hashes = [row.sha256 for row in expired]
             return connection.execute(_REMOVE, {"hashes": hashes}).rowcount if hashes else 0
 
@@ -99,6 +99,6 @@ def _add(connection: Connection, image: Image) -> None:
     count_added(connection, [image])
 
 
-def _found(row: Sequence[Any]) -> tuple[PutUrl, Project]:
+def _read_put_url(row: Sequence[Any]) -> tuple[PutUrl, Project]:
     plain, place = dict(zip(_PLAIN, row, strict=False)), BranchPlace(*row[len(_PLAIN) : len(_PLAIN) + 2])
     return PutUrl(**plain, place=place), project_from(row[len(_PLAIN) + 2 :])

@@ -21,7 +21,7 @@ from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, image_row, projec
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import images, staged
-from prshots.server.adapters.sql.images.marks import schedule_images, scheduling
+from prshots.server.adapters.sql.images.marks import schedule_images, schedule_statement
 from prshots.server.adapters.sql.images.totals import count_added, count_moved
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, StagedImage
 
@@ -29,9 +29,13 @@ _WITH_IMAGE = staged.join(
     images, and_(images.c.id == staged.c.image_id, images.c.project_id == staged.c.project_id)
 )
 # Said of the image, too: PostgreSQL looks again at a row that it had to wait for, and at no other one.
-_WAITS = ACTIVE & (images.c.pr_number == NO_PULL_REQUEST)
+_WAITS = ACTIVE & (images.c.kind == "staged")
 _GIVEN: BindParameter[list[str]] = bindparam("image_ids", expanding=True)
-_MOVE = update(images).where(images.c.id.in_(_GIVEN), _WAITS).values(pr_number=bindparam("to_pr"))
+_MOVE = (
+    update(images)
+    .where(images.c.id.in_(_GIVEN), _WAITS)
+    .values(pr_number=bindparam("to_pr"), kind="pull_request")
+)
 _FORGET = delete(staged).where(staged.c.image_id.in_(_GIVEN))
 _NEWEST_COMMIT = (
     select(images.c.commit_sha)
@@ -47,7 +51,7 @@ _EXPIRED = (
     .limit(bindparam("most"))
     .with_for_update(skip_locked=True, of=images)
 )
-_SCHEDULE = scheduling(images.c.seq.in_(bindparam("seqs", expanding=True)), _WAITS)
+_SCHEDULE = schedule_statement(images.c.seq.in_(bindparam("seqs", expanding=True)), _WAITS)
 
 
 class SqlStaged:
@@ -74,7 +78,7 @@ class SqlStaged:
         query = (
             select(staged.c.branch, staged.c.repository, staged.c.expires_at, *IMAGE)
             .select_from(_WITH_IMAGE)
-            .where(*_waiting(project_id, branch, now))
+            .where(*_wait_at(project_id, branch, now))
             .order_by(images.c.seq.desc())
             .limit(limit)
         )
@@ -85,20 +89,20 @@ class SqlStaged:
 
         def read(connection: Connection) -> list[StagedImage]:
             found = [(Image(*row[3:]), BranchPlace(*row[:2]), row[2]) for row in connection.execute(query)]
-            befores = _befores_of(connection, [image for image, _, _ in found])
-            return [StagedImage(*each, befores.get(each[0].before_id)) for each in found]
+            before_images = _before_images_of(connection, [image for image, _, _ in found])
+            return [StagedImage(*each, before_images.get(each[0].before_id)) for each in found]
 
         return await self._database.read(read)
 
     async def count(self, project_id: str, branch: str, now: int) -> int:
-        query = select(func.count()).select_from(_WITH_IMAGE).where(*_waiting(project_id, branch, now))
+        query = select(func.count()).select_from(_WITH_IMAGE).where(*_wait_at(project_id, branch, now))
         return await self._database.read(lambda connection: connection.execute(query).scalar_one())
 
     async def move(self, project_id: str, place: BranchPlace, pr_number: int, now: int, limit: int) -> int:
         query = (
             select(*IMAGE)
             .select_from(_WITH_IMAGE)
-            .where(*_waiting(project_id, place.branch, now), _moves_to(place.repository))
+            .where(*_wait_at(project_id, place.branch, now), _moves_to(place.repository))
             .order_by(images.c.seq)
             .limit(limit)
             .with_for_update(of=images)
@@ -146,13 +150,13 @@ def _give(connection: Connection, moving: list[Image], pr_number: int, now: int)
     count_moved(connection, moving, pr_number, newest_commit, now)
 
 
-def _befores_of(connection: Connection, afters: list[Image]) -> dict[str | None, Image]:
+def _before_images_of(connection: Connection, afters: list[Image]) -> dict[str | None, Image]:
     ids = [image.before_id for image in afters if image.before_id]
     query = select(*IMAGE).where(images.c.id.in_(ids))
     return {row.id: Image(*row) for row in connection.execute(query)} if ids else {}
 
 
-def _waiting(project_id: str, branch: str | None, now: int) -> list[ColumnElement[bool]]:
+def _wait_at(project_id: str, branch: str | None, now: int) -> list[ColumnElement[bool]]:
     of_branch = [] if branch is None else [staged.c.branch == branch]
     return [staged.c.project_id == project_id, *of_branch, staged.c.expires_at > now, _WAITS]
 

@@ -13,11 +13,11 @@ from sqlalchemy import Connection, bindparam, text, update
 
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import project_totals, pulls
-from prshots.server.domain.images.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, SECONDS_PER_DAY, Image
+from prshots.server.domain.images.models import NO_PULL_REQUEST, SECONDS_PER_DAY, Image
 
 # The same SQL for SQLite and PostgreSQL, for which SQLAlchemy has two different constructs. An upload to a
-# closed pull request reopens it, because its new image is not marked as closed. The images of baselines
-# have no pull request (number 0), so there is none to open. A before (number -1) counts with its bytes only.
+# closed pull request reopens it, because its new image is not marked as closed. The row with
+# the number 0 has the images without a pull request, and is never open. Before images count as bytes only.
 _COUNT_PULLS = Prepared(
     text(
         "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit, opened) "
@@ -94,18 +94,15 @@ def count_added(connection: Connection, arrived: Iterable[Image]) -> None:
 
 
 def count_removed(connection: Connection, removed: Iterable[Sequence[Any]]) -> int:
-    """Subtract images, given as (project_id, pr_number, size), from the totals. Return how many they were."""
-    by_pull: dict[tuple[str, int], list[int]] = {}
+    """Subtract images, given as (project_id, pr_number, kind, size), from the totals. Return their number."""
+    by_pull: dict[tuple[str, int], Counter[str]] = {}
     by_project: dict[str, Counter[str]] = {}
-    for project_id, pr_number, size in removed:
-        by_pull.setdefault((project_id, pr_number), []).append(size)
-    of_pulls = []
-    for project_id, pr_number in sorted(by_pull):
-        sizes = by_pull[project_id, pr_number]
-        less = {"gone": len(sizes) if _is_counted(pr_number) else 0, "freed": sum(sizes)}
-        of_pulls.append({"of_project": project_id, "of_pr": pr_number, **less})
+    for project_id, pr_number, kind, size in removed:
+        less = {"gone": int(_is_counted(kind)), "freed": size}
+        by_pull.setdefault((project_id, pr_number), Counter()).update(less)
         by_project.setdefault(project_id, Counter()).update(less)
-    if of_pulls:
+    if by_pull:
+        of_pulls = [{"of_project": key[0], "of_pr": key[1], **by_pull[key]} for key in sorted(by_pull)]
         connection.execute(_UNCOUNT_PULLS, of_pulls)
         connection.execute(
             _UNCOUNT_TOTALS, [{"of_project": key, **by_project[key]} for key in sorted(by_project)]
@@ -116,7 +113,7 @@ def count_removed(connection: Connection, removed: Iterable[Sequence[Any]]) -> i
 def count_moved(
     connection: Connection, moved: list[Image], pr_number: int, newest_commit: str, now: int
 ) -> None:
-    """Count images without a pull request for this one. For its record and its order that is an upload.
+    """Count staged images for this pull request. For its record and its order that is an upload.
 
     The project has no more images than before, and the day of their upload has counted them already.
     """
@@ -139,12 +136,12 @@ def count_closed(connection: Connection, project_id: str, pr_number: int, now: i
         connection.execute(_UNCOUNT_OPEN, {"of_project": project_id})
 
 
-def _is_counted(pr_number: int) -> bool:
-    return pr_number != BEFORE_OF_PAIR
+def _is_counted(kind: str) -> bool:
+    return kind != "before"
 
 
 def _count(some: Iterable[Image]) -> int:
-    return sum(_is_counted(image.pr_number) for image in some)
+    return sum(_is_counted(image.kind) for image in some)
 
 
 def _bytes(some: Iterable[Image]) -> int:
@@ -160,5 +157,5 @@ def _pull_row(arrived: list[Image]) -> dict[str, object]:
         "bytes": _bytes(arrived),
         "last_upload_at": newest.uploaded_at,
         "last_commit": newest.commit_sha,
-        "opened": int(newest.pr_number > NO_PULL_REQUEST),
+        "opened": int(newest.kind == "pull_request"),
     }

@@ -1,4 +1,4 @@
-"""Copies rows between databases, whatever their kind, and compares them."""
+"""Copies rows between databases of any kind, and compares them."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -124,9 +124,9 @@ def begin_copying(connection: Connection) -> None:
 
 
 def highest_numbers(connection: Connection) -> dict[str, int]:
-    """Return the highest number that each table with a sequence has given, also to deleted rows."""
+    """Return the highest number that each table with a sequence has given, including to deleted rows."""
     numbers: dict[str, int] = {}
-    for table in _numbered():
+    for table in _numbered_tables():
         highest = connection.execute(select(func.coalesce(func.max(table.c.seq), 0))).scalar_one()
         if connection.dialect.name == "postgresql":
             asking = f"SELECT last_value FROM {_sequence_of(connection, table)}"  # noqa: S608 - from the server
@@ -139,7 +139,7 @@ def continue_numbers(connection: Connection, numbers: dict[str, int]) -> None:
     """Let new rows get higher numbers than these. SQLite does so by itself."""
     if connection.dialect.name != "postgresql":
         return
-    for table in _numbered():
+    for table in _numbered_tables():
         setting = text("SELECT setval(CAST(:name AS regclass), :number)")
         name = _sequence_of(connection, table)
         connection.execute(setting, {"name": name, "number": max(1, numbers[table.name])})
@@ -163,7 +163,7 @@ def images_with(connection: Connection, image_ids: Collection[str]) -> Rows:
 _OBJECTS = select(images.c.id, images.c.ext, images.c.sha256, images.c.thumbnail, images.c.diff_base)
 
 
-def _numbered() -> list[Table]:
+def _numbered_tables() -> list[Table]:
     return [table for table in metadata.sorted_tables if "seq" in table.primary_key.columns]
 
 

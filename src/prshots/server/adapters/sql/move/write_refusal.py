@@ -39,8 +39,8 @@ def install_refusal(connection: Connection, state: MoveState) -> None:
 
     On PostgreSQL it drops nothing, because that would wait for readers, and they may wait for us.
     """
-    message = _quoted(moved_message(state))
-    store = "" if state.database_place else _quoted(state.store_place)
+    message = _quote(moved_message(state))
+    store = "" if state.database_place else _quote(state.store_place)
     tables = metadata.sorted_tables if state.database_place else [images]
     if connection.dialect.name == "sqlite":
         remove_refusal(connection)
@@ -84,5 +84,5 @@ def _postgresql(tables: Iterable[Table], message: str, store: str) -> list[str]:
     return [f"CREATE OR REPLACE FUNCTION {PREFIX}() RETURNS trigger LANGUAGE plpgsql AS {body}", *triggers]
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"

@@ -15,11 +15,12 @@ from prshots.server.adapters.sql.columns import (
     project_gone_as,
 )
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import tokens
 from prshots.server.domain.projects.models import Project, UploadToken
 
 # Built once, because building it costs more than running it.
-_PROJECT_OF_TOKEN = (
+_PROJECT_OF_TOKEN = Prepared(
     select(*TOKEN, *PROJECT)
     .select_from(tokens.join(PROJECTS))
     .where(tokens.c.sha256 == bindparam("sha256"), tokens.c.revoked_at.is_(None))

@@ -22,6 +22,7 @@ from sqlalchemy import (
 from prshots.contract.errors import ConflictError, NotFoundError, RecordsError
 from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, project_from, project_gone_as
 from prshots.server.adapters.sql.database.database import Database, is_refusal
+from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_project
 from prshots.server.adapters.sql.database.schema import organizations, projects, tokens, trusts
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Trust, UploadToken
@@ -31,7 +32,7 @@ _FIELDS = [field.name for field in fields(Trust)]
 _TRUST = [trusts.c[name] for name in _FIELDS]
 _JSON = ("claims", "pins", "refused_ids")
 # Reads one row of the index, however many projects trust the issuer.
-_FIRST_ANCHOR = select(func.min(trusts.c.anchor)).where(trusts.c.issuer == bindparam("issuer"))
+_FIRST_ANCHOR = Prepared(select(func.min(trusts.c.anchor)).where(trusts.c.issuer == bindparam("issuer")))
 
 
 class SqlTrusts:
@@ -40,7 +41,7 @@ class SqlTrusts:
 
     async def add_trust(self, trust: Trust, anchor: str, most: int) -> None:
         row = asdict(trust) | {"anchor": anchor}
-        row |= {name: _as_text(row[name]) for name in _JSON if row[name] is not None}
+        row |= {name: _to_json(row[name]) for name in _JSON if row[name] is not None}
 
         def add(connection: Connection) -> None:
             lock_project(connection, trust.project_id)  # or concurrent calls could exceed the limit
@@ -86,7 +87,7 @@ class SqlTrusts:
 
     async def pin_trust(self, trust_id: str, pins: Mapping[str, str]) -> Mapping[str, str] | None:
         this = trusts.c.id == trust_id
-        pinning = update(trusts).where(this, trusts.c.pins.is_(None)).values(pins=_as_text(pins))
+        pinning = update(trusts).where(this, trusts.c.pins.is_(None)).values(pins=_to_json(pins))
 
         def pin(connection: Connection) -> str | None:
             connection.execute(pinning)  # changes nothing if another job was faster
@@ -102,7 +103,7 @@ class SqlTrusts:
 
     async def note_refused_ids(self, trust_id: str, ids: Mapping[str, str], now: int) -> None:
         noting = (
-            update(trusts).where(trusts.c.id == trust_id).values(refused_ids=_as_text(ids), refused_at=now)
+            update(trusts).where(trusts.c.id == trust_id).values(refused_ids=_to_json(ids), refused_at=now)
         )
         await self._database.write(lambda connection: connection.execute(noting))
 
@@ -157,5 +158,5 @@ def _trust(row: Sequence[Any]) -> Trust:
     return Trust(**values)
 
 
-def _as_text(claims: object) -> str:
+def _to_json(claims: object) -> str:
     return json.dumps(claims, ensure_ascii=False, sort_keys=True)

@@ -1,4 +1,4 @@
-"""Inspects a database for `prshots doctor`, whatever its schema, without changing it."""
+"""Inspects a database of any schema for `prshots doctor`, without changing it."""
 
 import time
 from collections.abc import Collection

@@ -30,7 +30,7 @@ class SqlKeyFingerprints:
 
     def agree(self, ring: KeyRing) -> None:
         """Register the ring's new keys. Raises KeysError if they are not the keys of the other replicas."""
-        with self._locked() as connection:
+        with self._lock() as connection:
             known = fingerprints_in(connection)
             if difference := difference_between(ring, known):
                 raise KeysError(f"{difference}: {WHAT_TO_DO}")
@@ -38,12 +38,12 @@ class SqlKeyFingerprints:
 
     def register(self, ring: KeyRing) -> None:
         """Register the ring's new keys, even if the other replicas have none of them."""
-        with self._locked() as connection:
+        with self._lock() as connection:
             _register(connection, ring, fingerprints_in(connection))
 
     def create_first(self, keys: KeyFile) -> None:
         """Create the key file of a new installation. Raises KeysError if others already have keys."""
-        with self._locked() as connection:
+        with self._lock() as connection:
             if keys.path.exists():  # another process was faster
                 return
             has_images = connection.execute(select(images.c.seq).limit(1)).first() is not None
@@ -53,7 +53,7 @@ class SqlKeyFingerprints:
             _register(connection, keys.fresh_ring(), {})
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[Connection]:
+    def _lock(self) -> Iterator[Connection]:
         with translating(), self._engine.execution_options(writes=True).begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text("LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE"))

@@ -9,8 +9,8 @@ from prshots.server.adapters.sql.columns import ACTIVE, IMAGE
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.free_pages import (
     CHECKPOINT,
-    give_back_some,
     is_small_enough_to_rewrite,
+    reclaim_some,
     rewrite,
 )
 from prshots.server.adapters.sql.database.schema import images, installation, project_totals
@@ -77,7 +77,7 @@ class SqlUpkeep:
         if await self._database.read(is_small_enough_to_rewrite):
             await self._database.read(rewrite)  # from a version before files could shrink
         given, until = 0, time.monotonic() + seconds
-        while some := await self._database.write(give_back_some):
+        while some := await self._database.write(reclaim_some):
             given += some
             if time.monotonic() > until:
                 break

@@ -1,7 +1,7 @@
 """Compares the stored totals with what they sum up, and writes wrong ones again.
 
 A comparison is one statement, and every upload and expiry changes images and totals in one transaction. So it
-never sees one without the other, also while the service runs.
+never sees one without the other, even while the service runs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ _LAST_OF_PAGE = text(
 _WRONG_PULLS = text(
     "SELECT pr_number, sum(stored_images), sum(stored_bytes), sum(counted_images), sum(counted_bytes) FROM ("
     "SELECT pr_number, 0 AS stored_images, 0 AS stored_bytes, "
-    "CASE WHEN pr_number < 0 THEN 0 ELSE 1 END AS counted_images, size AS counted_bytes "
+    "CASE WHEN kind = 'before' THEN 0 ELSE 1 END AS counted_images, size AS counted_bytes "
     "FROM images WHERE project_id = :project_id AND pr_number > :after AND pr_number <= :until UNION ALL "
     "SELECT pr_number, images, bytes, 0, 0 "
     "FROM pulls WHERE project_id = :project_id AND pr_number > :after AND pr_number <= :until"
@@ -83,7 +83,7 @@ _RECOMPUTING: dict[Total, _Recomputing] = {
         "WHERE project_id = :project_id AND pr_number = :number ORDER BY seq DESC LIMIT 1 "
         "ON CONFLICT (project_id, pr_number) DO NOTHING",
         lock="SELECT images FROM pulls WHERE project_id = :project_id AND pr_number = :number",
-        tally="SELECT count(CASE WHEN pr_number >= 0 THEN 1 END), coalesce(sum(size), 0) FROM images "
+        tally="SELECT count(CASE WHEN kind <> 'before' THEN 1 END), coalesce(sum(size), 0) FROM images "
         "WHERE project_id = :project_id AND pr_number = :number",
         write="UPDATE pulls SET images = :counted_0, bytes = :counted_1 "
         "WHERE project_id = :project_id AND pr_number = :number",
