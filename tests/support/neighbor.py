@@ -17,7 +17,7 @@ from sqlalchemy import Engine, insert, text
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.sql.database import schema
 from prshots.server.adapters.sql.database.database import open_sqlite
-from prshots.server.domain.images.models import NO_PULL_REQUEST
+from prshots.server.domain.images.models import NO_PULL_REQUEST, ImageKind
 
 ID = "neighbor"
 NOW = 1_800_000_000
@@ -148,27 +148,16 @@ def _images_and_baselines() -> Rows:
     ids = (f"{number:032x}" for number in count(1))
     hashes = (HASHES[number % len(HASHES)] for number in count(1))
 
-    def image(pr_number: int, name: str, commit: str, **changes: object) -> dict[str, object]:
-        about = {
-            "id": next(ids),
-            "project_id": ID,
-            "pr_number": pr_number,
-            "name": name,
-            "commit_sha": commit,
-        }
-        kept = {
-            "size": 1000,
-            "uploaded_at": NOW,
-            "kid": "k9",
-            "ext": "png",
-            "closed_at": None,
-            "before_id": None,
-            "kind": "pull_request",
-        }
-        return {**about, **SHOT, **kept, "sha256": next(hashes), **changes}
+    def image(pull: int | ImageKind, name: str, commit: str, **changes: object) -> dict[str, object]:
+        is_of_pull = isinstance(pull, int)
+        place = {"project_id": ID, "pr_number": pull if is_of_pull else NO_PULL_REQUEST}
+        kind = "pull_request" if is_of_pull else pull
+        about = {"id": next(ids), "kind": kind, "name": name, "commit_sha": commit, "sha256": next(hashes)}
+        kept = {"size": 1000, "uploaded_at": NOW, "kid": "k9", "ext": "png"}
+        return {**place, **about, **SHOT, **kept, "closed_at": None, "before_id": None, **changes}
 
     closed = {"uploaded_at": LONG_AGO, "closed_at": LONG_AGO}
-    before = image(NO_PULL_REQUEST, "cart", UNSEEN, kind="before")
+    before = image("before", "cart", UNSEEN)
     of_pulls = [
         before,
         image(7, "cart", UNSEEN, before_id=before["id"]),
@@ -176,11 +165,9 @@ def _images_and_baselines() -> Rows:
         *(image(number, name, UNSEEN) for number in OPEN_PULLS for name in NAMES),
         *(image(CLOSED_PULL, name, UNSEEN, **closed) for name in NAMES),
     ]
-    waiting = [image(NO_PULL_REQUEST, "cart", UNSEEN, kind="staged") for _ in STAGED]
+    waiting = [image("staged", "cart", UNSEEN) for _ in STAGED]
     shown = [(branch, commit, name) for branch in BRANCHES for commit in COMMITS for name in NAMES]
-    built = [
-        (branch, image(NO_PULL_REQUEST, name, commit, kind="baseline")) for branch, commit, name in shown
-    ]
+    built = [(branch, image("baseline", name, commit)) for branch, commit, name in shown]
     at = {"project_id": ID, "created_at": NOW}
     return {
         "images": [*of_pulls, *waiting, *(each for _, each in built)],

@@ -88,8 +88,42 @@ def test_an_odd_image_below_the_limits_gets_a_thumbnail(data: bytes) -> None:
     assert render_thumbnail(data).startswith(b"RIFF")
 
 
+def bare(kind: str, parts: int) -> bytes:
+    """Return a file with so many segments or chunks, all of them empty, and the last one its end."""
+    if kind == "JPEG":
+        return b"\xff\xd8" + b"\xff\xfe\x00\x02" * (parts - 1) + b"\xff\xd9"
+    if kind == "PNG":
+        return b"\x89PNG\r\n\x1a\n" + b"\0\0\0\0tEXt\0\0\0\0" * (parts - 1) + b"\0\0\0\0IEND\0\0\0\0"
+    return b"RIFF" + (4 + 8 * parts).to_bytes(4, "little") + b"WEBP" + b"EXIF\0\0\0\0" * parts
+
+
 @pytest.mark.parametrize(
-    ("marker", "bits"), [(0xC9, 8), (0xCA, 8), (0xC3, 8), (0xC5, 8), (0xC0, 12), (0xC1, 12)]
+    ("kind", "most"), [("JPEG", MAX_SEGMENTS), ("PNG", MAX_CHUNKS), ("WebP", MAX_CHUNKS)]
+)
+def test_a_limit_is_the_largest_number_that_passes(kind: str, most: int) -> None:
+    check_structure(bare(kind, most))
+    assert not is_cut_off(bare(kind, most))
+    with pytest.raises(PictureTooLargeError, match=f"a {kind} of more than {most:,}"):
+        check_structure(bare(kind, most + 1))
+
+
+def test_markers_without_a_length_are_not_followed_by_one() -> None:
+    for marker in (b"\xff\x01", b"\xff\xd8"):
+        assert not is_cut_off(b"\xff\xd8" + marker + b"\xff\xd9")
+
+
+def test_the_shortest_webp_is_a_header_and_one_chunk() -> None:
+    assert not is_cut_off(bare("WebP", 1))
+    assert is_cut_off(b"RIFF\x0b\0\0\0WEBPEXIF\0\0\0\0")
+
+
+def test_the_tables_of_arithmetic_coding_are_no_frame() -> None:
+    check_structure(jpeg_of_kind(0xCC, 8))
+    check_structure(jpeg_of_kind(0xC1, 8))
+
+
+@pytest.mark.parametrize(
+    ("marker", "bits"), [(0xC9, 8), (0xCA, 8), (0xC3, 8), (0xC5, 8), (0xCD, 8), (0xC0, 12), (0xC1, 12)]
 )
 def test_a_jpeg_that_browsers_do_not_show_either_is_unsupported(marker: int, bits: int) -> None:
     with pytest.raises(UnsupportedPictureError):
