@@ -498,6 +498,7 @@ def test_retiring_a_key_invalidates_urls_that_were_verified_before(client: Clien
 
 def test_only_some_verified_urls_are_remembered(disk_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decision, "MAX_VERIFIED", 2)
+    disk_client.delivery = disk_client.delivery_with(FixedKeys(RING))
     for number in range(5):
         assert disk_client.ask(RING.sign(IMAGE_ID, "png", EXP + number, "k1"))[0] == 200
         assert 1 <= len(disk_client.delivery._verified) <= 2

@@ -14,6 +14,7 @@ import structlog
 
 from prshots.contract.errors import KeysError, StoreError
 from prshots.contract.object_names import CONTENT_TYPES, origin_key
+from prshots.server.bounded_cache import BoundedCache
 from prshots.server.delivery.conditions import (
     PARTIAL,
     Bytes,
@@ -100,7 +101,7 @@ class Delivery:
         self._cache_seconds = cache_seconds
         self._clock = clock
         self._outage = Outage("storage unavailable", "storage is back")
-        self._verified: dict[str, Checked] = {}
+        self._verified = BoundedCache[str, Checked](MAX_VERIFIED)
         self._verified_with: KeyRing | None = None
         self._long_valid_fields = {
             ext: fields + _cache_control(cache_seconds) for ext, fields in _IMAGE_FIELDS.items()
@@ -166,9 +167,7 @@ class Delivery:
             checked = check(ring, target, now)
         if checked.verdict is not VALID:
             return checked
-        if len(self._verified) >= MAX_VERIFIED:
-            self._verified.clear()
-        self._verified[target] = checked
+        self._verified.put(target, checked)
         return checked
 
     def _forget_verified(self, ring: KeyRing) -> None:
