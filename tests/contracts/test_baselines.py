@@ -201,6 +201,8 @@ class TestAdopting:
         merged = here.image("cart", "from the pull request", "1")
         assert await here.baselines.adopt(merged, "main")
         assert await here.bases("1") == {"cart": "1"}
+        shown = await here.baselines.of_commit(here.project.id, "main", sha("1"), None, 10)
+        assert [image.id for image in shown] == [merged.id]
         await here.build("1", {"cart": "from main"})
         found = await here.baselines.bases(here.project.id, "main", [sha("1")], [CART])
         assert found.by_shot[CART].image.sha256 == digest("from main")
