@@ -201,6 +201,8 @@ class TestAdopting:
         merged = here.image("cart", "from the pull request", "1")
         assert await here.baselines.adopt(merged, "main")
         assert await here.bases("1") == {"cart": "1"}
+        shown = await here.baselines.of_commit(here.project.id, "main", sha("1"), None, 10)
+        assert [image.id for image in shown] == [merged.id]
         await here.build("1", {"cart": "from main"})
         found = await here.baselines.bases(here.project.id, "main", [sha("1")], [CART])
         assert found.by_shot[CART].image.sha256 == digest("from main")
@@ -222,8 +224,13 @@ class TestRetention:
         await here.build("1", {"cart": "1", "old": "kept"})
         for commit in "2345":
             await here.build(commit, {"cart": commit})
+        stranger = Installation(here.records._database, a_project())
+        await here.records.add_project(stranger.project)
+        await stranger.build("6", {"old": "theirs is newer"})
         assert await here.baselines.release(NOW, 100) == 3
         assert await here.stored() == 3
+        left = await here.baselines.commits(here.project.id, "main", None, 10)
+        assert [commit.commit_sha for commit in left] == [sha("5"), sha("4"), sha("1")]
         assert await here.bases("5", "4", "3", "2", "1", shots=("cart", "old")) == {"cart": "5", "old": "1"}
         assert await here.baselines.release(NOW, 100) == 0
 

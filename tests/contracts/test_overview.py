@@ -182,11 +182,13 @@ class TestPulls:
             ("%_", [99]),
             ("\\", [12]),
             ("'; --", []),
+            ("home", []),  # the neighbor's pull request of the same number has it
         ],
     )
     async def test_can_be_searched_by_number_commit_and_name(
         self, stores: Stores, project: Project, search: str, found: list[int]
     ) -> None:
+        await added(stores, project, pr_number=7, name="other")
         await added(stores, project, pr_number=12, name="a \\ b")
         await added(stores, project, pr_number=123, name="Checkout/Cart", uploaded_at=NOW + 1)
         await added(
