@@ -148,10 +148,12 @@ def _row(picture: Picture, names: list[str], row: Box, kind: str) -> None:
 
 
 def _layers(container: str) -> list[list[str]]:
-    """Return the layers of a package, the top one first, as import-linter enforces them."""
+    """Return the folders of a package by layer, the top one first, as import-linter enforces them."""
+    source = PYPROJECT.with_name("src").joinpath(*container.split("."))
     rules = tomllib.loads(PYPROJECT.read_text())["tool"]["importlinter"]["contracts"]
     [rule] = [rule for rule in rules if rule.get("containers") == [container]]
-    return [layer.split(" | ") for layer in rule["layers"]]
+    layers = [[name for name in layer.split(" | ") if (source / name).is_dir()] for layer in rule["layers"]]
+    return [layer for layer in layers if layer]
 
 
 def main(folder: Path) -> None:
