@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from drills.sites import Site
 
-IMAGES = "SELECT id, ext, project_id, pr_number, size FROM images"
+IMAGES = "SELECT id, ext, project_id, pr_number, size, kind FROM images"
 TOTALS = "SELECT project_id, images, bytes, open_pulls FROM project_totals"
 PULLS = "SELECT project_id, pr_number, images, bytes, closed_at FROM pulls"
 
@@ -17,7 +17,7 @@ PULLS = "SELECT project_id, pr_number, images, bytes, closed_at FROM pulls"
 class Truth:
     """The records, and the totals that the dashboard shows, of the same moment."""
 
-    images: list[tuple[str, str, str, int, int]]
+    images: list[tuple[str, str, str, int, int, str]]
     totals: list[tuple[str, int, int, int]]
     pulls: list[tuple[str, int, int, int, int | None]]
 
@@ -34,12 +34,12 @@ def wrong_totals(truth: Truth) -> list[str]:
     """Compare the stored totals with the sums over the records."""
     of_project: dict[str, Counter[str]] = {}
     of_pull: dict[tuple[str, int], Counter[str]] = {}
-    for _, _, project, number, size in truth.images:
+    for _, _, project, number, size, kind in truth.images:
         for counted in (
             of_project.setdefault(project, Counter()),
             of_pull.setdefault((project, number), Counter()),
         ):
-            counted.update(images=number >= 0, bytes=size)  # a before counts with its bytes only
+            counted.update(images=kind != "before", bytes=size)  # of a before image, only the bytes count
     for project, number, _, _, closed_at in truth.pulls:
         of_project.setdefault(project, Counter()).update(open=closed_at is None and number > 0)
     told = {

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 FAULT = """
 import logging, warnings
 
-from prshots.server.domain.projects import Projects
+from prshots.server.domain.projects.service import Projects
 
 authenticate = Projects.authenticate
 

@@ -40,7 +40,7 @@ end
 
 UPLOAD_IN_NODE = """
 import { createInterface } from "node:readline";
-import { Sender } from "./dist/sending.js";
+import { Sender } from "./dist/sender.js";
 import { Service } from "./dist/service.js";
 
 const [url, token, sha, count] = process.argv.slice(1);
