@@ -5,7 +5,11 @@ from dataclasses import replace
 from drills.truth import Truth, wrong_records, wrong_store, wrong_totals
 
 TRUTH = Truth(
-    images=[("aa1", "png", "web", 7, 10), ("bb2", "png", "web", 7, 20), ("cc3", "jpg", "app", 8, 5)],
+    images=[
+        ("aa1", "png", "web", 7, 10, "pull_request"),
+        ("bb2", "png", "web", 7, 20, "pull_request"),
+        ("cc3", "jpg", "app", 8, 5, "pull_request"),
+    ],
     totals=[("web", 2, 30, 1), ("app", 1, 5, 0), ("empty", 0, 0, 0)],
     pulls=[("web", 7, 2, 30, None), ("app", 8, 1, 5, 1000), ("empty", 1, 0, 0, 1000)],
 )
