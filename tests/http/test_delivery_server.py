@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from prshots.contract.object_names import origin_key
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskReader
-from prshots.server.delivery import connection, socket_connection
+from prshots.server.delivery import connection
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.server import DeliveryServer
 from support.delivery_sockets import EXP, RING, DeliveryInThread, RawConnection, get
@@ -437,7 +437,7 @@ def test_the_server_recovers_after_running_out_of_file_descriptors(served: Serve
 def test_each_timeout_closes_the_connection(
     served: ServedFromDisk, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(socket_connection if limit == "LINGER_SECONDS" else connection, limit, -1.0)
+    monkeypatch.setattr(connection, limit, -1.0)
     target = served.store(bytes(8_000_000))
     sent = {
         "IDLE_SECONDS": b"",

@@ -20,10 +20,9 @@ import structlog
 from prshots.contract.errors import StoreError
 from prshots.server.delivery.heads import read_head, refuse
 from prshots.server.delivery.replies import FileSlice, Pending, Reply, Request, Streamed
-from prshots.server.delivery.socket_connection import SocketConnection
 from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.request_grammar import HeadRefusal, find_end
-from prshots.server.http.socket_server import HEAD_SECONDS, STALLED_SECONDS
+from prshots.server.http.socket_server import HEAD_SECONDS, LINGER_BYTES, LINGER_SECONDS, STALLED_SECONDS
 
 MAX_HEAD_BYTES = 16 * 1024
 """A signed URL and a browser's headers take 1 KiB. Other servers allow 8 to 32 KiB."""
@@ -57,10 +56,11 @@ class Server(Protocol):
     def forget(self, connection: "DeliveryConnection") -> None: ...
 
 
-class DeliveryConnection(SocketConnection):
+class DeliveryConnection:
     def __init__(self, server: Server, sock: socket.socket) -> None:
-        self._server = server
+        self._server, self._sock = server, sock
         self._fd = sock.fileno()
+        self._received = b""
         self._judged = 0  # bytes of an incomplete head
         self._unsent: bytes | memoryview = b""
         self._file_fd = _NO_FILE
@@ -69,7 +69,15 @@ class DeliveryConnection(SocketConnection):
         self._taken: asyncio.Future[None] | None = None  # done when the client has received all chunks so far
         self._is_sending = False
         self._is_last = False  # close the connection after this reply
-        super().__init__(server, sock, IDLE_SECONDS)
+        self._is_reading, self._is_lingering, self.is_closed = True, False, False
+        self._may_discard = LINGER_BYTES
+        self.deadline = server.now + IDLE_SECONDS
+        sock.setblocking(False)
+        with contextlib.suppress(OSError):  # already reset
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        server.loop.add_reader(sock, self._on_readable)
+
+    # Requests
 
     def _on_readable(self) -> None:
         if self._is_sending:  # one reply at a time: further requests wait in the kernel
@@ -115,6 +123,17 @@ class DeliveryConnection(SocketConnection):
         else:
             self._is_last = asked.is_last or self._server.is_draining
             self._send(self._server.respond(asked.request))
+
+    def _stop_reading(self) -> None:
+        self._is_reading = False
+        self._server.loop.remove_reader(self._sock)
+
+    def _read_on(self) -> None:
+        if not (self._is_reading or self.is_closed):
+            self._is_reading = True
+            self._server.loop.add_reader(self._sock, self._on_readable)
+
+    # Replies
 
     def _send_last(self, reply: Reply) -> None:
         self._is_last = True
@@ -240,14 +259,50 @@ class DeliveryConnection(SocketConnection):
         if self._is_last:
             self._linger()
 
+    # The end
+
+    def is_overdue(self) -> bool:
+        return self.deadline < self._server.now
+
     def is_idle(self) -> bool:
+        """Return whether no request has arrived and no reply is in progress."""
         return not (self._received or self._is_sending or self._is_lingering or self.is_closed)
 
-    def _let_go(self) -> None:
+    def finish(self) -> None:
+        """Answer requests that have arrived, and close if nothing is in progress."""
+        if self.is_idle():
+            self._on_readable()
+        if self.is_idle():
+            self.close()
+
+    def _linger(self) -> None:
+        self._is_lingering = True
+        self._received = b""
+        self.deadline = self._server.now + LINGER_SECONDS
+        self._read_on()
+        try:
+            self._sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.close()
+
+    def _discard(self, data: bytes) -> None:
+        self._may_discard -= len(data)
+        if self._may_discard < 0:
+            self.close()
+
+    def close(self) -> None:
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self._received = b""
         self._is_sending = False
         self._close_file()
         if self._relaying is not None and self._relaying is not asyncio.current_task():
             self._relaying.cancel()
+        self._server.loop.remove_reader(self._sock)
+        self._server.loop.remove_writer(self._sock)
+        self._sock.close()
+        self._server.forget(self)
 
     def _close_file(self) -> None:
         if self._file_fd != _NO_FILE:
