@@ -333,6 +333,7 @@ def filled_up(folder: Path) -> Iterator[None]:
 # Mount through the C library: a unit test starts no process.
 _libc = ctypes.CDLL(None, use_errno=True)
 MS_RDONLY, MS_REMOUNT, MS_BIND = 1, 32, 4096
+MNT_DETACH = 2
 
 
 def _mount(source: Path | str, folder: Path, kind: str, flags: int, options: str = "") -> int:
@@ -352,5 +353,6 @@ def _mounted(
     try:
         yield
     finally:
-        if _libc.umount(bytes(folder)):
+        # Detach: delivery may still hold the file that it has just sent.
+        if _libc.umount2(bytes(folder), MNT_DETACH):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(folder))
