@@ -3,18 +3,22 @@
 #   docker build -t prshots .
 #   docker run --read-only --tmpfs /tmp -v prshots:/data -p 8080-8082:8080-8082 prshots
 #
-# The tests run on the same Python, with the same versions from constraints.txt.
+# The tests run on the same Python, with the same files, by their hashes in requirements/.
 ARG PYTHON=3.11-slim-bookworm
 
 FROM python:${PYTHON} AS build
 WORKDIR /build
-COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
+COPY requirements requirements
 COPY web web
 COPY src src
-# This also builds the dashboard: hatch_build.py fetches Node from PyPI, because this image has none.
+# This also builds the dashboard, with Node from PyPI, because this image has none.
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv --without-pip /opt/prshots \
-    && python -m pip --python /opt/prshots/bin/python install --no-cache-dir --disable-pip-version-check \
-        --constraint constraints.txt '.[all]'
+    && python -m pip --python /opt/prshots/bin/python install --require-hashes -r requirements/all.txt \
+    && python -m pip install --require-hashes -r requirements/build.txt -r requirements/node.txt \
+    && python -m pip wheel --no-deps --no-build-isolation --wheel-dir dist . \
+    && python -m pip --python /opt/prshots/bin/python install --no-deps dist/*.whl
 
 FROM python:${PYTHON}
 # The root file system may be read-only: only /data and /tmp are written. Python's bytecode is in the image.

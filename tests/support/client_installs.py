@@ -15,7 +15,7 @@ def install_client(
 ) -> Path:
     """Install a checkout, without the dashboard and the tools to build it. Return the folder of its programs.
 
-    `pinned` takes the versions of constraints.txt. Otherwise pip takes the newest, as for a user.
+    `pinned` takes the versions of requirements/client.txt. Otherwise pip takes the newest, as for a user.
     """
     checkout, venv = folder / "checkout", folder / "venv"
     checkout.mkdir()
@@ -24,15 +24,17 @@ def install_client(
     shutil.copytree(ROOT / "src", checkout / "src", ignore=shutil.ignore_patterns("__pycache__", "dashboard"))
     subprocess.run([python, "-m", "venv", "--without-pip", venv], check=True)
     pip = [sys.executable, "-m", "pip", "--python", venv / "bin" / "python", "--disable-pip-version-check"]
-    versions = ["--constraint", ROOT / "constraints.txt"] if pinned else []
-    done = subprocess.run(
-        [*pip, "install", "--quiet", "--no-compile", *versions, f"{checkout}{extra}"],
-        env=os.environ | {"PRSHOTS_WITHOUT_DASHBOARD": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    pins = ROOT / "requirements" / "client.txt"
+    for wanted in (["--require-hashes", "-r", pins] if pinned else [], [f"{checkout}{extra}"]):
+        if wanted:
+            done = subprocess.run(
+                [*pip, "install", "--quiet", "--no-compile", *wanted],
+                env=os.environ | {"PRSHOTS_WITHOUT_DASHBOARD": "1"},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr
     return venv / "bin"
 
 
