@@ -12,16 +12,16 @@ from sqlalchemy import Connection, text
 from prshots.contract.errors import UnauthorizedError
 from prshots.contract.limits import Policy
 from prshots.contract.replies import ComparisonState
-from prshots.server.adapters.sql.comparison.baseline_rows import Pointer, point_baselines
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.adapters.sql.comparison.dependent_rows import point_baselines, pointer
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.postgresql import open_postgresql
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import projects
-from prshots.server.adapters.sql.images.arriving_images import add_images
 from prshots.server.adapters.sql.images.due import due_in, some_due
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.adapters.sql.move.row_copies import begin_copying, page_after, replace_page
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
@@ -251,7 +251,7 @@ class TestReleasingABaselineDuring:
         async with held(
             database,
             lambda connection: connection.execute(lock),
-            lambda connection: point_baselines(connection, [Pointer.to(image, "main")]),
+            lambda connection: point_baselines(connection, [pointer(image, "main")]),
         ) as may_go_on:
             assert await baselines.release(NOW, 10) == 0  # someone holds it
             may_go_on.set()
