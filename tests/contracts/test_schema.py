@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,7 @@ from support.migrations import (
     upgrade_to,
     with_next_migration,
 )
-from support.stores_and_records import ENGINES, at_once
+from support.stores_and_records import at_once
 
 SCHEMA = {
     "sqlite": "SELECT sql FROM sqlite_master WHERE sql NOT NULL",
@@ -44,21 +43,6 @@ SCHEMA = {
                          is_nullable, column_default) FROM information_schema.columns WHERE table_schema = 'public'
         """,
 }
-
-
-@pytest.fixture(params=ENGINES)
-def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    """Return settings with a new database, for each engine."""
-    if request.param == "sqlite":
-        return Settings(data_dir=tmp_path / "data")
-    return Settings(data_dir=tmp_path, database_url=request.getfixturevalue(request.param).new_database())
-
-
-@pytest.fixture
-def engine(settings: Settings) -> Iterator[Engine]:
-    made = wiring.engines._database(settings).engine
-    yield made
-    made.dispose()
 
 
 def schema(engine: Engine) -> list[str]:
