@@ -1,24 +1,21 @@
 """The contract of every `BaselineRecords` adapter."""
 
 import hashlib
-from collections.abc import AsyncIterator
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from prshots.contract.errors import UnauthorizedError
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
-from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
-from prshots.server.adapters.sql.database.database import Database
-from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, ShotBase, ShotResult
-from prshots.server.domain.comparison.ports import BaselineRecords
+from prshots.server.domain.comparison.models import (
+    Bases,
+    ComparisonRequest,
+    PlannedShot,
+    ShotBase,
+    ShotResult,
+)
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
-from prshots.server.domain.projects.models import Project
 from support import neighbor
-from support.port_watch import PortWatch
-from support.stores_and_records import ENGINES, NOW, PARTITIONED, SqlRecords, a_project, an_image, opener
+from support.contract_stores import Stores, ids
+from support.stores_and_records import NOW, an_image
 
 CART = ShotKey("cart", "1280x800", "")
 
@@ -34,13 +31,11 @@ def digest(text: str) -> str:
 
 
 class Installation:
-    """The records of one project."""
+    """The baselines of one project."""
 
-    def __init__(self, database: Database, project: Project) -> None:
-        self.records = SqlRecords(database)
-        self.baselines: BaselineRecords = PortWatch().over(SqlBaselines(database), BaselineRecords)
-        self.comparisons = SqlComparisons(database)
-        self.project = project
+    def __init__(self, stores: Stores) -> None:
+        self.stores, self.records, self.baselines = stores, stores.records, stores.baselines
+        self.project = stores.project
 
     async def build(
         self, commit: str, shots: dict[str, str], branch: str = "main", themes: tuple[str, ...] = ("",)
@@ -49,64 +44,58 @@ class Installation:
         for theme in themes:
             for name, shown in shots.items():
                 image = self.image(name, shown, commit, theme=theme)
-                known = await self.baselines.reuse(
-                    self.project.id, branch, image.commit_sha, [(image.shot, image.sha256 or "")], NOW
-                )
-                if not known[0]:
+                if not await self.reuse(commit, image.shot, shown, branch):
                     await self.records.add_image(image, branch)
 
+    async def reuse(self, commit: str, shot: ShotKey, shown: str, branch: str = "main") -> Image | None:
+        asked = [(shot, digest(shown))]
+        (known,) = await self.baselines.reuse(self.project.id, branch, sha(commit), asked, NOW)
+        return known
+
     def image(self, name: str, shown: str, commit: str, **changes: object) -> Image:
-        plain = an_image(
-            self.project, name=name, commit_sha=sha(commit), sha256=digest(shown), kind="baseline"
-        )
-        return plain._replace(**changes)  # type: ignore[arg-type]
+        place = {"name": name, "commit_sha": sha(commit), "sha256": digest(shown), "kind": "baseline"}
+        return an_image(self.project, **(place | changes))
+
+    async def found(self, *commits: str, shots: tuple[ShotKey, ...] = (CART,), branch: str = "main") -> Bases:
+        return await self.baselines.bases(self.project.id, branch, [sha(commit) for commit in commits], shots)
 
     async def bases(
         self, *commits: str, shots: tuple[str, ...] = ("cart",), branch: str = "main"
     ) -> dict[str, str]:
         """Return for each shot the commit of its base, and `!` if that was not listed."""
-        wanted = [ShotKey(name, "1280x800", "") for name in shots]
-        found = await self.baselines.bases(
-            self.project.id, branch, [sha(commit) for commit in commits], wanted
-        )
-        names = {sha(str(number)): str(number) for number in range(1000)} | {sha(c): c for c in commits}
+        wanted = tuple(CART._replace(name=name) for name in shots)
+        found = await self.found(*commits, shots=wanted, branch=branch)
+        names = {sha(str(number)): str(number) for number in range(20)}
         return {
             shot.name: names[base.commit_sha] + ("" if base.is_listed else "!")
             for shot, base in found.by_shot.items()
         }
 
+    async def base(self, commit: str) -> Image:
+        return (await self.found(commit)).by_shot[CART].image
+
+    async def of_commit(self, commit: str) -> list[Image]:
+        return await self.baselines.of_commit(self.project.id, "main", sha(commit), None, 10)
+
     async def stored(self) -> int:
         """Return how many images of baselines are not scheduled for expiry."""
-        total, _ = await self.records.images_of_pr(self.project.id, NO_PULL_REQUEST, 1000)
-        return total
+        return len(await self.stores.of_pull(NO_PULL_REQUEST))
 
-    async def show(
-        self, pr_number: int, image: Image, base: Image, verdict: Verdict = Verdict.CHANGED
-    ) -> None:
+    async def show(self, base: Image) -> None:
         """Record a comparison of a pull request that shows this base."""
-        await self.records.add_image(image)
-        request = ComparisonRequest(self.project.id, pr_number, image.commit_sha, "main")
-        shot = PlannedShot(
-            image.shot, image, ShotBase(base, base.commit_sha, is_listed=True), ShotResult(verdict)
-        )
-        assert await self.comparisons.begin(
-            request,
-            "run",
-            [shot],
-            state=ComparisonState.COMPARED,
-            base_commit=base.commit_sha,
-            missing=0,
-            now=NOW,
+        image = await self.stores.add(name="cart")
+        request = ComparisonRequest(self.project.id, 7, image.commit_sha, "main")
+        of_commit = ShotBase(base, base.commit_sha, is_listed=True)
+        shot = PlannedShot(image.shot, image, of_commit, ShotResult(Verdict.CHANGED))
+        assert await self.stores.comparisons.begin(
+            request, "run", [shot], state=ComparisonState.COMPARED, base_commit=None, missing=0, now=NOW
         )
 
 
-@pytest.fixture(params=[*ENGINES, PARTITIONED])
-async def here(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Installation]:
-    database = opener(request, tmp_path)()
-    project = replace(a_project(), keep_baselines=2)
-    await SqlRecords(database).add_project(project)
-    yield Installation(database, project)
-    await database.close()
+@pytest.fixture
+async def here(stores: Stores) -> Installation:
+    await stores.change_project(keep_baselines=2)
+    return Installation(stores)
 
 
 class TestReuse:
@@ -126,31 +115,22 @@ class TestReuse:
         assert await here.stored() == 3
 
     async def test_an_image_of_a_pull_request_is_not_reused(self, here: Installation) -> None:
-        await here.records.add_image(here.image("cart", "same", "1", pr_number=7, kind="pull_request"))
-        assert await here.baselines.reuse(
-            here.project.id, "main", sha("2"), [(CART, digest("same"))], NOW
-        ) == [None]
+        await here.stores.add(name="cart", sha256=digest("same"))
+        assert await here.reuse("2", CART, "same") is None
 
     async def test_a_rerun_of_a_commit_replaces_its_baseline(self, here: Installation) -> None:
         await here.build("1", {"cart": "first"})
         await here.build("1", {"cart": "second"})
-        found = await here.baselines.bases(here.project.id, "main", [sha("1")], [CART])
-        assert found.by_shot[CART].image.sha256 == digest("second")
-
-    async def test_a_deleted_project_is_unauthorized(self, here: Installation) -> None:
-        await here.build("1", {"cart": "a"})
-        image = here.image("cart", "b", "2", project_id="gone")
-        with pytest.raises(UnauthorizedError):
-            await here.records.add_image(image, "main")
+        assert (await here.base("1")).sha256 == digest("second")
 
 
 class TestBases:
-    async def test_the_nearest_listed_commit_that_has_the_shot(self, here: Installation) -> None:
+    async def test_are_of_the_nearest_listed_commit_that_has_the_shot(self, here: Installation) -> None:
         for commit in "123":
             await here.build(commit, {"cart": commit, **({"home": "x"} if commit == "1" else {})})
         assert await here.bases("9", "2", "1", shots=("cart", "home", "new")) == {"cart": "2", "home": "1"}
 
-    async def test_beyond_the_commits_that_are_read_whole(self, here: Installation) -> None:
+    async def test_are_found_beyond_the_commits_that_are_read_whole(self, here: Installation) -> None:
         await here.build("0", {"rare": "x", "cart": "0"})
         await here.build("1", {"rare": "y", "cart": "1"})
         for commit in range(2, 12):
@@ -158,42 +138,34 @@ class TestBases:
         listed = [str(commit) for commit in range(11, -1, -1)]
         assert await here.bases(*listed, shots=("cart", "rare")) == {"cart": "11", "rare": "1"}
 
-    async def test_without_a_listed_one_the_newest_of_the_branch(self, here: Installation) -> None:
+    async def test_are_the_newest_of_the_branch_if_no_listed_commit_has_one(self, here: Installation) -> None:
         for commit in "12":
             await here.build(commit, {"cart": commit})
         assert await here.bases("8", "9") == {"cart": "2!"}
         assert await here.bases() == {"cart": "2!"}
 
-    async def test_a_listed_commit_counts_on_any_branch(self, here: Installation) -> None:
-        """A release branch that was just cut has the commits of main, and no build of its own yet."""
+    async def test_of_a_listed_commit_may_be_of_any_branch(self, here: Installation) -> None:
+        """A release branch that was just cut has the commits of main, and no own build yet."""
         await here.build("1", {"cart": "main"})
         assert await here.bases("1", branch="release") == {"cart": "1"}
         assert await here.bases("2", branch="release") == {}
 
-    async def test_which_branch_has_any(self, here: Installation) -> None:
+    async def test_say_whether_the_branch_has_any(self, here: Installation) -> None:
         await here.build("1", {"cart": "a"})
+        found = [await here.found(shots=(), branch=branch) for branch in ("main", "other")]
+        assert [each.branch_has_any for each in found] == [True, False]
 
-        async def has_any(branch: str) -> bool:
-            return (await here.baselines.bases(here.project.id, branch, [], [])).branch_has_any
-
-        assert [await has_any("main"), await has_any("other")] == [True, False]
-
-    async def test_complete_is_said_of_the_nearest_commit(self, here: Installation) -> None:
+    async def test_say_whether_the_nearest_commit_is_complete(self, here: Installation) -> None:
         for commit in "12":
             await here.build(commit, {"cart": commit, "home": "x"})
         assert await here.baselines.complete(here.project.id, "main", sha("1"), NOW) == 2
-
-        async def is_complete(*commits: str) -> bool:
-            found = await here.baselines.bases(here.project.id, "main", [sha(c) for c in commits], [CART])
-            return found.is_complete
-
-        assert [await is_complete("2", "1"), await is_complete("9", "1")] == [False, True]
+        found = [await here.found(*commits) for commits in ("21", "91")]
+        assert [each.is_complete for each in found] == [False, True]
 
     async def test_a_themed_shot_has_its_own_base(self, here: Installation) -> None:
         await here.build("1", {"cart": "a"}, themes=("light", "dark"))
-        dark, plain = CART._replace(theme="dark"), CART
-        found = await here.baselines.bases(here.project.id, "main", [sha("1")], [dark, plain])
-        assert set(found.by_shot) == {dark}
+        dark = CART._replace(theme="dark")
+        assert set((await here.found("1", shots=(dark, CART))).by_shot) == {dark}
 
 
 class TestAdopting:
@@ -201,11 +173,9 @@ class TestAdopting:
         merged = here.image("cart", "from the pull request", "1")
         assert await here.baselines.adopt(merged, "main")
         assert await here.bases("1") == {"cart": "1"}
-        shown = await here.baselines.of_commit(here.project.id, "main", sha("1"), None, 10)
-        assert [image.id for image in shown] == [merged.id]
+        assert ids(await here.of_commit("1")) == [merged.id]
         await here.build("1", {"cart": "from main"})
-        found = await here.baselines.bases(here.project.id, "main", [sha("1")], [CART])
-        assert found.by_shot[CART].image.sha256 == digest("from main")
+        assert (await here.base("1")).sha256 == digest("from main")
         late = here.image("home", "late", "1")
         assert await here.baselines.adopt(late, "main")
         assert not await here.baselines.adopt(here.image("home", "again", "1"), "main")
@@ -224,9 +194,8 @@ class TestRetention:
         await here.build("1", {"cart": "1", "old": "kept"})
         for commit in "2345":
             await here.build(commit, {"cart": commit})
-        stranger = Installation(here.records._database, a_project())
-        await here.records.add_project(stranger.project)
-        await stranger.build("6", {"old": "theirs is newer"})
+        stranger = await here.stores.add_project()
+        await here.stores.add(stranger, "main", name="old", commit_sha=sha("6"), kind="baseline")
         assert await here.baselines.release(NOW, 100) == 3
         assert await here.stored() == 3
         left = await here.baselines.commits(here.project.id, "main", None, 10)
@@ -244,8 +213,7 @@ class TestRetention:
 
     async def test_what_an_open_pull_request_shows_stays(self, here: Installation) -> None:
         await here.build("1", {"cart": "1"})
-        base = (await here.baselines.bases(here.project.id, "main", [sha("1")], [CART])).by_shot[CART].image
-        await here.show(7, here.image("cart", "new", "p", pr_number=7, kind="pull_request"), base)
+        await here.show(await here.base("1"))
         for commit in "234":
             await here.build(commit, {"cart": commit})
         assert await here.baselines.release(NOW, 100) == 1  # of commit 2
@@ -258,7 +226,7 @@ class TestRetention:
         assert [await here.baselines.release(NOW, 2) for _ in range(3)] == [2, 1, 0]
 
     async def test_age_alone_removes_nothing(self, here: Installation) -> None:
-        await here.records.change_project(replace(here.project, retain_days=1))
+        await here.stores.change_project(retain_days=1)
         await here.build("1", {"cart": "1"})
         assert await here.records.schedule_due(NOW + 10**9, 100) == 0
 
@@ -280,24 +248,18 @@ class TestPages:
 
     async def test_a_deleted_image_is_no_baseline_any_more(self, here: Installation) -> None:
         await here.build("1", {"cart": "1"})
-        (image,) = await here.baselines.of_commit(here.project.id, "main", sha("1"), None, 10)
+        (image,) = await here.of_commit("1")
         await here.records.remove_images([image.id])
         assert await here.bases("1") == {}
-        assert await here.baselines.of_commit(here.project.id, "main", sha("1"), None, 10) == []
+        assert await here.of_commit("1") == []
 
 
 async def test_baselines_are_not_a_pull_request(here: Installation) -> None:
-    from prshots.server.adapters.sql.overview import SqlOverview
-    from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
-
-    database = here.records._database
+    overview = here.stores.overview
     await here.build("1", {"cart": "1"})
-    await here.records.add_image(here.image("cart", "x", "p", pr_number=7, kind="pull_request"))
-    pulls = await SqlOverview(database).pulls(here.project.id, closed=None, search="", before=None, limit=10)
+    await here.stores.add()
+    pulls = await overview.pulls(here.project.id, closed=None, search="", before=None, limit=10)
     assert [pull.pr_number for pull in pulls] == [7]
-    assert [pull.pr_number for pull in await SqlOverview(database).biggest_pulls(here.project.id, 10)] == [7]
-    upkeep = SqlUpkeep(database)
-    assert await upkeep.stored() == (neighbor.IMAGES + 2, neighbor.BYTES + 2000)
-    assert await upkeep.wrong_projects() == []
-    assert await upkeep.wrong_pulls(here.project.id, -1) == ([], None)
-    assert (await upkeep.wrong_days(here.project.id, -1))[0] == []
+    assert [pull.pr_number for pull in await overview.biggest_pulls(here.project.id, 10)] == [7]
+    assert await here.stores.upkeep.stored() == (neighbor.IMAGES + 2, neighbor.BYTES + 2000)
+    assert await here.stores.wrong_totals() == []

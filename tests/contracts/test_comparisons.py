@@ -1,52 +1,43 @@
 """The contract of every `ComparisonRecords` adapter."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
-from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, ShotBase, ShotResult
-from prshots.server.domain.comparison.ports import ComparisonRecords
-from prshots.server.domain.images.models import Image
-from prshots.server.domain.projects.models import Project
-from support.port_watch import PortWatch
-from support.stores_and_records import (
-    ENGINES,
-    NOW,
-    PARTITIONED,
-    SqlRecords,
-    a_pair,
-    a_project,
-    an_image,
-    opener,
+from prshots.server.domain.comparison.models import (
+    ComparisonRequest,
+    PlannedShot,
+    ShotBase,
+    ShotResult,
+    StoredComparison,
 )
+from prshots.server.domain.images.models import Image
+from support.contract_stores import Stores, ids
+from support.stores_and_records import NOW
 
 FIRST, SECOND = "a" * 40, "b" * 40
+BEFORE, AFTER = "0" * 64, "1" * 64
 CHANGED = ShotResult(Verdict.CHANGED, 1479, [(120, 40, 64, 32)], 3)
 RUNNING, COMPARED = ComparisonState.RUNNING, ComparisonState.COMPARED
 
 
 class Here:
-    def __init__(self, records: SqlRecords, project: Project) -> None:
-        self.records = records
-        self.project = project
-        self.comparisons: ComparisonRecords = PortWatch().over(
-            SqlComparisons(records._database), ComparisonRecords
-        )
+    """The comparisons of one pull request."""
+
+    def __init__(self, stores: Stores) -> None:
+        self.stores, self.records, self.comparisons = stores, stores.records, stores.comparisons
+        self.project = stores.project
 
     async def image(self, **changes: object) -> Image:
-        image = an_image(self.project, sha256="1" * 64, **changes)
-        await self.records.add_image(image)
-        return image
+        return await self.stores.add(sha256=AFTER, **changes)
 
     async def base(self) -> Image:
-        base = an_image(self.project, kind="baseline", sha256="0" * 64, commit_sha="c" * 40)
-        await self.records.add_image(base, "main")
-        return base
+        return await self.stores.add(branch="main", kind="baseline", sha256=BEFORE, commit_sha="c" * 40)
 
-    def request(self, commit: str, *, complete: bool = False) -> ComparisonRequest:
+    async def images(self) -> tuple[Image, Image]:
+        """Add an image of the first commit, and a baseline."""
+        return await self.image(commit_sha=FIRST), await self.base()
+
+    def request(self, commit: str = FIRST, *, complete: bool = False) -> ComparisonRequest:
         return ComparisonRequest(self.project.id, 7, commit, "main", ("c" * 40,), complete)
 
     async def begin(
@@ -62,22 +53,17 @@ class Here:
         )
 
     async def record(
-        self,
-        request: ComparisonRequest,
-        shot: PlannedShot,
-        *,
-        run: str = "run",
-        state: ComparisonState | None = None,
+        self, request: ComparisonRequest, shot: PlannedShot, state: ComparisonState | None = None
     ) -> bool:
+        results, pairs = {shot.shot: CHANGED}, {(BEFORE, AFTER): CHANGED}
         return await self.comparisons.record(
-            request,
-            run,
-            {shot.shot: CHANGED},
-            {("0" * 64, "1" * 64): CHANGED},
-            engine=1,
-            state=state,
-            now=NOW + 5,
+            request, "run", results, pairs, engine=1, state=state, now=NOW + 5
         )
+
+    async def shown(self) -> StoredComparison:
+        shown = await self.comparisons.shown(self.project.id, 7)
+        assert shown
+        return shown
 
 
 def planned(image: Image, base: Image | None, result: ShotResult | None = None) -> PlannedShot:
@@ -85,24 +71,20 @@ def planned(image: Image, base: Image | None, result: ShotResult | None = None) 
     return PlannedShot(image.shot, image, of_commit, result or ShotResult())
 
 
-@pytest.fixture(params=[*ENGINES, PARTITIONED])
-async def here(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Here]:
-    records = SqlRecords(opener(request, tmp_path)())
-    project = a_project()
-    await records.add_project(project)
-    yield Here(records, project)
-    await records.close()
+@pytest.fixture
+def here(stores: Stores) -> Here:
+    return Here(stores)
 
 
 class TestImages:
     async def test_the_newest_of_each_shot_at_a_commit(self, here: Here) -> None:
-        old = await here.image(commit_sha=FIRST)
+        await here.image(commit_sha=FIRST)
         newer = await here.image(commit_sha=FIRST)
-        dark = await here.image(commit_sha=FIRST, theme="dark")
+        dark, deleted = [await here.image(commit_sha=FIRST, theme=theme) for theme in ("dark", "deleted")]
         await here.image(commit_sha=SECOND)
+        await here.records.schedule([deleted.id], NOW)
         found = await here.comparisons.images_at(here.project.id, 7, FIRST)
-        assert {image.id for image in found} == {newer.id, dark.id}
-        assert old.id not in {image.id for image in found}
+        assert set(ids(found)) == {newer.id, dark.id}
 
     @pytest.mark.parametrize(
         ("uploaded", "asked"), [("aaaaaaa", FIRST), (FIRST, "AAAAAAA"), (FIRST.upper(), FIRST)]
@@ -119,8 +101,7 @@ class TestImages:
             return [(after.id, before.id) for after, before in pairs]
 
         async def pair(**changes: object) -> tuple[str, str]:
-            after, before = a_pair(here.project, **changes)
-            await here.records.add_image(after, before=before)
+            after, before = await here.stores.add_pair(**changes)
             return after.id, before.id
 
         await here.image(name="cart", commit_sha=FIRST)
@@ -140,38 +121,25 @@ class TestImages:
         assert await found(SECOND) == []
 
     async def test_a_pair_is_recorded_without_a_base_commit(self, here: Here) -> None:
-        after, before = a_pair(here.project, commit_sha=FIRST)
-        await here.records.add_image(after, before=before)
+        after, before = await here.stores.add_pair(commit_sha=FIRST)
         shot = PlannedShot(after.shot, after, ShotBase.before(before), CHANGED)
-        assert await here.begin(here.request(FIRST), shot)
-        stored = await here.comparisons.shown(here.project.id, 7)
-        assert stored is not None
-        assert stored.shots[0].base is not None
-        assert stored.shots[0].base.is_before
-        assert stored.shots[0].base.image.id == before.id
-
-    async def test_a_deleted_image_is_not_compared(self, here: Here) -> None:
-        image = await here.image(commit_sha=FIRST)
-        await here.records.schedule([image.id], NOW)
-        assert await here.comparisons.images_at(here.project.id, 7, FIRST) == []
+        assert await here.begin(here.request(), shot)
+        base = (await here.shown()).shots[0].base
+        assert base
+        assert base.is_before
+        assert base.image.id == before.id
 
 
 class TestRecording:
     async def test_a_comparison_is_read_back(self, here: Here) -> None:
-        image, base = await here.image(commit_sha=FIRST), await here.base()
-        request = here.request(FIRST, complete=True)
+        image, base = await here.images()
+        request = here.request(complete=True)
         shot = planned(image, base)
         assert await here.begin(request, shot)
-        assert await here.record(request, shot, state=COMPARED)
-        found = await here.comparisons.shown(here.project.id, 7)
-        assert found
-        assert (found.request, found.state, found.base_commit, found.missing, found.seen_at) == (
-            request,
-            COMPARED,
-            "c" * 40,
-            2,
-            NOW + 5,
-        )
+        assert await here.record(request, shot, COMPARED)
+        found = await here.shown()
+        assert (found.request, found.state, found.seen_at) == (request, COMPARED, NOW + 5)
+        assert (found.base_commit, found.missing) == ("c" * 40, 2)
         (read,) = found.shots
         assert (read.result, read.image and read.image.id) == (CHANGED, image.id)
         assert read.base
@@ -181,23 +149,20 @@ class TestRecording:
         assert not await here.comparisons.was_complete(here.project.id, 7, SECOND)
 
     async def test_a_replaced_run_records_nothing(self, here: Here) -> None:
-        image, base = await here.image(commit_sha=FIRST), await here.base()
-        request, shot = here.request(FIRST), planned(image, base)
+        image, base = await here.images()
+        request, shot = here.request(), planned(image, base)
         await here.begin(request, shot)
         await here.begin(request, shot, run="newer")
-        assert not await here.record(request, shot, state=COMPARED)
-        found = await here.comparisons.shown(here.project.id, 7)
-        assert found
+        assert not await here.record(request, shot, COMPARED)
+        found = await here.shown()
         assert (found.state, found.shots[0].result.verdict) == (RUNNING, None)
 
     async def test_the_newer_commit_is_shown_whichever_is_asked_for_last(self, here: Here) -> None:
         first, base = await here.image(commit_sha=FIRST), await here.base()
         second = await here.image(commit_sha=SECOND)
         await here.begin(here.request(SECOND), planned(second, base), run="2", state=COMPARED)
-        await here.begin(here.request(FIRST), planned(first, base), run="1", state=COMPARED)
-        shown = await here.comparisons.shown(here.project.id, 7)
-        assert shown
-        assert shown.request.commit_sha == SECOND
+        await here.begin(here.request(), planned(first, base), run="1", state=COMPARED)
+        assert (await here.shown()).request.commit_sha == SECOND
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST)
         await here.begin(here.request(SECOND), planned(second, base), run="3")
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST)  # a client may still wait for it
@@ -205,28 +170,25 @@ class TestRecording:
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST) is None
 
     async def test_an_image_that_is_being_deleted_is_not_compared(self, here: Here) -> None:
-        image, base = await here.image(commit_sha=FIRST), await here.base()
+        image, base = await here.images()
         await here.records.schedule([base.id], NOW)
-        assert not await here.begin(here.request(FIRST), planned(image, base))
+        assert not await here.begin(here.request(), planned(image, base))
         assert await here.comparisons.shown(here.project.id, 7) is None
 
     async def test_deleted_images_leave_the_comparison(self, here: Here) -> None:
-        image, base = await here.image(commit_sha=FIRST), await here.base()
+        image, base = await here.images()
         dark = await here.image(commit_sha=FIRST, theme="dark")
-        await here.begin(here.request(FIRST), planned(image, base), planned(dark, base))
+        await here.begin(here.request(), planned(image, base), planned(dark, base))
         await here.records.schedule([dark.id, base.id], NOW)
-        found = await here.comparisons.shown(here.project.id, 7)
-        assert found
+        found = await here.shown()
         assert [(shot.shot.theme, shot.base) for shot in found.shots] == [("", None)]
         await here.records.remove_images([image.id, dark.id])
-        found = await here.comparisons.shown(here.project.id, 7)
-        assert found
-        assert list(found.shots) == []
+        assert list((await here.shown()).shots) == []
 
     async def test_the_version_changes_with_everything_that_is_shown(self, here: Here) -> None:
-        image, base = await here.image(commit_sha=FIRST), await here.base()
+        image, base = await here.images()
         dark, other = await here.image(commit_sha=FIRST, theme="dark"), await here.base()
-        request, shot = here.request(FIRST), planned(image, base)
+        request, shot = here.request(), planned(image, base)
         shown, version = here.comparisons.shown, here.comparisons.version
         assert await version(here.project.id, 7) is None
         await here.begin(request, shot, planned(dark, other))
@@ -237,7 +199,7 @@ class TestRecording:
 
         known = {}
         for change in (
-            lambda: here.record(request, shot, state=COMPARED),
+            lambda: here.record(request, shot, COMPARED),
             lambda: here.records.set_thumbnail(image.id, "made"),
             lambda: here.records.set_thumbnail(base.id, "damaged"),
             lambda: here.comparisons.set_diff(image.id, base.id),
@@ -256,29 +218,28 @@ class TestRecording:
         assert await version(here.project.id, 7) not in {None, *known}
 
     async def test_expiry_of_the_pull_request_removes_it(self, here: Here) -> None:
-        image, base = await here.image(commit_sha=FIRST), await here.base()
-        await here.begin(here.request(FIRST), planned(image, base))
+        image, base = await here.images()
+        await here.begin(here.request(), planned(image, base))
         await here.records.close_pr(here.project.id, 7, NOW, schedule=True)
         assert await here.comparisons.shown(here.project.id, 7) is None
 
 
 class TestPairs:
     async def test_results_are_known_to_the_same_engine(self, here: Here) -> None:
-        image, base = await here.image(commit_sha=FIRST), await here.base()
+        image, base = await here.images()
         shot = planned(image, base)
-        await here.begin(here.request(FIRST), shot)
-        await here.record(here.request(FIRST), shot)
-        pair = ("0" * 64, "1" * 64)
-        assert await here.comparisons.known_pairs(here.project.id, {pair, ("2" * 64, "3" * 64)}, 1) == {
-            pair: CHANGED
-        }
+        await here.begin(here.request(), shot)
+        await here.record(here.request(), shot)
+        pair = (BEFORE, AFTER)
+        known = await here.comparisons.known_pairs(here.project.id, {pair, ("2" * 64, "3" * 64)}, 1)
+        assert known == {pair: CHANGED}
         assert await here.comparisons.known_pairs(here.project.id, {pair}, 2) == {}
         assert await here.comparisons.known_pairs("other", {pair}, 1) == {}
         assert await here.comparisons.discard_old_pairs(NOW, 10) == 0
         assert await here.comparisons.discard_old_pairs(NOW + 6, 10) == 1
 
     async def test_a_difference_is_found_by_an_image_with_the_same_bytes(self, here: Here) -> None:
-        image, base = await here.image(commit_sha=FIRST), await here.base()
+        image, base = await here.images()
         again = await here.image(commit_sha=SECOND)
         assert await here.comparisons.diff_twin(again, base) is None
         assert await here.comparisons.set_diff(image.id, base.id)

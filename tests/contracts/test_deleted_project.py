@@ -1,53 +1,47 @@
-"""A project can be deleted between the check of a request and its write. That is no outage of the database."""
+"""A project can be deleted between the check of a request and its write. The database still works."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from prshots.contract.errors import NotFoundError, UnauthorizedError
-from prshots.server.adapters.sql.projects.trusts import SqlTrusts
+from prshots.server.domain.images.models import BranchPlace, StagedImage
 from prshots.server.domain.projects.models import Trust
-from support.stores_and_records import ENGINES, NOW, SqlRecords, a_project, a_token, an_image, opener
+from support.contract_stores import Stores
+from support.stores_and_records import NOW, a_project, a_token, an_image
+
+GONE = a_project()
+TRUST = Trust("t", GONE.id, "https://issuer.example", {"repository": "o/r"}, NOW, "ann")
+STAGED = StagedImage(an_image(GONE, kind="staged"), BranchPlace("fix", ""), NOW + 1)
+UPLOADS: dict[str, Callable[[Stores], Awaitable[object]]] = {
+    "image": lambda stores: stores.add(GONE),
+    "baseline": lambda stores: stores.add(GONE, "main", kind="baseline"),
+    "staged image": lambda stores: stores.staged.add(STAGED),
+}
+CHANGES: dict[str, Callable[[Stores], Awaitable[object]]] = {
+    "token": lambda stores: stores.records.add_token(a_token(GONE)),
+    "trust": lambda stores: stores.trusts.add_trust(TRUST, "repository=o/r", 10),
+}
 
 
-class Stores(NamedTuple):
-    records: SqlRecords
-    trusts: SqlTrusts
-
-
-@pytest.fixture(params=ENGINES)
-async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
-    database = opener(request, tmp_path)()
-    yield Stores(SqlRecords(database), SqlTrusts(database))
-    await database.close()
-
-
-async def test_an_upload_finds_its_token_gone(stores: Stores) -> None:
+@pytest.mark.parametrize("upload", UPLOADS.values(), ids=UPLOADS)
+async def test_an_upload_is_unauthorized(
+    stores: Stores, upload: Callable[[Stores], Awaitable[object]]
+) -> None:
     with pytest.raises(UnauthorizedError, match=r"^unauthorized$"):
-        await stores.records.add_image(an_image(a_project()))
+        await upload(stores)
 
 
-async def test_a_token_finds_nothing(stores: Stores) -> None:
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+async def test_a_change_is_not_found(stores: Stores, change: Callable[[Stores], Awaitable[object]]) -> None:
     with pytest.raises(NotFoundError, match=r"^not found$"):
-        await stores.records.add_token(a_token(a_project()))
-
-
-async def test_a_trust_finds_nothing(stores: Stores) -> None:
-    trust = Trust("t", a_project().id, "https://issuer.example", {"repository": "o/r"}, NOW, "ann")
-    with pytest.raises(NotFoundError, match=r"^not found$"):
-        await stores.trusts.add_trust(trust, "repository=o/r", 10)
+        await change(stores)
 
 
 async def test_uploads_of_other_projects_in_the_same_commit_are_stored(stores: Stores) -> None:
-    project = a_project()
-    await stores.records.add_project(project)
-    kept = an_image(project)
-    outcomes = await asyncio.gather(
-        *(stores.records.add_image(image) for image in (an_image(project), an_image(a_project()), kept)),
-        return_exceptions=True,
-    )
-    assert [type(outcome) for outcome in outcomes] == [type(None), UnauthorizedError, type(None)]
-    assert await stores.records.known_ids([kept.id]) == {kept.id}
+    uploads = (stores.add(project) for project in (stores.project, GONE, stores.project))
+    _, refused, kept = await asyncio.gather(*uploads, return_exceptions=True)
+    assert isinstance(refused, UnauthorizedError)
+    assert not isinstance(kept, BaseException)
+    assert kept.id in await stores.of_pull()

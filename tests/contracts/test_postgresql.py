@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from sqlalchemy import event, text
 
-from prshots.contract.errors import RecordsError, RecordsFullError, RecordsUnsureError
+from prshots.contract.errors import RecordsError, RecordsUnsureError
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.migrate import migrate
@@ -31,12 +31,13 @@ from prshots.server.domain.images.checks import Upload, UploadedFile, UploadFiel
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
 from support.engine_servers import NOBODY, PostgreSQL, running_postgresql
-from support.every_port_call import EVERY_CALL
 from support.service import PNG, SHA
 from support.stores_and_records import (
+    DATABASE_CALLS,
     SqlRecords,
     a_project,
     an_image,
+    assert_every_upload_fails,
     empty_database,
     filled_up,
     image_service,
@@ -100,7 +101,7 @@ class TestServerRestarts:
         await records.add_image(an_image(project))
         own_server.stop()
         try:
-            for call in EVERY_CALL.values():
+            for call in DATABASE_CALLS.values():
                 with pytest.raises(RecordsError, match=r"^the database did not answer: .*refused$"):
                     await call(database)
         finally:
@@ -139,7 +140,7 @@ class TestServerRestarts:
 
 
 class TestTimeouts:
-    CALLS = tuple(EVERY_CALL[name] for name in ("SqlRecords.project_of_token", "SqlRecords.projects"))
+    CALLS = (DATABASE_CALLS["look up"], DATABASE_CALLS["read"])
 
     async def test_a_frozen_server_does_not_block_the_event_loop(
         self, own_server: PostgreSQL, url: str
@@ -152,7 +153,7 @@ class TestTimeouts:
         await asyncio.gather(*asked)
         await database.close()
 
-    @pytest.mark.parametrize("call", CALLS, ids=["project_of_token", "projects"])
+    @pytest.mark.parametrize("call", CALLS, ids=["look up", "read"])
     async def test_calls_to_a_frozen_server_time_out_and_recover_when_it_thaws(
         self, own_server: PostgreSQL, url: str, call: Callable[[Database], Awaitable[object]]
     ) -> None:
@@ -348,23 +349,11 @@ async def test_a_full_disk_fails_uploads_until_there_is_space(own_server: Postgr
         records, project = SqlRecords(database), a_project()
         await records.add_project(project)
         with filled_up(disk):
-            await _fails_for_all(records, project)
+            await assert_every_upload_fails(records, project)
         await records.add_image(an_image(project))
         await database.close()
         own_server.execute("DROP DATABASE small")
         own_server.execute("DROP TABLESPACE small")
-
-
-async def _fails_for_all(records: SqlRecords, project: Project) -> None:
-    """Check that every upload of a batch fails. The tables' last pages have some space, so the first may fit."""
-    outcomes: list[BaseException | None] = []
-    for _ in range(50):
-        outcomes = await asyncio.gather(
-            *(records.add_image(an_image(project)) for _ in range(200)), return_exceptions=True
-        )
-        if any(outcomes):
-            break
-    assert {type(outcome) for outcome in outcomes} == {RecordsFullError}
 
 
 async def test_computed_numbers_have_the_same_types_as_on_sqlite(database: Database) -> None:

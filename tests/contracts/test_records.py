@@ -1,10 +1,8 @@
-"""The contract of every `Records` adapter."""
+"""The contract of the records of images, projects and tokens."""
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,219 +11,137 @@ from prshots.contract.errors import ConflictError, RecordsError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.images import listed_images
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
-from prshots.server.domain.images.models import Image, ListedImage
-from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
+from prshots.server.domain.images.models import ListedImage
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION
 from support import neighbor
-from support.port_watch import PortWatch
-from support.stores_and_records import (
-    DAY,
-    ENGINES,
-    NOW,
-    PARTITIONED,
-    Records,
-    SqlRecords,
-    a_project,
-    a_token,
-    an_image,
-    opener,
-)
+from support.contract_stores import Stores, ids
+from support.stores_and_records import DAY, NOW, SqlRecords, a_project, a_token, an_image
 
 
-@pytest.fixture(params=[*ENGINES, PARTITIONED])
-def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Records]:
-    """Open the same database again, as another process would."""
-    open_database = opener(request, tmp_path)
-    return lambda: PortWatch().over(SqlRecords(open_database()), Records)
+async def test_describing_a_pull_request_keeps_values_the_client_omits(stores: Stores) -> None:
+    await stores.add()
+    known = {"title": "Fix the cart", "source_branch": "fix", "author": "ann", "path": "/pull/7"}
+    new = {"title": "New", "source_branch": "", "author": "", "path": ""}
+    assert await stores.records.describe_pull(stores.project.id, 7, **known)
+    assert await stores.records.describe_pull(stores.project.id, 7, **new)
+    assert not await stores.records.describe_pull(stores.project.id, 8, **known)
+    pull = await stores.pull()
+    assert (pull.title, pull.source_branch, pull.author, pull.path) == ("New", "fix", "ann", "/pull/7")
 
 
-@pytest.fixture
-async def records(open_again: Callable[[], Records]) -> AsyncIterator[Records]:
-    opened = open_again()
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def project(records: Records) -> Project:
-    return await added_project(records)
-
-
-async def added_project(
-    records: Records, policy: Policy = Policy.PR_CLOSE, days: int | None = None
-) -> Project:
-    project = a_project(policy, days)
-    await records.add_project(project)
-    return project
-
-
-async def added(records: Records, project: Project, count: int = 1, **changes: object) -> list[Image]:
-    """Add images one after the other, so that their order is known."""
-    images = [an_image(project, **changes) for _ in range(count)]
-    for image in images:
-        await records.add_image(image)
-    return images
-
-
-def ids(images: list[Image]) -> list[str]:
-    return [image.id for image in images]
-
-
-def listed_ids(counted: tuple[int, list[ListedImage]]) -> list[str]:
-    return [image.id for image in counted[1]]
-
-
-class TestDescribing:
-    async def test_what_a_client_does_not_know_stays(self, records: Records, project: Project) -> None:
-        from prshots.server.adapters.sql.overview import SqlOverview
-
-        await added(records, project)
-        known = {"title": "Fix the cart", "source_branch": "fix", "author": "ann", "path": "/pull/7"}
-        assert await records.describe_pull(project.id, 7, **known)
-        assert await records.describe_pull(project.id, 7, title="New", source_branch="", author="", path="")
-        assert not await records.describe_pull(project.id, 8, **known)
-        assert isinstance(records, SqlRecords)
-        pull = await SqlOverview(records._database).pull(project.id, 7)
-        assert pull
-        assert (pull.title, pull.source_branch, pull.author, pull.path) == ("New", "fix", "ann", "/pull/7")
-
-    async def test_the_first_repository_stays(self, records: Records, project: Project) -> None:
-        for address in ("https://forge.example/acme/shop", "https://forge.example/fork/shop"):
-            await records.set_repository(project.id, address)
-        stored = await records.project(project.name, project.organization_id)
-        assert stored
-        assert stored.repository == "https://forge.example/acme/shop"
+async def test_the_first_repository_stays(stores: Stores) -> None:
+    for address in ("https://forge.example/acme/shop", "https://forge.example/fork/shop"):
+        await stores.records.set_repository(stores.project.id, address)
+    stored = await stores.records.project(stores.project.name, LOCAL_ORGANIZATION)
+    assert stored
+    assert stored.repository == "https://forge.example/acme/shop"
 
 
 class TestAddingAndFinding:
-    async def test_an_added_image_is_read_back_unchanged(self, records: Records, project: Project) -> None:
-        image = an_image(project, name="a 'quoted' näme\n😀", pr_number=2_147_483_647, size=5 * 1024**2 - 1)
-        await records.add_image(image)
-        found = await records.image(project.id, image.id)
-        assert found is not None
-        assert found.seq > 0
-        assert found._replace(seq=0) == image
+    async def test_an_added_image_is_read_back_unchanged_by_every_process(self, stores: Stores) -> None:
+        image = await stores.add(name="a 'quoted' näme\n😀", pr_number=2_147_483_647, size=5 * 1024**2 - 1)
+        for records in (stores.records, stores.open_again()):
+            found = await records.image(stores.project.id, image.id)
+            assert found
+            assert found.seq > 0
+            assert found._replace(seq=0) == image
 
-    async def test_an_added_image_is_visible_to_another_process_immediately(
-        self, records: Records, project: Project, open_again: Callable[[], Records]
-    ) -> None:
-        image = (await added(records, project))[0]
-        another = open_again()
-        try:
-            assert await another.image(project.id, image.id)
-        finally:
-            await another.close()
+    async def test_an_unknown_image_or_one_of_another_project_is_not_found(self, stores: Stores) -> None:
+        image, other = await stores.add(), await stores.add_project()
+        assert await stores.records.image(other.id, image.id) is None
+        assert await stores.records.image(stores.project.id, "0" * 32) is None
 
-    async def test_an_unknown_image_or_one_of_another_project_is_not_found(
-        self, records: Records, project: Project
-    ) -> None:
-        image = (await added(records, project))[0]
-        other = await added_project(records)
-        assert await records.image(other.id, image.id) is None
-        assert await records.image(project.id, "0" * 32) is None
-
-    async def test_among_concurrent_uploads_only_the_invalid_one_fails(
-        self, records: Records, project: Project
-    ) -> None:
-        images = [an_image(project) for _ in range(200)]
+    async def test_among_concurrent_uploads_only_the_invalid_one_fails(self, stores: Stores) -> None:
+        images = [an_image(stores.project) for _ in range(200)]
         twice = images[100]._replace(name="the same id again")
-        outcomes = await asyncio.gather(
-            *(records.add_image(image) for image in [*images, twice]), return_exceptions=True
-        )
+        adding = (stores.records.add_image(image) for image in [*images, twice])
+        outcomes = await asyncio.gather(*adding, return_exceptions=True)
         assert [type(outcome) for outcome in outcomes if outcome] == [RecordsError]
-        total, found = await records.images_of_pr(project.id, 7, 1000)
-        assert total == 200
-        assert set(ids(found)) == set(ids(images))
+        assert sorted(await stores.of_pull()) == sorted(ids(images))
 
-    async def test_a_cancelled_upload_does_not_cancel_the_others(
-        self, records: Records, project: Project
-    ) -> None:
-        waiting = [asyncio.create_task(records.add_image(an_image(project))) for _ in range(20)]
+    async def test_a_cancelled_upload_does_not_cancel_the_others(self, stores: Stores) -> None:
+        waiting = [asyncio.create_task(stores.add()) for _ in range(20)]
         await asyncio.sleep(0)
         for task in waiting[::2]:
             task.cancel()
         outcomes = await asyncio.gather(*waiting, return_exceptions=True)
-        assert outcomes[1::2] == [None] * 10
-        await added(records, project)
+        assert not any(isinstance(outcome, BaseException) for outcome in outcomes[1::2])
+        await stores.add()
 
-    async def test_known_ids_returns_only_stored_ids(self, records: Records, project: Project) -> None:
-        images = await added(records, project, 2)
-        assert await records.known_ids([*ids(images), "0" * 32]) == set(ids(images))
-        assert await records.known_ids([]) == set()
+    async def test_known_ids_returns_only_stored_ids(self, stores: Stores) -> None:
+        images = await stores.add_some(2)
+        assert await stores.records.known_ids([*ids(images), "0" * 32]) == set(ids(images))
+        assert await stores.records.known_ids([]) == set()
 
-    async def test_images_are_counted_by_signing_key(self, records: Records, project: Project) -> None:
-        await added(records, project, 2, kid="k1")
-        await added(records, project, 1, kid="k2")
-        assert [await records.count_signed_with(kid) for kid in ("k1", "k2", "k3")] == [2, 1, 0]
+    async def test_images_are_counted_by_signing_key(self, stores: Stores) -> None:
+        await stores.add_some(2, kid="k1")
+        await stores.add(kid="k2")
+        assert [await stores.records.count_signed_with(kid) for kid in ("k1", "k2", "k3")] == [2, 1, 0]
 
 
 class TestImagesOfPr:
-    async def test_are_listed_in_upload_order_for_this_pull_request_only(
-        self, records: Records, project: Project
-    ) -> None:
+    async def test_are_the_newest_of_this_pull_request_in_upload_order(self, stores: Stores) -> None:
+        assert await stores.records.images_of_pr(stores.project.id, 7, 10) == (0, [])
         images = []
         for _ in range(5):
-            images += await added(records, project)
-            await added(records, project, pr_number=8)
-        total, found = await records.images_of_pr(project.id, 7, 100)
-        assert (total, ids(found)) == (5, ids(images))
-        assert [image.seq for image in found] == sorted({image.seq for image in found})
-
-    async def test_are_limited_to_the_newest_while_the_total_counts_all(
-        self, records: Records, project: Project
-    ) -> None:
-        images = await added(records, project, 5)
+            images.append(await stores.add())
+            await stores.add(pr_number=8)
         for newest in (1, 3, 5, 6):
-            total, found = await records.images_of_pr(project.id, 7, newest)
+            total, found = await stores.records.images_of_pr(stores.project.id, 7, newest)
             assert (total, ids(found)) == (5, ids(images)[-newest:])
+            assert [image.seq for image in found] == sorted({image.seq for image in found})
 
-    async def test_exclude_images_scheduled_for_deletion(self, records: Records, project: Project) -> None:
-        first, second, third = await added(records, project, 3)
-        await records.schedule([second.id], NOW)
-        total, found = await records.images_of_pr(project.id, 7, 2)
+    async def test_exclude_images_scheduled_for_deletion(self, stores: Stores) -> None:
+        first, second, third = await stores.add_some(3)
+        await stores.records.schedule([second.id], NOW)
+        total, found = await stores.records.images_of_pr(stores.project.id, 7, 2)
         assert (total, ids(found)) == (2, [first.id, third.id])
 
-    async def test_are_the_same_in_the_list_for_the_comment(self, records: Records, project: Project) -> None:
-        _, second, _ = await added(records, project, 3, name="`cart`", ext="webp", kid="k2")
-        await records.schedule([second.id], NOW)
+    async def test_are_the_same_in_the_list_for_the_comment(self, stores: Stores) -> None:
+        _, second, _ = await stores.add_some(3, name="`cart`", ext="webp", kid="k2")
+        await stores.records.schedule([second.id], NOW)
         for newest in (1, 2, 3):
-            total, found = await records.images_of_pr(project.id, 7, newest)
+            total, found = await stores.records.images_of_pr(stores.project.id, 7, newest)
             expected = [
                 ListedImage(*(getattr(image, name) for name in ListedImage._fields)) for image in found
             ]
-            assert await records.listed_of_pr(project.id, 7, newest) == (total, expected)
-            assert [image.url_expires_at for image in expected] == [
-                image.url_expires_at(NOW) for image in found
-            ]
+            assert await stores.records.listed_of_pr(stores.project.id, 7, newest) == (total, expected)
+            expiry = [image.url_expires_at for image in expected]
+            assert expiry == [image.url_expires_at(NOW) for image in found]
 
-    async def test_are_remembered_for_the_comment_but_deletes_and_uploads_are_seen(
-        self, records: Records, project: Project
-    ) -> None:
-        first, second, third = await added(records, project, 3)
-        assert listed_ids(await records.listed_of_pr(project.id, 7, 10)) == ids([first, second, third])
-        await records.schedule([second.id], NOW)
-        (fourth,) = await added(records, project)
-        assert listed_ids(await records.listed_of_pr(project.id, 7, 10)) == ids([first, third, fourth])
-        await records.remove_images([second.id, fourth.id])
-        (fifth,) = await added(records, project, name="again")  # SQLite gives it the number of the fourth
-        total, listed = await records.listed_of_pr(project.id, 7, 10)
-        assert (total, listed_ids((total, listed))) == (3, ids([first, third, fifth]))
-        assert listed[-1].name == "again"
 
-    async def test_are_listed_if_more_are_remembered_than_fit(
-        self, open_again: Callable[[], Records], monkeypatch: pytest.MonkeyPatch
+async def listed(stores: Stores, pr_number: int = 7, records: SqlRecords | None = None) -> list[str]:
+    """Return the names of the images in the list for the comment."""
+    total, found = await (records or stores.records).listed_of_pr(stores.project.id, pr_number, 10)
+    assert total == len(found)
+    return [image.name for image in found]
+
+
+class TestListForTheComment:
+    async def test_shows_deletes_and_uploads_although_it_remembers_images(self, stores: Stores) -> None:
+        _, second, _ = [await stores.add(name=name) for name in ("1", "2", "3")]
+        assert await listed(stores) == ["1", "2", "3"]
+        await stores.records.schedule([second.id], NOW)
+        fourth = await stores.add(name="4")
+        assert await listed(stores) == ["1", "3", "4"]
+        await stores.records.remove_images([second.id, fourth.id])
+        await stores.add(name="again")  # SQLite gives it the number of the fourth
+        assert await listed(stores) == ["1", "3", "again"]
+
+    async def test_is_complete_if_more_images_are_remembered_than_fit(
+        self, stores: Stores, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(listed_images, "REMEMBERED_IMAGES", 3)
-        records = open_again()
-        project = await added_project(records)
-        by_pr = {number: ids(await added(records, project, 2, pr_number=number)) for number in (1, 2, 3)}
+        forgetful = stores.open_again()
+        for number in (1, 2, 3):
+            await stores.add_some(2, pr_number=number, name=f"of {number}")
         for number in (1, 2, 3, 2, 1):
-            assert listed_ids(await records.listed_of_pr(project.id, number, 10)) == by_pr[number]
-        await records.close()
+            assert await listed(stores, number, forgetful) == [f"of {number}"] * 2
 
-    async def test_are_listed_again_if_one_is_deleted_meanwhile(
-        self, records: Records, project: Project, monkeypatch: pytest.MonkeyPatch
+    async def test_is_read_again_if_an_image_is_deleted_meanwhile(
+        self, stores: Stores, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        images = await added(records, project, 2)
+        await stores.add_some(2, name="kept")
         deleted_meanwhile = [("0" * 32, 0)]
         rows_of = listed_images._KEYS.rows
 
@@ -233,230 +149,183 @@ class TestImagesOfPr:
             return rows_of(*arguments) + [deleted_meanwhile.pop() for _ in deleted_meanwhile[:]]
 
         monkeypatch.setattr(listed_images._KEYS, "rows", rows_and_the_deleted)
-        total, found = await records.listed_of_pr(project.id, 7, 3)
-        assert (total, listed_ids((total, found))) == (2, ids(images))
+        assert await listed(stores) == ["kept", "kept"]
         assert not deleted_meanwhile
-
-    async def test_are_empty_for_an_unknown_pull_request(self, records: Records, project: Project) -> None:
-        assert await records.images_of_pr(project.id, 7, 10) == (0, [])
 
 
 class TestScheduling:
-    async def test_scheduling_twice_keeps_the_first_time(self, records: Records, project: Project) -> None:
-        first, second, _ = await added(records, project, 3)
-        await records.schedule([first.id], NOW)
-        await records.schedule([first.id, second.id, "0" * 32], NOW + 60)
-        marked = await records.scheduled("", 10)
+    async def test_scheduling_twice_keeps_the_first_time(self, stores: Stores) -> None:
+        first, second, _ = await stores.add_some(3)
+        await stores.records.schedule([first.id], NOW)
+        await stores.records.schedule([first.id, second.id, "0" * 32], NOW + 60)
+        marked = await stores.records.scheduled("", 10)
         assert {image.id: image.scheduled_at for image in marked} == {first.id: NOW, second.id: NOW + 60}
+        assert (await stores.image(first.id)).scheduled_at == NOW
 
-    async def test_scheduled_images_are_paged_by_id(self, records: Records, project: Project) -> None:
-        images = await added(records, project, 5)
-        await records.schedule(ids(images), NOW)
+    async def test_scheduled_images_are_paged_by_id(self, stores: Stores) -> None:
+        images = await stores.add_some(5)
+        await stores.records.schedule(ids(images), NOW)
         pages, after = [], ""
-        while page := await records.scheduled(after, 2):
+        while page := await stores.records.scheduled(after, 2):
             pages.append(ids(page))
             after = page[-1].id
         in_order = sorted(ids(images))
         assert pages == [in_order[:2], in_order[2:4], in_order[4:]]
 
-    async def test_scheduled_images_can_be_filtered_by_project_and_pull_request(
-        self, records: Records, project: Project
-    ) -> None:
-        other = await added_project(records)
-        mine, of_another_pr = (
-            (await added(records, project))[0],
-            (await added(records, project, pr_number=8))[0],
-        )
-        theirs = (await added(records, other))[0]
-        await records.schedule([mine.id, of_another_pr.id, theirs.id], NOW)
-        assert ids(await records.scheduled("", 10)) == sorted([mine.id, of_another_pr.id, theirs.id])
-        assert ids(await records.scheduled("", 10, project.id)) == sorted([mine.id, of_another_pr.id])
-        assert ids(await records.scheduled("", 10, project.id, 8)) == [of_another_pr.id]
+    async def test_scheduled_images_can_be_filtered_by_project_and_pull_request(self, stores: Stores) -> None:
+        mine, of_another_pr = (await stores.add()).id, (await stores.add(pr_number=8)).id
+        theirs = (await stores.add(await stores.add_project())).id
+        await stores.records.schedule([mine, of_another_pr, theirs], NOW)
+        assert await stores.scheduled() == sorted([mine, of_another_pr, theirs])
+        of_project = await stores.records.scheduled("", 10, stores.project.id)
+        assert ids(of_project) == sorted([mine, of_another_pr])
+        assert ids(await stores.records.scheduled("", 10, stores.project.id, 8)) == [of_another_pr]
 
-    async def test_a_scheduled_image_can_still_be_found(self, records: Records, project: Project) -> None:
-        image = (await added(records, project))[0]
-        await records.schedule([image.id], NOW)
-        found = await records.image(project.id, image.id)
-        assert found is not None
-        assert found.scheduled_at == NOW
-
-    async def test_removing_returns_how_many_images_existed(self, records: Records, project: Project) -> None:
-        images = await added(records, project, 3)
-        assert await records.remove_images([images[0].id, images[1].id, "0" * 32]) == 2
-        assert await records.remove_images(ids(images)) == 1
-        assert await records.remove_images([]) == 0
-        assert await records.known_ids(ids(images)) == set()
+    async def test_removing_returns_how_many_images_existed(self, stores: Stores) -> None:
+        images = await stores.add_some(3)
+        assert await stores.records.remove_images([images[0].id, images[1].id, "0" * 32]) == 2
+        assert await stores.records.remove_images(ids(images)) == 1
+        assert await stores.records.remove_images([]) == 0
+        assert await stores.records.known_ids(ids(images)) == set()
 
 
 class TestClosingAPr:
-    async def test_counts_only_images_that_were_not_closed_before(
-        self, records: Records, project: Project
-    ) -> None:
-        images = await added(records, project, 2)
-        await added(records, project, pr_number=8)
-        assert await records.close_pr(project.id, 7, NOW, schedule=False) == 2
-        images += await added(records, project)
-        assert await records.close_pr(project.id, 7, NOW + 60, schedule=False) == 1
-        assert await records.close_pr(project.id, 7, NOW + 60, schedule=False) == 0
-        _, found = await records.images_of_pr(project.id, 7, 10)
-        assert [(image.id, image.closed_at) for image in found] == [
-            (image.id, closed_at) for image, closed_at in zip(images, (NOW, NOW, NOW + 60), strict=True)
-        ]
+    async def test_counts_only_images_that_were_not_closed_before(self, stores: Stores) -> None:
+        async def close(now: int) -> int:
+            return await stores.records.close_pr(stores.project.id, 7, now, schedule=False)
 
-    async def test_also_schedules_images_that_were_closed_before(
-        self, records: Records, project: Project
-    ) -> None:
-        images = await added(records, project, 2)
-        await records.close_pr(project.id, 7, NOW, schedule=False)
-        await records.schedule([images[0].id], NOW)
-        images += await added(records, project)
-        assert await records.close_pr(project.id, 7, NOW + 60, schedule=True) == 1
-        marked = await records.scheduled("", 10)
-        times = dict(zip(ids(images), (NOW, NOW + 60, NOW + 60), strict=True))
-        assert {image.id: image.scheduled_at for image in marked} == times
+        images, other = await stores.add_some(2), await stores.add(pr_number=8)
+        assert await close(NOW) == 2
+        images.append(await stores.add())
+        assert [await close(NOW + 60), await close(NOW + 60)] == [1, 0]
+        closed = [(await stores.image(image.id)).closed_at for image in [*images, other]]
+        assert closed == [NOW, NOW, NOW + 60, None]
 
-    async def test_a_pull_request_is_closed_until_the_next_upload(
-        self, records: Records, project: Project
-    ) -> None:
-        assert not await records.is_closed(project.id, 7)
-        images = await added(records, project)
-        assert not await records.is_closed(project.id, 7)
-        await records.close_pr(project.id, 7, NOW, schedule=True)
-        await records.remove_images(ids(images))
-        assert await records.is_closed(project.id, 7)
-        assert not await records.is_closed(project.id, 8)
-        assert not await records.is_closed("elsewhere", 7)
-        await added(records, project)
-        assert not await records.is_closed(project.id, 7)
+    async def test_also_schedules_images_that_were_closed_before(self, stores: Stores) -> None:
+        images, other = await stores.add_some(2), await stores.add(pr_number=8)
+        await stores.records.close_pr(stores.project.id, 7, NOW, schedule=False)
+        await stores.records.schedule([images[0].id], NOW)
+        images.append(await stores.add())
+        assert await stores.records.close_pr(stores.project.id, 7, NOW + 60, schedule=True) == 1
+        scheduled = [(await stores.image(image.id)).scheduled_at for image in [*images, other]]
+        assert scheduled == [NOW, NOW + 60, NOW + 60, None]
 
-    async def test_does_not_affect_other_pull_requests(self, records: Records, project: Project) -> None:
-        image = (await added(records, project, pr_number=8))[0]
-        assert await records.close_pr(project.id, 7, NOW, schedule=True) == 0
-        found = await records.image(project.id, image.id)
-        assert found is not None
-        assert (found.closed_at, found.scheduled_at) == (None, None)
+    async def test_a_pull_request_is_closed_until_the_next_upload(self, stores: Stores) -> None:
+        async def is_closed() -> bool:
+            return await stores.records.is_closed(stores.project.id, 7)
+
+        assert not await is_closed()
+        image = await stores.add()
+        assert not await is_closed()
+        await stores.records.close_pr(stores.project.id, 7, NOW, schedule=True)
+        await stores.records.remove_images([image.id])
+        assert await is_closed()
+        assert not await stores.records.is_closed(stores.project.id, 8)
+        assert not await stores.records.is_closed("elsewhere", 7)
+        await stores.add()
+        assert not await is_closed()
 
 
 class TestScheduleDue:
     @pytest.mark.parametrize("policy", Policy)
-    async def test_retain_days_apply_under_every_policy(self, records: Records, policy: Policy) -> None:
-        project = await added_project(records, policy, days=3)
-        old = await added(records, project, 2, uploaded_at=NOW - 3 * DAY)
-        await added(records, project, uploaded_at=NOW - 3 * DAY + 1)
-        assert await records.schedule_due(NOW, 10) == 2
-        assert ids(await records.scheduled("", 10)) == sorted(ids(old))
-        assert await records.schedule_due(NOW, 10) == 0
+    async def test_retain_days_apply_under_every_policy(self, stores: Stores, policy: Policy) -> None:
+        await stores.change_project(policy=policy, retain_days=3)
+        old = await stores.add_some(2, uploaded_at=NOW - 3 * DAY)
+        await stores.add(uploaded_at=NOW - 3 * DAY + 1)
+        assert await stores.records.schedule_due(NOW, 10) == 2
+        assert await stores.scheduled() == sorted(ids(old))
+        assert await stores.records.schedule_due(NOW, 10) == 0
 
     @pytest.mark.parametrize("policy", [Policy.PR_CLOSE, Policy.MANUAL])
-    async def test_without_retain_days_old_images_are_not_due(self, records: Records, policy: Policy) -> None:
-        project = await added_project(records, policy)
-        await added(records, project, uploaded_at=1)
-        assert await records.schedule_due(NOW, 10) == 0
+    async def test_without_retain_days_old_images_are_not_due(self, stores: Stores, policy: Policy) -> None:
+        await stores.change_project(policy=policy)
+        await stores.add(uploaded_at=NOW - 3 * DAY)
+        assert await stores.records.schedule_due(NOW, 10) == 0
+        await stores.change_project(policy=Policy.RETAIN_DAYS, retain_days=3)
+        assert await stores.records.schedule_due(NOW, 10) == 1
 
     @pytest.mark.parametrize(
         ("policy", "due"), [(Policy.PR_CLOSE, 1), (Policy.RETAIN_DAYS, 0), (Policy.MANUAL, 0)]
     )
     async def test_images_of_closed_prs_are_due_under_pr_close_only(
-        self, records: Records, policy: Policy, due: int
+        self, stores: Stores, policy: Policy, due: int
     ) -> None:
-        project = await added_project(records, policy, days=30)
-        closed = await added(records, project)
-        await added(records, project, pr_number=8)
-        await records.close_pr(project.id, 7, NOW, schedule=False)
-        assert await records.schedule_due(NOW, 10) == due
-        assert ids(await records.scheduled("", 10)) == ids(closed)[:due]
+        await stores.change_project(policy=policy, retain_days=30)
+        closed = await stores.add()
+        await stores.add(pr_number=8)
+        await stores.records.close_pr(stores.project.id, 7, NOW, schedule=False)
+        assert await stores.records.schedule_due(NOW, 10) == due
+        assert await stores.scheduled() == [closed.id][:due]
 
-    async def test_a_changed_policy_applies_to_existing_images(self, records: Records) -> None:
-        project = await added_project(records, Policy.MANUAL)
-        await added(records, project, uploaded_at=NOW - 3 * DAY)
-        assert await records.schedule_due(NOW, 10) == 0
-        await records.change_project(replace(project, policy=Policy.RETAIN_DAYS, retain_days=3))
-        assert await records.schedule_due(NOW, 10) == 1
-
-    async def test_the_limit_applies_across_all_projects(self, records: Records) -> None:
+    async def test_the_limit_applies_across_all_projects(self, stores: Stores) -> None:
         for _ in range(3):
-            project = await added_project(records, Policy.PR_CLOSE, days=1)
-            await added(records, project, 2, uploaded_at=1)
-            await added(records, project, 2, pr_number=8)
-            await records.close_pr(project.id, 8, NOW, schedule=False)
-        assert [await records.schedule_due(NOW, 5) for _ in range(4)] == [5, 5, 2, 0]
+            project = await stores.add_project(a_project(Policy.PR_CLOSE, 1))
+            await stores.add_some(2, project, uploaded_at=1)
+            await stores.add_some(2, project, pr_number=8)
+            await stores.records.close_pr(project.id, 8, NOW, schedule=False)
+        assert [await stores.records.schedule_due(NOW, 5) for _ in range(4)] == [5, 5, 2, 0]
 
 
 class TestProjects:
-    async def test_a_stored_project_is_read_back_unchanged(self, records: Records) -> None:
-        project = await added_project(records, Policy.RETAIN_DAYS, days=30)
-        assert await records.project(project.name, LOCAL_ORGANIZATION) == project
-        assert await records.project(project.name, "elsewhere") is None
-        assert await records.project("nobody's", LOCAL_ORGANIZATION) is None
+    async def test_a_stored_project_is_read_back_unchanged(self, stores: Stores) -> None:
+        project = await stores.add_project(a_project(Policy.RETAIN_DAYS, 30))
+        assert await stores.records.project(project.name, LOCAL_ORGANIZATION) == project
+        assert await stores.records.project(project.name, "elsewhere") is None
+        assert await stores.records.project("nobody's", LOCAL_ORGANIZATION) is None
 
-    async def test_a_taken_name_is_a_conflict(self, records: Records, project: Project) -> None:
-        with pytest.raises(ConflictError, match=re.escape(repr(project.name))):
-            await records.add_project(a_project(name=project.name))
-        assert [each.id for each in await records.projects()] == [neighbor.ID, project.id]
+    async def test_a_taken_name_is_a_conflict(self, stores: Stores) -> None:
+        with pytest.raises(ConflictError, match=re.escape(repr(stores.project.name))):
+            await stores.add_project(a_project(name=stores.project.name))
+        assert [each.id for each in await stores.records.projects()] == [neighbor.ID, stores.project.id]
 
-    async def test_are_listed_by_name(self, records: Records) -> None:
+    async def test_are_listed_by_name(self, stores: Stores) -> None:
         for name in ("b", "c", "a"):
-            await records.add_project(a_project(name=name))
-        assert [project.name for project in await records.projects()] == ["a", "b", "c", neighbor.ID]
+            await stores.add_project(a_project(name=name))
+        listed = [project.name for project in await stores.records.projects()]
+        assert listed == ["a", "b", "c", neighbor.ID, stores.project.name]
 
-    async def test_can_be_changed_but_not_to_a_taken_name(self, records: Records, project: Project) -> None:
-        other = await added_project(records)
-        changed = replace(project, name="another", policy=Policy.MANUAL, retain_days=9)
-        await records.change_project(changed)
-        assert await records.project(project.name, LOCAL_ORGANIZATION) is None
+    async def test_can_be_changed_but_not_to_a_taken_name(self, stores: Stores) -> None:
+        project, other = stores.project, await stores.add_project()
+        await stores.change_project(name="another", policy=Policy.MANUAL, retain_days=9)
+        assert await stores.records.project(project.name, LOCAL_ORGANIZATION) is None
         with pytest.raises(ConflictError, match=re.escape(repr(other.name))):
-            await records.change_project(replace(changed, name=other.name))
-        assert await records.project("another", LOCAL_ORGANIZATION) == changed
-        assert await records.project(other.name, LOCAL_ORGANIZATION) == other
+            await stores.records.change_project(replace(stores.project, name=other.name))
+        assert await stores.records.project("another", LOCAL_ORGANIZATION) == stores.project
+        assert await stores.records.project(other.name, LOCAL_ORGANIZATION) == other
 
 
 class TestTokens:
-    async def test_a_token_finds_its_project(self, records: Records, project: Project) -> None:
-        token = a_token(project)
-        await records.add_token(token)
-        assert await records.project_of_token(token.sha256) == (token, project)
-        assert await records.project_of_token("0" * 64) is None
+    async def test_a_token_finds_its_project(self, stores: Stores) -> None:
+        token = a_token(stores.project)
+        await stores.records.add_token(token)
+        assert await stores.records.project_of_token(token.sha256) == (token, stores.project)
+        assert await stores.records.project_of_token("0" * 64) is None
 
     async def test_a_revoked_token_stops_working_and_keeps_its_first_revocation_time(
-        self, records: Records, project: Project, open_again: Callable[[], Records]
+        self, stores: Stores
     ) -> None:
-        token, kept = a_token(project), a_token(project, created_at=NOW + 1)
-        await records.add_token(token)
-        await records.add_token(kept)
-        elsewhere = open_again()
-        try:
-            assert await elsewhere.project_of_token(token.sha256)
-            assert await records.revoke_token(token.id, NOW)
-            assert await elsewhere.project_of_token(token.sha256) is None
-        finally:
-            await elsewhere.close()
-        assert await records.revoke_token(token.id, NOW + 60)
-        assert await records.tokens(project.id) == [replace(token, revoked_at=NOW), kept]
-        assert await records.project_of_token(kept.sha256)
+        kept, token = a_token(stores.project, created_at=NOW + 1), a_token(stores.project)
+        elsewhere, other = stores.open_again(), await stores.add_project()
+        for each in (kept, token):
+            await stores.records.add_token(each)
+        assert not await stores.records.revoke_token("nobody's", NOW)
+        assert not await stores.records.revoke_token(token.id, NOW, other.id)
+        assert await elsewhere.project_of_token(token.sha256)
+        assert await stores.records.revoke_token(token.id, NOW, stores.project.id)
+        assert await elsewhere.project_of_token(token.sha256) is None
+        assert await stores.records.revoke_token(token.id, NOW + 60)
+        revoked = replace(token, revoked_at=NOW)
+        assert await stores.records.tokens(stores.project.id) == [revoked, kept]  # the oldest first
+        assert await stores.records.project_of_token(kept.sha256)
 
-    async def test_revoking_an_unknown_token_returns_false(self, records: Records) -> None:
-        assert not await records.revoke_token("nobody's", NOW)
-
-    async def test_touching_a_token_records_its_last_use(self, records: Records, project: Project) -> None:
-        token = a_token(project)
-        await records.add_token(token)
-        await records.touch_token(token.id, NOW + 5)
-        assert await records.tokens(project.id) == [replace(token, last_used_at=NOW + 5)]
-
-    async def test_are_listed_oldest_first(self, records: Records, project: Project) -> None:
-        newer, older = a_token(project, created_at=NOW + 1), a_token(project)
-        for token in (newer, older):
-            await records.add_token(token)
-        assert await records.tokens(project.id) == [older, newer]
+    async def test_touching_a_token_records_its_last_use(self, stores: Stores) -> None:
+        token = a_token(stores.project)
+        await stores.records.add_token(token)
+        await stores.records.touch_token(token.id, NOW + 5)
+        assert await stores.records.tokens(stores.project.id) == [replace(token, last_used_at=NOW + 5)]
 
 
-async def test_every_process_reads_the_same_installation_id(
-    records: SqlRecords, open_again: Callable[[], SqlRecords]
-) -> None:
-    another = open_again()
-    try:
-        installation_id = await SqlUpkeep(another._database).installation_id()
-    finally:
-        await another.close()
+async def test_every_process_reads_the_same_installation_id(stores: Stores) -> None:
+    installation_id = await SqlUpkeep(stores.open_again()._database).installation_id()
     assert re.fullmatch("[0-9a-f]{32}", installation_id)
-    assert await SqlUpkeep(records._database).installation_id() == installation_id
+    assert await stores.upkeep.installation_id() == installation_id

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -29,7 +28,6 @@ from support.migrations import (
     with_next_migration,
 )
 from support.schema_rules import Sent, broken_rules, schema_of
-from support.stores_and_records import ENGINES
 from support.waiting import wait_until
 
 OURS = {table.name: set(table.columns.keys()) for table in metadata.sorted_tables}
@@ -70,16 +68,6 @@ BREAKING_ON_POSTGRESQL = {
         'op.create_foreign_key("f", "images", "projects", ["name"], ["id"])'
     ),
 }
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    if request.param == "sqlite":
-        made = open_sqlite(tmp_path / "prshots.db")
-    else:
-        made = open_postgresql(request.getfixturevalue(request.param).new_database()).engine
-    yield made
-    made.dispose()
 
 
 def broken_by(engine: Engine, step: Step, migrations: Path, used: dict[str, set[str]]) -> list[str]:

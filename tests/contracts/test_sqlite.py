@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from prshots.contract.errors import ConflictError, RecordsError, RecordsFullError, SettingsError
+from prshots.contract.errors import ConflictError, RecordsError, SettingsError
 from prshots.server import wiring
 from prshots.server.adapters.sql.database.database import Database, open_sqlite
 from prshots.server.adapters.sql.database.free_pages import INCREMENTAL, KEPT_FREE, STEP_PAGES, reclaim_some
@@ -17,14 +17,15 @@ from prshots.server.adapters.sql.database.schema import metadata
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from prshots.server.domain.images.models import Image
-from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION
 from prshots.server.observability.metrics import DATABASE_SECONDS, ENGINE_FAILURES
 from prshots.server.wiring.opening import DatabaseOpening
-from support.every_port_call import EVERY_CALL, STORES
 from support.stores_and_records import (
+    DATABASE_CALLS,
     SqlRecords,
     a_project,
     an_image,
+    assert_every_upload_fails,
     filled_up,
     open_records,
     read_only,
@@ -42,21 +43,6 @@ async def records(tmp_path: Path) -> AsyncIterator[SqlRecords]:
     await opened.close()
 
 
-async def test_without_tables_every_call_is_a_records_error(records: SqlRecords, tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "prshots.db") as database:
-        for table in metadata.tables:
-            database.execute(f"DROP TABLE {table}")
-    database.close()
-    for name, call in EVERY_CALL.items():
-        if name not in {
-            "SqlRecords.check",
-            "SqlUpkeep.time",
-            "SqlUpkeep.reclaim_space",
-        }:  # they read no table
-            with pytest.raises(RecordsError, match="no such table"):
-                await call(records._database)
-
-
 async def test_failures_are_counted_but_conflicts_are_not(records: SqlRecords, tmp_path: Path) -> None:
     def counted() -> tuple[float, float]:
         failures = ENGINE_FAILURES.labels("database")._value.get()
@@ -69,18 +55,13 @@ async def test_failures_are_counted_but_conflicts_are_not(records: SqlRecords, t
     assert counted()[0] == failures
     assert counted()[1] > seconds
     with sqlite3.connect(tmp_path / "prshots.db") as database:
-        database.execute("DROP TABLE tokens")
+        for table in metadata.tables:
+            database.execute(f"DROP TABLE {table}")
     database.close()
-    for call in (records.project_of_token("0" * 64), records.tokens(PROJECT.id), records.touch_token("0", 1)):
-        with pytest.raises(RecordsError):
-            await call
-    assert counted()[0] == failures + 3
-
-
-def test_the_list_of_calls_covers_every_store_method() -> None:
-    for store, calls in STORES.items():
-        public = {name for name in dir(store) if not name.startswith("_")}
-        assert set(calls) == public - {"close"}
+    for call in DATABASE_CALLS.values():
+        with pytest.raises(RecordsError, match="no such table"):
+            await call(records._database)
+    assert counted()[0] == failures + len(DATABASE_CALLS)
 
 
 async def test_invalid_unicode_is_a_records_error(records: SqlRecords) -> None:
@@ -94,22 +75,10 @@ async def test_a_full_disk_fails_uploads_until_there_is_space(tmp_path: Path) ->
         try:
             await records.add_project(PROJECT)
             with filled_up(disk):
-                await _fails_for_all(records, PROJECT)
+                await assert_every_upload_fails(records, PROJECT)
             await records.add_image(an_image(PROJECT))
         finally:
             await records.close()
-
-
-async def _fails_for_all(records: SqlRecords, project: Project) -> None:
-    """Check that every upload of a batch fails. The journal has some space, so the first ones may fit."""
-    outcomes: list[BaseException | None] = []
-    for _ in range(20):
-        outcomes = await asyncio.gather(
-            *(records.add_image(an_image(project)) for _ in range(20)), return_exceptions=True
-        )
-        if all(outcomes):
-            break
-    assert {type(outcome) for outcome in outcomes} == {RecordsFullError}
 
 
 def test_opening_in_a_read_only_folder_fails(tmp_path: Path) -> None:
@@ -160,7 +129,7 @@ def test_a_commit_survives_a_power_cut(tmp_path: Path) -> None:
 async def test_with_an_invalid_file_every_call_is_a_records_error(tmp_path: Path) -> None:
     (tmp_path / "prshots.db").write_bytes(b"no such thing " * 500)
     database = Database(open_sqlite(tmp_path / "prshots.db"))
-    for call in EVERY_CALL.values():
+    for call in DATABASE_CALLS.values():
         with pytest.raises(RecordsError, match="file is not a database"):
             await call(database)
     await database.close()
@@ -219,13 +188,18 @@ async def test_uploads_go_on_while_the_file_shrinks(records: SqlRecords, tmp_pat
     await other.close()
 
 
+def open_records_of_an_earlier_version(folder: Path) -> SqlRecords:
+    """Create a file that can't shrink yet."""
+    with contextlib.closing(sqlite3.connect(folder / "prshots.db")) as database:
+        database.execute("PRAGMA auto_vacuum = NONE")
+        database.execute("PRAGMA journal_mode = WAL")
+    return open_records(folder)
+
+
 async def test_a_file_of_an_earlier_version_is_rewritten_once_if_it_is_small(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with contextlib.closing(sqlite3.connect(tmp_path / "prshots.db")) as database:
-        database.execute("PRAGMA auto_vacuum = NONE")
-        database.execute("PRAGMA journal_mode = WAL")
-    records = open_records(tmp_path)
+    records = open_records_of_an_earlier_version(tmp_path)
     upkeep = SqlUpkeep(records._database)
     kept = await with_deleted_images(records)
     large, _ = pages(tmp_path / "prshots.db")
@@ -246,10 +220,7 @@ async def test_a_file_of_an_earlier_version_is_rewritten_once_if_it_is_small(
 
 @pytest.mark.slow
 async def test_a_large_file_of_an_earlier_version_is_rewritten_on_request(tmp_path: Path) -> None:
-    with contextlib.closing(sqlite3.connect(tmp_path / "prshots.db")) as database:
-        database.execute("PRAGMA auto_vacuum = NONE")
-        database.execute("PRAGMA journal_mode = WAL")
-    records = open_records(tmp_path)
+    records = open_records_of_an_earlier_version(tmp_path)
     await with_deleted_images(records)
     await records.close()
     large, small = wiring.rewrite_database(Settings(data_dir=tmp_path))

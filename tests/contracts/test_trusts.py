@@ -2,56 +2,26 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from prshots.contract.errors import ConflictError
-from prshots.server.adapters.sql.database.database import Database
-from prshots.server.adapters.sql.overview import SqlOverview
-from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.config.values import MAX_ISSUER
 from prshots.server.domain.projects.claims import MAX_CLAIMS, MAX_NAME, MAX_VALUE
 from prshots.server.domain.projects.models import Project, Trust, UploadToken
 from prshots.server.domain.projects.names import ProjectReference
-from prshots.server.domain.projects.ports import TrustRecords
-from support.port_watch import PortWatch
-from support.stores_and_records import ENGINES, NOW, SqlRecords, a_project, a_token, an_image, opener
+from support.contract_stores import Stores
+from support.stores_and_records import NOW, a_project, a_token
 
 ISSUER, ANCHOR = "https://ci.example", "repository=octo/app"
 UNNAMED = ProjectReference.parse("")
 
 
-class Stores(NamedTuple):
-    database: Database
-    records: SqlRecords
-    trusts: SqlTrusts
-    overview: SqlOverview
-
-    async def project(self) -> Project:
-        project = a_project()
-        await self.records.add_project(project)
-        return project
-
-    async def trust(self, project: Project, anchor: str = ANCHOR, **changes: object) -> Trust:
-        trust = a_trust(project, **changes)
-        await self.trusts.add_trust(trust, anchor, 50)
-        return trust
-
-
-@pytest.fixture(params=ENGINES)
-async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
-    database = opener(request, tmp_path)()
-    yield Stores(
-        database,
-        SqlRecords(database),
-        PortWatch().over(SqlTrusts(database), TrustRecords),
-        SqlOverview(database),
-    )
-    await database.close()
+async def trusted(stores: Stores, project: Project, anchor: str = ANCHOR, **changes: object) -> Trust:
+    trust = a_trust(project, **changes)
+    await stores.trusts.add_trust(trust, anchor, 50)
+    return trust
 
 
 def a_trust(project: Project, **changes: object) -> Trust:
@@ -67,24 +37,24 @@ def a_token_of(trust: Trust, **changes: object) -> UploadToken:
 
 class TestTrusts:
     async def test_are_listed_unchanged_and_newest_first(self, stores: Stores) -> None:
-        project = await stores.project()
-        first = await stores.trust(project)
-        second = await stores.trust(project, claims={"sub": "repo:octo/app:*"}, created_at=NOW + 1)
+        project = stores.project
+        first = await trusted(stores, project)
+        second = await trusted(stores, project, claims={"sub": "repo:octo/app:*"}, created_at=NOW + 1)
         assert await stores.trusts.trusts(project.id) == [second, first]
         await stores.trusts.touch_trust(first.id, NOW + 60)
         assert await stores.trusts.trusts(project.id) == [second, replace(first, last_used_at=NOW + 60)]
 
     async def test_a_duplicate_is_a_conflict(self, stores: Stores) -> None:
-        project = await stores.project()
-        first = await stores.trust(project)
+        project = stores.project
+        first = await trusted(stores, project)
         turned_round = dict(reversed(first.claims.items()))
         with pytest.raises(ConflictError, match="already"):
-            await stores.trust(project, claims=turned_round)
-        await stores.trust(project, issuer="https://other.example")
-        await stores.trust(await stores.project())
+            await trusted(stores, project, claims=turned_round)
+        await trusted(stores, project, issuer="https://other.example")
+        await trusted(stores, await stores.add_project())
 
     async def test_concurrent_adds_stay_within_the_limit(self, stores: Stores) -> None:
-        project = await stores.project()
+        project = stores.project
         adding = (
             stores.trusts.add_trust(a_trust(project, claims={"sub": str(number)}), ANCHOR, 3)
             for number in range(6)
@@ -95,18 +65,18 @@ class TestTrusts:
 
     async def test_the_longest_allowed_trust_can_be_stored(self, stores: Stores) -> None:
         """Use random characters of four bytes each, because they do not compress."""
-        project, issuer = await stores.project(), f"https://{secrets.token_hex(MAX_ISSUER)}"[:MAX_ISSUER]
+        project, issuer = stores.project, f"https://{secrets.token_hex(MAX_ISSUER)}"[:MAX_ISSUER]
         value = "".join(chr(0x20000 + secrets.randbelow(0xA000)) for _ in range(MAX_VALUE))
         anchor = f"{secrets.token_hex(MAX_NAME // 2)}={value}"
         claims = {f"{number:0{MAX_NAME}}": value for number in range(MAX_CLAIMS)}
-        trust = await stores.trust(project, anchor, issuer=issuer, claims=claims)
+        trust = await trusted(stores, project, anchor, issuer=issuer, claims=claims)
         assert await stores.trusts.trusts_by_anchor(issuer, [anchor], UNNAMED) == [(trust, project)]
 
 
 class TestPins:
-    async def test_the_first_one_stays_until_it_is_reset(self, stores: Stores) -> None:
-        project, other = await stores.project(), await stores.project()
-        trust = await stores.trust(project)
+    async def test_the_first_pins_stay_until_they_are_reset(self, stores: Stores) -> None:
+        project, other = stores.project, await stores.add_project()
+        trust = await trusted(stores, project)
         assert await stores.trusts.pin_trust(trust.id, {"repository_id": "7"}) == {"repository_id": "7"}
         assert await stores.trusts.pin_trust(trust.id, {"repository_id": "8"}) == {"repository_id": "7"}
         await stores.trusts.note_refused_ids(trust.id, {"repository_id": "8"}, NOW)
@@ -122,8 +92,8 @@ class TestPins:
         assert await stores.trusts.trusts(project.id) == [trust]
         assert await stores.trusts.pin_trust("nobody", {"repository_id": "7"}) is None
 
-    async def test_concurrent_first_jobs_agree_on_one(self, stores: Stores) -> None:
-        trust = await stores.trust(await stores.project())
+    async def test_concurrent_first_jobs_agree_on_one_pin(self, stores: Stores) -> None:
+        trust = await trusted(stores, await stores.add_project())
         pinning = (stores.trusts.pin_trust(trust.id, {"repository_id": str(number)}) for number in range(8))
         in_force = await asyncio.gather(*pinning)
         assert in_force == [in_force[0]] * 8
@@ -131,11 +101,11 @@ class TestPins:
 
 class TestFindingTrusts:
     async def test_matches_issuer_anchor_and_project(self, stores: Stores) -> None:
-        project, other = await stores.project(), await stores.project()
-        exact = await stores.trust(project)
-        wide = await stores.trust(other, "repository=octo/", created_at=NOW + 1)
-        await stores.trust(other, "repository=other/app", claims={"repository": "other/app"})
-        await stores.trust(other, issuer="https://other.example")
+        project, other = stores.project, await stores.add_project()
+        exact = await trusted(stores, project)
+        wide = await trusted(stores, other, "repository=octo/", created_at=NOW + 1)
+        await trusted(stores, other, "repository=other/app", claims={"repository": "other/app"})
+        await trusted(stores, other, issuer="https://other.example")
         asked = ["repository=octo/", ANCHOR, "sub=repo:"]
         assert await stores.trusts.trusts_by_anchor(ISSUER, asked, UNNAMED) == [
             (exact, project),
@@ -150,7 +120,7 @@ class TestFindingTrusts:
 
     async def test_an_issuer_is_trusted_while_a_trust_names_it(self, stores: Stores) -> None:
         assert not await stores.trusts.is_trusted(ISSUER)
-        trust = await stores.trust(await stores.project())
+        trust = await trusted(stores, await stores.add_project())
         assert await stores.trusts.is_trusted(ISSUER)
         assert not await stores.trusts.is_trusted(ISSUER + "/")
         await stores.trusts.remove_trust(trust.id)
@@ -159,10 +129,10 @@ class TestFindingTrusts:
 
 class TestShortLivedTokens:
     async def test_find_their_project_but_are_not_listed(self, stores: Stores) -> None:
-        project = await stores.project()
-        lasting, short = a_token(project), a_token_of(await stores.trust(project))
+        project = stores.project
+        lasting, short = a_token(project), a_token_of(await trusted(stores, project))
         await stores.records.add_token(lasting)
-        of_pr = a_token_of(await stores.trust(project, claims={"sub": "x"}), pr_number=7)
+        of_pr = a_token_of(await trusted(stores, project, claims={"sub": "x"}), pr_number=7)
         for token in (short, of_pr):
             assert await stores.trusts.add_token_of_trust(token)
             assert await stores.records.project_of_token(token.sha256) == (token, project)
@@ -170,8 +140,8 @@ class TestShortLivedTokens:
         assert await stores.overview.tokens(project.id, None, 60) == [lasting]
 
     async def test_are_removed_with_their_trust_only(self, stores: Stores) -> None:
-        project, other = await stores.project(), await stores.project()
-        trust, kept = await stores.trust(project), await stores.trust(other)
+        project, other = stores.project, await stores.add_project()
+        trust, kept = await trusted(stores, project), await trusted(stores, other)
         tokens = [a_token_of(trust), a_token_of(trust), a_token_of(kept), a_token(project)]
         for token in tokens:
             await stores.records.add_token(token)
@@ -182,23 +152,20 @@ class TestShortLivedTokens:
         assert [bool(one) for one in found] == [False, False, True, True]
         assert not await stores.trusts.add_token_of_trust(a_token_of(trust))
 
-    async def test_issued_while_their_trust_is_removed_do_not_outlive_it(self, stores: Stores) -> None:
-        project = await stores.project()
+    async def test_do_not_outlive_a_trust_that_is_removed_meanwhile(self, stores: Stores) -> None:
+        project = stores.project
         for _ in range(5):
-            trust = await stores.trust(project)
+            trust = await trusted(stores, project)
             tokens = [a_token_of(trust) for _ in range(4)]
             adding = [stores.trusts.add_token_of_trust(token) for token in tokens]
-            outcomes = await asyncio.gather(
-                *adding[:2], stores.trusts.remove_trust(trust.id), *adding[2:], return_exceptions=True
-            )
-            assert all(isinstance(outcome, bool) for outcome in outcomes), outcomes
+            outcomes = await asyncio.gather(*adding[:2], stores.trusts.remove_trust(trust.id), *adding[2:])
             assert outcomes[2] is True
             for token in tokens:
                 assert await stores.records.project_of_token(token.sha256) is None
 
     async def test_are_discarded_in_batches_after_they_expire(self, stores: Stores) -> None:
-        project = await stores.project()
-        trust = await stores.trust(project)
+        project = stores.project
+        trust = await trusted(stores, project)
         tokens = [a_token_of(trust, expires_at=NOW + second) for second in (-2, -1, 0, 1)]
         for token in [*tokens, a_token(project)]:
             await stores.records.add_token(token)
@@ -212,11 +179,11 @@ class TestShortLivedTokens:
 
 class TestRemovingAProject:
     async def test_disables_its_trusts_and_tokens_immediately(self, stores: Stores) -> None:
-        project, other = await stores.project(), await stores.project()
-        trust, kept = await stores.trust(project), await stores.trust(other)
+        project, other = stores.project, await stores.add_project()
+        trust, kept = await trusted(stores, project), await trusted(stores, other)
         token = a_token_of(trust)
         await stores.records.add_token(token)
-        await stores.records.add_image(image := an_image(project))
+        image = await stores.add(project)
         assert await stores.records.retire_project(project.id, NOW, 10) == 1
         assert await stores.records.project_of_token(token.sha256) is None
         assert await stores.trusts.trusts_by_anchor(ISSUER, [ANCHOR], UNNAMED) == [(kept, other)]
@@ -225,9 +192,9 @@ class TestRemovingAProject:
         assert await stores.trusts.trusts(project.id) == []
 
     async def test_also_removes_a_trust_added_meanwhile(self, stores: Stores) -> None:
-        project = await stores.project()
+        project = stores.project
         assert await stores.records.retire_project(project.id, NOW, 10) == 0
-        trust = await stores.trust(project)
+        trust = await trusted(stores, project)
         await stores.records.add_token(a_token_of(trust))
         assert await stores.records.remove_project(project.id)
         assert not await stores.trusts.is_trusted(ISSUER)

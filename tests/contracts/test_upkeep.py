@@ -3,65 +3,29 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import Awaitable
 from dataclasses import replace
-from pathlib import Path
-from typing import NamedTuple
 
-import pytest
 from sqlalchemy import text
 
 from prshots.contract.limits import Policy
-from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.adapters.sql.upkeep.wrong_totals import PULLS_AT_ONCE
-from prshots.server.domain.projects.models import Project
 from prshots.server.domain.upkeep.models import WrongTotal
-from prshots.server.domain.upkeep.ports import Upkeep
 from support import neighbor
-from support.port_watch import PortWatch
-from support.stores_and_records import DAY, ENGINES, NOW, PARTITIONED, SqlRecords, a_project, an_image, opener
+from support.contract_stores import Stores, ids
+from support.stores_and_records import DAY, NOW, an_image
 
 
-class Stores(NamedTuple):
-    engine: str
-    replicas: list[SqlRecords]
-    upkeep: SqlUpkeep
-    project: Project
-
-    @property
-    def records(self) -> SqlRecords:
-        return self.replicas[0]
-
-    async def change(self, statement: str) -> None:
-        mine = f"{'AND' if 'WHERE' in statement else 'WHERE'} project_id = '{self.project.id}'"
-        await self.records._database.write(lambda connection: connection.execute(text(f"{statement} {mine}")))
-
-    async def stored(self) -> tuple[int, int]:
-        """Return what is stored beside the neighbor's images."""
-        images, size = await self.upkeep.stored()
-        return images - neighbor.IMAGES, size - neighbor.BYTES
-
-    async def wrong(self) -> list[WrongTotal]:
-        """Page through all totals."""
-        found: list[WrongTotal] = []
-        for compare in (self.upkeep.wrong_pulls, self.upkeep.wrong_days):
-            after: int | None = -1
-            while after is not None:
-                wrong, after = await compare(self.project.id, after)
-                found += wrong
-        return found + await self.upkeep.wrong_projects()
+async def change(stores: Stores, statement: str) -> None:
+    """Change the project's rows behind the back of the service."""
+    mine = f"{'AND' if 'WHERE' in statement else 'WHERE'} project_id = '{stores.project.id}'"
+    await stores.database.write(lambda connection: connection.execute(text(f"{statement} {mine}")))
 
 
-@pytest.fixture(params=[*ENGINES, PARTITIONED])
-async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
-    """Open the same database several times, as replicas do."""
-    opened = opener(request, tmp_path)
-    databases = [opened() for _ in range(3)]
-    replicas, project = [SqlRecords(database) for database in databases], a_project()
-    await replicas[0].add_project(project)
-    yield Stores(request.param, replicas, PortWatch().over(SqlUpkeep(databases[0]), Upkeep), project)
-    for database in databases:
-        await database.close()
+async def stored(stores: Stores) -> tuple[int, int]:
+    """Return what is stored beside the neighbor's images."""
+    images, size = await stores.upkeep.stored()
+    return images - neighbor.IMAGES, size - neighbor.BYTES
 
 
 async def test_only_a_server_has_its_own_clock(stores: Stores) -> None:
@@ -75,18 +39,17 @@ async def test_only_a_server_has_its_own_clock(stores: Stores) -> None:
 
 
 async def test_stored_sums_up_all_projects(stores: Stores) -> None:
-    assert await stores.stored() == (0, 0)
+    assert await stored(stores) == (0, 0)
     for size in (5, 6):
-        await stores.records.add_image(an_image(stores.project, size=size))
-    assert await stores.stored() == (2, 11)
+        await stores.add(size=size)
+    assert await stored(stores) == (2, 11)
 
 
 async def test_overdue_images_are_counted_once_for_both_rules(stores: Stores) -> None:
-    records, project = stores.records, replace(stores.project, retain_days=3)
-    await records.change_project(project)
-    ages = (0, 3 * DAY - 1, 3 * DAY, 9 * DAY)
-    for pr_number, age in enumerate(ages, start=1):
-        await records.add_image(an_image(project, pr_number=pr_number, uploaded_at=NOW - age))
+    await stores.change_project(retain_days=3)
+    records, project = stores.records, stores.project
+    for pr_number, age in enumerate((0, 3 * DAY - 1, 3 * DAY, 9 * DAY), start=1):
+        await stores.add(pr_number=pr_number, uploaded_at=NOW - age)
     assert await stores.upkeep.count_overdue(NOW, 9) == 2
     await records.close_pr(project.id, 1, NOW, schedule=False)
     await records.close_pr(project.id, 4, NOW, schedule=False)
@@ -104,33 +67,29 @@ async def test_images_are_paged_by_id(stores: Stores) -> None:
     images = sorted((an_image(stores.project) for _ in range(9)), key=lambda image: image.id)
     for image in random.Random(1).sample(images, len(images)):
         await stores.records.add_image(image)
-    ids = [image.id for image in images]
+    in_order = ids(images)
 
     async def page(after: str, until: str, limit: int) -> list[str]:
-        return [image.id for image in await stores.upkeep.images_by_id(after, until, limit)]
+        return ids(await stores.upkeep.images_by_id(after, until, limit))
 
-    assert await page(neighbor.LAST_IMAGE, "g", 100) == ids
-    assert await page(neighbor.LAST_IMAGE, "g", 4) == ids[:4]
-    assert await page(ids[3], ids[7], 100) == ids[4:8]
-    assert await page(ids[8], "g", 100) == []
+    assert await page(neighbor.LAST_IMAGE, "g", 100) == in_order
+    assert await page(neighbor.LAST_IMAGE, "g", 4) == in_order[:4]
+    assert await page(in_order[3], in_order[7], 100) == in_order[4:8]
+    assert await page(in_order[8], "g", 100) == []
 
 
 async def test_only_images_that_are_not_scheduled_are_active(stores: Stores) -> None:
-    active, scheduled = an_image(stores.project), an_image(stores.project)
-    for image in (active, scheduled):
-        await stores.records.add_image(image)
+    active, scheduled = await stores.add_some(2)
     await stores.records.schedule([scheduled.id], NOW)
     assert await stores.upkeep.active_ids([active.id, scheduled.id, "0" * 32]) == {active.id}
 
 
 async def test_correct_totals_are_not_reported(stores: Stores) -> None:
-    assert await stores.wrong() == []
-    images = [an_image(stores.project, pr_number=number, size=number) for number in (1, 1, 2, 3)]
-    for image in images:
-        await stores.records.add_image(image)
+    assert await stores.wrong_totals() == []
+    images = [await stores.add(pr_number=number, size=number) for number in (1, 1, 2, 3)]
     await stores.records.close_pr(stores.project.id, 2, NOW, schedule=False)
     await stores.records.remove_images([images[0].id, images[3].id])
-    assert await stores.wrong() == []
+    assert await stores.wrong_totals() == []
 
 
 BROKEN = {
@@ -152,32 +111,30 @@ BROKEN = {
 
 async def test_every_wrong_total_is_found_and_recomputed(stores: Stores) -> None:
     for number in (1, 2, 2, 3):
-        await stores.records.add_image(an_image(stores.project, pr_number=number))
-    await stores.records.add_image(an_image(stores.project, uploaded_at=NOW - 40 * DAY))
+        await stores.add(pr_number=number)
+    await stores.add(uploaded_at=NOW - 40 * DAY)
     await stores.records.close_pr(stores.project.id, 1, NOW, schedule=False)
     for broken, expected in BROKEN.items():
-        assert await stores.stored() == (5, 5000)
-        await stores.change(broken)
-        found = await stores.wrong()
+        assert await stored(stores) == (5, 5000)
+        await change(stores, broken)
+        found = await stores.wrong_totals()
         assert {(wrong.of, wrong.number) for wrong in found} == expected, broken
         for wrong in found:
             assert wrong.stored != wrong.counted
             await stores.upkeep.recompute(wrong)
-        for wrong in await stores.wrong():  # a project's total, after the total of its pull request
+        for wrong in await stores.wrong_totals():  # a project's total, after the total of its pull request
             assert wrong.of == "project"
             await stores.upkeep.recompute(wrong)
-        assert await stores.wrong() == []
-    assert await stores.stored() == (4, 4000)
+        assert await stores.wrong_totals() == []
+    assert await stored(stores) == (4, 4000)
 
 
 async def test_a_wrong_total_is_found_on_every_page(stores: Stores) -> None:
     numbers = range(1, PULLS_AT_ONCE + 3)
-    await asyncio.gather(
-        *(stores.records.add_image(an_image(stores.project, pr_number=number)) for number in numbers)
-    )
-    await stores.change(f"UPDATE pulls SET images = 0 WHERE pr_number IN ({numbers[0]}, {numbers[-1]})")
-    await stores.change("UPDATE project_totals SET images = images - 2")
-    assert [wrong.number for wrong in await stores.wrong()] == [numbers[0], numbers[-1]]
+    await asyncio.gather(*(stores.add(pr_number=number) for number in numbers))
+    await change(stores, f"UPDATE pulls SET images = 0 WHERE pr_number IN ({numbers[0]}, {numbers[-1]})")
+    await change(stores, "UPDATE project_totals SET images = images - 2")
+    assert [wrong.number for wrong in await stores.wrong_totals()] == [numbers[0], numbers[-1]]
 
 
 async def test_totals_recomputed_during_uploads_and_deletes_are_exact(stores: Stores) -> None:
@@ -187,25 +144,23 @@ async def test_totals_recomputed_during_uploads_and_deletes_are_exact(stores: St
         WrongTotal("day", project.id, NOW // DAY, {}, {}),
         WrongTotal("project", project.id, 0, {}, {}),
     ]
-    there = [an_image(project, pr_number=chance.randrange(3)) for _ in range(40)]
-    for image in there:
-        await stores.records.add_image(image)
+    replicas = [stores.records, stores.open_again(), stores.open_again()]
+    there = [await stores.add(pr_number=chance.randrange(3)) for _ in range(40)]
     for _ in range(3):
         new = [an_image(project, pr_number=chance.randrange(3)) for _ in range(30)]
         going = chance.sample(there, 10)
-        work: list[Awaitable[object]] = [chance.choice(stores.replicas).add_image(image) for image in new]
-        work += [chance.choice(stores.replicas).remove_images([image.id]) for image in going]
+        work: list[Awaitable[object]] = [chance.choice(replicas).add_image(image) for image in new]
+        work += [chance.choice(replicas).remove_images([image.id]) for image in going]
         work += [stores.upkeep.recompute(total) for total in totals for _ in range(3)]
         work.append(stores.records.close_pr(project.id, 1, NOW, schedule=False))
         chance.shuffle(work)
         await asyncio.gather(*work)
         there = [image for image in there if image not in going] + new
-        assert await stores.wrong() == []
-        assert await stores.stored() == (len(there), 1000 * len(there))
+        assert await stores.wrong_totals() == []
+        assert await stored(stores) == (len(there), 1000 * len(there))
 
 
 async def test_giving_back_space_keeps_the_records(stores: Stores) -> None:
-    image = an_image(stores.project)
-    await stores.records.add_image(image)
+    image = await stores.add()
     assert await stores.upkeep.reclaim_space(10) == 0
     assert await stores.records.known_ids([image.id]) == {image.id}

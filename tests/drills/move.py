@@ -28,7 +28,7 @@ from drills.sites import Rows, Site
 from drills.truth import Truth, wrong_records, wrong_store, wrong_totals
 from prshots.contract.object_names import origin_key
 from prshots.server import wiring
-from prshots.server.adapters.sql.images.arriving_images import add_images
+from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.config.settings import Settings
 from prshots.server.domain.images.models import Image
 from support.engine_servers import PostgreSQL, SeaweedFS, running_postgresql, running_seaweedfs

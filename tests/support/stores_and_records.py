@@ -1,5 +1,6 @@
 """Stores, records, sample images and projects, and disks that fail."""
 
+import asyncio
 import contextlib
 import ctypes
 import functools
@@ -8,7 +9,7 @@ import os
 import secrets
 import sqlite3
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 import psycopg
 import pytest
 
+from prshots.contract.errors import RecordsFullError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
@@ -81,7 +83,8 @@ def opener(
 ) -> Callable[[], Database]:
     """Return a function that opens the same new database each time, on the engine in `request.param`.
 
-    It holds a neighbor, whose rows must be the same when the fixture ends. Only tests of a new installation may go without.
+    It holds a neighbor, whose rows must be the same when the fixture ends. Only tests of a new installation may
+    go without.
     """
     if request.param == "sqlite":
         put_migrated_sqlite(folder, with_neighbor=with_neighbor)
@@ -277,6 +280,26 @@ def a_token(project: Project, **changes: object) -> UploadToken:
     sha256 = secrets.token_hex(32)
     plain = UploadToken(secrets.token_hex(6), project.id, "ci", f"msr_…{sha256[-4:]}", sha256, NOW)
     return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+DATABASE_CALLS: dict[str, Callable[[Database], Awaitable[object]]] = {
+    "look up": lambda database: SqlRecords(database).project_of_token("0" * 64),
+    "read": lambda database: SqlRecords(database).projects(),
+    "write": lambda database: SqlRecords(database).touch_token("0", NOW),
+    "upload": lambda database: SqlRecords(database).add_image(an_image(a_project())),
+}
+"""A call for each way in which stores use the database."""
+
+
+async def assert_every_upload_fails(records: SqlRecords, project: Project) -> None:
+    """Fill what space the database's files still have, so the first uploads may fit. Then all fail."""
+    outcomes: list[BaseException | None] = []
+    for _ in range(50):
+        adding = (records.add_image(an_image(project)) for _ in range(200))
+        outcomes = await asyncio.gather(*adding, return_exceptions=True)
+        if all(outcomes):
+            break
+    assert {type(outcome) for outcome in outcomes} == {RecordsFullError}
 
 
 def at_once(work: Callable[[], str], processes: int) -> list[str]:

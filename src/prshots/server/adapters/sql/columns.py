@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, literal_column, select
+from sqlalchemy import ColumnElement, Connection, FromClause, bindparam, literal_column, select
 from sqlalchemy.exc import IntegrityError
 
 from prshots.contract.errors import ConflictError, PrshotsError, RecordsError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import images, organizations, projects, pulls, tokens, users
-from prshots.server.domain.images.models import Image, ListedImage, PullRequestRecord
+from prshots.server.domain.images.models import Image, ListedImage, PullRequestRecord, ShotKey
 from prshots.server.domain.people.models import User
 from prshots.server.domain.projects.models import Project, UploadToken
 
@@ -22,26 +22,26 @@ LISTED_IMAGE = [images.c[name] for name in ListedImage._fields]
 TOKEN = [tokens.c[field.name] for field in fields(UploadToken)]
 USER = [users.c[field.name] for field in fields(User)]
 PULL = [pulls.c[field.name] for field in fields(PullRequestRecord)]
-PROJECT = [
-    projects.c.id,
-    projects.c.name,
-    projects.c.organization_id,
-    organizations.c.name.label("organization"),
-    projects.c.policy,
-    projects.c.retain_days,
-    projects.c.created_at,
-    projects.c.keep_baselines,
-    projects.c.repository,
-    projects.c.uploads_per_minute,
-]
 PROJECTS = projects.join(organizations)
+PROJECT: list[ColumnElement[Any]] = [
+    organizations.c.name.label(field.name) if field.name == "organization" else projects.c[field.name]
+    for field in fields(Project)
+]
+SHOT = [images.c[name] for name in ShotKey._fields]
 SCHEDULED = images.c.scheduled_at.is_not(None)
 ACTIVE = images.c.scheduled_at.is_(None)
-ACTIVE_OF_PR = (
-    images.c.project_id == bindparam("project_id"),
-    images.c.pr_number == bindparam("pr_number"),
-    ACTIVE,
-)
+
+
+def given(table: FromClause, *names: str) -> list[ColumnElement[bool]]:
+    """Return the conditions that these columns equal the parameters of the same names."""
+    return [table.c[name] == bindparam(name) for name in names]
+
+
+def equal(table: FromClause, **values: object) -> list[ColumnElement[bool]]:
+    return [table.c[name] == value for name, value in values.items()]
+
+
+ACTIVE_OF_PR = (*given(images, "project_id", "pr_number"), ACTIVE)
 _NEWEST_OF_PR = Prepared(
     select(*IMAGE).where(*ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
 )
@@ -63,25 +63,6 @@ def newest_of_pr(connection: Connection, project_id: str, pr_number: int, newest
 def project_from(row: Sequence[Any]) -> Project:
     identity, name, organization_id, organization, policy, *rest = row
     return Project(identity, name, organization_id, organization, Policy(policy), *rest)
-
-
-def image_row(image: Image) -> dict[str, object]:
-    return {
-        "id": image.id,
-        "project_id": image.project_id,
-        "pr_number": image.pr_number,
-        "name": image.name,
-        "commit_sha": image.commit_sha,
-        "viewport": image.viewport,
-        "ext": image.ext,
-        "size": image.size,
-        "uploaded_at": image.uploaded_at,
-        "kid": image.kid,
-        "theme": image.theme,
-        "sha256": image.sha256,
-        "before_id": image.before_id,
-        "kind": image.kind,
-    }
 
 
 @contextlib.contextmanager

@@ -27,7 +27,9 @@ from prshots.server.adapters.sql.columns import (
     PROJECT,
     PROJECTS,
     PULL,
+    SHOT,
     TOKEN,
+    equal,
     newest_of_pr,
     project_from,
 )
@@ -57,7 +59,7 @@ _Key = Sequence[ColumnElement[Any]]
 
 _PROJECT_KEY: _Key = (projects.c.name, projects.c.id)
 _PULL_KEY: _Key = (pulls.c.last_upload_at, pulls.c.pr_number)
-_SHOT_KEY: _Key = (images.c.name, images.c.viewport, images.c.theme)
+_SHOT_KEY: _Key = SHOT
 
 
 def _last(key: _Key) -> ColumnElement[Any]:
@@ -74,7 +76,7 @@ def _first_commit_with_these_bytes() -> ColumnElement[str]:
     other, same = images.alias(), images.alias()
 
     def of_shot(earlier: FromClause) -> list[ColumnElement[bool]]:
-        keys = ("project_id", "pr_number", "name", "viewport", "theme")
+        keys = ("project_id", "pr_number", *ShotKey._fields)
         return [*(earlier.c[key] == images.c[key] for key in keys), earlier.c.scheduled_at.is_(None)]
 
     last_other = (
@@ -134,10 +136,8 @@ _SUMMARIES = (
 )
 _SUMMARY = Prepared(_SUMMARIES.where(projects.c.id == bindparam("project_id")))
 _page = _SUMMARIES.order_by(*_PROJECT_KEY).limit(bindparam("limit"))
-_PROJECTS, _PROJECTS_AFTER = (
-    Prepared(_page),
-    Prepared(_page.where(tuple_(*_PROJECT_KEY) > _last(_PROJECT_KEY))),
-)
+_PROJECTS = Prepared(_page)
+_PROJECTS_AFTER = Prepared(_page.where(tuple_(*_PROJECT_KEY) > _last(_PROJECT_KEY)))
 _DAYS = (
     select(uploads_by_day)
     .where(
@@ -173,15 +173,15 @@ class SqlOverview:
         self, user_id: str, after: tuple[str, str] | None, limit: int
     ) -> list[ProjectSummary]:
         query = _PROJECTS_AFTER if after else _PROJECTS
-        rows = await self._rows(query, user_id=user_id, limit=limit, **_values(_PROJECT_KEY, after))
+        rows = await self._database.rows(query, user_id=user_id, limit=limit, **_values(_PROJECT_KEY, after))
         return list(map(_summary, rows))
 
     async def summary_of(self, user_id: str, project_id: str) -> ProjectSummary | None:
-        rows = await self._rows(_SUMMARY, user_id=user_id, project_id=project_id)
+        rows = await self._database.rows(_SUMMARY, user_id=user_id, project_id=project_id)
         return _summary(rows[0]) if rows else None
 
     async def days(self, project_ids: Collection[str], since_day: int) -> dict[str, list[DayOfUploads]]:
-        rows = await self._rows(_DAYS, project_ids=list(project_ids), since_day=since_day)
+        rows = await self._database.rows(_DAYS, project_ids=list(project_ids), since_day=since_day)
         found: dict[str, list[DayOfUploads]] = {}
         for project_id, day, uploads, size in rows:
             found.setdefault(project_id, []).append(DayOfUploads(day, uploads, size))
@@ -197,8 +197,8 @@ class SqlOverview:
         query = select(func.count(), func.coalesce(func.sum(images.c.size), 0)).where(
             images.c.project_id == project_id, ACTIVE, any_due
         )
-        rows = await self._rows(query)
-        return rows[0][0], rows[0][1]
+        number, size = await self._database.first(query)
+        return number, size
 
     # Pull requests
 
@@ -214,13 +214,15 @@ class SqlOverview:
         query = _PULLS[closed, before is not None]
         if search:
             query = query.where(_found_by(search, project_id))
-        rows = await self._rows(query, project_id=project_id, limit=limit, **_values(_PULL_KEY, before))
+        rows = await self._database.rows(
+            query, project_id=project_id, limit=limit, **_values(_PULL_KEY, before)
+        )
         return [PullRequestRecord(*row) for row in rows]
 
     async def pull(self, project_id: str, pr_number: int) -> PullRequestRecord | None:
-        query = select(*PULL).where(pulls.c.project_id == project_id, pulls.c.pr_number == pr_number)
-        rows = await self._rows(query)
-        return PullRequestRecord(*rows[0]) if rows else None
+        query = select(*PULL).where(*equal(pulls, project_id=project_id, pr_number=pr_number))
+        row = await self._database.first(query)
+        return PullRequestRecord(*row) if row else None
 
     async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequestRecord]:
         query = (
@@ -233,7 +235,7 @@ class SqlOverview:
             .order_by(pulls.c.bytes.desc(), pulls.c.pr_number.desc())
             .limit(limit)
         )
-        return [PullRequestRecord(*row) for row in await self._rows(query)]
+        return [PullRequestRecord(*row) for row in await self._database.rows(query)]
 
     # Images
 
@@ -248,7 +250,7 @@ class SqlOverview:
     async def shots(self, project_id: str, pr_number: int, after: ShotKey | None, limit: int) -> list[Shot]:
         query = _SHOTS_AFTER if after else _SHOTS
         of_pr = {"project_id": project_id, "pr_number": pr_number, "limit": limit}
-        return list(map(_shot, await self._rows(query, **of_pr, **_values(_SHOT_KEY, after))))
+        return list(map(_shot, await self._database.rows(query, **of_pr, **_values(_SHOT_KEY, after))))
 
     async def images_of_shot(
         self, project_id: str, pr_number: int, shot: ShotKey, before: int, limit: int
@@ -256,22 +258,18 @@ class SqlOverview:
         query = (
             select(*IMAGE)
             .where(
-                images.c.project_id == project_id,
-                images.c.pr_number == pr_number,
-                images.c.name == shot.name,
-                images.c.viewport == shot.viewport,
-                images.c.theme == shot.theme,
+                *equal(images, project_id=project_id, pr_number=pr_number, **shot._asdict()),
                 images.c.seq < before,
                 ACTIVE,
             )
             .order_by(images.c.seq.desc())
             .limit(limit)
         )
-        return [Image(*row) for row in await self._rows(query)]
+        return [Image(*row) for row in await self._database.rows(query)]
 
     async def images(self, project_id: str, image_ids: Collection[str]) -> list[Image]:
         query = select(*IMAGE).where(images.c.id.in_(image_ids), images.c.project_id == project_id, ACTIVE)
-        return [Image(*row) for row in await self._rows(query)]
+        return [Image(*row) for row in await self._database.rows(query)]
 
     # Tokens
 
@@ -284,12 +282,7 @@ class SqlOverview:
         )
         if before is not None:
             query = query.where(tuple_(tokens.c.created_at, tokens.c.id) < tuple_(*before))
-        return [UploadToken(*row) for row in await self._rows(query)]
-
-    async def _rows(self, query: Select[Any] | Prepared, **given: object) -> Sequence[Sequence[Any]]:
-        if isinstance(query, Prepared):
-            return await self._database.read(lambda connection: query.rows(connection, given))
-        return await self._database.read(lambda connection: connection.execute(query, given).all())
+        return [UploadToken(*row) for row in await self._database.rows(query)]
 
 
 def _shot(row: Any) -> Shot:  # noqa: ANN401 - a row of `shots`

@@ -1,14 +1,11 @@
 """Users, organizations and sign-ins, in the same database as the records."""
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
-    Insert,
     Select,
-    and_,
     bindparam,
     delete,
     func,
@@ -20,25 +17,16 @@ from sqlalchemy import (
 )
 
 from prshots.contract.errors import ConflictError
-from prshots.server.adapters.sql.columns import USER, conflict_as
+from prshots.server.adapters.sql.columns import USER, conflict_as, equal
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import login_states, members, organizations, sessions, users
 from prshots.server.domain.people.models import LoginState, Member, Session, User
 from prshots.server.domain.projects.models import Organization, Role
 
-_ORGANIZATION = [
-    organizations.c.id,
-    organizations.c.name,
-    organizations.c.personal,
-    organizations.c.created_at,
-]
-_STATE = [
-    login_states.c.sha256,
-    login_states.c.provider,
-    login_states.c.created_at,
-]
-_SESSION = [sessions.c.sha256, sessions.c.user_id, sessions.c.created_at, sessions.c.last_seen_at]
+_ORGANIZATION = [organizations.c[field.name] for field in fields(Organization)]
+_STATE = [login_states.c[field.name] for field in fields(LoginState)]
+_SESSION = [sessions.c[field.name] for field in fields(Session)]
 _USER_OF_SESSION = Prepared(
     select(*_SESSION, *USER).select_from(sessions.join(users)).where(sessions.c.sha256 == bindparam("sha256"))
 )
@@ -58,13 +46,13 @@ class SqlPeople:
     async def add_login_state(self, state: LoginState) -> None:
         adding = insert(login_states).values(asdict(state))
         with conflict_as("the login state already exists"):
-            await self._database.write(lambda connection: connection.execute(adding))
+            await self._database.execute(adding)
 
     async def take_login_state(self, sha256: str) -> LoginState | None:
         this = login_states.c.sha256 == sha256
         finding, taking = select(_STATE[0]).where(this), delete(login_states).where(this).returning(*_STATE)
         # Anyone can ask for one that does not exist. That must not wait for a write.
-        if await self._database.read(lambda connection: connection.execute(finding).first()) is None:
+        if await self._database.first(finding) is None:
             return None
         row = await self._database.write(lambda connection: connection.execute(taking).first())
         return LoginState(*row) if row else None
@@ -73,20 +61,18 @@ class SqlPeople:
 
     async def user_of_subject(self, provider: str, subject: str) -> User | None:
         query = select(*USER).where(users.c.provider == provider, users.c.subject == subject)
-        row = await self._database.read(lambda connection: connection.execute(query).first())
+        row = await self._database.first(query)
         return User(*row) if row else None
 
     async def users_of_login(self, login: str) -> list[User]:
         query = select(*USER).where(func.lower(users.c.login) == login.lower()).order_by(users.c.provider)
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [User(*row) for row in rows]
+        return [User(*row) for row in await self._database.rows(query)]
 
     async def add_user(self, user: User, organization: Organization | None) -> None:
         def add(connection: Connection) -> None:
             connection.execute(insert(users).values(asdict(user)))
             if organization is not None:
-                connection.execute(insert(organizations).values(asdict(organization)))
-                connection.execute(_insert_member(organization.id, user.id, Role.OWNER))
+                _add_organization(connection, organization, user.id)
 
         with conflict_as(f"user {user.login!r} or their organization already exists"):
             await self._database.write(add)
@@ -97,13 +83,13 @@ class SqlPeople:
             .where(users.c.id == user.id)
             .values(login=user.login, name=user.name, avatar_url=user.avatar_url)
         )
-        await self._database.write(lambda connection: connection.execute(updating))
+        await self._database.execute(updating)
 
     # Sessions
 
     async def add_session(self, session: Session) -> None:
         adding = insert(sessions).values(asdict(session))
-        await self._database.write(lambda connection: connection.execute(adding))
+        await self._database.execute(adding)
 
     async def session(self, sha256: str) -> tuple[Session, User] | None:
         row = await self._database.look_up(_USER_OF_SESSION, sha256=sha256)
@@ -111,47 +97,40 @@ class SqlPeople:
 
     async def touch_session(self, sha256: str, now: int) -> None:
         touching = update(sessions).where(sessions.c.sha256 == sha256).values(last_seen_at=now)
-        await self._database.write(lambda connection: connection.execute(touching))
+        await self._database.execute(touching)
 
     async def end_session(self, sha256: str) -> None:
         ending = delete(sessions).where(sessions.c.sha256 == sha256)
-        await self._database.write(lambda connection: connection.execute(ending))
+        await self._database.execute(ending)
 
     async def end_sessions_of(self, user_id: str) -> None:
         ending = delete(sessions).where(sessions.c.user_id == user_id)
-        await self._database.write(lambda connection: connection.execute(ending))
+        await self._database.execute(ending)
 
     async def discard_old_logins(self, states: int, sessions_made: int, unseen: int) -> int:
         old_states = delete(login_states).where(login_states.c.created_at < states)
         old_sessions = delete(sessions).where(
             (sessions.c.created_at < sessions_made) | (sessions.c.last_seen_at < unseen)
         )
-        return await self._database.write(
-            lambda connection: (
-                connection.execute(old_states).rowcount + connection.execute(old_sessions).rowcount
-            )
-        )
+        return await self._database.execute(old_states) + await self._database.execute(old_sessions)
 
     # Organizations
 
     async def add_organization(self, organization: Organization, owner_id: str) -> None:
-        def add(connection: Connection) -> None:
-            connection.execute(insert(organizations).values(asdict(organization)))
-            connection.execute(_insert_member(organization.id, owner_id, Role.OWNER))
-
         with conflict_as(f"organization {organization.name!r} already exists"):
-            await self._database.write(add)
+            await self._database.write(
+                lambda connection: _add_organization(connection, organization, owner_id)
+            )
 
     async def organizations_of(self, user_id: str) -> list[tuple[Organization, Role]]:
         query = _organizations_of(user_id).order_by(
             organizations.c.personal.desc(), organizations.c.name, organizations.c.id
         )
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [(Organization(*row[:-1]), Role(row[-1])) for row in rows]
+        return [(Organization(*row[:-1]), Role(row[-1])) for row in await self._database.rows(query)]
 
     async def organization_of(self, user_id: str, organization_id: str) -> tuple[Organization, Role] | None:
         query = _organizations_of(user_id).where(organizations.c.id == organization_id)
-        row = await self._database.read(lambda connection: connection.execute(query).first())
+        row = await self._database.first(query)
         return (Organization(*row[:-1]), Role(row[-1])) if row else None
 
     # Members
@@ -166,8 +145,7 @@ class SqlPeople:
         )
         if after is not None:
             query = query.where(tuple_(users.c.login, users.c.id) > tuple_(*after))
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [Member(User(*row[:-1]), Role(row[-1])) for row in rows]
+        return [Member(User(*row[:-1]), Role(row[-1])) for row in await self._database.rows(query)]
 
     async def set_member(self, organization_id: str, user_id: str, role: Role) -> None:
         changing = {"organization_id": organization_id, "user_id": user_id, "role": role}
@@ -180,7 +158,7 @@ class SqlPeople:
         await self._database.write(change)
 
     async def remove_member(self, organization_id: str, user_id: str) -> bool:
-        removing = delete(members).where(_membership(organization_id, user_id))
+        removing = delete(members).where(*equal(members, organization_id=organization_id, user_id=user_id))
 
         def remove(connection: Connection) -> bool:
             _keep_an_owner(connection, organization_id, user_id)
@@ -197,12 +175,10 @@ def _organizations_of(user_id: str) -> Select[Any]:
     )
 
 
-def _insert_member(organization_id: str, user_id: str, role: Role) -> Insert:
-    return insert(members).values(organization_id=organization_id, user_id=user_id, role=role)
-
-
-def _membership(organization_id: str, user_id: str) -> ColumnElement[bool]:
-    return and_(members.c.organization_id == organization_id, members.c.user_id == user_id)
+def _add_organization(connection: Connection, organization: Organization, owner_id: str) -> None:
+    connection.execute(insert(organizations).values(asdict(organization)))
+    owner = {"organization_id": organization.id, "user_id": owner_id, "role": Role.OWNER}
+    connection.execute(insert(members).values(owner))
 
 
 def _keep_an_owner(connection: Connection, organization_id: str, leaving: str) -> None:
@@ -212,7 +188,7 @@ def _keep_an_owner(connection: Connection, organization_id: str, leaving: str) -
     """
     owners = (
         select(members.c.user_id)
-        .where(members.c.organization_id == organization_id, members.c.role == Role.OWNER)
+        .where(*equal(members, organization_id=organization_id, role=Role.OWNER))
         .order_by(members.c.user_id)
         .with_for_update()
     )

@@ -7,12 +7,20 @@ from sqlalchemy import Connection, Select, and_, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from prshots.contract.errors import RecordsError, UnauthorizedError
-from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, OF_BASELINES, image_row, project_gone_as
-from prshots.server.adapters.sql.comparison.baseline_rows import Pointer, note_commits, point_baselines
+from prshots.server.adapters.sql.columns import (
+    ACTIVE,
+    IMAGE,
+    OF_BASELINES,
+    SHOT,
+    equal,
+    given,
+    project_gone_as,
+)
+from prshots.server.adapters.sql.comparison.dependent_rows import note_commits, point_baselines, pointer
 from prshots.server.adapters.sql.comparison.retention import release
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.schema import baseline_commits, baselines, images
-from prshots.server.adapters.sql.images.totals import count_added
+from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.domain.comparison.models import BaselineCommit, Bases, ShotBase
 from prshots.server.domain.images.models import Image, ShotKey
 
@@ -24,18 +32,16 @@ _NEAR_COMMITS = 5
 _NAMES_AT_ONCE = 400
 
 _SHOT = (baselines.c.name, baselines.c.viewport, baselines.c.theme)
-_IMAGE_SHOT = (images.c.name, images.c.viewport, images.c.theme)
 _WITH_IMAGE = baselines.join(
     images, and_(images.c.id == baselines.c.image_id, images.c.project_id == baselines.c.project_id)
 )
 _COLUMNS = (*_SHOT, baselines.c.commit_sha, *IMAGE)
-_OF_PROJECT = baselines.c.project_id == bindparam("project_id")
 # Of several baselines of a shot at a commit, the last one counts: the asked branch's own build.
 _BEST_LAST = (baselines.c.branch == bindparam("branch"), baselines.c.own, baselines.c.seq)
 _COMMITS_WITH_ANY = (
     select(baseline_commits.c.commit_sha, func.max(baseline_commits.c.complete))
     .where(
-        baseline_commits.c.project_id == bindparam("project_id"),
+        *given(baseline_commits, "project_id"),
         baseline_commits.c.commit_sha.in_(bindparam("commits", expanding=True)),
     )
     .group_by(baseline_commits.c.commit_sha)
@@ -43,14 +49,14 @@ _COMMITS_WITH_ANY = (
 _OF_COMMIT = (
     select(*_COLUMNS)
     .select_from(_WITH_IMAGE)
-    .where(_OF_PROJECT, baselines.c.commit_sha == bindparam("commit_sha"), ACTIVE)
+    .where(*given(baselines, "project_id", "commit_sha"), ACTIVE)
     .order_by(*_BEST_LAST)
 )
 _OF_NAMES = (
     select(*_COLUMNS)
     .select_from(_WITH_IMAGE)
     .where(
-        _OF_PROJECT,
+        *given(baselines, "project_id"),
         baselines.c.commit_sha.in_(bindparam("commits", expanding=True)),
         baselines.c.name.in_(bindparam("names", expanding=True)),
         ACTIVE,
@@ -61,8 +67,7 @@ _NEWEST = (
     select(func.max(baselines.c.seq).label("seq"))
     .select_from(_WITH_IMAGE)
     .where(
-        _OF_PROJECT,
-        baselines.c.branch == bindparam("branch"),
+        *given(baselines, "project_id", "branch"),
         baselines.c.name.in_(bindparam("names", expanding=True)),
         ACTIVE,
     )
@@ -76,14 +81,14 @@ _NEWEST_OF_NAMES = (
 )
 _ANY_OF_BRANCH = (
     select(baselines.c.seq)
-    .where(_OF_PROJECT, baselines.c.branch == bindparam("branch"))
+    .where(*given(baselines, "project_id", "branch"))
     .order_by(baselines.c.name)
     .limit(1)
 )
 _SAME_BYTES = (
     select(*IMAGE)
     .where(
-        images.c.project_id == bindparam("project_id"),
+        *given(images, "project_id"),
         OF_BASELINES,
         images.c.name.in_(bindparam("names", expanding=True)),
         images.c.sha256.in_(bindparam("hashes", expanding=True)),
@@ -105,30 +110,27 @@ class SqlBaselines:
         def record(connection: Connection) -> list[Image | None]:
             known: dict[tuple[ShotKey, str | None], Image] = {}
             for some in _in_batches(shots):
-                given = {
+                same_bytes = {
                     "project_id": project_id,
                     "names": sorted({shot.name for shot, _ in some}),
                     "hashes": sorted({sha256 for _, sha256 in some}),
                 }
-                for row in connection.execute(_SAME_BYTES, given):
+                for row in connection.execute(_SAME_BYTES, same_bytes):
                     image = Image(*row)
                     known[image.shot, image.sha256] = image
             found = [known.get(each) for each in shots]
-            point_baselines(
-                connection,
-                [Pointer.to(image, branch, commit_sha=commit_sha, now=now) for image in found if image],
-            )
+            pointers = [pointer(image, branch, commit_sha=commit_sha, now=now) for image in found if image]
+            point_baselines(connection, pointers)
             return found
 
         with project_gone_as(UnauthorizedError("unauthorized")):
             return await self._database.write(record)
 
     async def adopt(self, image: Image, branch: str) -> bool:
-        row = Pointer.to(image, branch, own=False)._asdict()
+        row = pointer(image, branch, own=False)
 
         def add(connection: Connection) -> None:
-            connection.execute(insert(images).values(image_row(image)))
-            count_added(connection, [image])
+            add_images(connection, [image])
             connection.execute(insert(baselines).values(row))
             note_commits(connection, [row])
 
@@ -142,13 +144,14 @@ class SqlBaselines:
 
     async def complete(self, project_id: str, branch: str, commit_sha: str, now: int) -> int:
         key = {"project_id": project_id, "branch": branch, "commit_sha": commit_sha.lower()}
-        this = [baseline_commits.c[name] == value for name, value in key.items()]
-        of_commit = select(*_SHOT).where(*(baselines.c[name] == value for name, value in key.items()))
+        of_commit = select(*_SHOT).where(*equal(baselines, **key))
         counting = select(func.count()).select_from(of_commit.distinct().subquery())
 
         def note(connection: Connection) -> int:
             note_commits(connection, [key | {"created_at": now}])
-            connection.execute(update(baseline_commits).where(*this).values(complete=1))
+            connection.execute(
+                update(baseline_commits).where(*equal(baseline_commits, **key)).values(complete=1)
+            )
             return connection.execute(counting).scalar_one()
 
         with project_gone_as(UnauthorizedError("unauthorized")):
@@ -173,7 +176,7 @@ class SqlBaselines:
             .distinct()
             .order_by(baseline_commits.c.branch)
         )
-        return list(await self._database.read(lambda connection: connection.execute(query).scalars().all()))
+        return [row[0] for row in await self._database.rows(query)]
 
     async def commits(
         self, project_id: str, branch: str | None, before: int | None, limit: int
@@ -199,11 +202,10 @@ class SqlBaselines:
     ) -> list[Image]:
         newest = _images_of_commit(project_id, branch, commit_sha)
         mine = images.c.project_id == project_id  # so that only its partition is read
-        query = select(*IMAGE).where(mine, images.c.seq.in_(newest)).order_by(*_IMAGE_SHOT).limit(limit)
+        query = select(*IMAGE).where(mine, images.c.seq.in_(newest)).order_by(*SHOT).limit(limit)
         if after is not None:
-            query = query.where(tuple_(*_IMAGE_SHOT) > tuple_(*after))
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [Image(*row) for row in rows]
+            query = query.where(tuple_(*SHOT) > tuple_(*after))
+        return [Image(*row) for row in await self._database.rows(query)]
 
     async def release(self, now: int, limit: int) -> int:
         return await release(self._database, now, limit)
@@ -211,22 +213,11 @@ class SqlBaselines:
 
 def _images_of_commit(project_id: str, branch: str, commit_sha: str) -> Select[Any]:
     """Select the `seq` of one image per shot: the own build's, if it has uploaded one."""
+    of_commit = equal(baselines, project_id=project_id, commit_sha=commit_sha, branch=branch)
     best = (
-        select(func.max(baselines.c.own).label("own"), *_SHOT)
-        .where(
-            baselines.c.project_id == project_id,
-            baselines.c.commit_sha == commit_sha,
-            baselines.c.branch == branch,
-        )
-        .group_by(*_SHOT)
-        .subquery()
+        select(func.max(baselines.c.own).label("own"), *_SHOT).where(*of_commit).group_by(*_SHOT).subquery()
     )
-    this = and_(
-        baselines.c.project_id == project_id,
-        baselines.c.commit_sha == commit_sha,
-        baselines.c.branch == branch,
-        *(column == best.c[column.name] for column in (*_SHOT, baselines.c.own)),
-    )
+    this = and_(*of_commit, *(column == best.c[column.name] for column in (*_SHOT, baselines.c.own)))
     return select(images.c.seq).select_from(_WITH_IMAGE.join(best, this)).where(ACTIVE)
 
 
@@ -273,8 +264,8 @@ class _Search:
         """Return the listed commits that have baselines, and whether they are complete."""
         if not self._commits:
             return {}
-        given = {"project_id": self._asked["project_id"], "commits": self._commits}
-        rows = self._connection.execute(_COMMITS_WITH_ANY, given)
+        asked = {"project_id": self._asked["project_id"], "commits": self._commits}
+        rows = self._connection.execute(_COMMITS_WITH_ANY, asked)
         return {commit: bool(is_complete) for commit, is_complete in rows}
 
     def _of_commit(self, commit: str) -> dict[ShotKey, ShotBase]:
@@ -287,8 +278,8 @@ class _Search:
         if not commits:
             return nearest
         for names in _names_in_batches(shots):
-            given = self._asked | {"commits": commits, "names": names}
-            for row in self._connection.execute(_OF_NAMES, given):
+            asked = self._asked | {"commits": commits, "names": names}
+            for row in self._connection.execute(_OF_NAMES, asked):
                 shot, base = _base(row, is_listed=True)
                 known = nearest.get(shot)
                 if known is None or nearness[base.commit_sha] <= nearness[known.commit_sha]:
@@ -298,9 +289,9 @@ class _Search:
     def _newest_of_branch(self, shots: list[ShotKey]) -> dict[ShotKey, ShotBase]:
         newest: dict[ShotKey, ShotBase] = {}
         for names in _names_in_batches(shots):
-            given = self._asked | {"names": names}
+            asked = self._asked | {"names": names}
             newest |= dict(
-                _base(row, is_listed=False) for row in self._connection.execute(_NEWEST_OF_NAMES, given)
+                _base(row, is_listed=False) for row in self._connection.execute(_NEWEST_OF_NAMES, asked)
             )
         return {shot: newest[shot] for shot in shots if shot in newest}
 

@@ -4,26 +4,20 @@ from collections.abc import Collection
 
 from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select
 
-from prshots.server.adapters.sql.columns import ACTIVE, IMAGE
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, given
 from prshots.server.adapters.sql.database.schema import images
-from prshots.server.domain.images.models import Image
+from prshots.server.domain.images.models import Image, ShotKey
 
 SHORTEST_SHA = 7
 _IMAGES_AT_ONCE = 1000
 
-OF_PR = (
-    images.c.project_id == bindparam("project_id"),
-    images.c.pr_number == bindparam("pr_number"),
-)
+OF_PR = given(images, "project_id", "pr_number")
 _ACTIVE_WITH_IDS = select(*IMAGE).where(images.c.id.in_(bindparam("image_ids", expanding=True)), ACTIVE)
 _later = images.alias()
 _is_replaced = (
     select(_later.c.seq)
     .where(
-        *(
-            _later.c[name] == images.c[name]
-            for name in ("project_id", "pr_number", "name", "viewport", "theme")
-        ),
+        *(_later.c[name] == images.c[name] for name in ("project_id", "pr_number", *ShotKey._fields)),
         _later.c.seq > images.c.seq,
         _later.c.scheduled_at.is_(None),
     )
@@ -34,9 +28,9 @@ _is_replaced = (
 def at_commit(commit_sha: str) -> ColumnElement[bool]:
     """Compare regardless of case. Uploads may have named the commit by a prefix, and so may the request."""
     sha = func.lower(images.c.commit_sha)
-    given = commit_sha.lower()
-    prefixes = [given[:length] for length in range(SHORTEST_SHA, len(given) + 1)]
-    return or_(sha.in_(prefixes), sha.like(f"{given}%"))
+    asked = commit_sha.lower()
+    prefixes = [asked[:length] for length in range(SHORTEST_SHA, len(asked) + 1)]
+    return or_(sha.in_(prefixes), sha.like(f"{asked}%"))
 
 
 def pairs_at(

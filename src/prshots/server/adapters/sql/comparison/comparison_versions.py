@@ -2,18 +2,15 @@
 
 import hashlib
 
-from sqlalchemy import Connection, String, bindparam, cast, func, select
+from sqlalchemy import Connection, String, cast, func, select
 
 from prshots.contract.replies import ComparisonState
-from prshots.server.adapters.sql.columns import ACTIVE
+from prshots.server.adapters.sql.columns import ACTIVE, given
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, images
 
 NEWEST = (
     select(comparisons)
-    .where(
-        comparisons.c.project_id == bindparam("project_id"),
-        comparisons.c.pr_number == bindparam("pr_number"),
-    )
+    .where(*given(comparisons, "project_id", "pr_number"))
     .order_by(comparisons.c.first_seq.desc(), comparisons.c.started_at.desc())
     .limit(1)
 )
@@ -29,12 +26,7 @@ _CHANGEABLE = (
 _IMAGES, _BASES = (
     select(func.aggregate_strings(_CHANGEABLE, ","))
     .select_from(compared_shots.join(images, images.c.id == column))
-    .where(
-        compared_shots.c.project_id == bindparam("project_id"),
-        compared_shots.c.pr_number == bindparam("pr_number"),
-        compared_shots.c.commit_sha == bindparam("commit_sha"),
-        ACTIVE,
-    )
+    .where(*given(compared_shots, "project_id", "pr_number", "commit_sha"), ACTIVE)
     for column in (compared_shots.c.image_id, compared_shots.c.base_id)
 )
 

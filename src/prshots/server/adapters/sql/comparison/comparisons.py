@@ -12,7 +12,6 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    or_,
     select,
     text,
     tuple_,
@@ -21,7 +20,7 @@ from sqlalchemy import (
 
 from prshots.contract.errors import NotFoundError
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, project_gone_as
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, equal, given, project_gone_as
 from prshots.server.adapters.sql.comparison.compared_images import OF_PR, active_images, at_commit, pairs_at
 from prshots.server.adapters.sql.comparison.comparison_versions import NEWEST, version_of
 from prshots.server.adapters.sql.database.database import Database
@@ -47,28 +46,16 @@ _LOCK_IMAGES = (
     .order_by(images.c.id)
     .with_for_update(read=True)
 )
+_COMMIT = ("project_id", "pr_number", "commit_sha")
 _RESULT = ("verdict", "pixels", "regions", "shift", "reason")
 _NEWEST_SEQ = select(func.max(images.c.seq)).where(*OF_PR)
 _SHOT_RESULT = (
     update(compared_shots)
-    .where(
-        *(
-            compared_shots.c[name] == bindparam(f"of_{name}")
-            for name in ("project_id", "pr_number", "commit_sha", "name", "viewport", "theme")
-        )
-    )
+    .where(*(compared_shots.c[name] == bindparam(f"of_{name}") for name in (*_COMMIT, *ShotKey._fields)))
     .values({name: bindparam(name) for name in _RESULT})
 )
-_SHOTS = Prepared(
-    select(
-        *(
-            compared_shots.c[name]
-            for name in ("image_id", "base_id", "base_commit", "ancestor", *_RESULT, *ShotKey._fields)
-        )
-    ).where(
-        *(compared_shots.c[name] == bindparam(name) for name in ("project_id", "pr_number", "commit_sha"))
-    )
-)
+_SHOT = ("image_id", "base_id", "base_commit", "ancestor", *_RESULT, *ShotKey._fields)
+_SHOTS = Prepared(select(*(compared_shots.c[name] for name in _SHOT)).where(*given(compared_shots, *_COMMIT)))
 _KEEP_PAIR = text(
     "INSERT INTO pair_results (project_id, before_sha256, after_sha256, engine, verdict, pixels, regions, "
     "shift, reason, created_at) VALUES (:project_id, :before_sha256, :after_sha256, :engine, :verdict, "
@@ -85,8 +72,7 @@ class SqlComparisons:
 
     async def images_at(self, project_id: str, pr_number: int, commit_sha: str) -> list[Image]:
         query = select(*IMAGE).where(*OF_PR, at_commit(commit_sha), ACTIVE).order_by(images.c.seq)
-        of_pr = {"project_id": project_id, "pr_number": pr_number}
-        rows = await self._database.read(lambda connection: connection.execute(query, of_pr).all())
+        rows = await self._database.rows(query, project_id=project_id, pr_number=pr_number)
         newest = {image.shot: image for image in (Image(*row) for row in rows)}
         return list(newest.values())
 
@@ -96,8 +82,9 @@ class SqlComparisons:
         )
 
     async def was_complete(self, project_id: str, pr_number: int, commit_sha: str) -> bool:
-        query = select(comparisons.c.complete).where(*_this(comparisons, project_id, pr_number, commit_sha))
-        return bool(await self._database.read(lambda connection: connection.execute(query).scalar()))
+        query = select(comparisons.c.complete).where(*_this(project_id, pr_number, commit_sha))
+        row = await self._database.first(query)
+        return bool(row and row.complete)
 
     async def begin(
         self,
@@ -112,9 +99,7 @@ class SqlComparisons:
     ) -> bool:
         ids = sorted({image.id for each in plan for image in _images_of(each)})
         row = {
-            "project_id": request.project_id,
-            "pr_number": request.pr_number,
-            "commit_sha": request.commit_sha.lower(),
+            **_key(request),
             "branch": request.branch,
             "commits": json.dumps(list(request.commits)),
             "complete": int(request.is_complete),
@@ -144,21 +129,15 @@ class SqlComparisons:
         self, project_id: str, pairs: Collection[tuple[str, str]], engine: int
     ) -> dict[tuple[str, str], ShotResult]:
         wanted = sorted(pairs)
+        pair = (pair_results.c.before_sha256, pair_results.c.after_sha256)
+        of_engine = equal(pair_results, project_id=project_id, engine=engine)
 
         def read(connection: Connection) -> dict[tuple[str, str], ShotResult]:
             known = {}
             for start in range(0, len(wanted), _PAIRS_AT_ONCE):
                 some = wanted[start : start + _PAIRS_AT_ONCE]
-                query = select(
-                    pair_results.c.before_sha256,
-                    pair_results.c.after_sha256,
-                    *(pair_results.c[name] for name in _RESULT),
-                ).where(
-                    pair_results.c.project_id == project_id,
-                    pair_results.c.engine == engine,
-                    tuple_(pair_results.c.before_sha256, pair_results.c.after_sha256).in_(some),
-                )
-                for before, after, *result in connection.execute(query):
+                query = select(*pair, *(pair_results.c[name] for name in _RESULT)).where(*of_engine)
+                for before, after, *result in connection.execute(query.where(tuple_(*pair).in_(some))):
                     known[before, after] = _result(*result)
             return known
 
@@ -175,35 +154,26 @@ class SqlComparisons:
         state: ComparisonState | None,
         now: int,
     ) -> bool:
-        this = _this(comparisons, request.project_id, request.pr_number, request.commit_sha)
         values = {"seen_at": now} if state is None else {"seen_at": now, "state": state}
-        noting = update(comparisons).where(*this, comparisons.c.run == run).values(values)
-        key = {
-            "of_project_id": request.project_id,
-            "of_pr_number": request.pr_number,
-            "of_commit_sha": request.commit_sha.lower(),
-        }
+        noting = update(comparisons).where(*equal(comparisons, **_key(request), run=run)).values(values)
+        kept = {"project_id": request.project_id, "engine": engine, "created_at": now}
+        pair_rows = [
+            {**kept, "before_sha256": before, "after_sha256": after, **_result_row(pairs[before, after])}
+            for before, after in sorted(pairs)
+        ]
+        shot_rows = [
+            {f"of_{name}": part for name, part in (_key(request) | shot._asdict()).items()}
+            | _result_row(results[shot])
+            for shot in sorted(results)
+        ]
 
         def write(connection: Connection) -> bool:
-            if pairs:
-                kept = {"project_id": request.project_id, "engine": engine, "created_at": now}
-                rows = [
-                    kept
-                    | {"before_sha256": before, "after_sha256": after}
-                    | _result_row(pairs[before, after])
-                    for before, after in sorted(pairs)
-                ]
-                connection.execute(_KEEP_PAIR, rows)
+            if pair_rows:
+                connection.execute(_KEEP_PAIR, pair_rows)
             if not connection.execute(noting).rowcount:
                 return False
-            if results:
-                rows = [
-                    key
-                    | {f"of_{name}": part for name, part in shot._asdict().items()}
-                    | _result_row(results[shot])
-                    for shot in sorted(results)
-                ]
-                connection.execute(_SHOT_RESULT, rows)
+            if shot_rows:
+                connection.execute(_SHOT_RESULT, shot_rows)
             return True
 
         with project_gone_as(NotFoundError("not found")):
@@ -211,25 +181,15 @@ class SqlComparisons:
 
     async def set_diff(self, image_id: str, base_id: str) -> bool:
         noting = update(images).where(images.c.id == image_id, ACTIVE).values(diff_base=base_id)
-        return await self._database.write(lambda connection: connection.execute(noting).rowcount > 0)
+        return await self._database.execute(noting) > 0
 
     async def diff_twin(self, image: Image, base: Image) -> Image | None:
-        query = (
-            select(*IMAGE)
-            .where(
-                images.c.project_id == image.project_id,
-                images.c.pr_number == image.pr_number,
-                images.c.name == image.name,
-                images.c.viewport == image.viewport,
-                images.c.theme == image.theme,
-                images.c.sha256 == image.sha256,
-                images.c.diff_base == base.id,
-                ACTIVE,
-            )
-            .order_by(images.c.seq.desc())
-            .limit(1)
+        of_shot = equal(
+            images, project_id=image.project_id, pr_number=image.pr_number, **image.shot._asdict()
         )
-        row = await self._database.read(lambda connection: connection.execute(query).first())
+        same = equal(images, sha256=image.sha256, diff_base=base.id)
+        query = select(*IMAGE).where(*of_shot, *same, ACTIVE).order_by(images.c.seq.desc()).limit(1)
+        row = await self._database.first(query)
         return Image(*row) if row else None
 
     async def shown(self, project_id: str, pr_number: int) -> StoredComparison | None:
@@ -239,9 +199,7 @@ class SqlComparisons:
         return await self._database.read(lambda connection: version_of(connection, project_id, pr_number))
 
     async def of_commit(self, project_id: str, pr_number: int, commit_sha: str) -> StoredComparison | None:
-        return await self._first(
-            select(comparisons).where(*_this(comparisons, project_id, pr_number, commit_sha))
-        )
+        return await self._first(select(comparisons).where(*_this(project_id, pr_number, commit_sha)))
 
     async def _first(self, query: Select[Any], **parameters: object) -> StoredComparison | None:
         def read(connection: Connection) -> StoredComparison | None:
@@ -269,12 +227,16 @@ class SqlComparisons:
         return await self._database.write(discard)
 
 
-def _this(table: Any, project_id: str, pr_number: int, commit_sha: str) -> list[ColumnElement[bool]]:  # noqa: ANN401
-    return [
-        table.c.project_id == project_id,
-        table.c.pr_number == pr_number,
-        table.c.commit_sha == commit_sha.lower(),
-    ]
+def _this(project_id: str, pr_number: int, commit_sha: str) -> list[ColumnElement[bool]]:
+    return equal(comparisons, project_id=project_id, pr_number=pr_number, commit_sha=commit_sha.lower())
+
+
+def _key(request: ComparisonRequest) -> dict[str, object]:
+    return {
+        "project_id": request.project_id,
+        "pr_number": request.pr_number,
+        "commit_sha": request.commit_sha.lower(),
+    }
 
 
 def _first_seq(connection: Connection, request: ComparisonRequest) -> int:
@@ -290,33 +252,14 @@ def _first_seq(connection: Connection, request: ComparisonRequest) -> int:
 
 def _remove_replaced(connection: Connection, request: ComparisonRequest, first_seq: int, now: int) -> None:
     """Remove this commit's earlier comparison, and those of commits before it that nobody waits for."""
-    of_pr = (
-        comparisons.c.project_id == request.project_id,
-        comparisons.c.pr_number == request.pr_number,
-    )
-    replaced = (
-        connection.execute(
-            delete(comparisons)
-            .where(
-                *of_pr,
-                or_(
-                    comparisons.c.commit_sha == request.commit_sha.lower(),
-                    (comparisons.c.first_seq < first_seq) & (comparisons.c.seen_at < now - KEPT_SECONDS),
-                ),
-            )
-            .returning(comparisons.c.commit_sha)
-        )
-        .scalars()
-        .all()
-    )
+    of_pr = {"project_id": request.project_id, "pr_number": request.pr_number}
+    is_same_commit = comparisons.c.commit_sha == request.commit_sha.lower()
+    is_old = (comparisons.c.first_seq < first_seq) & (comparisons.c.seen_at < now - KEPT_SECONDS)
+    removing = delete(comparisons).where(*equal(comparisons, **of_pr), is_same_commit | is_old)
+    replaced = connection.execute(removing.returning(comparisons.c.commit_sha)).scalars().all()
     if replaced:
-        connection.execute(
-            delete(compared_shots).where(
-                compared_shots.c.project_id == request.project_id,
-                compared_shots.c.pr_number == request.pr_number,
-                compared_shots.c.commit_sha.in_(replaced),
-            )
-        )
+        is_of_replaced = compared_shots.c.commit_sha.in_(replaced)
+        connection.execute(delete(compared_shots).where(*equal(compared_shots, **of_pr), is_of_replaced))
 
 
 def _images_of(planned: PlannedShot) -> list[Image]:
@@ -327,9 +270,7 @@ def _images_of(planned: PlannedShot) -> list[Image]:
 def _shot_row(request: ComparisonRequest, planned: PlannedShot) -> dict[str, object]:
     base = planned.base
     return {
-        "project_id": request.project_id,
-        "pr_number": request.pr_number,
-        "commit_sha": request.commit_sha.lower(),
+        **_key(request),
         **planned.shot._asdict(),
         "image_id": planned.image.id if planned.image else None,
         "base_id": base.image.id if base else None,
@@ -340,13 +281,7 @@ def _shot_row(request: ComparisonRequest, planned: PlannedShot) -> dict[str, obj
 
 
 def _result_row(result: ShotResult) -> dict[str, object]:
-    return {
-        "verdict": result.verdict,
-        "pixels": result.pixels,
-        "regions": json.dumps(result.regions),
-        "shift": result.shift,
-        "reason": result.reason,
-    }
+    return {name: getattr(result, name) for name in _RESULT} | {"regions": json.dumps(result.regions)}
 
 
 def _result(verdict: str | None, pixels: int, regions: str, shift: int, reason: str) -> ShotResult:
@@ -363,8 +298,7 @@ def _read_comparison(connection: Connection, row: Any) -> StoredComparison:  # n
         tuple(json.loads(row.commits)),
         bool(row.complete),
     )
-    of_commit = {"project_id": row.project_id, "pr_number": row.pr_number, "commit_sha": row.commit_sha}
-    found = _SHOTS.rows(connection, of_commit)
+    found = _SHOTS.rows(connection, _key(request))
     active = active_images(
         connection, {key for image_id, base_id, *_ in found for key in (image_id, base_id) if key}
     )

@@ -1,11 +1,10 @@
 """The retention of baselines: by reference, never by age alone."""
 
 from functools import partial
-from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, select
 
-from prshots.server.adapters.sql.columns import ACTIVE, OF_BASELINES
+from prshots.server.adapters.sql.columns import ACTIVE, OF_BASELINES, given
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.schema import (
     baseline_commits,
@@ -16,15 +15,9 @@ from prshots.server.adapters.sql.database.schema import (
     pulls,
 )
 from prshots.server.adapters.sql.images.marks import schedule_images, schedule_statement
-from prshots.server.domain.images.models import NO_PULL_REQUEST
+from prshots.server.domain.images.models import NO_PULL_REQUEST, ShotKey
 
 COMMITS_AT_ONCE = 20
-
-
-class _Branch(NamedTuple):
-    project_id: str
-    branch: str
-    keep: int
 
 
 _BRANCHES = (
@@ -33,10 +26,7 @@ _BRANCHES = (
     .group_by(baseline_commits.c.project_id, baseline_commits.c.branch, projects.c.keep_baselines)
     .having(func.count() > projects.c.keep_baselines)
 )
-_OF_BRANCH = (
-    baseline_commits.c.project_id == bindparam("project_id"),
-    baseline_commits.c.branch == bindparam("branch"),
-)
+_OF_BRANCH = given(baseline_commits, "project_id", "branch")
 _OLDEST_KEPT = (
     select(baseline_commits.c.seq)
     .where(*_OF_BRANCH)
@@ -58,27 +48,20 @@ _later = baselines.alias()
 _has_later = (
     select(_later.c.seq)
     .where(
-        _later.c.project_id == baselines.c.project_id,
-        _later.c.branch == baselines.c.branch,
-        _later.c.name == baselines.c.name,
-        _later.c.viewport == baselines.c.viewport,
-        _later.c.theme == baselines.c.theme,
+        *(_later.c[name] == baselines.c[name] for name in ("project_id", "branch", *ShotKey._fields)),
         _later.c.seq > baselines.c.seq,
     )
     .exists()
 )
 _REMOVE_POINTERS = delete(baselines).where(
-    baselines.c.project_id == bindparam("of_project"),
-    baselines.c.branch == bindparam("of_branch"),
+    *given(baselines, "project_id", "branch"),
     baselines.c.commit_sha.in_(bindparam("commits", expanding=True)),
     _has_later,
 )
 _is_empty = ~(
     select(baselines.c.seq)
     .where(
-        baselines.c.project_id == baseline_commits.c.project_id,
-        baselines.c.commit_sha == baseline_commits.c.commit_sha,
-        baselines.c.branch == baseline_commits.c.branch,
+        *(baselines.c[name] == baseline_commits.c[name] for name in ("project_id", "commit_sha", "branch"))
     )
     .exists()
 )
@@ -102,12 +85,7 @@ _is_shown = (
 _IS_UNUSED = ~_is_baseline & ~_is_shown
 _UNUSED = (
     select(images.c.seq)
-    .where(
-        images.c.project_id == bindparam("project_id"),
-        OF_BASELINES,
-        ACTIVE,
-        _IS_UNUSED,
-    )
+    .where(*given(images, "project_id"), OF_BASELINES, ACTIVE, _IS_UNUSED)
     .order_by(images.c.name, images.c.seq)
     .limit(bindparam("most"))
     .with_for_update(skip_locked=True, of=images)
@@ -122,44 +100,31 @@ _SCHEDULE = schedule_statement(
 
 async def release(database: Database, now: int, limit: int) -> int:
     """Remove baselines past retention, and schedule images that nothing refers to. Return how many."""
-    for branch in await database.read(_branches_past_retention):
-        await _trim(database, branch)
+    for project_id, branch, keep in await database.rows(_BRANCHES):
+        this = {"project_id": project_id, "branch": branch}
+        after: int | None = 0
+        while after is not None:
+            after = await database.write(partial(_trim_some, this=this, keep=keep, after=after))
     scheduled = 0
-    for project_id in await database.read(_projects_with_baselines):
+    for (project_id,) in await database.rows(_WITH_BASELINES):
         schedule = partial(_schedule_unused, project_id=project_id, now=now, most=limit - scheduled)
         scheduled += await database.write(schedule) if scheduled < limit else 0
     return scheduled
 
 
-def _branches_past_retention(connection: Connection) -> list[_Branch]:
-    return [_Branch(*row) for row in connection.execute(_BRANCHES)]
+def _trim_some(connection: Connection, this: dict[str, str], keep: int, after: int) -> int | None:
+    """Remove the baselines of a branch's next few old commits, except each shot's newest.
 
-
-def _projects_with_baselines(connection: Connection) -> list[str]:
-    return list(connection.execute(_WITH_BASELINES).scalars())
-
-
-async def _trim(database: Database, branch: _Branch) -> None:
-    """Remove the baselines of old commits, a few commits per transaction, except each shot's newest."""
-    after: int | None = 0
-    while after is not None:
-        after = await database.write(partial(_trim_some, branch=branch, after=after))
-
-
-def _trim_some(connection: Connection, branch: _Branch, after: int) -> int | None:
-    """Trim the next commits. Return the last one's `seq`; None at the end."""
-    this = {"project_id": branch.project_id, "branch": branch.branch}
-    oldest_kept = connection.execute(_OLDEST_KEPT, this | {"more": branch.keep - 1}).scalar()
+    Returns the last commit's `seq`; None at the end.
+    """
+    oldest_kept = connection.execute(_OLDEST_KEPT, this | {"more": keep - 1}).scalar()
     if oldest_kept is None:
         return None
     old = connection.execute(_OLD_COMMITS, this | {"oldest_kept": oldest_kept, "after": after}).all()
     if not old:
         return None
     commits = [row.commit_sha for row in old]
-    connection.execute(
-        _REMOVE_POINTERS,
-        {"of_project": branch.project_id, "of_branch": branch.branch, "commits": commits},
-    )
+    connection.execute(_REMOVE_POINTERS, this | {"commits": commits})
     connection.execute(_REMOVE_COMMITS, {"seqs": [row.seq for row in old]})
     return int(old[-1].seq)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from prometheus_client import Histogram
-from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, Executable, Select, UpdateBase, create_engine, event, text
 from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -147,8 +147,24 @@ class Database:
         with timed(WRITE, self.outage, "write"):
             return await self._in_thread(self._writers, lambda: self._write(work), RecordsUnsureError)
 
+    async def rows(self, query: Executable | Prepared, **given: object) -> Sequence[Any]:
+        if isinstance(query, Prepared):
+            return await self.read(lambda connection: query.rows(connection, given))
+        return await self.read(lambda connection: connection.execute(query, given).all())
+
+    async def first(self, query: Executable, **given: object) -> Any:  # noqa: ANN401 - a row, or None
+        return await self.read(lambda connection: connection.execute(query, given).first())
+
+    async def value(self, query: Select[T]) -> T:
+        """Return the only column of the only row."""
+        return await self.read(lambda connection: connection.execute(query).scalar_one())
+
+    async def execute(self, statement: UpdateBase) -> int:
+        """Run a statement in its own transaction. Return how many rows it has changed."""
+        return await self.write(lambda connection: connection.execute(statement).rowcount)
+
     async def check(self) -> None:
-        await self.read(lambda connection: connection.execute(text("SELECT 1")))
+        await self.first(text("SELECT 1"))
 
     async def close(self) -> None:
         self._readers.shutdown()

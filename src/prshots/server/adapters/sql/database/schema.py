@@ -1,25 +1,21 @@
-"""The tables. `migrations/` creates the same schema step by step; a test compares the two."""
+"""The tables as queries see them. `migrations/` creates them, with their indexes and defaults.
 
-from typing import Any
+A test compares the two, except for the indexes and defaults.
+"""
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    ColumnElement,
-    Connection,
     ForeignKey,
-    Index,
     Integer,
     MetaData,
+    String,
     Table,
+    Text,
     UniqueConstraint,
-    event,
-    false,
-    literal_column,
 )
-
-from prshots.server.adapters.sql.database.text_type import text
+from sqlalchemy.types import TypeEngine
 
 SCHEMA_VERSION = "0013"
 """The newest migration. Every start compares it, so that Alembic is only loaded if there is work to do."""
@@ -27,21 +23,15 @@ SCHEMA_VERSION = "0013"
 metadata = MetaData()
 
 
-def _partial_index(name: str, *columns: ColumnElement[Any], where: ColumnElement[bool]) -> None:
-    Index(name, *columns, sqlite_where=where, info={"where": where})
+def text(length: int | None = None) -> TypeEngine[str]:
+    """Return the type of a text column, for tables and migrations: every database sorts it by bytes.
 
-
-@event.listens_for(metadata, "before_create")
-def _partial_on_postgresql(_: MetaData, connection: Connection, **__: object) -> None:
-    """Give partial indexes their conditions.
-
-    As arguments, they would load PostgreSQL's dialect: 2 MB of a process that works on SQLite.
+    SQLite always does. PostgreSQL would sort by the database's locale: paging through lists would skip rows,
+    and LIKE could not use indexes.
     """
-    if connection.dialect.name != "postgresql":
-        return
-    for index in (index for table in metadata.tables.values() for index in table.indexes):
-        if "where" in index.info:
-            index.dialect_options["postgresql"]["where"] = index.info["where"]
+    if length is None:
+        return Text().with_variant(Text(collation="C"), "postgresql")
+    return String(length).with_variant(String(length, collation="C"), "postgresql")
 
 
 # SQLite only autoincrements columns of type INTEGER.
@@ -53,7 +43,7 @@ installation = Table(
     "installation",
     metadata,
     Column("id", text(32), primary_key=True),
-    Column("oldest_schema", text(16), nullable=False, server_default="0010"),
+    Column("oldest_schema", text(16), nullable=False),
 )
 
 organizations = Table(
@@ -61,8 +51,8 @@ organizations = Table(
     metadata,
     Column("id", text(32), primary_key=True),
     Column("name", text(), nullable=False, unique=True),
-    Column("personal", Boolean, nullable=False, server_default=false()),
-    Column("created_at", BigInteger, nullable=False, server_default="0"),
+    Column("personal", Boolean, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
 )
 
 users = Table(
@@ -71,7 +61,7 @@ users = Table(
     Column("id", text(32), primary_key=True),
     Column("provider", text(16), nullable=False),
     Column("subject", text(), nullable=False),
-    Column("login", text(), nullable=False, index=True),
+    Column("login", text(), nullable=False),
     Column("name", text(), nullable=False),
     Column("avatar_url", text(), nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -82,7 +72,7 @@ members = Table(
     "members",
     metadata,
     Column("organization_id", ForeignKey("organizations.id"), primary_key=True),
-    Column("user_id", ForeignKey("users.id"), primary_key=True, index=True),
+    Column("user_id", ForeignKey("users.id"), primary_key=True),
     Column("role", text(16), nullable=False),
 )
 
@@ -90,9 +80,9 @@ sessions = Table(
     "sessions",
     metadata,
     Column("sha256", text(64), primary_key=True),
-    Column("user_id", ForeignKey("users.id"), nullable=False, index=True),
-    Column("created_at", BigInteger, nullable=False, index=True),
-    Column("last_seen_at", BigInteger, nullable=False, index=True),
+    Column("user_id", ForeignKey("users.id"), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("last_seen_at", BigInteger, nullable=False),
 )
 
 login_states = Table(
@@ -112,20 +102,19 @@ projects = Table(
     Column("policy", text(16), nullable=False),
     Column("retain_days", Integer),
     Column("created_at", BigInteger, nullable=False),
-    Column("keep_baselines", Integer, nullable=False, server_default="50"),
-    Column("repository", text(), nullable=False, server_default=""),
+    Column("keep_baselines", Integer, nullable=False),
+    Column("repository", text(), nullable=False),
     Column("uploads_per_minute", Integer),
     UniqueConstraint("organization_id", "name", name="projects_name"),
 )
 
 # `claims`, `pins` and `refused_ids` are JSON objects. `anchor` is the claim that names the repository, as
-# `name=value` up to its first `*`. Its index finds the trusts that a token may match, however many projects
-# trust its issuer.
+# `name=value` up to its first `*`: by it, a token's trusts are found, however many projects trust its issuer.
 trusts = Table(
     "trusts",
     metadata,
     Column("id", text(32), primary_key=True),
-    Column("project_id", ForeignKey("projects.id"), nullable=False, index=True),
+    Column("project_id", ForeignKey("projects.id"), nullable=False),
     Column("issuer", text(), nullable=False),
     Column("claims", text(), nullable=False),
     Column("anchor", text(), nullable=False),
@@ -136,18 +125,17 @@ trusts = Table(
     Column("refused_ids", text()),
     Column("refused_at", BigInteger),
 )
-Index("trusts_by_anchor", trusts.c.issuer, trusts.c.anchor)
 
 tokens = Table(
     "tokens",
     metadata,
     Column("id", text(32), primary_key=True),
-    Column("project_id", ForeignKey("projects.id"), nullable=False, index=True),
+    Column("project_id", ForeignKey("projects.id"), nullable=False),
     Column("label", text(), nullable=False),
     Column("hint", text(16), nullable=False),
     Column("sha256", text(64), nullable=False, unique=True),
     Column("created_at", BigInteger, nullable=False),
-    Column("created_by", text(), nullable=False, server_default=""),
+    Column("created_by", text(), nullable=False),
     Column("last_used_at", BigInteger),
     Column("revoked_at", BigInteger),
     Column("expires_at", BigInteger),
@@ -155,18 +143,6 @@ tokens = Table(
     Column("pr_number", Integer),
     Column("branch", text()),
 )
-# There can be thousands of short-lived tokens. Lists skip them, and the sweep reads nothing else.
-_long_lived, _short_lived = tokens.c.expires_at.is_(None), tokens.c.expires_at.is_not(None)
-_of_trust = tokens.c.trust_id.is_not(None)
-_partial_index(
-    "tokens_lasting",
-    tokens.c.project_id,
-    tokens.c.created_at,
-    tokens.c.id,
-    where=_long_lived,
-)
-_partial_index("tokens_by_expiry", tokens.c.expires_at, where=_short_lived)
-_partial_index("tokens_by_trust", tokens.c.trust_id, where=_of_trust)
 
 # `kind` is an `ImageKind`. Only images of pull requests have a `pr_number`; for others it is 0. A before
 # image belongs to the image whose `before_id` it is.
@@ -187,12 +163,12 @@ images = Table(
     Column("closed_at", BigInteger),
     Column("scheduled_at", BigInteger),
     Column("thumbnail", text(16)),
-    Column("theme", text(8), nullable=False, server_default=""),
+    Column("theme", text(8), nullable=False),
     Column("sha256", text(64)),
     # The id of the image that its stored difference was made with.
     Column("diff_base", text(32)),
     Column("before_id", text(32)),
-    Column("kind", text(16), nullable=False, server_default="pull_request"),
+    Column("kind", text(16), nullable=False),
 )
 
 # Updated in the transaction of every upload and expiry, so that the dashboard never has to count. The row
@@ -209,20 +185,13 @@ pulls = Table(
     Column("closed_at", BigInteger),
     # 1 if the last upload opened it (the first one ever, or the first since it was closed), else 0. An upload
     # reads it in its own transaction to update the project's number of open pull requests.
-    Column("opened", Integer, nullable=False, server_default="0"),
+    Column("opened", Integer, nullable=False),
     # What the forge says about it. `path` is the rest of its address after the project's repository.
-    Column("title", text(), nullable=False, server_default=""),
-    Column("source_branch", text(), nullable=False, server_default=""),
-    Column("author", text(), nullable=False, server_default=""),
-    Column("path", text(), nullable=False, server_default=""),
+    Column("title", text(), nullable=False),
+    Column("source_branch", text(), nullable=False),
+    Column("author", text(), nullable=False),
+    Column("path", text(), nullable=False),
 )
-Index("pulls_by_upload", pulls.c.project_id, pulls.c.last_upload_at, pulls.c.pr_number)
-Index("pulls_by_bytes", pulls.c.project_id, pulls.c.bytes, pulls.c.pr_number)
-# An index per state, or the few open ones would have to be found among all closed ones.
-_by_upload = (pulls.c.project_id, pulls.c.last_upload_at, pulls.c.pr_number)
-_open_pull, _closed_pull = pulls.c.closed_at.is_(None), pulls.c.closed_at.is_not(None)
-_partial_index("pulls_open", *_by_upload, where=_open_pull)
-_partial_index("pulls_closed", *_by_upload, where=_closed_pull)
 
 # The sums over `pulls`, updated with it. A project's first upload creates its row.
 project_totals = Table(
@@ -253,51 +222,6 @@ uploads_by_day = Table(
     Column("bytes", BigInteger, nullable=False),
 )
 
-# With both columns in the key, a query for another project's id takes as long as one for an unknown id.
-Index("images_by_id", images.c.id, images.c.project_id, unique=True)
-Index("images_by_pr", images.c.project_id, images.c.pr_number, images.c.seq)
-# In gallery order, so that a page only reads its own rows.
-Index(
-    "images_by_shot",
-    images.c.project_id,
-    images.c.pr_number,
-    images.c.name,
-    images.c.viewport,
-    images.c.theme,
-    images.c.seq,
-)
-
-# The images of a pull request that came with a before image.
-_paired = images.c.before_id.is_not(None)
-_partial_index(
-    "images_paired",
-    images.c.project_id,
-    images.c.pr_number,
-    images.c.seq,
-    where=_paired,
-)
-
-# Partial indexes: each has only the rows that the sweep still has to process.
-_active, _scheduled = images.c.scheduled_at.is_(None), images.c.scheduled_at.is_not(None)
-_closed = images.c.closed_at.is_not(None) & _active
-_aging = _active & (images.c.pr_number > literal_column("0"))  # baselines do not expire by age
-_partial_index(
-    "images_by_age",
-    images.c.project_id,
-    images.c.uploaded_at,
-    where=_aging,
-)
-_of_baselines = _active & (images.c.kind == literal_column("'baseline'"))
-_partial_index(
-    "images_of_baselines",
-    images.c.project_id,
-    images.c.name,
-    images.c.seq,
-    where=_of_baselines,
-)
-_partial_index("images_closed", images.c.project_id, images.c.seq, where=_closed)
-_partial_index("images_scheduled", images.c.id, where=_scheduled)
-
 # Which image a shot has on a branch at a commit. Many commits can have the same image. `own` is 1 for the
 # branch's own build, 0 for an image of a merged pull request, which counts until that build has uploaded.
 baselines = Table(
@@ -311,28 +235,8 @@ baselines = Table(
     Column("viewport", text(16), nullable=False),
     Column("theme", text(8), nullable=False),
     Column("own", Integer, nullable=False),
-    Column("image_id", text(32), nullable=False, index=True),
+    Column("image_id", text(32), nullable=False),
     Column("created_at", BigInteger, nullable=False),
-)
-Index(
-    "baselines_of_commit",
-    baselines.c.project_id,
-    baselines.c.commit_sha,
-    baselines.c.branch,
-    baselines.c.name,
-    baselines.c.viewport,
-    baselines.c.theme,
-    baselines.c.own,
-    unique=True,
-)
-Index(
-    "baselines_by_shot",
-    baselines.c.project_id,
-    baselines.c.branch,
-    baselines.c.name,
-    baselines.c.viewport,
-    baselines.c.theme,
-    baselines.c.seq,
 )
 
 # The commits of a branch that have baselines, in the order in which the first one arrived. `complete` is 1
@@ -344,21 +248,8 @@ baseline_commits = Table(
     Column("project_id", ForeignKey("projects.id"), nullable=False),
     Column("branch", text(), nullable=False),
     Column("commit_sha", text(40), nullable=False),
-    Column("complete", Integer, nullable=False, server_default="0"),
+    Column("complete", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
-)
-Index(
-    "baseline_commits_by_sha",
-    baseline_commits.c.project_id,
-    baseline_commits.c.commit_sha,
-    baseline_commits.c.branch,
-    unique=True,
-)
-Index(
-    "baseline_commits_by_branch",
-    baseline_commits.c.project_id,
-    baseline_commits.c.branch,
-    baseline_commits.c.seq,
 )
 
 # A comparison of one commit of a pull request with its base. `commits` is a JSON list. `first_seq` is the
@@ -377,7 +268,7 @@ comparisons = Table(
     Column("run", text(32), nullable=False),
     Column("state", text(16), nullable=False),
     Column("base_commit", text(40)),
-    Column("missing", Integer, nullable=False, server_default="0"),
+    Column("missing", Integer, nullable=False),
     Column("started_at", BigInteger, nullable=False),
     Column("seen_at", BigInteger, nullable=False),
 )
@@ -392,15 +283,15 @@ compared_shots = Table(
     Column("name", text(), primary_key=True),
     Column("viewport", text(16), primary_key=True),
     Column("theme", text(8), primary_key=True),
-    Column("image_id", text(32), index=True),
-    Column("base_id", text(32), index=True),
+    Column("image_id", text(32)),
+    Column("base_id", text(32)),
     Column("base_commit", text(40)),
     Column("ancestor", Integer, nullable=False),
     Column("verdict", text(16)),
-    Column("pixels", BigInteger, nullable=False, server_default="0"),
-    Column("regions", text(), nullable=False, server_default="[]"),
-    Column("shift", Integer, nullable=False, server_default="0"),
-    Column("reason", text(), nullable=False, server_default=""),
+    Column("pixels", BigInteger, nullable=False),
+    Column("regions", text(), nullable=False),
+    Column("shift", Integer, nullable=False),
+    Column("reason", text(), nullable=False),
 )
 
 # What is known about two images with these hashes. `engine` is the version of the rules that decided.
@@ -416,7 +307,7 @@ pair_results = Table(
     Column("regions", text(), nullable=False),
     Column("shift", Integer, nullable=False),
     Column("reason", text(), nullable=False),
-    Column("created_at", BigInteger, nullable=False, index=True),
+    Column("created_at", BigInteger, nullable=False),
 )
 
 # Images that wait for the pull request of a branch. `repository` is the one that has the branch, in lower
@@ -428,9 +319,8 @@ staged = Table(
     Column("project_id", ForeignKey("projects.id"), nullable=False),
     Column("branch", text(), nullable=False),
     Column("repository", text(), nullable=False),
-    Column("expires_at", BigInteger, nullable=False, index=True),
+    Column("expires_at", BigInteger, nullable=False),
 )
-Index("staged_by_branch", staged.c.project_id, staged.c.branch)
 
 # One-time URLs for an upload. `pr_number` is 0 if the image will be staged under `branch`. `before_sha256` is
 # the secret's hash for its before image, and `before_id` that image once it is there.
@@ -440,7 +330,7 @@ put_urls = Table(
     Column("sha256", text(64), primary_key=True),
     Column("before_sha256", text(64), unique=True),
     Column("before_id", text(32)),
-    Column("project_id", ForeignKey("projects.id"), nullable=False, index=True),
+    Column("project_id", ForeignKey("projects.id"), nullable=False),
     Column("token_id", text(32), nullable=False),
     Column("pr_number", Integer, nullable=False),
     Column("branch", text(), nullable=False),
@@ -450,5 +340,5 @@ put_urls = Table(
     Column("viewport", text(16), nullable=False),
     Column("theme", text(8), nullable=False),
     Column("content_type", text(32), nullable=False),
-    Column("expires_at", BigInteger, nullable=False, index=True),
+    Column("expires_at", BigInteger, nullable=False),
 )

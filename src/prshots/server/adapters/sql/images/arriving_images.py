@@ -10,21 +10,16 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from typing import NamedTuple
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
 from prshots.contract.errors import RecordsError, RecordsUnsureError
-from prshots.server.adapters.sql.columns import image_row
-from prshots.server.adapters.sql.comparison.baseline_rows import Pointer, point_baselines
+from prshots.server.adapters.sql.comparison.dependent_rows import point_baselines, pointer
 from prshots.server.adapters.sql.database.database import Database, is_refusal
-from prshots.server.adapters.sql.database.prepared import Prepared
-from prshots.server.adapters.sql.database.schema import images
-from prshots.server.adapters.sql.images.totals import count_added
+from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.domain.images.models import Image
-
-_ADD_IMAGES = Prepared(insert(images))
 
 
 class _Arriving(NamedTuple):
@@ -94,8 +89,8 @@ class _Batch:
         before_images = [arriving.before for arriving in members if arriving.before]
         arrived = before_images + [arriving.image for arriving in members]
         if arrived:
-            pointers = [Pointer.to(one.image, one.branch) for one in members if one.branch]
-            add_images(connection, arrived, pointers)
+            add_images(connection, arrived)
+            point_baselines(connection, [pointer(one.image, one.branch) for one in members if one.branch])
 
 
 class ArrivingImages:
@@ -162,9 +157,3 @@ class ArrivingImages:
 
 def _is_outage(error: Exception) -> bool:
     return isinstance(error, RecordsError) and not is_refusal(error)
-
-
-def add_images(connection: Connection, arrived: list[Image], baselines: Sequence[Pointer] = ()) -> None:
-    _ADD_IMAGES.run(connection, [image_row(image) for image in arrived])
-    count_added(connection, arrived)
-    point_baselines(connection, baselines)

@@ -12,11 +12,13 @@ from prshots.server.adapters.sql.columns import (
     ACTIVE_OF_PR,
     IMAGE,
     SCHEDULED,
+    SHOT,
+    equal,
+    given,
     newest_of_pr,
     project_gone_as,
 )
-from prshots.server.adapters.sql.comparison.baseline_rows import forget_images
-from prshots.server.adapters.sql.comparison.comparison_rows import remove_comparisons
+from prshots.server.adapters.sql.comparison.dependent_rows import forget_images, remove_comparisons
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull, lock_pulls_of
@@ -31,27 +33,16 @@ from prshots.server.domain.images.models import Image, ListedImage, ThumbnailSta
 T = TypeVar("T")
 
 # Queries of every request are built once, because building them costs more than running them.
-_IMAGE_OF_PROJECT = Prepared(
-    select(*IMAGE).where(images.c.id == bindparam("image_id"), images.c.project_id == bindparam("project_id"))
-)
+_IMAGE_OF_PROJECT = Prepared(select(*IMAGE).where(*given(images, "id", "project_id")))
 _COUNT_OF_PR = select(func.count()).select_from(images).where(*ACTIVE_OF_PR)
-_SEQS_OF_SHOTS = (
-    select(func.max(images.c.seq))
-    .where(*ACTIVE_OF_PR)
-    .group_by(images.c.name, images.c.viewport, images.c.theme)
-    .limit(bindparam("limit"))
-)
+_SEQS_OF_SHOTS = select(func.max(images.c.seq)).where(*ACTIVE_OF_PR).group_by(*SHOT).limit(bindparam("limit"))
 # The project says it again, here and below: if the table is partitioned, only its partition is read.
 _NEWEST_OF_SHOTS = Prepared(
     select(*IMAGE).where(images.c.project_id == bindparam("project_id"), images.c.seq.in_(_SEQS_OF_SHOTS))
 )
 _COMMITS_OF_PR = select(func.count(func.lower(images.c.commit_sha).distinct())).where(*ACTIVE_OF_PR)
 _CLOSED_PULL = Prepared(
-    select(pulls.c.closed_at).where(
-        pulls.c.project_id == bindparam("project_id"),
-        pulls.c.pr_number == bindparam("pr_number"),
-        pulls.c.closed_at.is_not(None),
-    )
+    select(pulls.c.closed_at).where(*given(pulls, "project_id", "pr_number"), pulls.c.closed_at.is_not(None))
 )
 _GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
 _SCHEDULE = schedule_statement(_GIVEN_IDS)
@@ -80,13 +71,12 @@ class SqlImages:
             await self._arriving.add(image, branch, before)
 
     async def image(self, project_id: str, image_id: str) -> Image | None:
-        row = await self._database.look_up(_IMAGE_OF_PROJECT, image_id=image_id, project_id=project_id)
+        row = await self._database.look_up(_IMAGE_OF_PROJECT, id=image_id, project_id=project_id)
         return Image(*row) if row else None
 
     async def before_images(self, before_ids: Collection[str]) -> list[Image]:
         query = select(*IMAGE).where(images.c.id.in_(before_ids))
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [Image(*row) for row in rows]
+        return [Image(*row) for row in await self._database.rows(query)]
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
         return await self._counted_of_pr(newest_of_pr, project_id, pr_number, newest)
@@ -128,7 +118,7 @@ class SqlImages:
         await self._database.write(lambda connection: schedule_images(connection, _SCHEDULE, marks))
 
     async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
-        of_pr = (images.c.project_id == project_id, images.c.pr_number == pr_number)
+        of_pr = equal(images, project_id=project_id, pr_number=pr_number)
         closing = update(images).where(*of_pr, images.c.closed_at.is_(None)).values(closed_at=now)
         marking = schedule_statement(*of_pr)
 
@@ -156,8 +146,7 @@ class SqlImages:
             query = query.where(images.c.project_id == project_id)
         if pr_number is not None:
             query = query.where(images.c.pr_number == pr_number)
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [Image(*row) for row in rows]
+        return [Image(*row) for row in await self._database.rows(query)]
 
     async def schedule_due(self, now: int, limit: int) -> int:
         with_due = await self._database.read(lambda connection: projects_with_due(connection, now))
@@ -184,15 +173,15 @@ class SqlImages:
 
     async def set_thumbnail(self, image_id: str, state: ThumbnailState) -> bool:
         noting = update(images).where(images.c.id == image_id, ACTIVE).values(thumbnail=state)
-        return await self._database.write(lambda connection: connection.execute(noting).rowcount > 0)
+        return await self._database.execute(noting) > 0
 
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:
         query = select(images.c.id).where(images.c.id.in_(image_ids))
-        return set(await self._database.read(lambda connection: connection.execute(query).scalars().all()))
+        return {row.id for row in await self._database.rows(query)}
 
     async def count_signed_with(self, kid: str) -> int:
         query = select(func.count()).select_from(images).where(images.c.kid == kid)
-        return await self._database.read(lambda connection: connection.execute(query).scalar_one())
+        return await self._database.value(query)
 
     async def describe_pull(
         self, project_id: str, pr_number: int, *, title: str, source_branch: str, author: str, path: str
@@ -200,9 +189,6 @@ class SqlImages:
         told = {"title": title, "source_branch": source_branch, "author": author, "path": path}
         # Always writes something, or a missing pull request would not be noticed.
         values = {"pr_number": pr_number} | {name: text for name, text in told.items() if text}
-        describing = (
-            update(pulls)
-            .where(pulls.c.project_id == project_id, pulls.c.pr_number == pr_number)
-            .values(values)
-        )
-        return await self._database.write(lambda connection: connection.execute(describing).rowcount > 0)
+        this = equal(pulls, project_id=project_id, pr_number=pr_number)
+        describing = update(pulls).where(*this).values(values)
+        return await self._database.execute(describing) > 0

@@ -7,12 +7,12 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
 
 from prshots.contract.errors import UnauthorizedError
-from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, image_row, project_from, project_gone_as
+from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, project_from, project_gone_as
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.schema import images, put_urls, tokens
 from prshots.server.adapters.sql.images.marks import schedule_images, schedule_statement
 from prshots.server.adapters.sql.images.staging import add_staged
-from prshots.server.adapters.sql.images.totals import count_added
+from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.domain.images.models import BranchPlace, Image, PutUrl, StagedImage
 from prshots.server.domain.projects.models import Project
 
@@ -54,11 +54,10 @@ class SqlPutUrls:
         row = {name: value for name, value in asdict(put_url).items() if name != "place"}
         adding = insert(put_urls).values(row | put_url.place._asdict())
         with project_gone_as(UnauthorizedError("unauthorized")):
-            await self._database.write(lambda connection: connection.execute(adding))
+            await self._database.execute(adding)
 
     async def find(self, sha256: str, now: int) -> tuple[PutUrl, Project] | None:
-        given = {"sha256": sha256, "now": now}
-        row = await self._database.read(lambda connection: connection.execute(_FIND, given).first())
+        row = await self._database.first(_FIND, sha256=sha256, now=now)
         return _read_put_url(row) if row else None
 
     async def use(self, put_url: PutUrl, image: Image, staged: StagedImage | None) -> bool:
@@ -68,7 +67,7 @@ class SqlPutUrls:
             if staged:
                 add_staged(connection, staged)
             else:
-                _add(connection, image)
+                add_images(connection, [image])
             return True
 
         return await self._database.write(record)
@@ -78,7 +77,7 @@ class SqlPutUrls:
             given = {"of": put_url.sha256, "before": before.id}
             if not connection.execute(_USE_BEFORE, given).rowcount:
                 return False
-            _add(connection, before)
+            add_images(connection, [before])
             return True
 
         return await self._database.write(record)
@@ -92,11 +91,6 @@ class SqlPutUrls:
             return connection.execute(_REMOVE, {"hashes": hashes}).rowcount if hashes else 0
 
         return await self._database.write(discard)
-
-
-def _add(connection: Connection, image: Image) -> None:
-    connection.execute(insert(images).values(image_row(image)))
-    count_added(connection, [image])
 
 
 def _read_put_url(row: Sequence[Any]) -> tuple[PutUrl, Project]:

@@ -17,12 +17,12 @@ from sqlalchemy import (
 )
 
 from prshots.contract.errors import UnauthorizedError
-from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, image_row, project_gone_as
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, given, project_gone_as
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import images, staged
 from prshots.server.adapters.sql.images.marks import schedule_images, schedule_statement
-from prshots.server.adapters.sql.images.totals import count_added, count_moved
+from prshots.server.adapters.sql.images.totals import add_images, count_moved
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, StagedImage
 
 _WITH_IMAGE = staged.join(
@@ -39,7 +39,7 @@ _MOVE = (
 _FORGET = delete(staged).where(staged.c.image_id.in_(_GIVEN))
 _NEWEST_COMMIT = (
     select(images.c.commit_sha)
-    .where(images.c.project_id == bindparam("project_id"), images.c.pr_number == bindparam("pr_number"))
+    .where(*given(images, "project_id", "pr_number"))
     .order_by(images.c.seq.desc())
     .limit(1)
 )
@@ -59,11 +59,8 @@ class SqlStaged:
         self._database = database
 
     async def add(self, staged_image: StagedImage) -> None:
-        def record(connection: Connection) -> None:
-            add_staged(connection, staged_image)
-
         with project_gone_as(UnauthorizedError("unauthorized")):
-            await self._database.write(record)
+            await self._database.write(lambda connection: add_staged(connection, staged_image))
 
     async def find(
         self,
@@ -96,7 +93,7 @@ class SqlStaged:
 
     async def count(self, project_id: str, branch: str, now: int) -> int:
         query = select(func.count()).select_from(_WITH_IMAGE).where(*_wait_at(project_id, branch, now))
-        return await self._database.read(lambda connection: connection.execute(query).scalar_one())
+        return await self._database.value(query)
 
     async def move(self, project_id: str, place: BranchPlace, pr_number: int, now: int, limit: int) -> int:
         query = (
@@ -129,8 +126,7 @@ class SqlStaged:
 def add_staged(connection: Connection, staged_image: StagedImage) -> None:
     image = staged_image.image
     arrived = [staged_image.before, image] if staged_image.before else [image]
-    connection.execute(insert(images), [image_row(each) for each in arrived])
-    count_added(connection, arrived)
+    add_images(connection, arrived)
     connection.execute(
         insert(staged).values(
             image_id=image.id,
@@ -142,9 +138,9 @@ def add_staged(connection: Connection, staged_image: StagedImage) -> None:
 
 
 def _give(connection: Connection, moving: list[Image], pr_number: int, now: int) -> None:
-    given = {"image_ids": [image.id for image in moving]}
-    connection.execute(_MOVE, given | {"to_pr": pr_number})
-    connection.execute(_FORGET, given)
+    moved = {"image_ids": [image.id for image in moving]}
+    connection.execute(_MOVE, moved | {"to_pr": pr_number})
+    connection.execute(_FORGET, moved)
     of_pull = {"project_id": moving[0].project_id, "pr_number": pr_number}
     newest_commit = connection.execute(_NEWEST_COMMIT, of_pull).scalar_one()
     count_moved(connection, moving, pr_number, newest_commit, now)

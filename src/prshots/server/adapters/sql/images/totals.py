@@ -1,4 +1,4 @@
-"""Totals for the dashboard, updated in the transactions of uploads and expiries.
+"""Adds images, and keeps the totals for the dashboard in the transactions of uploads and expiries.
 
 Rows are locked in the order that `row_locks.py` describes, and within a table in key order, so that two
 transactions never wait for each other. Project totals come last, because all uploads and expiries of a
@@ -9,15 +9,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, text, update
+from sqlalchemy import Connection, bindparam, insert, text, update
 
 from prshots.server.adapters.sql.database.prepared import Prepared
-from prshots.server.adapters.sql.database.schema import project_totals, pulls
+from prshots.server.adapters.sql.database.schema import images, project_totals, pulls
 from prshots.server.domain.images.models import NO_PULL_REQUEST, SECONDS_PER_DAY, Image
 
+_SET_LATER = {"seq", "closed_at", "scheduled_at", "thumbnail", "diff_base"}
+_ADD_IMAGES = Prepared(insert(images))
 # The same SQL for SQLite and PostgreSQL, for which SQLAlchemy has two different constructs. An upload to a
-# closed pull request reopens it, because its new image is not marked as closed. The row with
-# the number 0 has the images without a pull request, and is never open. Before images count as bytes only.
+# closed pull request reopens it, because its new image is not marked as closed. The row with the number 0 has
+# the images without a pull request, and is never open. Before images count as bytes only.
 _COUNT_PULLS = Prepared(
     text(
         "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit, opened) "
@@ -77,7 +79,17 @@ _UNCOUNT_OPEN = (
 )
 
 
-def count_added(connection: Connection, arrived: Iterable[Image]) -> None:
+def add_images(connection: Connection, arrived: Sequence[Image]) -> None:
+    """Insert new images and count them."""
+    rows = [
+        {name: value for name, value in image._asdict().items() if name not in _SET_LATER}
+        for image in arrived
+    ]
+    _ADD_IMAGES.run(connection, rows)
+    _count_added(connection, arrived)
+
+
+def _count_added(connection: Connection, arrived: Iterable[Image]) -> None:
     by_pull: dict[tuple[str, int], list[Image]] = {}
     by_day: dict[tuple[str, int], list[Image]] = {}
     for image in arrived:

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from prshots.contract.errors import MovedError
-from prshots.server.adapters.sql.database.text_type import text
+from prshots.server.adapters.sql.database.schema import text
 
 Phase = Literal["copying", "moved", "filling"]
 """Of a source: being copied, or moved away. Of a target: being filled."""

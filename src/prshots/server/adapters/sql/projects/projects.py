@@ -15,24 +15,18 @@ from prshots.server.adapters.sql.columns import (
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_project
 from prshots.server.adapters.sql.database.schema import (
-    baseline_commits,
-    baselines,
-    compared_shots,
-    comparisons,
     images,
-    pair_results,
+    metadata,
     project_totals,
     projects,
-    pulls,
-    put_urls,
-    staged,
     tokens,
     trusts,
-    uploads_by_day,
 )
 from prshots.server.adapters.sql.images.marks import mark_some
 from prshots.server.adapters.sql.projects.trusts import remove_trusts
 from prshots.server.domain.projects.models import Project
+
+_CHANGEABLE = ("name", "policy", "retain_days", "keep_baselines", "repository", "uploads_per_minute")
 
 
 class SqlProjects:
@@ -43,7 +37,7 @@ class SqlProjects:
         row = {key: value for key, value in asdict(project).items() if key != "organization"}
         adding = insert(projects).values(**row)
         with conflict_as(_name_taken(project)):
-            await self._database.write(lambda connection: connection.execute(adding))
+            await self._database.execute(adding)
 
     async def project(self, name: str, organization_id: str) -> Project | None:
         query = (
@@ -51,29 +45,21 @@ class SqlProjects:
             .select_from(PROJECTS)
             .where(projects.c.name == name, projects.c.organization_id == organization_id)
         )
-        row = await self._database.read(lambda connection: connection.execute(query).first())
+        row = await self._database.first(query)
         return project_from(row) if row else None
 
     async def projects(self) -> list[Project]:
         query = select(*PROJECT).select_from(PROJECTS).order_by(projects.c.name, projects.c.id)
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [project_from(row) for row in rows]
+        return [project_from(row) for row in await self._database.rows(query)]
 
     async def change_project(self, project: Project) -> None:
         changing = (
             update(projects)
             .where(projects.c.id == project.id)
-            .values(
-                name=project.name,
-                policy=project.policy,
-                retain_days=project.retain_days,
-                keep_baselines=project.keep_baselines,
-                repository=project.repository,
-                uploads_per_minute=project.uploads_per_minute,
-            )
+            .values({name: getattr(project, name) for name in _CHANGEABLE})
         )
         with conflict_as(_name_taken(project)):
-            await self._database.write(lambda connection: connection.execute(changing))
+            await self._database.execute(changing)
 
     async def set_repository(self, project_id: str, repository: str) -> None:
         setting = (
@@ -81,7 +67,7 @@ class SqlProjects:
             .where(projects.c.id == project_id, projects.c.repository == "")
             .values(repository=repository)
         )
-        await self._database.write(lambda connection: connection.execute(setting))
+        await self._database.execute(setting)
 
     async def retire_project(self, project_id: str, now: int, limit: int) -> int:
         mine = images.c.project_id == project_id
@@ -114,21 +100,9 @@ class SqlProjects:
             lock_project(connection, project_id)
             if _has_images(connection, project_id):
                 return False
-            for table in (
-                tokens,
-                trusts,
-                pulls,
-                uploads_by_day,
-                project_totals,
-                baselines,
-                baseline_commits,
-                comparisons,
-                compared_shots,
-                pair_results,
-                staged,
-                put_urls,
-            ):
-                connection.execute(delete_from(table).where(table.c.project_id == project_id))
+            for table in reversed(metadata.sorted_tables):  # those that refer to another table come first
+                if "project_id" in table.c and table is not images:
+                    connection.execute(delete_from(table).where(table.c.project_id == project_id))
             connection.execute(delete_from(projects).where(projects.c.id == project_id))
             return True
 

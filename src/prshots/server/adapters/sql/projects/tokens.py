@@ -34,7 +34,7 @@ class SqlTokens:
     async def add_token(self, token: UploadToken) -> None:
         adding = insert(tokens).values(asdict(token))
         with project_gone_as(NotFoundError("not found")):
-            await self._database.write(lambda connection: connection.execute(adding))
+            await self._database.execute(adding)
 
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
         row = await self._database.look_up(_PROJECT_OF_TOKEN, sha256=sha256)
@@ -46,19 +46,18 @@ class SqlTokens:
             .where(tokens.c.project_id == project_id, LONG_LIVED)
             .order_by(tokens.c.created_at, tokens.c.id)
         )
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [UploadToken(*row) for row in rows]
+        return [UploadToken(*row) for row in await self._database.rows(query)]
 
     async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
         first = func.coalesce(tokens.c.revoked_at, now)
         revoking = update(tokens).where(tokens.c.id == token_id).values(revoked_at=first)
         if project_id is not None:
             revoking = revoking.where(tokens.c.project_id == project_id)
-        return await self._database.write(lambda connection: connection.execute(revoking).rowcount > 0)
+        return await self._database.execute(revoking) > 0
 
     async def touch_token(self, token_id: str, now: int) -> None:
         touching = update(tokens).where(tokens.c.id == token_id).values(last_used_at=now)
-        await self._database.write(lambda connection: connection.execute(touching))
+        await self._database.execute(touching)
 
     async def discard_expired_tokens(self, now: int, limit: int) -> int:
         some = (

@@ -58,8 +58,7 @@ class SqlTrusts:
 
     async def trusts(self, project_id: str) -> list[Trust]:
         query = _newest_first(project_id)
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [_trust(row) for row in rows]
+        return [_trust(row) for row in await self._database.rows(query)]
 
     async def is_trusted(self, issuer: str) -> bool:
         row = await self._database.look_up(_FIRST_ANCHOR, issuer=issuer)
@@ -74,7 +73,7 @@ class SqlTrusts:
             .where(trusts.c.issuer == issuer, trusts.c.anchor.in_(sorted(anchors)), _meant_by(project))
             .order_by(trusts.c.created_at, trusts.c.id)
         )
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        rows = await self._database.rows(query)
         return [(_trust(row[: len(_TRUST)]), project_from(row[len(_TRUST) :])) for row in rows]
 
     async def remove_trust(self, trust_id: str, project_id: str | None = None) -> bool:
@@ -83,7 +82,7 @@ class SqlTrusts:
 
     async def touch_trust(self, trust_id: str, now: int) -> None:
         touching = update(trusts).where(trusts.c.id == trust_id).values(last_used_at=now)
-        await self._database.write(lambda connection: connection.execute(touching))
+        await self._database.execute(touching)
 
     async def pin_trust(self, trust_id: str, pins: Mapping[str, str]) -> Mapping[str, str] | None:
         this = trusts.c.id == trust_id
@@ -99,18 +98,18 @@ class SqlTrusts:
     async def unpin_trust(self, trust_id: str, project_id: str | None = None) -> bool:
         nothing = {"pins": None, "refused_ids": None, "refused_at": None}
         unpinning = update(trusts).where(_which(trust_id, project_id)).values(nothing)
-        return await self._database.write(lambda connection: connection.execute(unpinning).rowcount > 0)
+        return await self._database.execute(unpinning) > 0
 
     async def note_refused_ids(self, trust_id: str, ids: Mapping[str, str], now: int) -> None:
         noting = (
             update(trusts).where(trusts.c.id == trust_id).values(refused_ids=_to_json(ids), refused_at=now)
         )
-        await self._database.write(lambda connection: connection.execute(noting))
+        await self._database.execute(noting)
 
     async def add_token_of_trust(self, token: UploadToken) -> bool:
         adding = insert(tokens).values(asdict(token))
         try:
-            await self._database.write(lambda connection: connection.execute(adding))
+            await self._database.execute(adding)
         except RecordsError as error:
             if is_refusal(error):  # the trust of its foreign key no longer exists
                 return False

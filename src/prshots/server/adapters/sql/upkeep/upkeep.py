@@ -31,13 +31,13 @@ class SqlUpkeep:
 
     async def installation_id(self) -> str:
         query = select(installation.c.id)
-        return await self._database.read(lambda connection: connection.execute(query).scalar_one())
+        return await self._database.value(query)
 
     async def time(self) -> float | None:
         return await self._database.read(server_time)
 
     async def stored(self) -> tuple[int, int]:
-        number, size = await self._database.read(lambda connection: connection.execute(_STORED).one())
+        number, size = await self._database.first(_STORED)
         return number, size
 
     async def count_overdue(self, since: int, most: int) -> int:
@@ -54,12 +54,11 @@ class SqlUpkeep:
     async def images_by_id(self, after: str, until: str, limit: int) -> list[Image]:
         query = select(*IMAGE).where(images.c.id > after, images.c.id <= until)
         page = query.order_by(images.c.id).limit(limit)
-        rows = await self._database.read(lambda connection: connection.execute(page).all())
-        return [Image(*row) for row in rows]
+        return [Image(*row) for row in await self._database.rows(page)]
 
     async def active_ids(self, image_ids: Collection[str]) -> set[str]:
         query = select(images.c.id).where(images.c.id.in_(image_ids), ACTIVE)
-        return set(await self._database.read(lambda connection: connection.execute(query).scalars().all()))
+        return {row.id for row in await self._database.rows(query)}
 
     async def wrong_pulls(self, project_id: str, after: int) -> tuple[list[WrongTotal], int | None]:
         return await self._database.read(lambda connection: wrong_pulls(connection, project_id, after))

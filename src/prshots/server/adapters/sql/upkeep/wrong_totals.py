@@ -4,7 +4,7 @@ A comparison is one statement, and every upload and expiry changes images and to
 never sees one without the other, even while the service runs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, text
@@ -146,21 +146,14 @@ def recompute(connection: Connection, wrong: WrongTotal) -> None:
     """Write a total again. Call it in a transaction."""
     statements = _RECOMPUTING[wrong.of]
     key = {"project_id": wrong.project_id, "number": wrong.number} | _seconds_of(wrong.number, wrong.number)
-    _execute(connection, statements.add_missing, key)
+    connection.execute(text(statements.add_missing), key)
     has_row_locks = connection.dialect.name != "sqlite"  # there, one transaction writes at a time
-    if not _execute(connection, f"{statements.lock} FOR UPDATE" if has_row_locks else statements.lock, key):
+    locking = f"{statements.lock} FOR UPDATE" if has_row_locks else statements.lock
+    if connection.execute(text(locking), key).first() is None:
         return
-    ((*counted,),) = _execute(connection, statements.tally, key)
+    counted = connection.execute(text(statements.tally), key).one()
     values = {f"counted_{place}": int(value) for place, value in enumerate(counted)}
-    _execute(connection, statements.write, key | values)
-
-
-def _execute(connection: Connection, statement: str, values: Mapping[str, object]) -> Sequence[Any]:
-    """Run a statement with those of the values that it names."""
-    prepared = text(statement)
-    named = {name: values[name] for name in prepared.compile().params}
-    result = connection.execute(prepared, named)
-    return result.all() if result.returns_rows else ()
+    connection.execute(text(statements.write), key | values)
 
 
 def _seconds_of(first_day: int, last_day: int) -> dict[str, int]:

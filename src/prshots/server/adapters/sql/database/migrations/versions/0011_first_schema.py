@@ -8,7 +8,7 @@ import secrets
 import sqlalchemy as sa
 from alembic import op
 
-from prshots.server.adapters.sql.database.text_type import text
+from prshots.server.adapters.sql.database.schema import text
 
 revision = "0011"
 down_revision = None
@@ -151,6 +151,7 @@ def _create_tokens() -> None:
         sa.Column("branch", text()),
     )
     op.create_index("ix_tokens_project_id", "tokens", ["project_id"])
+    # There can be thousands of short-lived tokens. Lists skip them, and the sweep reads nothing else.
     lasting = ["project_id", "created_at", "id"]
     _create_partial_index("tokens_lasting", "tokens", lasting, "expires_at IS NULL")
     _create_partial_index("tokens_by_expiry", "tokens", ["expires_at"], "expires_at IS NOT NULL")
@@ -179,12 +180,15 @@ def _create_images() -> None:
         sa.Column("diff_base", text(32)),
         sa.Column("before_id", text(32)),
     )
-    by_pr, closed = ["project_id", "pr_number", "seq"], "closed_at IS NOT NULL AND scheduled_at IS NULL"
-    aging = "scheduled_at IS NULL AND pr_number > 0"
+    # With both columns in the key, a query for another project's id takes as long as one for an unknown id.
     op.create_index("images_by_id", "images", ["id", "project_id"], unique=True)
+    by_pr = ["project_id", "pr_number", "seq"]
     op.create_index("images_by_pr", "images", by_pr)
+    # In gallery order, so that a page only reads its own rows.
     op.create_index("images_by_shot", "images", ["project_id", "pr_number", *_SHOT, "seq"])
     _create_partial_index("images_paired", "images", by_pr, "before_id IS NOT NULL")
+    # Each of these has only the rows that the sweep still has to process. Baselines do not expire by age.
+    closed, aging = "closed_at IS NOT NULL AND scheduled_at IS NULL", "scheduled_at IS NULL AND pr_number > 0"
     _create_partial_index("images_by_age", "images", ["project_id", "uploaded_at"], aging)
     _create_partial_index("images_closed", "images", ["project_id", "seq"], closed)
     _create_partial_index("images_scheduled", "images", ["id"], "scheduled_at IS NOT NULL")
@@ -206,6 +210,7 @@ def _create_totals() -> None:
     by_upload = ["project_id", "last_upload_at", "pr_number"]
     op.create_index("pulls_by_upload", "pulls", by_upload)
     op.create_index("pulls_by_bytes", "pulls", ["project_id", "bytes", "pr_number"])
+    # An index per state, or the few open ones would have to be found among all closed ones.
     _create_partial_index("pulls_open", "pulls", by_upload, "closed_at IS NULL")
     _create_partial_index("pulls_closed", "pulls", by_upload, "closed_at IS NOT NULL")
     op.create_table(

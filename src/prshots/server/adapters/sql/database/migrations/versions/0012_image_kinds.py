@@ -7,7 +7,7 @@ the wrong kind. That is why the rows are changed in this step, and `oldest` excl
 import sqlalchemy as sa
 from alembic import op
 
-from prshots.server.adapters.sql.database.text_type import text
+from prshots.server.adapters.sql.database.schema import text
 
 revision = "0012"
 down_revision = "0011"
