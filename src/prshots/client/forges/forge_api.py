@@ -77,21 +77,22 @@ class ForgeApi:
                 f"{self.label} answered {reply.url.path} with something other than JSON"
             ) from error
 
-    def linked_pages(self, path: str, params: Mapping[str, str]) -> Iterator[list[dict[str, Any]]]:
-        """Yield the pages of a list, linked as on GitHub, GitLab and Gitea.
+    def entries(self, path: str, params: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """Yield the entries of a list. Its pages are linked in a header, on Bitbucket in the body.
 
         Of each link, only the query is used: a forge behind a proxy may not know its own address.
         """
-        reply = self.reply("GET", path, params=params)
         for _ in range(MAX_PAGES):
-            page = self.value(reply)
+            reply = self.reply("GET", path, params=params)
+            page, following = self.value(reply), reply.links.get("next", {}).get("url")
+            if isinstance(page, dict):
+                page, following = page.get("values"), text_at(page, "next")
             if not isinstance(page, list) or not all(isinstance(entry, dict) for entry in page):
                 raise ForgeError(f"{self.label} answered {reply.url.path} with something other than a list")
-            yield page
-            following = reply.links.get("next", {}).get("url")
+            yield from page
             if not following:  # an empty page may not be the last: GitLab omits what we may not read
                 return
-            reply = self.reply("GET", path, params=httpx.URL(following).params)
+            params = httpx.URL(following).params
         raise ForgeError(f"{self.label} has more than {MAX_PAGES} pages at {path}")
 
 
@@ -117,3 +118,10 @@ def _scopes(error: object) -> str:
     detail = error.get("detail") if isinstance(error, dict) else None
     required = detail.get("required") if isinstance(detail, dict) else None
     return f" (it requires {', '.join(map(str, required))})" if isinstance(required, list) else ""
+
+
+def text_at(value: Any, *names: str) -> str:  # noqa: ANN401 - anything JSON can say
+    """Return the text or number at this path of names; empty if there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return "" if value is None or isinstance(value, (dict, list)) else str(value)
