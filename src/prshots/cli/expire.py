@@ -30,7 +30,7 @@ from prshots.contract.statements import message
 if TYPE_CHECKING:
     from prshots.client.ci import Job
     from prshots.client.expire import Closed
-    from prshots.client.replies import ExpiredReply
+    from prshots.contract.replies import Expired
 
 
 def _check_full_commit(given: str) -> str:
@@ -92,7 +92,7 @@ def _find_merge(job: "Job", pr_number: int, merged_as: str, branch: str) -> dict
     return {"merged_as": merged_as, "branch": branch}
 
 
-def _expired_json(expired: "ExpiredReply") -> dict[str, Any]:
+def _expired_json(expired: "Expired") -> dict[str, Any]:
     return {
         "pr_number": expired.pr_number,
         "policy": expired.policy,
@@ -112,7 +112,7 @@ def _comment_json(closed: "Closed") -> dict[str, Any]:
     }
 
 
-def _expired_message(expired: "ExpiredReply") -> str:
+def _expired_message(expired: "Expired") -> str:
     closed = _policy_message(expired)
     if not expired.baselines:
         return closed
@@ -120,7 +120,7 @@ def _expired_message(expired: "ExpiredReply") -> str:
     return message("kept_as_baselines", screenshots=kept, closed=closed)
 
 
-def _policy_message(expired: "ExpiredReply") -> str:
+def _policy_message(expired: "Expired") -> str:
     number = expired.pr_number
     if expired.policy == Policy.PR_CLOSE:
         return message("deleted", screenshots=pluralize(expired.expired, "screenshot"), number=number)

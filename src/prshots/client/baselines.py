@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from prshots.client import DEFAULT_CONCURRENCY
 from prshots.client.service import Client, Image
 from prshots.client.shots import ShotFile
-from prshots.client.upload import UploadOutcome, ignore_outcome, send_all
+from prshots.client.upload import UploadOutcome, ignore_outcome, send_all, shot_fields
 from prshots.contract.limits import MAX_IMAGE_BYTES, MAX_KNOWN_SHOTS
 from prshots.contract.replies import ServiceLimits, Uploaded
 
@@ -29,15 +29,7 @@ def upload_baselines(
     """
 
     def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:
-        return client.baseline(
-            image,
-            name=shot.name,
-            branch=branch,
-            commit_sha=commit_sha,
-            viewport=shot.viewport,
-            theme=shot.theme,
-            content_type=content_type,
-        )
+        return client.baseline(image, branch=branch, **shot_fields(shot, content_type, commit_sha))
 
     limits = client.limits() if shots else None
     known = _find_known(client, branch, commit_sha, _files_sent_unchanged(shots, limits, shrink=shrink))

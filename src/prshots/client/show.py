@@ -18,7 +18,7 @@ from prshots.client.pairs import Pairs
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client, Image
 from prshots.client.shots import Problem, ShotFile
-from prshots.client.upload import UploadOutcome, ignore_outcome, send_all
+from prshots.client.upload import UploadOutcome, ignore_outcome, send_all, shot_fields
 from prshots.contract.errors import InvalidInputError, PayloadTooLargeError, PrshotsError
 from prshots.contract.replies import ServiceLimits, Staged, StagedShot, Uploaded
 from prshots.contract.sizes import readable_size
@@ -181,13 +181,7 @@ def _send(
 
     def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:
         before = pairs.before_images.get(shot.key)
-        about: dict[str, Any] = {
-            "name": shot.name,
-            "commit_sha": commit_sha,
-            "viewport": shot.viewport,
-            "theme": shot.theme,
-            "content_type": content_type,
-        }
+        about: dict[str, Any] = {**shot_fields(shot, content_type, commit_sha)}
         about |= _before_arguments(before, limits) if before else {}
         if head.job.pr_number is not None:
             return service.upload(image, pr_number=head.job.pr_number, **about)

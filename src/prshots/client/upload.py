@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from prshots.client import DEFAULT_CONCURRENCY
-from prshots.client.service import Client, Image
+from prshots.client.service import Client, Image, ShotFields
 from prshots.client.shots import ShotFile
 from prshots.contract.errors import (
     CallError,
@@ -56,6 +56,16 @@ Send = Callable[[ShotFile, Image, str], Uploaded]
 """Sends a shot's image of a content type."""
 
 
+def shot_fields(shot: ShotFile, content_type: str, commit_sha: str) -> ShotFields:
+    return {
+        "name": shot.name,
+        "viewport": shot.viewport,
+        "theme": shot.theme,
+        "commit_sha": commit_sha,
+        "content_type": content_type,
+    }
+
+
 def ignore_outcome(outcome: UploadOutcome) -> None:
     del outcome
 
@@ -77,15 +87,7 @@ def upload_all(
     """
 
     def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:
-        return client.upload(
-            image,
-            name=shot.name,
-            pr_number=pr_number,
-            commit_sha=commit_sha,
-            viewport=shot.viewport,
-            theme=shot.theme,
-            content_type=content_type,
-        )
+        return client.upload(image, pr_number=pr_number, **shot_fields(shot, content_type, commit_sha))
 
     limits = client.limits() if shots else None
     return send_all(send, shots, limits, concurrency=concurrency, shrink=shrink, on_done=on_done)
