@@ -83,15 +83,16 @@ class BackgroundUploads:
         self._started += 1
         self._queue.put(shot)
 
-    def finish(self, *, hurry: bool) -> tuple[int, int, list[str]]:
-        """Wait for all uploads. Return how many succeeded, how many of them were known, and the problems."""
+    def finish(self, report: RunReport, *, hurry: bool) -> None:
+        """Wait for all uploads, and add them to the report."""
         if hurry:
             self._client.close()
         if self._started:
             self._queue.put(None)
             self._thread.join(_HURRY_SECONDS if hurry else None)
         uploaded = sum(outcome.is_done for outcome in self._outcomes)
-        known = sum(outcome.is_known for outcome in self._outcomes)
+        report.uploaded += uploaded
+        report.known += sum(outcome.is_known for outcome in self._outcomes)
         problems = [
             f"{outcome.shot.name}: {outcome.error}"
             for outcome in self._outcomes
@@ -100,7 +101,7 @@ class BackgroundUploads:
         if left := self._started - uploaded - len(problems):
             reason = "interrupted" if hurry else self._crash or self._fatal_error()
             problems.append(f"{screenshots(left)} not uploaded: {reason}")
-        return uploaded, known, problems
+        report.problems += problems
 
     def conclude(self, report: RunReport, *, compares: bool, is_complete: bool) -> None:
         """Compare what was uploaded, and add the result to the report. Raises PrshotsError."""

@@ -40,11 +40,11 @@ class PytestRun:
     """The screenshots of a test run. `folder` and `uploads` are None if they are off."""
 
     folder: Path | None
-    uploads: "BackgroundUploads | None"
     takes_failures: bool
     posts: bool
     compares: bool
     is_worker: bool
+    uploads: "BackgroundUploads | None" = None
     report: RunReport = field(default_factory=RunReport)
     _spool: Path | None = None
     _spooled: int = 0
@@ -53,28 +53,22 @@ class PytestRun:
     _kept: set[Path] = field(default_factory=set)
 
     @classmethod
-    def begin(
-        cls,
-        *,
-        mode: str,
-        folder: str,
-        posts: bool,
-        takes_failures: bool,
-        compares: bool,
-        is_baseline: bool,
-        is_partial: bool,
-        base: Path,
-        is_worker: bool,
-    ) -> Self:
-        """Start a run from the environment. Raises UsageError if it is on and a setting is invalid."""
+    def begin(cls, setting: Callable[[str], Any], *, base: Path, is_worker: bool) -> Self:
+        """Start a run from the settings. Raises UsageError if uploads are on and a setting is invalid."""
+        mode, folder = setting("prshots"), setting("prshots_dir")
         if mode not in ("auto", "on", "off"):
             raise pytest.UsageError(f"prshots must be auto, on or off; got {mode!r}")
-        kept_in = base / folder if folder else None
-        run = cls(kept_in, None, takes_failures, posts, compares, is_worker)
-        run.report.kept_in, run.report.is_partial = folder, is_partial
+        run = cls(
+            folder=base / folder if folder else None,
+            takes_failures=setting("prshots_failures"),
+            posts=setting("prshots_post"),
+            compares=setting("prshots_compare"),
+            is_worker=is_worker,
+        )
+        run.report.kept_in, run.report.is_partial = folder, setting("prshots_partial")
         run.report.warnings += [] if is_worker or mode == "off" else client_warnings(os.environ)
         try:
-            run.uploads = _background_uploads(mode, is_baseline=is_baseline)
+            run.uploads = _background_uploads(mode, is_baseline=setting("prshots_baseline"))
         except (InvalidInputError, CallError) as error:
             if mode == "on":
                 raise pytest.UsageError(f"--prshots=on: {error}") from error
@@ -127,10 +121,7 @@ class PytestRun:
     def finish(self, *, interrupted: bool) -> None:
         """Wait for the uploads, compare, and post the comment. If the run was interrupted, do neither."""
         if self.uploads is not None:
-            uploaded, known, problems = self.uploads.finish(hurry=interrupted)
-            self.report.uploaded += uploaded
-            self.report.known += known
-            self.report.problems += problems
+            self.uploads.finish(self.report, hurry=interrupted)
             if self.report.uploaded and not interrupted and not self.is_worker:
                 self._conclude(self.uploads)
         self.close()
@@ -161,7 +152,10 @@ class PytestRun:
 
         if format_of(taken.image) is None:
             raise InvalidInputError(message("not_an_image" if taken.image else "empty_file"))
-        path = self._spool_path()
+        if self._spool is None:
+            self._spool = Path(tempfile.mkdtemp(prefix="prshots-"))
+        self._spooled += 1
+        path = self._spool / str(self._spooled)
         path.write_bytes(taken.image)
         self._of_test.append(_Spooled(path, taken._replace(image=b"")))
 
@@ -198,13 +192,6 @@ class PytestRun:
             return
         self._kept.add(path)
         self.report.kept += 1
-
-    def _spool_path(self) -> Path:
-        """Return a new temporary file."""
-        if self._spool is None:
-            self._spool = Path(tempfile.mkdtemp(prefix="prshots-"))
-        self._spooled += 1
-        return self._spool / str(self._spooled)
 
 
 def _take_failure(name: str, browser: Any) -> Screenshot:  # noqa: ANN401 - many kinds
