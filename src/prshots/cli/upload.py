@@ -1,5 +1,6 @@
 """`prshots upload`: upload screenshots to a pull request and compare them, or upload them as baselines."""
 
+import functools
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -91,30 +92,21 @@ def upload(
 def _upload(
     client: "Client", target: Target, found: "Found", progress: ProgressLines, *, jobs: int, shrink: bool
 ) -> UploadReport:
-    from prshots.client.baselines import upload_baselines
-    from prshots.client.upload import upload_all
+    from prshots.client.upload import upload_all, upload_baselines
 
     with progress:
-        if target.pr_number is not None:
-            outcomes = upload_all(
-                client,
-                found.shots,
-                pr_number=target.pr_number,
-                commit_sha=target.commit_sha,
-                concurrency=jobs,
-                shrink=shrink,
-                on_done=progress.done,
-            )
+        if target.pr_number is None:
+            upload_them = functools.partial(upload_baselines, branch=target.baseline_of)
         else:
-            outcomes = upload_baselines(
-                client,
-                found.shots,
-                branch=target.baseline_of,
-                commit_sha=target.commit_sha,
-                concurrency=jobs,
-                shrink=shrink,
-                on_done=progress.done,
-            )
+            upload_them = functools.partial(upload_all, pr_number=target.pr_number)
+        outcomes = upload_them(
+            client,
+            found.shots,
+            commit_sha=target.commit_sha,
+            concurrency=jobs,
+            shrink=shrink,
+            on_done=progress.done,
+        )
     return UploadReport(target, outcomes, found.problems)
 
 

@@ -154,16 +154,23 @@ def show(
     earlier = _find_staged(service, head)  # first: a wrong address or token ends it before anything is sent
     count, words = move_staged(service, head)
     outcomes = _send(service, head, pairs, commit_sha, on_done)
-    shots = [_to_shown_shot(outcome.shot, outcome.uploaded) for outcome in outcomes if outcome.uploaded]
+    shots = [
+        ShownShot(*outcome.shot.key, outcome.uploaded, str(outcome.shot.path))
+        for outcome in outcomes
+        if outcome.uploaded
+    ]
     if not pairs.shots:
         shots = [ShownShot(shot.name, shot.viewport, shot.theme, shot) for shot in earlier]
         commit_sha = earlier[-1].commit_sha if earlier else commit_sha
     failed = [Problem(str(outcome.shot.path), outcome.error) for outcome in outcomes if outcome.error]
-    notes = [words, _staged_note(head)]
-    shown = Shown(head, commit_sha, shots, failed, pairs.problems, count, [*filter(None, notes)])
+    staged = f"staged for {head.branch}, because {head.unknown}" if head.unknown else ""
+    shown = Shown(head, commit_sha, shots, failed, pairs.problems, count, [*filter(None, (words, staged))])
     if not shots:
         return shown
-    return _compare(service, shown, base_branch, say) if head.job.pr_number else _with_dashboard_url(shown)
+    if head.job.pr_number:
+        return _compare(service, shown, base_branch, say)
+    pages = [shot.reply.dashboard_url for shot in shots if isinstance(shot.reply, Staged)]
+    return replace(shown, dashboard_url=pages[0] if pages else "")
 
 
 def _find_staged(service: Client, head: Head) -> list[StagedShot]:
@@ -198,10 +205,6 @@ def _before_arguments(before: ShotFile, limits: ServiceLimits | None) -> dict[st
     return {"before": lambda: before.path.open("rb"), "before_content_type": before.content_type}
 
 
-def _to_shown_shot(shot: ShotFile, reply: Uploaded) -> ShownShot:
-    return ShownShot(shot.name, shot.viewport, shot.theme, reply, str(shot.path))
-
-
 def _compare(service: Client, shown: Shown, base_branch: str, say: Say) -> Shown:
     """Describe the pull request and compare, so that pairs show everywhere. A failure is only a note."""
     job, number = shown.head.job, shown.head.job.pr_number or 0
@@ -217,15 +220,6 @@ def _compare(service: Client, shown: Shown, base_branch: str, say: Say) -> Shown
     except PrshotsError as error:
         notes.append(f"not compared: {error}")
     return replace(shown, comparison=comparison, dashboard_url=dashboard_url, notes=notes)
-
-
-def _with_dashboard_url(shown: Shown) -> Shown:
-    pages = [shot.reply.dashboard_url for shot in shown.shots if isinstance(shot.reply, Staged)]
-    return replace(shown, dashboard_url=pages[0] if pages else "")
-
-
-def _staged_note(head: Head) -> str:
-    return f"staged for {head.branch}, because {head.unknown}" if head.unknown else ""
 
 
 def _caption(shot: ShownShot) -> str:

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import Self
 
-from prshots.client.baselines import upload_baselines
 from prshots.client.ci import ForgeKind, Job, detect_job, validate, with_forge
 from prshots.client.ci.checkout import builds_baselines, commit_of, full_commit
 from prshots.client.lookup import with_head, with_pull_request
 from prshots.client.service import Client
 from prshots.client.shots import ShotFile
-from prshots.client.upload import NOT_TRIED, UploadOutcome, upload_all
+from prshots.client.upload import NOT_TRIED, UploadOutcome, upload_all, upload_baselines
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.redaction import redact
 from prshots.contract.statements import message
