@@ -1,7 +1,7 @@
 """Read the service's reply to a comparison."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, Verdict
@@ -30,5 +30,9 @@ def _shot(value: Mapping[str, Any]) -> ComparedShot:
 
 
 def _known(kind: type[Comparison | ComparedShot], value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of the reply, without those that a later version adds."""
-    return {each.name: value[each.name] for each in fields(kind) if each.name in value}
+    """Return the fields of the reply, without those that a later version adds. Raises KeyError."""
+    return {
+        each.name: value[each.name]
+        for each in fields(kind)
+        if each.name in value or each.default is MISSING  # such a field is always in the JSON
+    }
