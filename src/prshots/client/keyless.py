@@ -1,6 +1,5 @@
 """Keyless upload: exchange the CI job's ID token for an upload token, so that CI needs no secret."""
 
-import json
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -12,7 +11,7 @@ import httpx
 from prshots import __version__
 from prshots.client.ci import detect_job, validate
 from prshots.client.image_address import refuse_image_address
-from prshots.client.sender import OnWait, Sender, ignore_wait
+from prshots.client.sender import OnWait, Sender, ignore_wait, json_object
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN
 from prshots.contract.redaction import redact
@@ -110,7 +109,7 @@ class ExchangedToken:
 
     def _read_token(self, reply: httpx.Response) -> str:
         refuse_image_address(self._url, reply)
-        said = _json_object(reply)
+        said = json_object(reply)
         if reply.status_code == httpx.codes.UNAUTHORIZED:
             raise UnauthorizedError(_refusal_message(self._url, self._project))
         if reply.status_code != httpx.codes.OK:
@@ -143,7 +142,7 @@ def _id_tokens(url: str, environ: Mapping[str, str]) -> IdTokens | None:
     def from_actions(sender: Sender, client: httpx.Client) -> str:
         headers = {"Authorization": f"bearer {secret}", "Accept": "application/json"}
         reply = sender.send(lambda: client.build_request("GET", asking, headers=headers))
-        value = _json_object(reply).get("value")
+        value = json_object(reply).get("value")
         if reply.status_code != httpx.codes.OK or not isinstance(value, str) or not value:
             raise CallError(message("no_id_token", host=asking.host, status=reply.status_code))
         return value
@@ -189,11 +188,3 @@ def _token_advice(url: str, environ: Mapping[str, str]) -> str:
             return f"{setting}, or give the job an ID token: `enable-openid-connect: true`"
         case _:
             return f"{setting}, or use --token"
-
-
-def _json_object(reply: httpx.Response) -> dict[str, Any]:
-    try:
-        said = json.loads(reply.content)
-    except (ValueError, RecursionError):
-        return {}
-    return said if isinstance(said, dict) else {}

@@ -11,6 +11,7 @@ from typing import Any
 
 from prshots.client import DEFAULT_CONCURRENCY
 from prshots.client.ci.checkout import commit_of
+from prshots.client.ci.git import Say
 from prshots.client.compare import compare_with_base, describe, summary
 from prshots.client.heads import Head
 from prshots.client.move_staged import move_staged
@@ -22,8 +23,6 @@ from prshots.client.upload import UploadOutcome, ignore_outcome, send_all, shot_
 from prshots.contract.errors import InvalidInputError, PayloadTooLargeError, PrshotsError
 from prshots.contract.replies import ServiceLimits, Staged, StagedShot, Uploaded
 from prshots.contract.sizes import readable_size
-
-Say = Callable[[str], None]
 
 
 class ShowState(StrEnum):

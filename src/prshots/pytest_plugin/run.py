@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
@@ -28,13 +28,6 @@ _BROWSERS = ("page", "driver", "selenium", "browser")
 _NOT_IN_FILE_NAMES = re.compile(r'[<>:"|?*\\]|\A[/.]+|(?<=/)\.+')
 
 
-class _Spooled(NamedTuple):
-    """A screenshot of the test that runs, in a temporary file."""
-
-    path: Path
-    taken: Screenshot
-
-
 @dataclass(slots=True)
 class PytestRun:
     """The screenshots of a test run. `folder` and `uploads` are None if they are off."""
@@ -48,7 +41,9 @@ class PytestRun:
     report: RunReport = field(default_factory=RunReport)
     _spool: Path | None = None
     _spooled: int = 0
-    _of_test: list[_Spooled] = field(default_factory=list)
+    _of_test: list[tuple[Path, Screenshot]] = field(default_factory=list)
+    """The screenshots of the test that runs, in temporary files."""
+
     _problems_of_test: list[str] = field(default_factory=list)
     _kept: set[Path] = field(default_factory=set)
 
@@ -104,18 +99,18 @@ class PytestRun:
 
     def forget_test(self) -> None:
         """Drop what the test has taken: it runs again, and only its last run counts."""
-        for spooled in self._of_test:
-            spooled.path.unlink(missing_ok=True)
+        for path, _ in self._of_test:
+            path.unlink(missing_ok=True)
         self._of_test, self._problems_of_test = [], []
 
     def finish_test(self) -> None:
         """Keep and upload what the test has taken. Its last run is over."""
         self.report.problems += self._problems_of_test
-        for spooled in self._of_test:
+        for path, taken in self._of_test:
             try:
-                self._save(*spooled)
+                self._save(path, taken)
             except InvalidInputError as error:
-                self.report.problems.append(f"{spooled.taken.name}: {error}")
+                self.report.problems.append(f"{taken.name}: {error}")
         self._of_test, self._problems_of_test = [], []
 
     def finish(self, *, interrupted: bool) -> None:
@@ -157,7 +152,7 @@ class PytestRun:
         self._spooled += 1
         path = self._spool / str(self._spooled)
         path.write_bytes(taken.image)
-        self._of_test.append(_Spooled(path, taken._replace(image=b"")))
+        self._of_test.append((path, taken._replace(image=b"")))
 
     def _save(self, path: Path, taken: Screenshot) -> None:
         """Keep and upload a spooled image. Raises InvalidInputError."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from prshots.client.sender import OnWait, Sender, ignore_wait
+from prshots.client.sender import OnWait, Sender, ignore_wait, json_object
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.contract.redaction import redact
 
@@ -102,14 +102,9 @@ def _origin(url: httpx.URL) -> str:
 
 def error_message(reply: httpx.Response) -> str:
     """Return the forge's error message, shortened and without secrets."""
-    try:
-        value = json.loads(reply.content)
-    except ValueError:
-        value = None
-    words = reply.reason_phrase
-    if isinstance(value, dict):
-        found = value.get("message") or value.get("error_description") or value.get("error") or words
-        words = str(found.get("message", words) if isinstance(found, dict) else found) + _scopes(found)
+    value, words = json_object(reply), reply.reason_phrase
+    found = value.get("message") or value.get("error_description") or value.get("error") or words
+    words = str(found.get("message", words) if isinstance(found, dict) else found) + _scopes(found)
     return redact(words)[:300]
 
 

@@ -9,7 +9,7 @@ import httpx
 
 from prshots.client.forges.forge import Comment, IssueForge
 from prshots.client.forges.forge_api import error_message, text_at
-from prshots.client.sender import OnWait, ignore_wait
+from prshots.client.sender import OnWait, ignore_wait, json_object
 from prshots.contract.errors import ForgeError, NotFoundError
 from prshots.contract.redaction import redact
 
@@ -43,8 +43,9 @@ class GitHub(IssueForge):
     def me(self) -> str:
         """Return our login; empty if unknown. Only GraphQL gives it to an app or a workflow."""
         query = {"query": "query { viewer { login } }"}
-        return _text_in(self._api.reply("POST", self._graphql, json=query), "data", "viewer", "login") or (
-            _text_in(self._api.reply("GET", "/user"), "login")
+        asked = json_object(self._api.reply("POST", self._graphql, json=query))
+        return text_at(asked, "data", "viewer", "login") or (
+            text_at(json_object(self._api.reply("GET", "/user")), "login")
         )
 
     def comments(self, pr_number: int) -> Iterator[Comment]:
@@ -122,18 +123,8 @@ class _ProxiedImages(HTMLParser):
             self.addresses.append(address)
 
 
-def _text_in(reply: httpx.Response, *names: str) -> str:
-    try:
-        return text_at(reply.json(), *names)
-    except ValueError:
-        return ""
-
-
 def _objections(reply: httpx.Response) -> str:
     """Return GitHub's validation errors."""
-    try:
-        errors = reply.json().get("errors")
-    except (ValueError, AttributeError):
-        return ""
+    errors = json_object(reply).get("errors")
     found = [text_at(error, "message") for error in errors] if isinstance(errors, list) else []
     return redact("; ".join(filter(None, found)))[:300]
