@@ -11,7 +11,7 @@ import pytest
 
 from prshots.client.ci import ForgeKind, Job, Lookup, detect_job
 from prshots.client.forges import forge_of
-from prshots.client.forges.plain import IssueForge
+from prshots.client.forges.forge import IssueForge
 from support.described_forges import FOLDER, DescribedForge, described, of_github, of_others
 from support.forges.bitbucket_look_alike import bitbucket_look_alike
 from support.forges.gitea_look_alike import gitea_look_alike

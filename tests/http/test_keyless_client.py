@@ -11,9 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from prshots.client import sender
-from prshots.client.keyless import ExchangedToken, token_source
+from prshots.client.keyless import ExchangedToken, FixedToken, token_source
 from prshots.client.service import Client
-from prshots.client.tokens import FixedToken
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError, UnreachableError
 from support.http_server import QuietHandler, serving
 from support.unreliable_proxy import CUT, UnreliableProxy, refuse

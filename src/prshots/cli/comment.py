@@ -5,25 +5,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from prshots.cli.common import QuietOption, say, say_failure
+from prshots.cli import service_options as options
+from prshots.cli.common import QuietOption, say, say_failure, stated_option
 from prshots.cli.output import say_dashboard
-from prshots.cli.service_options import (
-    ForgeOption,
-    ForgeTokenOption,
-    ForgeUrlOption,
-    ProjectOption,
-    PrOption,
-    RepositoryOption,
-    TokenOption,
-    UrlOption,
-    branch_setting,
-    connect,
-    current_job,
-    job_with,
-    pull_request,
-    say_wait,
-)
-from prshots.cli.stated_options import stated_option
 from prshots.contract.comments import View
 from prshots.contract.errors import CallError, InvalidInputError
 from prshots.contract.statements import message
@@ -37,18 +21,18 @@ if TYPE_CHECKING:
 
 def comment(
     *,
-    pr: PrOption = None,
+    pr: options.Pr = None,
     post: Annotated[bool, stated_option("post")] = False,
     template: Annotated[Path | None, stated_option("template")] = None,
     view: Annotated[View | None, stated_option("view")] = None,
     quiet: QuietOption = False,
-    url: UrlOption = "",
-    token: TokenOption = "",
-    project: ProjectOption = "",
-    forge: ForgeOption = None,
-    forge_url: ForgeUrlOption = "",
-    repository: RepositoryOption = "",
-    forge_token: ForgeTokenOption = "",
+    url: options.Url = "",
+    token: options.Token = "",
+    project: options.Project = "",
+    forge: options.Forge = None,
+    forge_url: options.ForgeUrl = "",
+    repository: options.Repository = "",
+    forge_token: options.ForgeToken = "",
 ) -> None:
     from prshots.client.ci.checkout import builds_baselines
     from prshots.client.compare import view_and_page
@@ -61,19 +45,24 @@ def comment(
 
     del quiet
     around = Template.read(template) if template is not None else None
-    job = current_job()
-    if pr is None and builds_baselines(job, branch_setting()):
+    job = options.current_job()
+    if pr is None and builds_baselines(job, options.branch_setting()):
         say(message("nothing_to_comment_on", branch=job.branch))
         return
-    options = (forge, forge_url, repository, forge_token) if post or not job.ci else None
-    head = _head(job, pr, lambda found: job_with(found, *options) if options else found)
+
+    def with_options(found: "Job") -> "Job":
+        if job.ci and not post:  # the forge isn't asked
+            return found
+        return options.job_with(found, forge, forge_url, repository, forge_token)
+
+    head = _head(job, pr, with_options)
     job, pr_number = head.job, head.job.pr_number or 0
     if around is not None and job.lookup is not None:
         with suppress(
             InvalidInputError, CallError
         ):  # a template without the commit is better than no comment
-            job = with_head(job, pr_number, say_wait)
-    with connect(url, token, project) as service:
+            job = with_head(job, pr_number, say)
+    with options.connect(url, token, project) as service:
         if words := move_staged(service, head)[1]:
             say(f"Note: {words}.")
         usual, dashboard_url = view_and_page(service, pr_number, job)
@@ -82,7 +71,7 @@ def comment(
             print(composer.markdown(), end="")
             say_dashboard(dashboard_url)
             return
-        with closing(forge_of(job, say_wait)) as place:
+        with closing(forge_of(job, say)) as place:
             posted = bring_up_to_date(place, composer)
     for note in composer.notes:
         say(f"Note: {note}.")
@@ -99,8 +88,8 @@ def _head(job: "Job", pr: int | None, with_options: "Callable[[Job], Job]") -> "
     from prshots.client.heads import current_head, head_in_ci
 
     if job.ci:
-        return head_in_ci(with_options(job), pull_request(pr, job), say_wait)
-    head = current_head(os.environ, pr, with_options, say_wait)
+        return head_in_ci(with_options(job), options.pull_request(pr, job), say)
+    head = current_head(os.environ, pr, with_options, say)
     if head.job.pr_number is None:
         raise InvalidInputError(f"no pull request: {head.unknown}. Use --pr N")
     return head

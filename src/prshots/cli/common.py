@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from prshots.cli.stated_options import stated_option
 from prshots.contract.errors import InvalidInputError, SettingsError
+from prshots.contract.statements import statements
 from prshots.contract.variables import unknown_variable_message, unknown_variables
 
 if TYPE_CHECKING:
@@ -20,6 +20,25 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 T = TypeVar("T")
+
+
+def stated_option(key: str, **more: Any) -> Any:  # noqa: ANN401 - what typer.Option takes and returns
+    """Return an option as contract/client.json states it. Typer shows the choices and the default itself."""
+    option = statements()["options"][key]
+    flags = [f"--{option.get('name', key)}", *(f"-{letter}" for letter in option.get("short", ""))]
+    takes = None if "choices" in option else option.get("takes")
+    return typer.Option(*flags, envvar=option.get("variable"), metavar=takes, help=option["help"], **more)
+
+
+def stated_argument(command: str) -> Any:  # noqa: ANN401 - as above
+    argument = statements()["commands"][command]["argument"]
+    return typer.Argument(metavar=argument["name"], help=argument["help"])
+
+
+def stated_help(command: str) -> str:
+    stated = statements()["commands"][command]
+    return "\n\n".join([stated["summary"], *stated["details"]])
+
 
 ConfigOption = Annotated[
     Path | None,

@@ -5,21 +5,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import MAX_ROWS, QuietOption, pluralize, print_json, print_table, say, say_failure
-from prshots.cli.output import github_outputs, printable, say_dashboard
-from prshots.cli.service_options import (
-    BranchOption,
-    CommitOption,
-    ProjectOption,
-    PrOption,
-    TokenOption,
-    UrlOption,
-    connect,
-    current_job,
+from prshots.cli import service_options as options
+from prshots.cli.common import (
+    MAX_ROWS,
+    QuietOption,
+    pluralize,
+    print_json,
+    print_table,
+    say,
+    say_failure,
+    stated_option,
 )
-from prshots.cli.stated_options import stated_option
+from prshots.cli.output import github_outputs, printable, say_dashboard
 from prshots.cli.target import target_of
-from prshots.contract.errors import CallError, InvalidInputError
+from prshots.contract.errors import CallError
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.contract.statements import exit_code, message
 
@@ -37,40 +36,32 @@ class CompareFormat(StrEnum):
     GITHUB_OUTPUT = "github-output"
 
 
-def parse_verdicts(given: str) -> list[str]:
-    """Return the verdicts that --fail-on names. Raises InvalidInputError."""
+def _check_verdicts(given: str) -> str:
     names = [name.strip() for name in given.split(",")] if given.strip() else []
     if unknown := [name for name in names if name not in GATES]:
         allowed = ", ".join(GATES)
-        raise InvalidInputError(f"got {unknown[0][:60]!r}: use one or more of {allowed}, comma-separated")
-    return names
-
-
-def _check_verdicts(given: str) -> str:
-    try:
-        return ",".join(parse_verdicts(given))
-    except InvalidInputError as error:
-        raise typer.BadParameter(str(error)) from error
+        raise typer.BadParameter(f"got {unknown[0][:60]!r}: use one or more of {allowed}, comma-separated")
+    return ",".join(names)
 
 
 def compare(
     *,
-    pr: PrOption = None,
-    commit: CommitOption = "",
-    branch: BranchOption = "",
+    pr: options.Pr = None,
+    commit: options.Commit = "",
+    branch: options.Branch = "",
     complete: Annotated[bool, stated_option("complete")] = False,
     fail_on: Annotated[str, stated_option("fail-on", callback=_check_verdicts)] = "",
     output_format: Annotated[CompareFormat | None, stated_option("compare-format")] = None,
     quiet: QuietOption = False,
-    url: UrlOption = "",
-    token: TokenOption = "",
-    project: ProjectOption = "",
+    url: options.Url = "",
+    token: options.Token = "",
+    project: options.Project = "",
 ) -> None:
     from prshots.client.compare import compare_with_base, summary
 
-    job = current_job()
+    job = options.current_job()
     target = target_of(job, pr=pr, commit=commit, branch=branch)
-    with connect(url, token, project) as service:
+    with options.connect(url, token, project) as service:
         if target.pr_number is None:
             if complete:
                 service.complete_baselines(target.baseline_of, target.commit_sha)

@@ -4,9 +4,8 @@ from typing import Annotated
 
 import typer
 
-from prshots.cli.common import QuietOption, pluralize, say, say_failure
-from prshots.cli.service_options import ProjectOption, TokenOption, UrlOption, connect
-from prshots.cli.stated_options import stated_argument
+from prshots.cli import service_options as options
+from prshots.cli.common import QuietOption, pluralize, say, say_failure, stated_argument
 from prshots.contract.errors import (
     CallError,
     ExpireFailedError,
@@ -23,14 +22,14 @@ def delete(
     ids: Annotated[list[str], stated_argument("delete")],
     *,
     quiet: QuietOption = False,
-    url: UrlOption = "",
-    token: TokenOption = "",
-    project: ProjectOption = "",
+    url: options.Url = "",
+    token: options.Token = "",
+    project: options.Project = "",
 ) -> None:
     del quiet
     distinct = dict.fromkeys(ids)
     deleted = 0
-    with connect(url, token, project) as client:
+    with options.connect(url, token, project) as client:
         for image_id in distinct:
             try:
                 client.delete(image_id)

@@ -1,28 +1,13 @@
 """`prshots expire`: close a pull request's screenshots."""
 
 from contextlib import closing
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prshots.cli.common import QuietOption, pluralize, print_json, say
-from prshots.cli.service_options import (
-    BranchOption,
-    ForgeOption,
-    ForgeTokenOption,
-    ForgeUrlOption,
-    ProjectOption,
-    PrOption,
-    RepositoryOption,
-    TokenOption,
-    UrlOption,
-    connect,
-    current_job,
-    job_with,
-    pull_request,
-    say_wait,
-)
-from prshots.cli.stated_options import stated_option
+from prshots.cli import service_options as options
+from prshots.cli.common import QuietOption, pluralize, print_json, say, stated_option
 from prshots.client.ci import validate
 from prshots.contract.limits import Policy
 from prshots.contract.statements import message
@@ -30,7 +15,7 @@ from prshots.contract.statements import message
 if TYPE_CHECKING:
     from prshots.client.ci import Job
     from prshots.client.expire import Closed
-    from prshots.client.replies import ExpiredReply
+    from prshots.contract.replies import Expired
 
 
 def _check_full_commit(given: str) -> str:
@@ -41,42 +26,39 @@ def _check_full_commit(given: str) -> str:
 
 def expire(
     *,
-    pr: PrOption = None,
+    pr: options.Pr = None,
     post: Annotated[bool, stated_option("expire-post")] = False,
     merged_as: Annotated[str, stated_option("merged-as", callback=_check_full_commit)] = "",
-    branch: BranchOption = "",
+    branch: options.Branch = "",
     as_json: Annotated[bool, stated_option("json")] = False,
     quiet: QuietOption = False,
-    url: UrlOption = "",
-    token: TokenOption = "",
-    project: ProjectOption = "",
-    forge: ForgeOption = None,
-    forge_url: ForgeUrlOption = "",
-    repository: RepositoryOption = "",
-    forge_token: ForgeTokenOption = "",
+    url: options.Url = "",
+    token: options.Token = "",
+    project: options.Project = "",
+    forge: options.Forge = None,
+    forge_url: options.ForgeUrl = "",
+    repository: options.Repository = "",
+    forge_token: options.ForgeToken = "",
 ) -> None:
     from prshots.client.expire import close
     from prshots.client.forges import forge_of
 
     del quiet
-    job = current_job()
-    pr_number = pull_request(pr, job)
+    job = options.current_job()
+    pr_number = options.pull_request(pr, job)
     merged = _find_merge(job, pr_number, merged_as, branch)
+    closed: Closed | None = None
     if post:
-        job = job_with(job, forge, forge_url, repository, forge_token)
-        with closing(forge_of(job, say_wait)) as place, connect(url, token, project) as service:
+        job = options.job_with(job, forge, forge_url, repository, forge_token)
+        with closing(forge_of(job, say)) as place, options.connect(url, token, project) as service:
             closed = close(service, pr_number, place, job, **merged)
-        told, said = (
-            _expired_json(closed.expired) | _comment_json(closed),
-            [_expired_message(closed.expired), *_comment_messages(closed)],
-        )
+        expired = closed.expired
     else:
-        with connect(url, token, project) as service:
+        with options.connect(url, token, project) as service:
             expired = service.expire(pr_number, **merged)
-        told, said = _expired_json(expired), [_expired_message(expired)]
     if as_json:
-        print_json(told)
-    for words in said:
+        print_json(_expired_json(expired) | (_comment_json(closed) if closed else {}))
+    for words in (_expired_message(expired), *(_comment_messages(closed) if closed else ())):
         say(words)
 
 
@@ -92,14 +74,11 @@ def _find_merge(job: "Job", pr_number: int, merged_as: str, branch: str) -> dict
     return {"merged_as": merged_as, "branch": branch}
 
 
-def _expired_json(expired: "ExpiredReply") -> dict[str, Any]:
-    return {
-        "pr_number": expired.pr_number,
-        "policy": expired.policy,
-        "marked": expired.marked,
-        "expired": expired.expired,
-        **({"baselines": expired.baselines} if expired.baselines else {}),
-    }
+def _expired_json(expired: "Expired") -> dict[str, Any]:
+    reply = asdict(expired)
+    if not expired.baselines:
+        del reply["baselines"]
+    return reply
 
 
 def _comment_json(closed: "Closed") -> dict[str, Any]:
@@ -112,20 +91,17 @@ def _comment_json(closed: "Closed") -> dict[str, Any]:
     }
 
 
-def _expired_message(expired: "ExpiredReply") -> str:
-    closed = _policy_message(expired)
+def _expired_message(expired: "Expired") -> str:
+    number = expired.pr_number
+    if expired.policy == Policy.PR_CLOSE:
+        closed = message("deleted", screenshots=pluralize(expired.expired, "screenshot"), number=number)
+    else:
+        marked = pluralize(expired.marked, "screenshot")
+        closed = message("marked_closed", screenshots=marked, number=number, policy=expired.policy)
     if not expired.baselines:
         return closed
     kept = pluralize(expired.baselines, "screenshot")
     return message("kept_as_baselines", screenshots=kept, closed=closed)
-
-
-def _policy_message(expired: "ExpiredReply") -> str:
-    number = expired.pr_number
-    if expired.policy == Policy.PR_CLOSE:
-        return message("deleted", screenshots=pluralize(expired.expired, "screenshot"), number=number)
-    marked = pluralize(expired.marked, "screenshot")
-    return message("marked_closed", screenshots=marked, number=number, policy=expired.policy)
 
 
 def _comment_messages(closed: "Closed") -> list[str]:

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import say
-from prshots.cli.stated_options import stated_option
+from prshots.cli.common import say, stated_option
 from prshots.client.ci import ForgeKind, validate
 from prshots.contract.addresses import is_public
 from prshots.contract.errors import InvalidInputError
@@ -36,16 +35,19 @@ def _check_branch(given: str) -> str:
     return validate.branch(given)
 
 
-UrlOption = Annotated[str, stated_option("url")]
-TokenOption = Annotated[str, stated_option("token")]
-ProjectOption = Annotated[str, stated_option("project")]
-PrOption = Annotated[int | None, stated_option("pr", callback=_check_pr)]
-CommitOption = Annotated[str, stated_option("commit", callback=_check_commit)]
-BranchOption = Annotated[str, stated_option("branch", callback=_check_branch)]
-ForgeOption = Annotated[ForgeKind | None, stated_option("forge")]
-ForgeUrlOption = Annotated[str, stated_option("forge-url")]
-RepositoryOption = Annotated[str, stated_option("repository")]
-ForgeTokenOption = Annotated[str, stated_option("forge-token")]
+Url = Annotated[str, stated_option("url")]
+Token = Annotated[str, stated_option("token")]
+Project = Annotated[str, stated_option("project")]
+Pr = Annotated[int | None, stated_option("pr", callback=_check_pr)]
+Commit = Annotated[str, stated_option("commit", callback=_check_commit)]
+Branch = Annotated[str, stated_option("branch", callback=_check_branch)]
+Forge = Annotated[ForgeKind | None, stated_option("forge")]
+ForgeUrl = Annotated[str, stated_option("forge-url")]
+Repository = Annotated[str, stated_option("repository")]
+ForgeToken = Annotated[str, stated_option("forge-token")]
+Name = Annotated[str, stated_option("name")]
+Viewport = Annotated[str, stated_option("viewport")]
+Theme = Annotated[str, stated_option("theme")]
 
 
 def branch_setting() -> str:
@@ -77,7 +79,7 @@ def connect(url: str, token: str, project: str, on_wait: "OnWait | None" = None)
     from prshots.client.keyless import token_source
     from prshots.client.service import Client
 
-    address, tell = _service_address(url), on_wait or say_wait
+    address, tell = _service_address(url), on_wait or say
     return Client(address, token_source(address, token, project, os.environ, on_wait=tell), on_wait=tell)
 
 
@@ -99,10 +101,6 @@ def _with_scheme(address: str) -> str:
     return f"{'https' if is_public(host) else 'http'}://{address}"
 
 
-def say_wait(words: str) -> None:
-    say(words)
-
-
 def pull_request(given: int | None, job: "Job") -> int:
     """Return the pull request's number, from the option or from CI. Raises InvalidInputError."""
     if given is not None:
@@ -110,7 +108,7 @@ def pull_request(given: int | None, job: "Job") -> int:
     if job.lookup is not None:
         from prshots.client.lookup import with_pull_request
 
-        job = with_pull_request(job, say_wait)
+        job = with_pull_request(job, say)
     if job.pr_number is None:
         why = message("job_without_pull_request", ci=job.ci) if job.ci else message("no_ci")
         raise InvalidInputError(message("no_pull_request", why=why))
@@ -124,7 +122,7 @@ def commit(given: str, job: "Job", pr_number: int) -> str:
     if job.lookup is not None and not given:
         from prshots.client.lookup import with_head
 
-        job = with_head(job, pr_number, say_wait)
+        job = with_head(job, pr_number, say)
     if found := commit_of(job, given):
         return found
     why = f"{job.ci} does not name one" if job.ci else "no supported CI detected"

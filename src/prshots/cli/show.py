@@ -5,23 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prshots.cli import service_options as options
 from prshots.cli.common import QuietOption, print_json, say, say_failure
 from prshots.cli.output import printable, say_dashboard
-from prshots.cli.service_options import (
-    ForgeOption,
-    ForgeTokenOption,
-    ForgeUrlOption,
-    ProjectOption,
-    PrOption,
-    RepositoryOption,
-    TokenOption,
-    UrlOption,
-    branch_setting,
-    connect,
-    job_with,
-    say_wait,
-)
-from prshots.cli.upload import NameOption, ThemeOption, ViewportOption
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.statements import exit_code
 
@@ -52,21 +38,21 @@ def show(
         list[str] | None,
         typer.Option("--after", metavar="PATH", help="The image now: same as PATH. Repeatable."),
     ] = None,
-    name: NameOption = "",
-    viewport: ViewportOption = "",
-    theme: ThemeOption = "",
+    name: options.Name = "",
+    viewport: options.Viewport = "",
+    theme: options.Theme = "",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON for programs instead of markdown.")
     ] = False,
     quiet: QuietOption = False,
-    pr: PrOption = None,
-    url: UrlOption = "",
-    token: TokenOption = "",
-    project: ProjectOption = "",
-    forge: ForgeOption = None,
-    forge_url: ForgeUrlOption = "",
-    repository: RepositoryOption = "",
-    forge_token: ForgeTokenOption = "",
+    pr: options.Pr = None,
+    url: options.Url = "",
+    token: options.Token = "",
+    project: options.Project = "",
+    forge: options.Forge = None,
+    forge_url: options.ForgeUrl = "",
+    repository: options.Repository = "",
+    forge_token: options.ForgeToken = "",
 ) -> None:
     """Show screenshots on the branch's pull request, before and after.
 
@@ -84,14 +70,11 @@ def show(
         say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
     if pairs.problems and not pairs.shots:
         raise typer.Exit(1)
-    with connect(url, token, project) as service:
+    with options.connect(url, token, project) as service:
         head = current_head(
-            os.environ,
-            pr,
-            lambda job: job_with(job, forge, forge_url, repository, forge_token),
-            say_wait,
+            os.environ, pr, lambda job: options.job_with(job, forge, forge_url, repository, forge_token), say
         )
-        shown = show_pairs(service, head, pairs, base_branch=branch_setting(), say=say)
+        shown = show_pairs(service, head, pairs, base_branch=options.branch_setting(), say=say)
     _print_result(shown, as_json=as_json)
     raise typer.Exit(_exit_code(shown))
 

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prshots.cli.service_options import commit as commit_of
-from prshots.cli.service_options import pull_request
+from prshots.cli import service_options as options
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.statements import message
 
@@ -35,8 +34,8 @@ def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline:
     from prshots.client.ci.checkout import builds_baselines
 
     if not baseline and (pr is not None or not builds_baselines(job, branch)):
-        number = pull_request(pr, job)
-        return Target(commit_of(commit, job, number), pr_number=number)
+        number = options.pull_request(pr, job)
+        return Target(options.commit(commit, job, number), pr_number=number)
     if pr is not None or job.pr_number is not None or job.lookup is not None or job.from_fork:
         raise InvalidInputError(message("baseline_in_pull_request"))
     if not (name := branch or job.branch):
@@ -45,9 +44,9 @@ def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline:
 
 
 def _full_commit(given: str, job: "Job") -> str:
-    from prshots.client.ci.checkout import full_commit, head_commit
+    from prshots.client.ci.checkout import commit_of, full_commit
 
-    sha = given or job.commit_sha or head_commit()
+    sha = commit_of(job, given)
     if found := full_commit(sha):
         return found
     why = message("unknown_commit", sha=sha) if sha else message("no_commit_named")

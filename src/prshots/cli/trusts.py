@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -29,13 +29,6 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The project's
 TrustArgument = Annotated[
     str, typer.Argument(metavar="ID", help="The trust's id, from `prshots project trusts`.")
 ]
-
-
-class ForgeIssuer(NamedTuple):
-    """A forge that issues ID tokens: its issuer URL, and the claim that names a job's repository."""
-
-    issuer: str
-    repository_claim: str
 
 
 def trust(
@@ -67,17 +60,21 @@ def trust(
 ) -> None:
     """Let CI jobs upload to a project without a token. Their ID tokens must have all the given claims."""
     settings = settings_from(config)
-    forge = _forge(settings, issuer)
+    issuer, repository_claim = _issuer_and_claim(settings, issuer)
     wanted = _pairs(claims or [])
     shortcuts = {"ref": ref, "environment": environment}
+    if repository and not repository_claim:
+        raise typer.BadParameter(
+            f"--repository works for GitHub and GitLab only: for {issuer}, use --claim NAME=VALUE"
+        )
     if repository:
-        shortcuts[_repository_claim(forge)] = repository
+        shortcuts[repository_claim] = repository
     for claim, value in shortcuts.items():
         if value and wanted.setdefault(claim, value) != value:
             raise typer.BadParameter(f"the claim {claim} is given twice")
 
     async def add(accounts: "Projects", trusts: "Trusts") -> "Trust":
-        return await trusts.add(await accounts.project(name), forge.issuer, wanted)
+        return await trusts.add(await accounts.project(name), issuer, wanted)
 
     made = _with_trusts(settings, add)
     print(made.id)
@@ -142,14 +139,17 @@ def _with_trusts(settings: "Settings", work: Callable[["Projects", "Trusts"], Aw
     return run_with(open_trusts(settings), lambda opened: work(*opened))
 
 
-def _forge(settings: "Settings", issuer: str) -> ForgeIssuer:
-    """Return the forge for `github`, `gitlab` (the servers from the settings) or an issuer's URL."""
-    known = {
-        "github": ForgeIssuer(_github_issuer(settings.github_url), "repository"),
-        "gitlab": ForgeIssuer(settings.gitlab_url, "project_path"),
-    }
-    by_issuer = {forge.issuer: forge for forge in known.values()}
-    return known.get(issuer) or by_issuer.get(issuer) or ForgeIssuer(issuer, "")
+def _issuer_and_claim(settings: "Settings", issuer: str) -> tuple[str, str]:
+    """Return the issuer's URL, and the claim that names a job's repository; empty if unknown.
+
+    `github` and `gitlab` are the servers from the settings.
+    """
+    github, gitlab = _github_issuer(settings.github_url), settings.gitlab_url
+    if issuer in {"github", github}:
+        return github, "repository"
+    if issuer in {"gitlab", gitlab}:
+        return gitlab, "project_path"
+    return issuer, ""
 
 
 def _github_issuer(url: str) -> str:
@@ -160,14 +160,6 @@ def _github_issuer(url: str) -> str:
     if url.endswith(".ghe.com"):  # GitHub Enterprise Cloud with data residency
         return url.replace("https://", "https://token.actions.")
     return f"{url}/_services/token"
-
-
-def _repository_claim(forge: ForgeIssuer) -> str:
-    if not forge.repository_claim:
-        raise typer.BadParameter(
-            f"--repository works for GitHub and GitLab only: for {forge.issuer}, use --claim NAME=VALUE"
-        )
-    return forge.repository_claim
 
 
 def _pairs(given: Sequence[str]) -> dict[str, str]:

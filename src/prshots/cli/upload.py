@@ -1,5 +1,6 @@
 """`prshots upload`: upload screenshots to a pull request and compare them, or upload them as baselines."""
 
+import functools
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,20 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import MAX_ROWS, QuietOption, say, say_failure
+from prshots.cli import service_options as options
+from prshots.cli.common import MAX_ROWS, QuietOption, say, say_failure, stated_argument, stated_option
 from prshots.cli.output import OutputFormat, UploadReport, printable, say_dashboard
 from prshots.cli.progress import ProgressBar, ProgressLines
-from prshots.cli.service_options import (
-    BranchOption,
-    CommitOption,
-    ProjectOption,
-    PrOption,
-    TokenOption,
-    UrlOption,
-    connect,
-    current_job,
-)
-from prshots.cli.stated_options import stated_argument, stated_option
 from prshots.cli.target import Target, target_of
 from prshots.contract.errors import InvalidInputError, PrshotsError
 from prshots.contract.limits import MAX_IMAGE_BYTES
@@ -37,24 +28,20 @@ if TYPE_CHECKING:
 WARNING = "warning: "
 _JOBS = statements()["options"]["jobs"]
 
-NameOption = Annotated[str, stated_option("name")]
-ViewportOption = Annotated[str, stated_option("viewport")]
-ThemeOption = Annotated[str, stated_option("theme")]
-
 
 def upload(
     paths: Annotated[list[str], stated_argument("upload")],
     *,
-    url: UrlOption = "",
-    token: TokenOption = "",
-    project: ProjectOption = "",
-    pr: PrOption = None,
-    commit: CommitOption = "",
-    name: NameOption = "",
+    url: options.Url = "",
+    token: options.Token = "",
+    project: options.Project = "",
+    pr: options.Pr = None,
+    commit: options.Commit = "",
+    name: options.Name = "",
     base: Annotated[str, stated_option("base")] = "",
-    viewport: ViewportOption = "",
-    theme: ThemeOption = "",
-    branch: BranchOption = "",
+    viewport: options.Viewport = "",
+    theme: options.Theme = "",
+    branch: options.Branch = "",
     baseline: Annotated[bool, stated_option("baseline")] = False,
     no_compare: Annotated[bool, stated_option("no-compare")] = False,
     partial: Annotated[bool, stated_option("partial")] = False,
@@ -75,14 +62,14 @@ def upload(
     for shot in found.shots:
         if shot.warning:
             say(f"{printable(str(shot.path))}: {shot.warning}")
-    job = current_job()
+    job = options.current_job()
     if dry_run:
         target = _target_if_known(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
         report = _dry_run(found, target, shrink=shrink)
     elif found.shots:
         target = target_of(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
         progress = (ProgressBar if sys.stderr.isatty() and not quiet else ProgressLines)(len(found.shots))
-        with connect(url, token, project, progress.say) as client:
+        with options.connect(url, token, project, progress.say) as client:
             report = _upload(client, target, found, progress, jobs=jobs, shrink=shrink)
             report.say_summary()
             is_complete = report.exit_code == 0 and not (partial or job.is_parallel)
@@ -105,30 +92,21 @@ def upload(
 def _upload(
     client: "Client", target: Target, found: "Found", progress: ProgressLines, *, jobs: int, shrink: bool
 ) -> UploadReport:
-    from prshots.client.baselines import upload_baselines
-    from prshots.client.upload import upload_all
+    from prshots.client.upload import upload_all, upload_baselines
 
     with progress:
-        if target.pr_number is not None:
-            outcomes = upload_all(
-                client,
-                found.shots,
-                pr_number=target.pr_number,
-                commit_sha=target.commit_sha,
-                concurrency=jobs,
-                shrink=shrink,
-                on_done=progress.done,
-            )
+        if target.pr_number is None:
+            upload_them = functools.partial(upload_baselines, branch=target.baseline_of)
         else:
-            outcomes = upload_baselines(
-                client,
-                found.shots,
-                branch=target.baseline_of,
-                commit_sha=target.commit_sha,
-                concurrency=jobs,
-                shrink=shrink,
-                on_done=progress.done,
-            )
+            upload_them = functools.partial(upload_all, pr_number=target.pr_number)
+        outcomes = upload_them(
+            client,
+            found.shots,
+            commit_sha=target.commit_sha,
+            concurrency=jobs,
+            shrink=shrink,
+            on_done=progress.done,
+        )
     return UploadReport(target, outcomes, found.problems)
 
 

@@ -1,11 +1,11 @@
 """Compare a pull request's screenshots with its base, and wait for the result."""
 
 import time
-from collections.abc import Callable
 
 from prshots.client.ci import Job
 from prshots.client.ci.base_commits import BaseCommits, base_of
 from prshots.client.ci.forge_addresses import pull_request_page
+from prshots.client.ci.git import Say
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client
 from prshots.contract.comments import View
@@ -16,8 +16,6 @@ from prshots.contract.statements import message
 WAIT_SECONDS = 10 * 60.0
 POLL_SECONDS = 1.0
 TELL_SECONDS = 10.0
-
-Say = Callable[[str], None]
 
 
 def compare_and_wait(

@@ -9,10 +9,10 @@ from prshots.client.ci import Job
 from prshots.client.forges import Comment, Forge, Merge
 from prshots.client.forges.forks import with_fork_advice
 from prshots.client.post_comment import Composer
-from prshots.client.replies import ExpiredReply
 from prshots.client.service import Client
 from prshots.client.sticky_comment import OurComments, Posted, PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError, PrshotsError
+from prshots.contract.replies import Expired
 from prshots.contract.statements import message
 
 CONCURRENT_PURGES = 8
@@ -26,7 +26,7 @@ NO_COMMENT = Posted(PostOutcome.NONE)
 class Closed:
     """What was done. `left` is the number of screenshots that the project's policy keeps."""
 
-    expired: ExpiredReply
+    expired: Expired
     left: int
     posted: Posted = NO_COMMENT
     purged: int = 0

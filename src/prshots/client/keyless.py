@@ -1,18 +1,17 @@
 """Keyless upload: exchange the CI job's ID token for an upload token, so that CI needs no secret."""
 
-import json
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import httpx
 
 from prshots import __version__
 from prshots.client.ci import detect_job, validate
 from prshots.client.image_address import refuse_image_address
-from prshots.client.sender import OnWait, Sender, ignore_wait
-from prshots.client.tokens import FixedToken, TokenSource
+from prshots.client.sender import OnWait, Sender, ignore_wait, json_object
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN
 from prshots.contract.redaction import redact
@@ -32,7 +31,7 @@ IdTokens = Callable[[Sender, httpx.Client], str]
 
 def token_source(
     url: str, token: str, project: str, environ: Mapping[str, str], *, on_wait: OnWait = ignore_wait
-) -> TokenSource:
+) -> "TokenSource":
     """Return the given token, or exchange the job's ID token for one.
 
     Raises InvalidInputError if there is neither, or if the given token is malformed.
@@ -43,6 +42,27 @@ def token_source(
     if id_tokens := _id_tokens(url, environ):
         return ExchangedToken(url, project.strip(), id_tokens, on_wait)
     raise InvalidInputError(f"no upload token: {_token_advice(url, environ)}")
+
+
+@dataclass(frozen=True, slots=True)
+class FixedToken:
+    """A token from a setting. Raises InvalidInputError, without showing the token, if it is malformed."""
+
+    secret: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        # Secrets are often stored with a trailing newline.
+        stripped = self.secret.strip()
+        if not UPLOAD_TOKEN.fullmatch(stripped):
+            raise InvalidInputError(message("invalid_token", count=len(stripped)))
+        object.__setattr__(self, "secret", stripped)
+
+    def token(self) -> str:
+        return self.secret
+
+    def renew(self, refused: str) -> None:
+        """Return nothing in place of a refused token: there is no other."""
+        del refused
 
 
 class ExchangedToken:
@@ -58,12 +78,14 @@ class ExchangedToken:
         self._renew_at = 0.0
 
     def token(self) -> str:
+        """Return a token. Raises CallError, UnauthorizedError if there is none."""
         with self._lock:  # other threads wait for the same token
             if not self._secret or time.monotonic() >= self._renew_at:
                 self._exchange()
             return self._secret
 
-    def renew(self, refused: str) -> str | None:
+    def renew(self, refused: str) -> str:
+        """Return a new token in place of a refused one. Raises CallError, UnauthorizedError."""
         with self._lock:
             if self._secret == refused:  # otherwise another thread has renewed it
                 self._exchange()
@@ -87,7 +109,7 @@ class ExchangedToken:
 
     def _read_token(self, reply: httpx.Response) -> str:
         refuse_image_address(self._url, reply)
-        said = _json_object(reply)
+        said = json_object(reply)
         if reply.status_code == httpx.codes.UNAUTHORIZED:
             raise UnauthorizedError(_refusal_message(self._url, self._project))
         if reply.status_code != httpx.codes.OK:
@@ -104,6 +126,9 @@ class ExchangedToken:
         return token
 
 
+TokenSource: TypeAlias = FixedToken | ExchangedToken
+
+
 def _id_tokens(url: str, environ: Mapping[str, str]) -> IdTokens | None:
     """Return the source of the job's ID tokens. GitLab sets a variable; GitHub issues them on request."""
     if given := validate.token(environ.get("PRSHOTS_ID_TOKEN", "")):
@@ -117,7 +142,7 @@ def _id_tokens(url: str, environ: Mapping[str, str]) -> IdTokens | None:
     def from_actions(sender: Sender, client: httpx.Client) -> str:
         headers = {"Authorization": f"bearer {secret}", "Accept": "application/json"}
         reply = sender.send(lambda: client.build_request("GET", asking, headers=headers))
-        value = _json_object(reply).get("value")
+        value = json_object(reply).get("value")
         if reply.status_code != httpx.codes.OK or not isinstance(value, str) or not value:
             raise CallError(message("no_id_token", host=asking.host, status=reply.status_code))
         return value
@@ -163,11 +188,3 @@ def _token_advice(url: str, environ: Mapping[str, str]) -> str:
             return f"{setting}, or give the job an ID token: `enable-openid-connect: true`"
         case _:
             return f"{setting}, or use --token"
-
-
-def _json_object(reply: httpx.Response) -> dict[str, Any]:
-    try:
-        said = json.loads(reply.content)
-    except (ValueError, RecursionError):
-        return {}
-    return said if isinstance(said, dict) else {}

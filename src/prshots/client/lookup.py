@@ -12,7 +12,7 @@ from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
 from prshots.contract.statements import message
 
 if TYPE_CHECKING:
-    from prshots.client.forges.plain import IssueForge
+    from prshots.client.forges.forge import IssueForge
 
 T = TypeVar("T")
 

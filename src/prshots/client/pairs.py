@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from prshots.client.shots import Found, Problem, ShotFile, find_shots
+from prshots.client.shots import Problem, ShotFile, find_shots
 from prshots.contract.errors import InvalidInputError
 
 
@@ -32,19 +32,10 @@ def find_pairs(
     problems = [*after.problems, *before.problems]
     if len(after.shots) == len(before.shots) == 1:
         return Pairs(after.shots, {after.shots[0].key: before.shots[0]}, problems)
-    return _pair(after, before, problems)
-
-
-def _pair(after: Found, before: Found, problems: list[Problem]) -> Pairs:
-    """Pair by name, viewport and theme. A before image without its successor is a problem."""
     known = {shot.key for shot in after.shots}
-    problems += [
-        Problem(
-            str(shot.path),
-            "has no screenshot after it with the same name and viewport: give both files the same name, in "
-            "two folders",
-        )
-        for shot in before.shots
-        if shot.key not in known
-    ]
+    unpaired = (
+        "has no screenshot after it with the same name and viewport: give both files the same name, in two "
+        "folders"
+    )
+    problems += [Problem(str(shot.path), unpaired) for shot in before.shots if shot.key not in known]
     return Pairs(after.shots, {shot.key: shot for shot in before.shots if shot.key in known}, problems)

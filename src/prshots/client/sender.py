@@ -7,6 +7,7 @@ also wait if the service says that none are left (`pace.py`).
 
 import email.utils
 import errno
+import json
 import math
 import random
 import re
@@ -16,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import Any
 
 import httpx
 
@@ -215,6 +217,15 @@ def retry_after(reply: httpx.Response) -> float | None:
     with suppress(ValueError):
         return max(email.utils.parsedate_to_datetime(given).timestamp() - time.time(), 0.0)
     return None
+
+
+def json_object(reply: httpx.Response) -> dict[str, Any]:
+    """Return the reply's JSON object; empty if it is something else."""
+    try:
+        value = json.loads(reply.content)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _pause_before(tries: int) -> float:

@@ -2,21 +2,21 @@
 
 import io
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from types import TracebackType
-from typing import Any, BinaryIO, Self, TypeAlias, TypeVar, cast
+from typing import Any, BinaryIO, NotRequired, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 import httpx
 
 from prshots import __version__
 from prshots.client.ci import validate
-from prshots.client.fixed_length import FixedLengthFile
 from prshots.client.image_address import refuse_image_address
-from prshots.client.replies import ComparisonReply, ExpiredReply, comparison_from
+from prshots.client.keyless import FixedToken, TokenSource
+from prshots.client.replies import ComparisonReply, comparison_from
 from prshots.client.sender import OnWait, Sender, ignore_wait
-from prshots.client.tokens import FixedToken, TokenSource
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.errors import (
     EXPIRE_FAILED,
@@ -34,6 +34,7 @@ from prshots.contract.errors import (
 from prshots.contract.limits import IMAGE_ID
 from prshots.contract.redaction import redact
 from prshots.contract.replies import (
+    Expired,
     Moved,
     OneTimeUrls,
     ServiceLimits,
@@ -59,10 +60,20 @@ _FINDING_ROUTES = ("DELETE /v1/images/", "GET /v1/compare", "POST /v1/pull")
 """Routes that answer 404 if they don't find what the request names. Elsewhere, the address is wrong."""
 
 Reply = TypeVar(
-    "Reply", Uploaded, Staged, StagedShot, Moved, OneTimeUrls, ExpiredReply, SizedComment, ServiceLimits
+    "Reply", Uploaded, Staged, StagedShot, Moved, OneTimeUrls, Expired, SizedComment, ServiceLimits
 )
 Image: TypeAlias = bytes | Callable[[], BinaryIO]
 """An image's bytes, or a function that opens it."""
+
+
+class ShotFields(TypedDict):
+    """An upload's shot, commit and content type."""
+
+    name: str
+    viewport: str
+    theme: NotRequired[str]
+    commit_sha: str
+    content_type: str
 
 
 class Client:
@@ -98,39 +109,25 @@ class Client:
         self,
         image: Image,
         *,
-        name: str,
         pr_number: int,
-        commit_sha: str,
-        viewport: str,
-        content_type: str,
-        theme: str = "",
         before: Image | None = None,
         before_content_type: str = "",
+        **shot: Unpack[ShotFields],
     ) -> Uploaded:
         """Upload an image of a pull request, with its `before` if there is one: the two are shown as a pair.
 
         The before has the image's content type unless `before_content_type` says otherwise. Also raises
         InvalidInputError, PayloadTooLargeError, UnsupportedTypeError.
         """
-        fields = {"name": name, "pr_number": str(pr_number), "commit_sha": commit_sha, "viewport": viewport}
-        images = _with_before(image, content_type, before, before_content_type)
-        return self._read(Uploaded, self._post_images("/v1/upload", images, fields, theme))
+        images = _with_before(image, shot["content_type"], before, before_content_type)
+        fields = _form_fields(shot) | {"pr_number": str(pr_number)}
+        return self._read(Uploaded, self._post_images("/v1/upload", images, fields))
 
-    def baseline(
-        self,
-        image: Image,
-        *,
-        name: str,
-        branch: str,
-        commit_sha: str,
-        viewport: str,
-        content_type: str,
-        theme: str = "",
-    ) -> Uploaded:
+    def baseline(self, image: Image, *, branch: str, **shot: Unpack[ShotFields]) -> Uploaded:
         """Upload an image as a branch's baseline. Raises what `upload` raises."""
-        fields = {"name": name, "branch": branch, "commit_sha": commit_sha, "viewport": viewport}
-        images = {"image": (image, content_type)}
-        return self._read(Uploaded, self._post_images("/v1/baseline", images, fields, theme))
+        images = {"image": (image, shot["content_type"])}
+        fields = _form_fields(shot) | {"branch": branch}
+        return self._read(Uploaded, self._post_images("/v1/baseline", images, fields))
 
     def missing_baselines(
         self, branch: str, commit_sha: str, shots: Sequence[Mapping[str, str]]
@@ -199,11 +196,10 @@ class Client:
             params["view"] = view.value
         return self._read(SizedComment, self._call("GET", "/v1/comment", lambda: {"params": params}))
 
-    def expire(self, pr_number: int, *, merged_as: str = "", branch: str = "") -> ExpiredReply:
+    def expire(self, pr_number: int, *, merged_as: str = "", branch: str = "") -> Expired:
         """Tell the service that the pull request is closed, and as which commit of a branch it was merged."""
         merged = {"merged_as": merged_as, "branch": branch} if merged_as and branch else {}
-        reply = self._post_json("/v1/expire", {"pr_number": pr_number, **merged})
-        return self._read(ExpiredReply, {"baselines": 0} | reply)
+        return self._read(Expired, self._post_json("/v1/expire", {"pr_number": pr_number, **merged}))
 
     def delete(self, image_id: str) -> None:
         """Delete one image now. Also raises InvalidInputError, NotFoundError, ExpireFailedError."""
@@ -226,24 +222,19 @@ class Client:
         self,
         image: Image,
         *,
-        name: str,
         branch: str,
-        commit_sha: str,
-        viewport: str,
-        content_type: str,
-        theme: str = "",
         repository: str = "",
         before: Image | None = None,
         before_content_type: str = "",
+        **shot: Unpack[ShotFields],
     ) -> Staged:
         """Upload an image, and its `before`, for a branch without a pull request. Raises like `baseline`.
 
         `repository` is the `owner/name` that has the branch; empty for the project's own.
         """
-        fields = {"name": name, "branch": branch, "commit_sha": commit_sha, "viewport": viewport}
-        where = fields | ({"repository": repository} if repository else {})
-        images = _with_before(image, content_type, before, before_content_type)
-        return self._read(Staged, self._post_images("/v1/staged", images, where, theme))
+        images = _with_before(image, shot["content_type"], before, before_content_type)
+        fields = _form_fields(shot) | {"branch": branch} | ({"repository": repository} if repository else {})
+        return self._read(Staged, self._post_images("/v1/staged", images, fields))
 
     def staged(self, branch: str, *, repository: str | None = None) -> list[StagedShot]:
         """Return the images staged for a branch, oldest first. Also raises InvalidInputError.
@@ -267,26 +258,21 @@ class Client:
     def put_url(
         self,
         *,
-        name: str,
-        commit_sha: str,
-        viewport: str,
-        content_type: str,
-        theme: str = "",
         pr_number: int | None = None,
         branch: str = "",
         repository: str = "",
         with_before: bool = False,
+        **shot: Unpack[ShotFields],
     ) -> OneTimeUrls:
         """Return a URL that takes one image with a PUT, without a token: of a pull request, or for a branch.
 
         Also raises InvalidInputError, UnsupportedTypeError.
         """
-        what = {"name": name, "commit_sha": commit_sha, "viewport": viewport, "content_type": content_type}
-        where = (
-            {"branch": branch, "repository": repository} if pr_number is None else {"pr_number": pr_number}
-        )
-        asked = what | where | ({"theme": theme} if theme else {}) | {"with_before": with_before}
-        reply = self._post_json("/v1/put-urls", asked)
+        place: dict[str, object] = {"branch": branch, "repository": repository}
+        if pr_number is not None:
+            place = {"pr_number": pr_number}
+        kind = {"content_type": shot["content_type"], "with_before": with_before}
+        reply = self._post_json("/v1/put-urls", _form_fields(shot) | place | kind)
         if with_before and not isinstance(reply.get("before_put_url"), str):
             raise self._unexpected_reply(["before_put_url"])
         return self._read(OneTimeUrls, {"before_put_url": ""} | reply)
@@ -305,10 +291,9 @@ class Client:
             return None
 
     def _post_images(
-        self, path: str, images: Mapping[str, tuple[Image, str]], fields: dict[str, str], theme: str
+        self, path: str, images: Mapping[str, tuple[Image, str]], data: dict[str, str]
     ) -> dict[str, Any]:
         """Send images, given by their form field with their content types."""
-        data = fields | ({"theme": theme} if theme else {})
         with ExitStack() as stack:
             # Opened once. Each attempt reads them from the beginning, in small parts.
             opened = {
@@ -318,7 +303,7 @@ class Client:
 
             def parts() -> dict[str, Any]:
                 files = {
-                    field: (field, FixedLengthFile(file), content_type)
+                    field: (field, _FixedLengthFile(file), content_type)
                     for field, (file, content_type) in opened.items()
                 }
                 return {"data": data, "files": files}
@@ -388,6 +373,34 @@ class Client:
             f"{self.url} answered without {', '.join(missing)}: it is not a prshots service, or its "
             f"version does not match this client ({__version__})"
         )
+
+
+class _FixedLengthFile:
+    """A file that must not change while it is sent: its length is in the request's headers already."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._length = self._left = file.seek(0, os.SEEK_END)
+
+    def tell(self) -> int:
+        return 0
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Rewind, or return the length. httpx asks for nothing else."""
+        self._left = self._length
+        return self._length if whence == os.SEEK_END else self._file.seek(offset)
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self._left -= len(data)
+        if self._left < 0 or (self._left and not data):
+            raise CallError("the file changed during the upload")
+        return data
+
+
+def _form_fields(shot: ShotFields) -> dict[str, str]:
+    fields = {"name": shot["name"], "commit_sha": shot["commit_sha"], "viewport": shot["viewport"]}
+    return fields | ({"theme": theme} if (theme := shot.get("theme")) else {})
 
 
 def _with_before(

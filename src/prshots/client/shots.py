@@ -131,11 +131,6 @@ def shot_from(
     return ShotFile(path, name, viewport, image_format.content_type, size, note, warning, theme)
 
 
-def cut_off_warning(image_format: ImageFormat) -> str:
-    """Return what is wrong and what to do, in words that read well after the file's path."""
-    return message("cut_off", format=image_format.label)
-
-
 def _all_files(
     paths: Sequence[str | Path], on_problem: Callable[[Problem], None]
 ) -> Iterator[tuple[Path, str]]:
@@ -246,7 +241,8 @@ def _inspect(path: Path) -> tuple[ImageFormat, int, tuple[int, int] | None, str]
     if image_format is None:
         raise InvalidInputError(message("not_an_image"))
     is_damaged = size <= len(data) and is_cut_off(data)
-    return image_format, size, pixel_size(data), cut_off_warning(image_format) if is_damaged else ""
+    warning = message("cut_off", format=image_format.label) if is_damaged else ""
+    return image_format, size, pixel_size(data), warning
 
 
 def _order(shot: ShotFile) -> list[list[str | int]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from prshots.client import DEFAULT_CONCURRENCY
 from prshots.client.ci.checkout import commit_of
+from prshots.client.ci.git import Say
 from prshots.client.compare import compare_with_base, describe, summary
 from prshots.client.heads import Head
 from prshots.client.move_staged import move_staged
@@ -18,12 +19,10 @@ from prshots.client.pairs import Pairs
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client, Image
 from prshots.client.shots import Problem, ShotFile
-from prshots.client.upload import UploadOutcome, ignore_outcome, send_all
+from prshots.client.upload import UploadOutcome, ignore_outcome, send_all, shot_fields
 from prshots.contract.errors import InvalidInputError, PayloadTooLargeError, PrshotsError
 from prshots.contract.replies import ServiceLimits, Staged, StagedShot, Uploaded
 from prshots.contract.sizes import readable_size
-
-Say = Callable[[str], None]
 
 
 class ShowState(StrEnum):
@@ -154,16 +153,23 @@ def show(
     earlier = _find_staged(service, head)  # first: a wrong address or token ends it before anything is sent
     count, words = move_staged(service, head)
     outcomes = _send(service, head, pairs, commit_sha, on_done)
-    shots = [_to_shown_shot(outcome.shot, outcome.uploaded) for outcome in outcomes if outcome.uploaded]
+    shots = [
+        ShownShot(*outcome.shot.key, outcome.uploaded, str(outcome.shot.path))
+        for outcome in outcomes
+        if outcome.uploaded
+    ]
     if not pairs.shots:
         shots = [ShownShot(shot.name, shot.viewport, shot.theme, shot) for shot in earlier]
         commit_sha = earlier[-1].commit_sha if earlier else commit_sha
     failed = [Problem(str(outcome.shot.path), outcome.error) for outcome in outcomes if outcome.error]
-    notes = [words, _staged_note(head)]
-    shown = Shown(head, commit_sha, shots, failed, pairs.problems, count, [*filter(None, notes)])
+    staged = f"staged for {head.branch}, because {head.unknown}" if head.unknown else ""
+    shown = Shown(head, commit_sha, shots, failed, pairs.problems, count, [*filter(None, (words, staged))])
     if not shots:
         return shown
-    return _compare(service, shown, base_branch, say) if head.job.pr_number else _with_dashboard_url(shown)
+    if head.job.pr_number:
+        return _compare(service, shown, base_branch, say)
+    pages = [shot.reply.dashboard_url for shot in shots if isinstance(shot.reply, Staged)]
+    return replace(shown, dashboard_url=pages[0] if pages else "")
 
 
 def _find_staged(service: Client, head: Head) -> list[StagedShot]:
@@ -181,13 +187,7 @@ def _send(
 
     def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:
         before = pairs.before_images.get(shot.key)
-        about: dict[str, Any] = {
-            "name": shot.name,
-            "commit_sha": commit_sha,
-            "viewport": shot.viewport,
-            "theme": shot.theme,
-            "content_type": content_type,
-        }
+        about: dict[str, Any] = {**shot_fields(shot, content_type, commit_sha)}
         about |= _before_arguments(before, limits) if before else {}
         if head.job.pr_number is not None:
             return service.upload(image, pr_number=head.job.pr_number, **about)
@@ -202,10 +202,6 @@ def _before_arguments(before: ShotFile, limits: ServiceLimits | None) -> dict[st
         size, limit = readable_size(before.size), readable_size(limits.max_image_bytes)
         raise PayloadTooLargeError(f"its before image is {size}: the service takes less than {limit}")
     return {"before": lambda: before.path.open("rb"), "before_content_type": before.content_type}
-
-
-def _to_shown_shot(shot: ShotFile, reply: Uploaded) -> ShownShot:
-    return ShownShot(shot.name, shot.viewport, shot.theme, reply, str(shot.path))
 
 
 def _compare(service: Client, shown: Shown, base_branch: str, say: Say) -> Shown:
@@ -223,15 +219,6 @@ def _compare(service: Client, shown: Shown, base_branch: str, say: Say) -> Shown
     except PrshotsError as error:
         notes.append(f"not compared: {error}")
     return replace(shown, comparison=comparison, dashboard_url=dashboard_url, notes=notes)
-
-
-def _with_dashboard_url(shown: Shown) -> Shown:
-    pages = [shot.reply.dashboard_url for shot in shown.shots if isinstance(shot.reply, Staged)]
-    return replace(shown, dashboard_url=pages[0] if pages else "")
-
-
-def _staged_note(head: Head) -> str:
-    return f"staged for {head.branch}, because {head.unknown}" if head.unknown else ""
 
 
 def _caption(shot: ShownShot) -> str:

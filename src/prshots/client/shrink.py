@@ -1,6 +1,5 @@
 """Shrink images that are too large to upload: losslessly, then with less quality, then with fewer pixels."""
 
-import contextlib
 import io
 import math
 import warnings
@@ -41,35 +40,31 @@ def require_pillow() -> None:
 def shrink(path: Path, limit: int) -> Shrunk:
     """Return the image in less than `limit` bytes. Raises InvalidInputError if it cannot be decoded."""
     require_pillow()
-    with _pillow_errors_as_ours():
-        picture = _decode(path)
-        for attempt in _attempts(picture):
-            if len(attempt.content) < limit:
-                return attempt
-    raise InvalidInputError("cannot be shrunk enough")
-
-
-@contextlib.contextmanager
-def _pillow_errors_as_ours() -> Iterator[None]:
-    """Turn any error of a decoder into InvalidInputError. Pillow documents no list."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about odd files and about size, which we check ourselves
         try:
-            yield
+            found = next((each for each in _attempts(_decode(path)) if len(each.content) < limit), None)
         except InvalidInputError:
             raise
-        except Exception as error:
+        except Exception as error:  # Pillow documents no list of its errors
             raise InvalidInputError(f"cannot be shrunk: {error}") from error
+    if found is None:
+        raise InvalidInputError("cannot be shrunk enough")
+    return found
 
 
 def _decode(path: Path) -> "Image.Image":
     """Decode the image, rotated as its metadata says: the metadata is lost."""
-    from PIL import ImageOps
+    from PIL import Image, ImageOps
 
     if path.stat().st_size > MAX_FILE_BYTES:
         raise InvalidInputError(f"is larger than {readable_size(MAX_FILE_BYTES)}: too large to shrink")
     _check_structure(path)
-    with _open(path) as picture:
+    try:
+        opened = Image.open(path, formats=("PNG", "JPEG", "WEBP"))
+    except Image.DecompressionBombError as error:  # Pillow's own limit, which a program may change
+        raise InvalidInputError(TOO_MANY_PIXELS) from error
+    with opened as picture:
         if math.prod(picture.size) > MAX_PIXELS:
             raise InvalidInputError(TOO_MANY_PIXELS)
         turned = ImageOps.exif_transpose(picture)
@@ -86,36 +81,21 @@ def _check_structure(path: Path) -> None:
         raise InvalidInputError(f"is {error}: cannot be shrunk") from error
 
 
-def _open(path: Path) -> "Image.Image":
-    from PIL import Image
-
-    try:
-        return Image.open(path, formats=("PNG", "JPEG", "WEBP"))
-    except Image.DecompressionBombError as error:  # Pillow's own limit, which a program may change
-        raise InvalidInputError(TOO_MANY_PIXELS) from error
-
-
 def _attempts(picture: "Image.Image") -> Iterator[Shrunk]:
     """Try lossless first, then lower quality, then half the pixels. Eventually even noise fits."""
     if max(picture.size) <= _LARGEST_WEBP_SIDE:
-        yield _webp(picture, lossless=True, quality=50, method=2)
-    yield _png(picture)
+        yield _encode(picture, "WebP", lossless=True, quality=50, method=2)
+    yield _encode(picture, "PNG", optimize=True)
     while True:
         if max(picture.size) <= _LARGEST_WEBP_SIDE:
             for quality in _QUALITIES:
-                yield _webp(picture, quality=quality, method=2)
+                yield _encode(picture, "WebP", quality=quality, method=2)
         if max(picture.size) == 1:
             return
         picture = picture.reduce(2)
 
 
-def _webp(picture: "Image.Image", **how: int) -> Shrunk:
+def _encode(picture: "Image.Image", label: str, **how: int) -> Shrunk:
     encoded = io.BytesIO()
-    picture.save(encoded, "WEBP", **how)
-    return Shrunk(encoded.getvalue(), "image/webp", "WebP")
-
-
-def _png(picture: "Image.Image") -> Shrunk:
-    encoded = io.BytesIO()
-    picture.save(encoded, "PNG", optimize=True)
-    return Shrunk(encoded.getvalue(), "image/png", "PNG")
+    picture.save(encoded, label, **how)
+    return Shrunk(encoded.getvalue(), f"image/{label.lower()}", label)

@@ -1,12 +1,13 @@
-"""Upload many screenshots concurrently, and report on each."""
+"""Upload many screenshots concurrently, to a pull request or as baselines, and report on each."""
 
+import hashlib
 import queue
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from prshots.client import DEFAULT_CONCURRENCY
-from prshots.client.service import Client, Image
+from prshots.client.service import Client, Image, ShotFields
 from prshots.client.shots import ShotFile
 from prshots.contract.errors import (
     CallError,
@@ -17,7 +18,7 @@ from prshots.contract.errors import (
     UnreachableError,
     WrongAddressError,
 )
-from prshots.contract.limits import MAX_IMAGE_BYTES
+from prshots.contract.limits import MAX_IMAGE_BYTES, MAX_KNOWN_SHOTS
 from prshots.contract.replies import ServiceLimits, Uploaded
 from prshots.contract.sizes import readable_size
 from prshots.contract.statements import message
@@ -56,6 +57,16 @@ Send = Callable[[ShotFile, Image, str], Uploaded]
 """Sends a shot's image of a content type."""
 
 
+def shot_fields(shot: ShotFile, content_type: str, commit_sha: str) -> ShotFields:
+    return {
+        "name": shot.name,
+        "viewport": shot.viewport,
+        "theme": shot.theme,
+        "commit_sha": commit_sha,
+        "content_type": content_type,
+    }
+
+
 def ignore_outcome(outcome: UploadOutcome) -> None:
     del outcome
 
@@ -77,18 +88,43 @@ def upload_all(
     """
 
     def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:
-        return client.upload(
-            image,
-            name=shot.name,
-            pr_number=pr_number,
-            commit_sha=commit_sha,
-            viewport=shot.viewport,
-            theme=shot.theme,
-            content_type=content_type,
-        )
+        return client.upload(image, pr_number=pr_number, **shot_fields(shot, content_type, commit_sha))
 
     limits = client.limits() if shots else None
     return send_all(send, shots, limits, concurrency=concurrency, shrink=shrink, on_done=on_done)
+
+
+def upload_baselines(
+    client: Client,
+    shots: Sequence[ShotFile],
+    *,
+    branch: str,
+    commit_sha: str,
+    concurrency: int = DEFAULT_CONCURRENCY,
+    shrink: bool = False,
+    on_done: Callable[[UploadOutcome], None] = ignore_outcome,
+) -> list[UploadOutcome]:
+    """Upload a commit's baselines, and return the outcomes in the same order, as `upload_all` does.
+
+    Bytes that the service has already are not sent again. `commit_sha` has 40 characters. Raises the errors
+    of the service's client.
+    """
+
+    def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:
+        return client.baseline(image, branch=branch, **shot_fields(shot, content_type, commit_sha))
+
+    limits = client.limits() if shots else None
+    max_bytes = limits.max_image_bytes if limits else MAX_IMAGE_BYTES
+    # A hash identifies only a file that is sent unchanged.
+    unchanged = [shot for shot in shots if not shrink or shot.size < max_bytes]
+    known = _find_known(client, branch, commit_sha, unchanged)
+    outcomes = {key: UploadOutcome(shot, note=shot.note, is_known=True) for key, shot in known.items()}
+    for outcome in outcomes.values():
+        on_done(outcome)
+    missing = [shot for shot in shots if shot.key not in known]
+    sent = send_all(send, missing, limits, concurrency=concurrency, shrink=shrink, on_done=on_done)
+    outcomes |= {outcome.shot.key: outcome for outcome in sent}
+    return [outcomes[shot.key] for shot in shots]
 
 
 def send_all(
@@ -200,3 +236,25 @@ class _Uploads:
         sizes = {"before": readable_size(shot.size), "after": readable_size(len(content))}
         note = message("shrunk", **sizes, format=label)
         return UploadOutcome(shot, self._send(shot, content, content_type), note=note)
+
+
+def _find_known(
+    client: Client, branch: str, commit_sha: str, shots: Sequence[ShotFile]
+) -> dict[tuple[str, str, str], ShotFile]:
+    """Return the shots whose bytes the service has. It has recorded them for this commit."""
+    known = {shot.key: shot for shot in shots}
+    asked = []
+    for shot in shots:
+        try:
+            with shot.path.open("rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:  # sending it reports the error
+            del known[shot.key]
+            continue
+        asked.append({"name": shot.name, "viewport": shot.viewport, "theme": shot.theme, "sha256": sha256})
+    for start in range(0, len(asked), MAX_KNOWN_SHOTS):
+        for missing in client.missing_baselines(branch, commit_sha, asked[start : start + MAX_KNOWN_SHOTS]):
+            known.pop(
+                (str(missing.get("name")), str(missing.get("viewport")), str(missing.get("theme"))), None
+            )
+    return known

@@ -1,49 +1,4 @@
-"""All errors of client and server. `server/http/error_boundary.py` maps them to HTTP statuses.
-
-PrshotsError
-├── SettingsError            a setting is invalid; the program does not start
-├── InvalidInputError        the client sent invalid input, or the caller gave invalid arguments
-│   ├── ImageAddressError    … because the service's URL is the URL of its images
-│   └── RefusedInputError    … according to the service, in its reply to the client
-├── PayloadTooLargeError     the image or the whole body is too large
-├── UnsupportedTypeError     not a supported image type, or not the type it was declared as
-├── RequestTimeoutError      the client stopped sending halfway
-├── RateLimitedError         too many uploads for this project in the last minute
-├── BusyError                too many request bodies are being received
-├── UnauthorizedError        missing or invalid token
-├── ForbiddenError           this person may see it but not change it; or a request from another site
-├── SignInRefusedError       the sign-in failed; its `refusal` says why
-├── ProviderError            a login provider or issuer did not answer, or broke its protocol
-├── ExchangeRefusedError     an ID token gets no upload token; the reason goes to the log only
-│   └── ProjectUnclearError  … because the job does not say which project it means
-├── NotFoundError            does not exist, or belongs to someone else
-├── ConflictError            the name is taken
-├── PictureError             an image cannot be decoded; its `reason` says why
-│   ├── DamagedPictureError      … because the file is damaged
-│   ├── UnsupportedPictureError  … because it uses a feature of its format that we don't decode
-│   └── PictureTooLargeError     … because decoding it takes too much time or memory
-├── PictureWorkerError       an image was not decoded now; a later try may succeed
-│   └── PictureWorkerDiedError   … because the process died or was too slow, maybe because of this image
-├── ExpireFailedError        not deleted now, but scheduled: the sweep finishes it
-├── StoreError               the origin store failed
-│   ├── StoreFullError       … because it is full
-│   └── ForeignStoreError    … because it belongs to another database
-├── RecordsError             the database failed
-│   ├── RecordsFullError     … because its disk is full
-│   ├── RecordsUnsureError   … during a commit, which may or may not have happened
-│   ├── SchemaTooNewError    … because a newer version has migrated it
-│   └── MovedError           … because the data was moved to another database or store
-├── CounterUnavailableError  the rate counter did not answer
-├── WrongClockError          clocks differ too much to tell which files are old
-├── DegradedError            a check found an engine that works, but not for long or not for everything
-├── BackupError              a backup or restore failed
-├── MoveError                `prshots move` cannot continue; the message says what to do
-└── CallError                a request by the client failed; the message says which, and what to do
-    ├── UnreachableError     … because the server did not answer, even after retries
-    ├── WrongAddressError    … because another program answers there, or it redirects
-    └── ForgeError           … because the forge (GitHub, GitLab, …) failed
-        └── ForgeRefusedError  … because the forge token lacks permission
-"""
+"""All errors of client and server. `server/http/error_boundary.py` maps them to HTTP statuses."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -66,35 +21,35 @@ class PrshotsError(Exception):
 
 
 class SettingsError(PrshotsError):
-    pass
+    """A setting is invalid, so the program does not start."""
 
 
 class InvalidInputError(PrshotsError):
-    pass
+    """The client sent invalid input, or the caller gave invalid arguments."""
 
 
 class ImageAddressError(InvalidInputError):
-    pass
+    """The service's URL is the URL of its images."""
 
 
 class RefusedInputError(InvalidInputError):
-    pass
+    """The service refused the input, in its reply to the client."""
 
 
 class PayloadTooLargeError(PrshotsError):
-    pass
+    """The image or the whole body is too large."""
 
 
 class UnsupportedTypeError(PrshotsError):
-    pass
+    """The image has no supported type, or not its declared type."""
 
 
 class RequestTimeoutError(PrshotsError):
-    pass
+    """The client stopped sending halfway."""
 
 
 class RateLimitedError(PrshotsError):
-    """If the service raises it, `limit` is the limit that is used up."""
+    """Too many uploads for this project in the last minute. The service adds the `limit` that is used up."""
 
     def __init__(self, message: str, limit: RateLimit | None = None) -> None:
         super().__init__(message)
@@ -102,15 +57,15 @@ class RateLimitedError(PrshotsError):
 
 
 class BusyError(PrshotsError):
-    pass
+    """Too many request bodies are being received."""
 
 
 class UnauthorizedError(PrshotsError):
-    pass
+    """The token is missing or invalid."""
 
 
 class ForbiddenError(PrshotsError):
-    pass
+    """This person may see it but not change it, or the request comes from another site."""
 
 
 class Refusal(StrEnum):
@@ -131,11 +86,14 @@ class SignInRefusedError(PrshotsError):
 
 
 class ProviderError(PrshotsError):
-    pass
+    """A login provider or issuer did not answer, or broke its protocol."""
 
 
 class ExchangeRefusedError(PrshotsError):
-    """`issuer` and `subject` come from the unverified token, as far as it could be read."""
+    """An ID token gets no upload token. The reason goes to the log only.
+
+    `issuer` and `subject` come from the unverified token, as far as it could be read.
+    """
 
     def __init__(self, reason: str, issuer: str = "", subject: str = "") -> None:
         super().__init__(reason)
@@ -143,11 +101,11 @@ class ExchangeRefusedError(PrshotsError):
 
 
 class ProjectUnclearError(ExchangeRefusedError):
-    """The reason tells the job's owner what to set, and nothing about other projects."""
+    """The job does not name its project. The reason says what to set, and nothing about other projects."""
 
 
 class NotFoundError(PrshotsError):
-    pass
+    """It does not exist, or belongs to someone else."""
 
 
 class KeysError(SettingsError):
@@ -155,10 +113,12 @@ class KeysError(SettingsError):
 
 
 class ConflictError(PrshotsError):
-    pass
+    """The name is taken."""
 
 
 class PictureError(PrshotsError):
+    """An image cannot be decoded, because it is damaged, not supported, or takes too much time or memory."""
+
     reason: ClassVar[Literal["damaged", "unsupported", "too_large"]]
 
 
@@ -175,35 +135,35 @@ class PictureTooLargeError(PictureError):
 
 
 class PictureWorkerError(PrshotsError):
-    pass
+    """An image was not decoded now. A later try may succeed."""
 
 
 class PictureWorkerDiedError(PictureWorkerError):
-    pass
+    """The process that decodes an image died or was too slow, maybe because of this image."""
 
 
 class ExpireFailedError(PrshotsError):
-    pass
+    """An image was not deleted now. The sweep deletes it later."""
 
 
 class StoreError(PrshotsError):
-    pass
+    """The origin store failed."""
 
 
 class StoreFullError(StoreError):
-    pass
+    """The origin store is full."""
 
 
 class ForeignStoreError(StoreError):
-    pass
+    """The origin store belongs to another database."""
 
 
 class RecordsError(PrshotsError):
-    pass
+    """The database failed."""
 
 
 class RecordsFullError(RecordsError):
-    pass
+    """The database's disk is full."""
 
 
 class RecordsBusyError(RecordsError):
@@ -211,52 +171,52 @@ class RecordsBusyError(RecordsError):
 
 
 class RecordsUnsureError(RecordsError):
-    pass
+    """The database failed during a commit, which may or may not have happened."""
 
 
 class SchemaTooNewError(RecordsError):
-    pass
+    """A newer version has migrated the database."""
 
 
 class MovedError(RecordsError):
-    pass
+    """The data was moved to another database or store."""
 
 
 class CounterUnavailableError(PrshotsError):
-    pass
+    """The rate counter did not answer."""
 
 
 class WrongClockError(PrshotsError):
-    pass
+    """Clocks differ too much to tell which files are old."""
 
 
 class DegradedError(PrshotsError):
-    pass
+    """A check found an engine that works, but not for long or not for everything."""
 
 
 class BackupError(PrshotsError):
-    pass
+    """A backup or restore failed."""
 
 
 class MoveError(PrshotsError):
-    pass
+    """`prshots move` cannot continue. The message says what to do."""
 
 
 class CallError(PrshotsError):
-    pass
+    """A request by the client failed. The message says which, and what to do."""
 
 
 class UnreachableError(CallError):
-    pass
+    """The server did not answer, even after retries."""
 
 
 class WrongAddressError(CallError):
-    pass
+    """Another program answers at this address, or it redirects."""
 
 
 class ForgeError(CallError):
-    pass
+    """The forge (GitHub, GitLab, …) failed."""
 
 
 class ForgeRefusedError(ForgeError):
-    pass
+    """The forge token lacks permission."""

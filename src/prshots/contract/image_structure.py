@@ -6,7 +6,7 @@ and browsers write, and low enough that decoding takes seconds.
 
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from prshots.contract.errors import PictureTooLargeError, UnsupportedPictureError
 from prshots.contract.formats import LEADING_BYTES, format_of
@@ -33,7 +33,14 @@ _SHORTEST_WEBP = 20
 def is_cut_off(data: bytes) -> bool:
     """Return whether an image file ends before its format says so. Bytes after that end are fine."""
     image_format = format_of(data[:LEADING_BYTES])
-    return image_format is not None and not _IS_COMPLETE[image_format.ext](data)
+    match image_format and image_format.ext:
+        case "png":
+            return not any(kind == b"IEND" and end <= len(data) for kind, _, end in png_chunks(data))
+        case "jpg":
+            return not any(marker == _END_OF_IMAGE for marker, _, _ in jpeg_segments(data))
+        case "webp":
+            return not _SHORTEST_WEBP <= 8 + int.from_bytes(data[4:8], "little") <= len(data)
+    return False
 
 
 def check_structure(data: bytes) -> None:
@@ -42,9 +49,15 @@ def check_structure(data: bytes) -> None:
     A damaged file passes, because the decoder refuses it.
     """
     image_format = format_of(data[:LEADING_BYTES])
-    if image_format is None:
-        raise UnsupportedPictureError("not a PNG, JPEG or WebP")
-    _CHECKS[image_format.ext](data)
+    match image_format and image_format.ext:
+        case "png":
+            _check_count("PNG", png_chunks(data))
+        case "jpg":
+            _check_jpeg(data)
+        case "webp":
+            _check_count("WebP", webp_chunks(data))
+        case _:
+            raise UnsupportedPictureError("not a PNG, JPEG or WebP")
 
 
 def jpeg_segments(data: bytes) -> Iterator[tuple[int, int, int]]:
@@ -91,34 +104,6 @@ def _check_jpeg(data: bytes) -> None:
             raise UnsupportedPictureError("a JPEG with arithmetic coding, 12 bits or lossless compression")
 
 
-def _check_png(data: bytes) -> None:
-    _check_count("PNG", png_chunks(data))
-
-
-def _check_webp(data: bytes) -> None:
-    _check_count("WebP", webp_chunks(data))
-
-
 def _check_count(label: str, chunks: Iterator[object]) -> None:
     if any(count > MAX_CHUNKS for count, _ in enumerate(chunks, 1)):
         raise PictureTooLargeError(f"a {label} of more than {MAX_CHUNKS:,} chunks")
-
-
-def _is_complete_jpeg(data: bytes) -> bool:
-    return any(marker == _END_OF_IMAGE for marker, _, _ in jpeg_segments(data))
-
-
-def _is_complete_png(data: bytes) -> bool:
-    return any(kind == b"IEND" and end <= len(data) for kind, _, end in png_chunks(data))
-
-
-def _is_complete_webp(data: bytes) -> bool:
-    return _SHORTEST_WEBP <= 8 + int.from_bytes(data[4:8], "little") <= len(data)
-
-
-_CHECKS: dict[str, Callable[[bytes], None]] = {"png": _check_png, "jpg": _check_jpeg, "webp": _check_webp}
-_IS_COMPLETE: dict[str, Callable[[bytes], bool]] = {
-    "png": _is_complete_png,
-    "jpg": _is_complete_jpeg,
-    "webp": _is_complete_webp,
-}

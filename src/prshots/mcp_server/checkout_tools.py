@@ -1,13 +1,15 @@
 """What the tools do, without the protocol. Each runs in a checkout's folder, and may raise PrshotsError."""
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from prshots.client.ci import Job, with_forge
-from prshots.client.ci.checkout import commit_of
+from prshots.client.ci import Job, detect_job, with_forge
+from prshots.client.ci.checkout import commit_of, head_commit
 from prshots.client.ci.job import ForgeKind
+from prshots.client.ci.local_checkout import find_local_checkout
 from prshots.client.compare import compare_with_base, summary, view_and_page
 from prshots.client.forges import forge_of
 from prshots.client.heads import Head, current_head
@@ -20,7 +22,7 @@ from prshots.client.shots import Problem
 from prshots.client.show import show
 from prshots.client.sticky_comment import OurComments
 from prshots.client.upload import UploadOutcome
-from prshots.contract.errors import InvalidInputError
+from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
 from prshots.contract.limits import THEMES
 from prshots.contract.replies import Verdict
 
@@ -65,21 +67,14 @@ class CheckoutTools:
         if pairs.problems and not pairs.shots:
             raise _problems_error(pairs.problems)
         total = len(pairs.shots)
-        done = iter(range(1, total + 1))
+        numbers = itertools.count(1)
 
         def on_done(outcome: UploadOutcome) -> None:
-            self.tell(next(done), total, outcome.shot.name)
+            self.tell(next(numbers), total, outcome.shot.name)
 
         with self.connect() as service:
-            head = self.head(pr)
-            shown = show(
-                service,
-                head,
-                pairs,
-                base_branch=self.environ.get("PRSHOTS_BRANCH", ""),
-                say=self._say,
-                on_done=on_done,
-            )
+            branch = self.environ.get("PRSHOTS_BRANCH", "")
+            shown = show(service, self.head(pr), pairs, base_branch=branch, say=self._say, on_done=on_done)
         if not shown.shots and (shown.failed or shown.problems):
             raise _problems_error((*shown.failed, *shown.problems))
         return shown.json()
@@ -175,17 +170,54 @@ class CheckoutTools:
                 branch="" if head.job.pr_number else head.branch,
                 repository="" if head.job.pr_number else head.repository,
             )
-        before = {"before_put_url": made.before_put_url} if with_before else {}
         return {
             "pr": head.job.pr_number,
             "branch": head.branch or None,
-            **before,
+            **({"before_put_url": made.before_put_url} if with_before else {}),
             "put_url": made.put_url,
             "content_type": content_type,
             "expires_at": made.expires_at,
             "next": f"curl --fail -X PUT -H 'Content-Type: {content_type}' --data-binary @FILE URL"
             + ("; before_put_url first, then put_url" if with_before else ""),
         }
+
+    def doctor(self) -> dict[str, Any]:
+        """Check the service, its token, git and the forge. Changes nothing."""
+        checks: list[dict[str, Any]] = []
+        for about, check in {
+            "service": self._check_service,
+            "git": self._check_git,
+            "pull request": self._check_pull_request,
+        }.items():
+            try:
+                checks.append({"about": about, "ok": True, "words": check()})
+            except PrshotsError as error:
+                checks.append({"about": about, "ok": False, "words": str(error)})
+        return {"ok": all(check["ok"] for check in checks), "checks": checks}
+
+    def _check_service(self) -> str:
+        with self.connect() as service:
+            if service.limits() is None:
+                raise CallError(
+                    f"{service.url} does not answer as a prshots service: check PRSHOTS_URL and your network"
+                )
+            service.comment(1)  # any pull request will do: only the token matters
+            return f"{service.url} accepts the upload token"
+
+    def _check_git(self) -> str:
+        if name := detect_job(self.environ).ci:
+            return f"runs in {name}, which names the commit and the branch"
+        checkout = find_local_checkout(self.environ)
+        if checkout.problem or not (commit := head_commit()):
+            raise InvalidInputError(checkout.problem or "no commit yet: commit first")
+        where = checkout.repository or "a repository without a remote on a forge"
+        return f"branch {checkout.branch} of {where}, at {commit[:7]}"
+
+    def _check_pull_request(self) -> str:
+        head = self.head(None)
+        if head.job.pr_number is None:
+            return f"none known, because {head.unknown}; screenshots are staged for the branch"
+        return f"number {head.job.pr_number} in {head.job.repository}"
 
     def head(self, pr: int | None) -> Head:
         return current_head(self.environ, pr, self._with_settings, self._say)

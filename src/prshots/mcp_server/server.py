@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -18,7 +17,6 @@ from pydantic import Field
 from prshots import __version__
 from prshots.contract.errors import PrshotsError
 from prshots.mcp_server.checkout_tools import MAX_SHOTS, CheckoutTools
-from prshots.mcp_server.setup_checks import check_setup
 
 T = TypeVar("T")
 
@@ -153,7 +151,7 @@ class Tools:
 
     async def doctor(self, context: Context, folder: Folder = ".") -> Answer:
         """Check that the service answers, the token is valid, and git and the pull request are found."""
-        return await self._run(context, folder, _check_setup)
+        return await self._run(context, folder, lambda tools: tools.doctor())
 
     async def _run(self, context: Context, folder: str, work: Callable[[CheckoutTools], T]) -> T:
         """Run the work in a thread, and report its progress. Raises ToolError with what to do."""
@@ -177,8 +175,3 @@ class Tools:
             raise ToolError(str(error)) from error
         except OSError as error:
             raise ToolError(f"{error.strerror or error}") from error
-
-
-def _check_setup(tools: CheckoutTools) -> Answer:
-    found = [asdict(one) for one in check_setup(tools.environ, tools.connect, lambda: tools.head(None))]
-    return {"ok": all(one["ok"] for one in found), "checks": found}

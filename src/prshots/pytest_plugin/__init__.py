@@ -5,6 +5,7 @@ pytest run imports this module if prshots is installed, so it imports everything
 """
 
 from collections.abc import Generator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -65,13 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     check_template(_setting(config, "prshots_name"))
     config.stash[_RUN] = run = PytestRun.begin(
-        mode=_setting(config, "prshots"),
-        folder=_setting(config, "prshots_dir"),
-        posts=_setting(config, "prshots_post"),
-        takes_failures=_setting(config, "prshots_failures"),
-        compares=_setting(config, "prshots_compare"),
-        is_baseline=_setting(config, "prshots_baseline"),
-        is_partial=_setting(config, "prshots_partial"),
+        lambda name: _setting(config, name),
         base=config.invocation_params.dir,
         is_worker=hasattr(config, "workerinput"),
     )
@@ -128,7 +123,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     run.report.is_partial |= exitstatus != pytest.ExitCode.OK  # a failed test may not have come to its shots
     run.finish(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["prshots"] = run.report.as_dict()
+        session.config.workeroutput["prshots"] = asdict(run.report)
     elif (
         run.report.problems
         and exitstatus == pytest.ExitCode.OK

@@ -2,21 +2,22 @@
 
 import queue
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
-from typing import Self
+from typing import Self, TypeVar
 
-from prshots.client.baselines import upload_baselines
 from prshots.client.ci import ForgeKind, Job, detect_job, validate, with_forge
 from prshots.client.ci.checkout import builds_baselines, commit_of, full_commit
 from prshots.client.lookup import with_head, with_pull_request
 from prshots.client.service import Client
 from prshots.client.shots import ShotFile
-from prshots.client.upload import NOT_TRIED, UploadOutcome, upload_all
+from prshots.client.upload import NOT_TRIED, UploadOutcome, upload_all, upload_baselines
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.redaction import redact
 from prshots.contract.statements import message
 from prshots.pytest_plugin.report import RunReport, screenshots
+
+T = TypeVar("T")
 
 _HURRY_SECONDS = 1.0
 """How long to wait for running uploads when the test run is interrupted."""
@@ -56,17 +57,19 @@ class BackgroundUploads:
                 "PRSHOTS_URL is not an address: set it to one such as https://prshots.example.com"
             )
         given = environ.get("PRSHOTS_PR", "").strip()
-        job, branch = detect_job(environ), _branch(environ)
+        branch = _setting(environ, "PRSHOTS_BRANCH", validate.branch, "be the name of a branch")
+        job = detect_job(environ)
         if is_baseline or (not given and builds_baselines(job, branch)):
             target = None, _baseline_branch(job, branch, given), _baseline_commit(environ, job)
             return cls(_client(url, environ), *target, environ)
-        job = job if given else with_pull_request(job)
-        pr_number = validate.pr_number(given) if given else job.pr_number
+        if given:
+            pr_number = _setting(environ, "PRSHOTS_PR", validate.pr_number, "be a pull request's number")
+        else:
+            job = with_pull_request(job)
+            pr_number = job.pr_number
         if pr_number is None:
-            if only_if_known and not given:
+            if only_if_known:
                 return None
-            if given:
-                raise InvalidInputError(f"PRSHOTS_PR must be a pull request's number; got {given[:100]!r}")
             raise InvalidInputError("no pull request: set PRSHOTS_PR to its number")
         commit_sha = _commit(environ, job, pr_number)
         return cls(_client(url, environ), pr_number, branch, commit_sha, environ)
@@ -83,15 +86,16 @@ class BackgroundUploads:
         self._started += 1
         self._queue.put(shot)
 
-    def finish(self, *, hurry: bool) -> tuple[int, int, list[str]]:
-        """Wait for all uploads. Return how many succeeded, how many of them were known, and the problems."""
+    def finish(self, report: RunReport, *, hurry: bool) -> None:
+        """Wait for all uploads, and add them to the report."""
         if hurry:
             self._client.close()
         if self._started:
             self._queue.put(None)
             self._thread.join(_HURRY_SECONDS if hurry else None)
         uploaded = sum(outcome.is_done for outcome in self._outcomes)
-        known = sum(outcome.is_known for outcome in self._outcomes)
+        report.uploaded += uploaded
+        report.known += sum(outcome.is_known for outcome in self._outcomes)
         problems = [
             f"{outcome.shot.name}: {outcome.error}"
             for outcome in self._outcomes
@@ -100,7 +104,7 @@ class BackgroundUploads:
         if left := self._started - uploaded - len(problems):
             reason = "interrupted" if hurry else self._crash or self._fatal_error()
             problems.append(f"{screenshots(left)} not uploaded: {reason}")
-        return uploaded, known, problems
+        report.problems += problems
 
     def conclude(self, report: RunReport, *, compares: bool, is_complete: bool) -> None:
         """Compare what was uploaded, and add the result to the report. Raises PrshotsError."""
@@ -193,19 +197,16 @@ def _commit(environ: Mapping[str, str], job: Job, pr_number: int) -> str:
 
 
 def _given_commit(environ: Mapping[str, str]) -> str:
-    given = environ.get("PRSHOTS_COMMIT", "").strip()
-    if given and not validate.commit(given):
-        raise InvalidInputError(
-            f"PRSHOTS_COMMIT must have 7 to 40 hexadecimal characters; got {given[:100]!r}"
-        )
-    return validate.commit(given)
+    return _setting(environ, "PRSHOTS_COMMIT", validate.commit, "have 7 to 40 hexadecimal characters")
 
 
-def _branch(environ: Mapping[str, str]) -> str:
-    given = environ.get("PRSHOTS_BRANCH", "").strip()
-    if given and not validate.branch(given):
-        raise InvalidInputError(f"PRSHOTS_BRANCH must be the name of a branch; got {given[:100]!r}")
-    return validate.branch(given)
+def _setting(environ: Mapping[str, str], name: str, check: Callable[[str], T], rule: str) -> T:
+    """Return a valid value. Raises InvalidInputError if it is set and breaks the rule."""
+    given = environ.get(name, "").strip()
+    checked = check(given)
+    if given and not checked:
+        raise InvalidInputError(f"{name} must {rule}; got {given[:100]!r}")
+    return checked
 
 
 def _baseline_branch(job: Job, branch: str, given_pr: str) -> str:

@@ -1,6 +1,6 @@
 """The summary lines at the end of a test run."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -23,9 +23,6 @@ class RunReport:
     dashboard_url: str = ""
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
     def add(self, other: dict[str, Any]) -> None:
         """Add the report of another process."""

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
@@ -28,53 +28,42 @@ _BROWSERS = ("page", "driver", "selenium", "browser")
 _NOT_IN_FILE_NAMES = re.compile(r'[<>:"|?*\\]|\A[/.]+|(?<=/)\.+')
 
 
-class _Spooled(NamedTuple):
-    """A screenshot of the test that runs, in a temporary file."""
-
-    path: Path
-    taken: Screenshot
-
-
 @dataclass(slots=True)
 class PytestRun:
     """The screenshots of a test run. `folder` and `uploads` are None if they are off."""
 
     folder: Path | None
-    uploads: "BackgroundUploads | None"
     takes_failures: bool
     posts: bool
     compares: bool
     is_worker: bool
+    uploads: "BackgroundUploads | None" = None
     report: RunReport = field(default_factory=RunReport)
     _spool: Path | None = None
     _spooled: int = 0
-    _of_test: list[_Spooled] = field(default_factory=list)
+    _of_test: list[tuple[Path, Screenshot]] = field(default_factory=list)
+    """The screenshots of the test that runs, in temporary files."""
+
     _problems_of_test: list[str] = field(default_factory=list)
     _kept: set[Path] = field(default_factory=set)
 
     @classmethod
-    def begin(
-        cls,
-        *,
-        mode: str,
-        folder: str,
-        posts: bool,
-        takes_failures: bool,
-        compares: bool,
-        is_baseline: bool,
-        is_partial: bool,
-        base: Path,
-        is_worker: bool,
-    ) -> Self:
-        """Start a run from the environment. Raises UsageError if it is on and a setting is invalid."""
+    def begin(cls, setting: Callable[[str], Any], *, base: Path, is_worker: bool) -> Self:
+        """Start a run from the settings. Raises UsageError if uploads are on and a setting is invalid."""
+        mode, folder = setting("prshots"), setting("prshots_dir")
         if mode not in ("auto", "on", "off"):
             raise pytest.UsageError(f"prshots must be auto, on or off; got {mode!r}")
-        kept_in = base / folder if folder else None
-        run = cls(kept_in, None, takes_failures, posts, compares, is_worker)
-        run.report.kept_in, run.report.is_partial = folder, is_partial
+        run = cls(
+            folder=base / folder if folder else None,
+            takes_failures=setting("prshots_failures"),
+            posts=setting("prshots_post"),
+            compares=setting("prshots_compare"),
+            is_worker=is_worker,
+        )
+        run.report.kept_in, run.report.is_partial = folder, setting("prshots_partial")
         run.report.warnings += [] if is_worker or mode == "off" else client_warnings(os.environ)
         try:
-            run.uploads = _background_uploads(mode, is_baseline=is_baseline)
+            run.uploads = _background_uploads(mode, is_baseline=setting("prshots_baseline"))
         except (InvalidInputError, CallError) as error:
             if mode == "on":
                 raise pytest.UsageError(f"--prshots=on: {error}") from error
@@ -110,27 +99,24 @@ class PytestRun:
 
     def forget_test(self) -> None:
         """Drop what the test has taken: it runs again, and only its last run counts."""
-        for spooled in self._of_test:
-            spooled.path.unlink(missing_ok=True)
+        for path, _ in self._of_test:
+            path.unlink(missing_ok=True)
         self._of_test, self._problems_of_test = [], []
 
     def finish_test(self) -> None:
         """Keep and upload what the test has taken. Its last run is over."""
         self.report.problems += self._problems_of_test
-        for spooled in self._of_test:
+        for path, taken in self._of_test:
             try:
-                self._save(*spooled)
+                self._save(path, taken)
             except InvalidInputError as error:
-                self.report.problems.append(f"{spooled.taken.name}: {error}")
+                self.report.problems.append(f"{taken.name}: {error}")
         self._of_test, self._problems_of_test = [], []
 
     def finish(self, *, interrupted: bool) -> None:
         """Wait for the uploads, compare, and post the comment. If the run was interrupted, do neither."""
         if self.uploads is not None:
-            uploaded, known, problems = self.uploads.finish(hurry=interrupted)
-            self.report.uploaded += uploaded
-            self.report.known += known
-            self.report.problems += problems
+            self.uploads.finish(self.report, hurry=interrupted)
             if self.report.uploaded and not interrupted and not self.is_worker:
                 self._conclude(self.uploads)
         self.close()
@@ -161,9 +147,12 @@ class PytestRun:
 
         if format_of(taken.image) is None:
             raise InvalidInputError(message("not_an_image" if taken.image else "empty_file"))
-        path = self._spool_path()
+        if self._spool is None:
+            self._spool = Path(tempfile.mkdtemp(prefix="prshots-"))
+        self._spooled += 1
+        path = self._spool / str(self._spooled)
         path.write_bytes(taken.image)
-        self._of_test.append(_Spooled(path, taken._replace(image=b"")))
+        self._of_test.append((path, taken._replace(image=b"")))
 
     def _save(self, path: Path, taken: Screenshot) -> None:
         """Keep and upload a spooled image. Raises InvalidInputError."""
@@ -198,13 +187,6 @@ class PytestRun:
             return
         self._kept.add(path)
         self.report.kept += 1
-
-    def _spool_path(self) -> Path:
-        """Return a new temporary file."""
-        if self._spool is None:
-            self._spool = Path(tempfile.mkdtemp(prefix="prshots-"))
-        self._spooled += 1
-        return self._spool / str(self._spooled)
 
 
 def _take_failure(name: str, browser: Any) -> Screenshot:  # noqa: ANN401 - many kinds

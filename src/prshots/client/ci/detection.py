@@ -28,6 +28,9 @@ def detect_job(environ: Environ) -> Job:
 
 def _normalize_job(job: Job) -> Job:
     """Return the job of a pull request without a branch, and the job of a branch without a pull request."""
+    job = replace(job, run_url=validate.address(job.run_url))
+    if job.pr_number is None:
+        job = replace(job, closed=False, from_fork=False)
     if job.pr_number is not None or job.lookup is not None:
         return replace(job, branch="")
     return replace(job, target_branch="", source_branch="", title="", author="", base_sha="", merged_as="")
@@ -37,23 +40,25 @@ def _is_set(name: str) -> Callable[[Environ], bool]:
     return lambda environ: validate.is_on(environ, name)
 
 
-def _with_forge_repository(
-    place: ForgeRepository, environ: Environ, job: Job, *, api: str = "", repository_url: str = ""
+def _job_at(
+    place: ForgeRepository,
+    environ: Environ,
+    event: Job | None = None,
+    *,
+    api: str = "",
+    repository_url: str = "",
 ) -> Job:
-    """Return the job with its place on the forge, and without what only a pull request has if it has none."""
+    """Return a job with its pull request and its place on the forge, and what the event says."""
     if not repository_url and place.url and "/" in place.repository:
         repository_url = f"{place.url}/{place.repository}"
     return replace(
-        job,
+        event or Job(),
         pr_number=place.pr_number,
-        closed=job.closed and place.pr_number is not None,
-        from_fork=job.from_fork and place.pr_number is not None,
         forge=place.kind,
         forge_url=place.url,
         forge_api=validate.root(api) or (api_root(place.kind, place.url) if place.url else ""),
         repository=place.repository,
         forge_token=forge_token(place.kind, environ),
-        run_url=validate.address(job.run_url),
         repository_url=repository_url,
         pr_url=pull_request_page(place.kind, repository_url, place.pr_number),
     )
@@ -62,20 +67,17 @@ def _with_forge_repository(
 def _actions(environ: Environ) -> Job:
     """GitHub Actions. Gitea and Forgejo set the same variables."""
     on_gitea = runs_on_gitea(environ)
-    job = job_of_event(environ)
+    event = job_of_event(environ)
     url = validate.root(environ.get("GITHUB_SERVER_URL"))
     repository = validate.repository(environ.get("GITHUB_REPOSITORY"))
+    kind = ForgeKind.GITEA if on_gitea else ForgeKind.GITHUB
+    place = ForgeRepository(kind, url, repository, event.pr_number)
     # Gitea's run pages use the run number of the repository.
     run = first(environ, "GITHUB_RUN_NUMBER" if on_gitea else "GITHUB_RUN_ID")
-    return _with_forge_repository(
-        ForgeRepository(ForgeKind.GITEA if on_gitea else ForgeKind.GITHUB, url, repository, job.pr_number),
-        environ,
-        replace(
-            job,
-            ci="Gitea Actions" if on_gitea else "GitHub Actions",
-            run_url=f"{url}/{repository}/actions/runs/{run}" if url and repository and run else "",
-        ),
-        api=first(environ, "GITHUB_API_URL"),
+    return replace(
+        _job_at(place, environ, event, api=first(environ, "GITHUB_API_URL")),
+        ci="Gitea Actions" if on_gitea else "GitHub Actions",
+        run_url=f"{url}/{repository}/actions/runs/{run}" if url and repository and run else "",
     )
 
 
@@ -95,51 +97,44 @@ def _gitlab(environ: Environ) -> Job:
         is_default = branch != "" and branch == default_branch and not from_fork
         number = None if is_default else validate.pr_number(iid)
         target = validate.repository(path) if from_fork else ""
-    return _with_forge_repository(
-        # A fork's merge request is in the target project.
-        ForgeRepository(ForgeKind.GITLAB, validate.root(environ.get("CI_SERVER_URL")), target or own, number),
-        environ,
-        Job(
-            ci="GitLab CI",
-            # Set only in merged results pipelines, where CI_COMMIT_SHA is the merge commit.
-            commit_sha=validate.commit(
-                environ.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"), environ.get("CI_COMMIT_SHA")
-            ),
-            run_url=first(environ, "CI_PIPELINE_URL"),
-            from_fork=from_fork,
-            branch=branch,
-            default_branch=default_branch,
-            target_branch=validate.branch(environ.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME")),
-            source_branch=validate.branch(first(environ, "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME")) or branch,
-            title=validate.words(environ.get("CI_MERGE_REQUEST_TITLE")),
-            base_sha=validate.full_commit(environ.get("CI_MERGE_REQUEST_DIFF_BASE_SHA")),
-            is_parallel=_is_more_than_one(environ.get("CI_NODE_TOTAL")),
+    # A fork's merge request is in the target project.
+    url = validate.root(environ.get("CI_SERVER_URL"))
+    place = ForgeRepository(ForgeKind.GITLAB, url, target or own, number)
+    page = "" if "/" in target else first(environ, "CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")
+    api = first(environ, "CI_API_V4_URL")
+    return replace(
+        _job_at(place, environ, api=api, repository_url=validate.root(page)),
+        ci="GitLab CI",
+        # Set only in merged results pipelines, where CI_COMMIT_SHA is the merge commit.
+        commit_sha=validate.commit(
+            environ.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"), environ.get("CI_COMMIT_SHA")
         ),
-        api=first(environ, "CI_API_V4_URL"),
-        repository_url=""
-        if target and "/" in target
-        else validate.root(first(environ, "CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")),
+        run_url=first(environ, "CI_PIPELINE_URL"),
+        from_fork=from_fork,
+        branch=branch,
+        default_branch=default_branch,
+        target_branch=validate.branch(environ.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME")),
+        source_branch=validate.branch(first(environ, "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME")) or branch,
+        title=validate.words(environ.get("CI_MERGE_REQUEST_TITLE")),
+        base_sha=validate.full_commit(environ.get("CI_MERGE_REQUEST_DIFF_BASE_SHA")),
+        is_parallel=_is_more_than_one(environ.get("CI_NODE_TOTAL")),
     )
 
 
 def _bitbucket(environ: Environ) -> Job:
     url = "https://bitbucket.org"
     repository = validate.repository(environ.get("BITBUCKET_REPO_FULL_NAME"))
+    number = validate.pr_number(environ.get("BITBUCKET_PR_ID"))
     build = first(environ, "BITBUCKET_BUILD_NUMBER")
     branch = validate.branch(environ.get("BITBUCKET_BRANCH"))
-    return _with_forge_repository(
-        ForgeRepository(
-            ForgeKind.BITBUCKET, url, repository, validate.pr_number(environ.get("BITBUCKET_PR_ID"))
-        ),
-        environ,
-        Job(
-            ci="Bitbucket Pipelines",
-            commit_sha=validate.commit(environ.get("BITBUCKET_COMMIT")),
-            run_url=f"{url}/{repository}/pipelines/results/{build}" if repository else "",
-            branch=branch,
-            source_branch=branch,
-            target_branch=validate.branch(environ.get("BITBUCKET_PR_DESTINATION_BRANCH")),
-        ),
+    return replace(
+        _job_at(ForgeRepository(ForgeKind.BITBUCKET, url, repository, number), environ),
+        ci="Bitbucket Pipelines",
+        commit_sha=validate.commit(environ.get("BITBUCKET_COMMIT")),
+        run_url=f"{url}/{repository}/pipelines/results/{build}" if repository else "",
+        branch=branch,
+        source_branch=branch,
+        target_branch=validate.branch(environ.get("BITBUCKET_PR_DESTINATION_BRANCH")),
     )
 
 
@@ -148,18 +143,15 @@ def _circleci(environ: Environ) -> Job:
     page = first(environ, "CIRCLE_PULL_REQUEST", "CIRCLE_PULL_REQUESTS", "CI_PULL_REQUEST").partition(",")[0]
     forks_number = validate.pr_number(environ.get("CIRCLE_PR_NUMBER"))
     branch = validate.branch(environ.get("CIRCLE_BRANCH"))  # pull/12 for a fork's
-    return _with_forge_repository(
-        _find_repository(page, first(environ, "CIRCLE_REPOSITORY_URL"), forks_number),
-        environ,
-        Job(
-            ci="CircleCI",
-            commit_sha=validate.commit(environ.get("CIRCLE_SHA1")),
-            run_url=first(environ, "CIRCLE_BUILD_URL"),
-            from_fork=forks_number is not None,
-            branch=branch,
-            source_branch="" if forks_number is not None else branch,
-            is_parallel=_is_more_than_one(environ.get("CIRCLE_NODE_TOTAL")),
-        ),
+    return replace(
+        _job_at(_find_repository(page, first(environ, "CIRCLE_REPOSITORY_URL"), forks_number), environ),
+        ci="CircleCI",
+        commit_sha=validate.commit(environ.get("CIRCLE_SHA1")),
+        run_url=first(environ, "CIRCLE_BUILD_URL"),
+        from_fork=forks_number is not None,
+        branch=branch,
+        source_branch="" if forks_number is not None else branch,
+        is_parallel=_is_more_than_one(environ.get("CIRCLE_NODE_TOTAL")),
     )
 
 
@@ -174,20 +166,17 @@ def _buildkite(environ: Environ) -> Job:
     branch = validate.branch(environ.get("BUILDKITE_BRANCH"))
     # A fork's branch may have the name of one of ours.
     of_pull_request = first(environ, "BUILDKITE_PULL_REQUEST") not in {"", "false"}
-    return _with_forge_repository(
-        place,
-        environ,
-        Job(
-            ci="Buildkite",
-            commit_sha=validate.commit(environ.get("BUILDKITE_COMMIT")),  # may be "HEAD"
-            run_url=first(environ, "BUILDKITE_BUILD_URL"),
-            from_fork=bool(head.repository) and head.repository.lower() != place.repository.lower(),
-            branch="" if of_pull_request or first(environ, "BUILDKITE_TAG") else branch,
-            source_branch=branch,
-            default_branch=validate.branch(environ.get("BUILDKITE_PIPELINE_DEFAULT_BRANCH")),
-            target_branch=validate.branch(environ.get("BUILDKITE_PULL_REQUEST_BASE_BRANCH")),
-            is_parallel=_is_more_than_one(environ.get("BUILDKITE_PARALLEL_JOB_COUNT")),
-        ),
+    return replace(
+        _job_at(place, environ),
+        ci="Buildkite",
+        commit_sha=validate.commit(environ.get("BUILDKITE_COMMIT")),  # may be "HEAD"
+        run_url=first(environ, "BUILDKITE_BUILD_URL"),
+        from_fork=bool(head.repository) and head.repository.lower() != place.repository.lower(),
+        branch="" if of_pull_request or first(environ, "BUILDKITE_TAG") else branch,
+        source_branch=branch,
+        default_branch=validate.branch(environ.get("BUILDKITE_PIPELINE_DEFAULT_BRANCH")),
+        target_branch=validate.branch(environ.get("BUILDKITE_PULL_REQUEST_BASE_BRANCH")),
+        is_parallel=_is_more_than_one(environ.get("BUILDKITE_PARALLEL_JOB_COUNT")),
     )
 
 
@@ -202,20 +191,17 @@ def _azure(environ: Environ) -> Job:
     collection = first(environ, "SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI").rstrip("/")
     project = quote(first(environ, "SYSTEM_TEAMPROJECT"), errors="replace")
     build = first(environ, "BUILD_BUILDID")
-    return _with_forge_repository(
-        _find_repository("", first(environ, "BUILD_REPOSITORY_URI"), number, provider),
-        environ,
-        Job(
-            ci="Azure Pipelines",
-            commit_sha=validate.commit(
-                environ.get("SYSTEM_PULLREQUEST_SOURCECOMMITID"), environ.get("BUILD_SOURCEVERSION")
-            ),
-            run_url=f"{collection}/{project}/_build/results?buildId={build}" if project and build else "",
-            from_fork=first(environ, "SYSTEM_PULLREQUEST_ISFORK").lower() == "true",
-            branch=validate.branch(built) if built.startswith("refs/heads/") else "",
-            source_branch=validate.branch(environ.get("SYSTEM_PULLREQUEST_SOURCEBRANCH")),
-            target_branch=validate.branch(environ.get("SYSTEM_PULLREQUEST_TARGETBRANCH")),
+    return replace(
+        _job_at(_find_repository("", first(environ, "BUILD_REPOSITORY_URI"), number, provider), environ),
+        ci="Azure Pipelines",
+        commit_sha=validate.commit(
+            environ.get("SYSTEM_PULLREQUEST_SOURCECOMMITID"), environ.get("BUILD_SOURCEVERSION")
         ),
+        run_url=f"{collection}/{project}/_build/results?buildId={build}" if project and build else "",
+        from_fork=first(environ, "SYSTEM_PULLREQUEST_ISFORK").lower() == "true",
+        branch=validate.branch(built) if built.startswith("refs/heads/") else "",
+        source_branch=validate.branch(environ.get("SYSTEM_PULLREQUEST_SOURCEBRANCH")),
+        target_branch=validate.branch(environ.get("SYSTEM_PULLREQUEST_TARGETBRANCH")),
     )
 
 
@@ -228,19 +214,16 @@ def _woodpecker(environ: Environ) -> Job:
         validate.repository(environ.get("CI_REPO")),
         validate.pr_number(environ.get("CI_COMMIT_PULL_REQUEST")),
     )
-    return _with_forge_repository(
-        place,
-        environ,
-        Job(
-            ci="Woodpecker",
-            commit_sha=validate.commit(environ.get("CI_COMMIT_SHA")),
-            run_url=first(environ, "CI_PIPELINE_URL"),
-            closed=event == "pull_request_closed",
-            branch=validate.branch(environ.get("CI_COMMIT_BRANCH")) if is_branch else "",
-            default_branch=validate.branch(environ.get("CI_REPO_DEFAULT_BRANCH")),
-            source_branch=validate.branch(environ.get("CI_COMMIT_SOURCE_BRANCH")),
-            target_branch=validate.branch(environ.get("CI_COMMIT_TARGET_BRANCH")),
-        ),
+    return replace(
+        _job_at(place, environ),
+        ci="Woodpecker",
+        commit_sha=validate.commit(environ.get("CI_COMMIT_SHA")),
+        run_url=first(environ, "CI_PIPELINE_URL"),
+        closed=event == "pull_request_closed",
+        branch=validate.branch(environ.get("CI_COMMIT_BRANCH")) if is_branch else "",
+        default_branch=validate.branch(environ.get("CI_REPO_DEFAULT_BRANCH")),
+        source_branch=validate.branch(environ.get("CI_COMMIT_SOURCE_BRANCH")),
+        target_branch=validate.branch(environ.get("CI_COMMIT_TARGET_BRANCH")),
     )
 
 
@@ -254,23 +237,20 @@ def _jenkins(environ: Environ) -> Job:
     branch = validate.branch(
         first(environ, "BRANCH_NAME") or first(environ, "GIT_BRANCH").removeprefix("origin/")
     )
-    return _with_forge_repository(
-        place,
-        environ,
-        Job(
-            ci="Jenkins",
-            # GIT_COMMIT may be a merge commit. Only the plugin names the head.
-            commit_sha=validate.commit(environ.get("ghprbActualCommit"), environ.get("GIT_COMMIT")),
-            run_url=first(environ, "BUILD_URL"),
-            from_fork=bool(first(environ, "CHANGE_FORK"))
-            or (bool(head.repository) and head.repository != place.repository),
-            branch="" if first(environ, "TAG_NAME") else branch,
-            default_branch=branch if first(environ, "BRANCH_IS_PRIMARY") == "true" else "",
-            target_branch=validate.branch(first(environ, "CHANGE_TARGET", "ghprbTargetBranch")),
-            source_branch=validate.branch(first(environ, "CHANGE_BRANCH", "ghprbSourceBranch")),
-            title=validate.words(first(environ, "CHANGE_TITLE", "ghprbPullTitle")),
-            author=validate.words(first(environ, "CHANGE_AUTHOR", "ghprbPullAuthorLogin")),
-        ),
+    return replace(
+        _job_at(place, environ),
+        ci="Jenkins",
+        # GIT_COMMIT may be a merge commit. Only the plugin names the head.
+        commit_sha=validate.commit(environ.get("ghprbActualCommit"), environ.get("GIT_COMMIT")),
+        run_url=first(environ, "BUILD_URL"),
+        from_fork=bool(first(environ, "CHANGE_FORK"))
+        or (bool(head.repository) and head.repository != place.repository),
+        branch="" if first(environ, "TAG_NAME") else branch,
+        default_branch=branch if first(environ, "BRANCH_IS_PRIMARY") == "true" else "",
+        target_branch=validate.branch(first(environ, "CHANGE_TARGET", "ghprbTargetBranch")),
+        source_branch=validate.branch(first(environ, "CHANGE_BRANCH", "ghprbSourceBranch")),
+        title=validate.words(first(environ, "CHANGE_TITLE", "ghprbPullTitle")),
+        author=validate.words(first(environ, "CHANGE_AUTHOR", "ghprbPullAuthorLogin")),
     )
 
 

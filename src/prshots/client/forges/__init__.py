@@ -1,14 +1,14 @@
 """The forges, and how to find, create and change a comment there."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, cast
+from typing import cast
 
 from prshots.client.ci import ForgeKind, Job
+from prshots.client.forges.forge import Comment, Forge, ForgePullRequest, Merge
 from prshots.client.sender import OnWait, ignore_wait
-from prshots.contract.comments import Marker
 from prshots.contract.errors import InvalidInputError
+
+__all__ = ["Comment", "Forge", "ForgePullRequest", "Merge", "forge_of"]
 
 _KINDS = {
     ForgeKind.GITHUB: ("github", "GitHub"),
@@ -17,106 +17,6 @@ _KINDS = {
     ForgeKind.BITBUCKET: ("bitbucket", "Bitbucket"),
 }
 """The module and the class of each. Only the one in use is imported."""
-
-
-@dataclass(frozen=True, slots=True)
-class Comment:
-    """A comment on the forge. `author` is what `Forge.me` returns for its author.
-
-    `place` is the file and line that it is about; empty if it is about the whole pull request.
-    """
-
-    id: str
-    body: str
-    author: str
-    url: str = ""
-    place: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """A merged pull request: the commit that it became, with 40 characters, and the branch that has it."""
-
-    commit_sha: str
-    branch: str
-
-
-@dataclass(frozen=True, slots=True)
-class ForgePullRequest:
-    """A pull request. Its head is the branch `branch` of `repository`, which is another one if `from_fork`.
-
-    Unknown values are empty: the repository of a fork is, if it was deleted or if the forge does not name it.
-    """
-
-    number: int
-    branch: str
-    repository: str = ""
-    from_fork: bool = False
-    is_open: bool = True
-    target_branch: str = ""
-    title: str = ""
-    author: str = ""
-    url: str = ""
-
-
-class Forge(Protocol):
-    """One repository on one forge. Every method may raise ForgeError, UnreachableError, RateLimitedError."""
-
-    @property
-    def label(self) -> str:
-        """The forge's name, such as GitHub."""
-
-    @property
-    def max_characters(self) -> int:
-        """The longest comment that the forge accepts."""
-
-    @property
-    def marker_style(self) -> Marker:
-        """How our comment is marked here: invisibly, so it depends on the forge's markdown."""
-
-    def marker(self, pr_number: int) -> str:
-        """Return the first line of our comment."""
-
-    def me(self) -> str | None:
-        """Return the author that our token writes as; empty if the forge doesn't say.
-
-        None if only an attempt shows it: only the author can change a comment, and `update` raises
-        NotFoundError for someone else's.
-        """
-
-    def comments(self, pr_number: int) -> Iterator[Comment]:
-        """Yield all comments on a pull request, oldest first. Pages are requested as needed."""
-
-    def reviews(self, pr_number: int) -> Iterator[Comment]:
-        """Yield what `comments` leaves out: reviews, and comments on lines of the diff."""
-
-    def create(self, pr_number: int, body: str) -> Comment: ...
-
-    def update(self, pr_number: int, comment_id: str, body: str) -> None:
-        """Change a comment's text. Raises NotFoundError if it no longer exists."""
-
-    def delete(self, pr_number: int, comment_id: str) -> None:
-        """Delete a comment. Not an error if it no longer exists."""
-
-    def pull_request(self, pr_number: int) -> ForgePullRequest:
-        """Return a pull request, open or not. Raises NotFoundError if there is none."""
-
-    def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
-        """Return the open pull requests whose head is this branch, of this repository or of the given fork.
-
-        Another repository's branch of the same name is another branch.
-        """
-
-    def merge_of(self, pr_number: int) -> Merge | None:
-        """Return how the pull request was merged; None if it was not, or if the forge doesn't say."""
-
-    def proxied_images(self, comment_id: str) -> list[str]:
-        """Return the addresses of the comment's images on the forge's image proxy."""
-
-    def purge(self, url: str) -> bool:
-        """Ask the image proxy to drop its copy. Return whether it did."""
-
-    def close(self) -> None: ...
 
 
 def forge_of(job: Job, on_wait: OnWait = ignore_wait) -> Forge:

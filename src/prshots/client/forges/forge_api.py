@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from prshots.client.sender import OnWait, Sender, ignore_wait
+from prshots.client.sender import OnWait, Sender, ignore_wait, json_object
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.contract.redaction import redact
 
@@ -77,21 +77,22 @@ class ForgeApi:
                 f"{self.label} answered {reply.url.path} with something other than JSON"
             ) from error
 
-    def linked_pages(self, path: str, params: Mapping[str, str]) -> Iterator[list[dict[str, Any]]]:
-        """Yield the pages of a list, linked as on GitHub, GitLab and Gitea.
+    def entries(self, path: str, params: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """Yield the entries of a list. Its pages are linked in a header, on Bitbucket in the body.
 
         Of each link, only the query is used: a forge behind a proxy may not know its own address.
         """
-        reply = self.reply("GET", path, params=params)
         for _ in range(MAX_PAGES):
-            page = self.value(reply)
+            reply = self.reply("GET", path, params=params)
+            page, following = self.value(reply), reply.links.get("next", {}).get("url")
+            if isinstance(page, dict):
+                page, following = page.get("values"), text_at(page, "next")
             if not isinstance(page, list) or not all(isinstance(entry, dict) for entry in page):
                 raise ForgeError(f"{self.label} answered {reply.url.path} with something other than a list")
-            yield page
-            following = reply.links.get("next", {}).get("url")
+            yield from page
             if not following:  # an empty page may not be the last: GitLab omits what we may not read
                 return
-            reply = self.reply("GET", path, params=httpx.URL(following).params)
+            params = httpx.URL(following).params
         raise ForgeError(f"{self.label} has more than {MAX_PAGES} pages at {path}")
 
 
@@ -101,14 +102,9 @@ def _origin(url: httpx.URL) -> str:
 
 def error_message(reply: httpx.Response) -> str:
     """Return the forge's error message, shortened and without secrets."""
-    try:
-        value = json.loads(reply.content)
-    except ValueError:
-        value = None
-    words = reply.reason_phrase
-    if isinstance(value, dict):
-        found = value.get("message") or value.get("error_description") or value.get("error") or words
-        words = str(found.get("message", words) if isinstance(found, dict) else found) + _scopes(found)
+    value, words = json_object(reply), reply.reason_phrase
+    found = value.get("message") or value.get("error_description") or value.get("error") or words
+    words = str(found.get("message", words) if isinstance(found, dict) else found) + _scopes(found)
     return redact(words)[:300]
 
 
@@ -117,3 +113,10 @@ def _scopes(error: object) -> str:
     detail = error.get("detail") if isinstance(error, dict) else None
     required = detail.get("required") if isinstance(detail, dict) else None
     return f" (it requires {', '.join(map(str, required))})" if isinstance(required, list) else ""
+
+
+def text_at(value: Any, *names: str) -> str:  # noqa: ANN401 - anything JSON can say
+    """Return the text or number at this path of names; empty if there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return "" if value is None or isinstance(value, (dict, list)) else str(value)

@@ -6,37 +6,41 @@ from typing import Any
 from urllib.parse import quote
 
 from prshots.client.ci import validate
-from prshots.client.forges import Comment, ForgePullRequest, Merge
-from prshots.client.forges.forge_api import ForgeApi
-from prshots.client.forges.plain import PlainForge, merge_if_complete, open_with_head_branch, text_at
-from prshots.client.sender import OnWait, ignore_wait
-
-_NEEDS = (
-    "GitLab needs a project, group or personal access token with the scope api and at least the role "
-    "Reporter. The job's CI_JOB_TOKEN may not write notes"
+from prshots.client.forges.forge import (
+    Comment,
+    Forge,
+    ForgePullRequest,
+    Merge,
+    merge_if_complete,
+    open_with_head_branch,
 )
+from prshots.client.forges.forge_api import text_at
 
 
-class GitLab(PlainForge):
+class GitLab(Forge):
     label = "GitLab"
     max_characters = 1_000_000
-
-    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
-        # Bearer instead of PRIVATE-TOKEN: it also accepts tokens of OAuth applications.
-        headers = {"Authorization": f"Bearer {token}"}
-        super().__init__(ForgeApi(self.label, api_url, headers, on_wait, needs=_NEEDS))
-        self._merge_requests = f"{_project(repository)}/merge_requests"
-        self._pages: dict[int, str] = {}
+    needs = (
+        "GitLab needs a project, group or personal access token with the scope api and at least the role "
+        "Reporter. The job's CI_JOB_TOKEN may not write notes"
+    )
+    _pulls_name = "merge_requests"
+    _page: tuple[int, str] = (0, "")
+    """The last merge request, and its web address."""
 
     def me(self) -> str | None:
         return text_at(self._api.call("GET", "/user"), "username") or None
 
     def comments(self, pr_number: int) -> Iterator[Comment]:
         asked = {"sort": "asc", "order_by": "created_at", "per_page": "100"}
-        for page in self._api.linked_pages(self._notes(pr_number), asked):
-            for note in page:
-                if not note.get("system"):  # written by GitLab: assignments and other events
-                    yield self._comment(pr_number, note)
+        for note in self._api.entries(self._notes(pr_number), asked):
+            if not note.get("system"):  # written by GitLab: assignments and other events
+                yield self._comment(pr_number, note)
+
+    def reviews(self, pr_number: int) -> Iterator[Comment]:
+        """Yield nothing: reviews are among the notes."""
+        del pr_number
+        yield from ()
 
     def create(self, pr_number: int, body: str) -> Comment:
         self._page_of(pr_number)  # first, so that nothing fails after the note is created
@@ -48,23 +52,19 @@ class GitLab(PlainForge):
     def delete(self, pr_number: int, comment_id: str) -> None:
         self._remove(f"{self._notes(pr_number)}/{comment_id}")
 
-    def pull_request(self, pr_number: int) -> ForgePullRequest:
-        return self._read(self._api.call("GET", f"{self._merge_requests}/{pr_number}"))
-
     def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         # A merge request has only the id of the project that its branch is in.
-        fork = text_at(self._api.call("GET", _project(repository)), "id") if repository else ""
+        fork = text_at(self._api.call("GET", self._path_of(repository)), "id") if repository else ""
         asked = {"state": "opened", "source_branch": branch, "per_page": "100"}
         found = [
-            replace(self._read(entry), repository=repository)
-            for page in self._api.linked_pages(self._merge_requests, asked)
-            for entry in page
+            replace(self._read_pull(entry), repository=repository)
+            for entry in self._api.entries(self._pulls, asked)
             if not fork or text_at(entry, "source_project_id") == fork
         ]
         return open_with_head_branch(found, branch, repository)
 
     def merge_of(self, pr_number: int) -> Merge | None:
-        found = self._api.call("GET", f"{self._merge_requests}/{pr_number}")
+        found = self._pull(pr_number)
         if text_at(found, "state") != "merged":
             return None
         # A fast-forward has neither a merge commit nor, without squashing, another commit than the head.
@@ -72,25 +72,26 @@ class GitLab(PlainForge):
         sha = next(filter(None, (text_at(found, name) for name in names)), "")
         return merge_if_complete(sha, text_at(found, "target_branch"))
 
-    def _read(self, entry: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
-        if (number := validate.pr_number(entry.get("iid") if isinstance(entry, dict) else None)) is None:
-            raise self._unlike("merge request")
-        source, target = (text_at(entry, f"{end}_project_id") for end in ("source", "target"))
-        from_fork = not source or source != target
-        return ForgePullRequest(
-            number=number,
-            branch=text_at(entry, "source_branch"),
-            repository="" if from_fork else text_at(entry, "references", "full").rpartition("!")[0],
-            from_fork=from_fork,
-            is_open=text_at(entry, "state") == "opened",
-            target_branch=validate.branch(text_at(entry, "target_branch")),
-            title=validate.words(text_at(entry, "title")),
-            author=validate.words(text_at(entry, "author", "username")),
-            url=validate.address(text_at(entry, "web_url")),
-        )
+    def _path_of(self, repository: str) -> str:
+        return f"/projects/{quote(repository, safe='')}"
 
     def _notes(self, pr_number: int) -> str:
-        return f"{self._merge_requests}/{pr_number}/notes"
+        return f"{self._pulls}/{pr_number}/notes"
+
+    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
+        source, target = (text_at(pull, f"{end}_project_id") for end in ("source", "target"))
+        from_fork = not source or source != target
+        return ForgePullRequest(
+            number=self._read_number(pull, "iid"),
+            branch=text_at(pull, "source_branch"),
+            repository="" if from_fork else text_at(pull, "references", "full").rpartition("!")[0],
+            from_fork=from_fork,
+            is_open=text_at(pull, "state") == "opened",
+            target_branch=validate.branch(text_at(pull, "target_branch")),
+            title=validate.words(text_at(pull, "title")),
+            author=validate.words(text_at(pull, "author", "username")),
+            url=validate.address(text_at(pull, "web_url")),
+        )
 
     def _comment(self, pr_number: int, note: Any) -> Comment:  # noqa: ANN401 - anything JSON can say
         note_id = text_at(note, "id")
@@ -100,11 +101,6 @@ class GitLab(PlainForge):
 
     def _page_of(self, pr_number: int) -> str:
         """Return the web address of the merge request: notes do not have it."""
-        if pr_number not in self._pages:
-            found = self._api.call("GET", f"{self._merge_requests}/{pr_number}")
-            self._pages[pr_number] = text_at(found, "web_url")
-        return self._pages[pr_number]
-
-
-def _project(repository: str) -> str:
-    return f"/projects/{quote(repository, safe='')}"
+        if self._page[0] != pr_number:
+            self._page = pr_number, text_at(self._pull(pr_number), "web_url")
+        return self._page[1]

@@ -1,0 +1,277 @@
+"""A repository on a forge: its pull requests and their comments."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+from prshots.client.ci import validate
+from prshots.client.forges.forge_api import ForgeApi, text_at
+from prshots.client.sender import OnWait, ignore_wait
+from prshots.contract.comments import Marker
+from prshots.contract.errors import ForgeError, NotFoundError
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment on the forge. `author` is what `Forge.me` returns for its author.
+
+    `place` is the file and line that it is about; empty if it is about the whole pull request.
+    """
+
+    id: str
+    body: str
+    author: str
+    url: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """A merged pull request: the commit that it became, with 40 characters, and the branch that has it."""
+
+    commit_sha: str
+    branch: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForgePullRequest:
+    """A pull request. Its head is the branch `branch` of `repository`, which is another one if `from_fork`.
+
+    Unknown values are empty, such as the repository of a fork that was deleted.
+    """
+
+    number: int
+    branch: str
+    repository: str = ""
+    from_fork: bool = False
+    is_open: bool = True
+    target_branch: str = ""
+    title: str = ""
+    author: str = ""
+    url: str = ""
+
+
+class Forge(ABC):
+    """One repository on one forge. Every method may raise ForgeError, UnreachableError, RateLimitedError."""
+
+    label: ClassVar[str]
+    needs: ClassVar[str]
+    """Which token the forge needs, as advice."""
+
+    max_characters: ClassVar[int]
+    """The longest comment that the forge accepts."""
+
+    marker_style: ClassVar[Marker] = Marker.HTML
+    """How our comment is marked here: invisibly, so it depends on the forge's markdown."""
+
+    _pulls_name: ClassVar[str] = "pulls"
+
+    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
+        self._api = ForgeApi(self.label, api_url, self._headers(token), on_wait, needs=self.needs)
+        self._repository = repository
+        self._pulls = f"{self._path_of(repository)}/{self._pulls_name}"
+
+    def close(self) -> None:
+        self._api.close()
+
+    def marker(self, pr_number: int) -> str:
+        """Return the first line of our comment."""
+        return self.marker_style.line(pr_number)
+
+    @abstractmethod
+    def me(self) -> str | None:
+        """Return the author that our token writes as; empty if the forge doesn't say.
+
+        None if only an attempt shows it: only the author can change a comment, and `update` raises
+        NotFoundError for someone else's.
+        """
+
+    @abstractmethod
+    def comments(self, pr_number: int) -> Iterator[Comment]:
+        """Yield all comments on a pull request, oldest first. Pages are requested as needed."""
+
+    @abstractmethod
+    def reviews(self, pr_number: int) -> Iterator[Comment]:
+        """Yield what `comments` leaves out: reviews, and comments on lines of the diff."""
+
+    @abstractmethod
+    def create(self, pr_number: int, body: str) -> Comment: ...
+
+    @abstractmethod
+    def update(self, pr_number: int, comment_id: str, body: str) -> None:
+        """Change a comment's text. Raises NotFoundError if it no longer exists."""
+
+    @abstractmethod
+    def delete(self, pr_number: int, comment_id: str) -> None:
+        """Delete a comment. Not an error if it no longer exists."""
+
+    def pull_request(self, pr_number: int) -> ForgePullRequest:
+        """Return a pull request, open or not. Raises NotFoundError if there is none."""
+        return self._read_pull(self._pull(pr_number))
+
+    @abstractmethod
+    def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
+        """Return the open pull requests whose head is this branch, of this repository or of the given fork.
+
+        Another repository's branch of the same name is another branch.
+        """
+
+    def merge_of(self, pr_number: int) -> Merge | None:
+        """Return how the pull request was merged; None if it was not, or if the forge doesn't say."""
+        del pr_number
+        return None
+
+    def proxied_images(self, comment_id: str) -> list[str]:
+        """Return the addresses of the comment's images on the forge's image proxy, if it has one."""
+        del comment_id
+        return []
+
+    def purge(self, url: str) -> bool:
+        """Ask the image proxy to drop its copy. Return whether it did."""
+        del url
+        return False
+
+    def _headers(self, token: str) -> Mapping[str, str]:
+        return {"Authorization": f"Bearer {token}"}
+
+    def _path_of(self, repository: str) -> str:
+        return f"/repos/{quote(repository)}"
+
+    def _pull(self, pr_number: int) -> Any:  # noqa: ANN401 - anything JSON can say
+        return self._api.call("GET", f"{self._pulls}/{pr_number}")
+
+    @abstractmethod
+    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
+        """Read a pull request's JSON. Raises ForgeError if it is something else."""
+
+    def _read_number(self, pull: Any, name: str) -> int:  # noqa: ANN401 - anything JSON can say
+        number = validate.pr_number(pull.get(name) if isinstance(pull, dict) else None)
+        if number is None:
+            raise self._unlike("merge request" if self._pulls_name == "merge_requests" else "pull request")
+        return number
+
+    def _remove(self, path: str) -> None:
+        with suppress(NotFoundError):
+            self._api.call("DELETE", path)
+
+    def _checked(self, comment: Comment) -> Comment:
+        """Return the comment. Raises ForgeError if the forge replied with something else."""
+        if not comment.id:
+            raise self._unlike("comment")
+        return comment
+
+    def _unlike(self, what: str) -> ForgeError:
+        return ForgeError(f"{self.label} answered with something other than a {what}: is this {self.label}?")
+
+
+class IssueForge(Forge):
+    """GitHub and Gitea: every pull request is an issue, and the APIs have the same paths."""
+
+    _open_with_head: ClassVar[tuple[str, Mapping[str, str]]]
+    """The list, below the repository, that has the open pull requests with a head, and its query."""
+
+    _line: ClassVar[str]
+    """The field with a review comment's line."""
+
+    def create(self, pr_number: int, body: str) -> Comment:
+        return self._comment(self._send("POST", self._comments(pr_number), body))
+
+    def update(self, pr_number: int, comment_id: str, body: str) -> None:
+        del pr_number
+        self._send("PATCH", self._comment_path(comment_id), body)
+
+    def delete(self, pr_number: int, comment_id: str) -> None:
+        del pr_number
+        self._remove(self._comment_path(comment_id))
+
+    def open_pull_requests(self, head_sha: str) -> set[int]:
+        """Return the open pull requests of this repository that have this commit as their head."""
+        path, query = self._open_with_head
+        address = self._path_of(self._repository) + path.format(sha=head_sha)
+        return {
+            number
+            for pull in self._api.entries(address, query)
+            if (number := validate.pr_number(pull.get("number"))) is not None
+            and text_at(pull, "state") == "open"
+            and text_at(pull, "head", "sha") == head_sha
+            and text_at(pull, "base", "repo", "full_name").lower() == self._repository.lower()
+        }
+
+    def head_of(self, pr_number: int) -> str:
+        """Return the head commit of a pull request; empty if the forge doesn't say."""
+        return validate.commit(text_at(self._pull(pr_number), "head", "sha"))
+
+    def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
+        pulls = self._api.entries(self._pulls, self._open_with_branch(branch, repository))
+        return open_with_head_branch(map(self._read_pull, pulls), branch, repository)
+
+    def merge_of(self, pr_number: int) -> Merge | None:
+        found = self._pull(pr_number)
+        if not isinstance(found, dict) or found.get("merged") is not True:
+            return None
+        return merge_if_complete(text_at(found, "merge_commit_sha"), text_at(found, "base", "ref"))
+
+    def _open_with_branch(self, branch: str, repository: str) -> Mapping[str, str]:
+        """Return the query of the list that has the open pull requests of a branch, and maybe others."""
+        del branch, repository
+        return self._open_with_head[1]
+
+    def _send(self, method: str, path: str, body: str) -> Any:  # noqa: ANN401 - anything JSON can say
+        return self._api.call(method, path, json={"body": body})
+
+    def _comments(self, pr_number: int) -> str:
+        return f"{self._path_of(self._repository)}/issues/{pr_number}/comments"
+
+    def _comment_path(self, comment_id: str) -> str:
+        return f"{self._path_of(self._repository)}/issues/comments/{comment_id}"
+
+    def _comment(self, entry: Any) -> Comment:  # noqa: ANN401 - anything JSON can say
+        return self._checked(
+            Comment(
+                id=text_at(entry, "id"),
+                body=text_at(entry, "body"),
+                author=text_at(entry, "user", "login"),
+                url=text_at(entry, "html_url"),
+                place=line_of(text_at(entry, "path"), text_at(entry, self._line)),
+            )
+        )
+
+    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
+        head, base = (text_at(pull, end, "repo", "full_name") for end in ("head", "base"))
+        return ForgePullRequest(
+            number=self._read_number(pull, "number"),
+            branch=text_at(pull, "head", "ref"),
+            repository=head,
+            from_fork=head.lower() != base.lower(),
+            is_open=text_at(pull, "state") == "open",
+            target_branch=validate.branch(text_at(pull, "base", "ref")),
+            title=validate.words(text_at(pull, "title")),
+            author=validate.words(text_at(pull, "user", "login")),
+            url=validate.address(text_at(pull, "html_url")),
+        )
+
+
+def line_of(path: str, line: str) -> str:
+    return f"{path}:{line}" if path and line else path
+
+
+def open_with_head_branch(
+    found: Iterable[ForgePullRequest], branch: str, repository: str
+) -> list[ForgePullRequest]:
+    """Return the open ones whose head is this branch: of their own repository, or of the given fork."""
+    return [
+        pull
+        for pull in found
+        if pull.is_open
+        and pull.branch == branch
+        and (pull.repository.lower() == repository.lower() if repository else not pull.from_fork)
+    ]
+
+
+def merge_if_complete(commit_sha: str, branch: str) -> Merge | None:
+    """Return the merge, if the forge names all of it."""
+    sha, name = validate.full_commit(commit_sha), validate.branch(branch)
+    return Merge(sha, name) if sha and name else None
