@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.forges.look_alikes import GitHubLookAlike
 from support.playwright_suites import Suite, build_reporter
 from support.service import Service
 from support.signed_in_people import Person, sign_in
@@ -78,12 +78,6 @@ test("looks as it did", async ({ page }) => {
   await expect.soft(page).toHaveScreenshot("first.png", { timeout: 500 });
 });
 """
-
-
-@pytest.fixture(scope="module")
-def github() -> Iterator[GitHubLookAlike]:
-    with github_look_alike() as running:
-        yield running
 
 
 class Gallery:

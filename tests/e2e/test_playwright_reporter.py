@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from support.forges.bitbucket_look_alike import BitbucketLookAlike, bitbucket_lo
 from support.forges.forge_server import ForgeServer
 from support.forges.gitea_look_alike import gitea_look_alike
 from support.forges.gitlab_look_alike import gitlab_look_alike
-from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.forges.look_alikes import GitHubLookAlike
 from support.git_repositories import ALONE, Repository, checkout_of
 from support.playwright_suites import Suite, build_reporter
 from support.service import SHA, Service
@@ -112,12 +112,6 @@ if (RESULT === "failed") {
 await reporter.onEnd({ status: RESULT });
 """
 )
-
-
-@pytest.fixture(scope="module")
-def github() -> Iterator[GitHubLookAlike]:
-    with github_look_alike() as running:
-        yield running
 
 
 @pytest.fixture(scope="module", autouse=True)
