@@ -19,6 +19,7 @@ from support.service import UNTRUSTED_ISSUER, Service
 if TYPE_CHECKING:
     from support.ci_issuer import CiIssuer
     from support.engine_servers import PostgreSQL, SeaweedFS, Valkey
+    from support.forges.look_alikes import GitHubLookAlike
     from support.shared_engines import SharedEngines
 
 # No deadline: a property test must not fail because the machine is busy.
@@ -133,6 +134,15 @@ def shared_service(
     with neighbor.beside(made.data_dir / "prshots.db"):
         yield made
         assert made.stop() == 0
+
+
+@pytest.fixture(scope="session")
+def github() -> Iterator["GitHubLookAlike"]:
+    """Run one GitHub look-alike for many tests. Each test opens its own pull request."""
+    from support.forges.look_alikes import github_look_alike
+
+    with github_look_alike() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
@@ -19,12 +18,14 @@ import pytest
 import yaml
 from PIL import Image
 
-from prshots.contract.limits import MAX_IMAGE_BYTES
+from prshots.client import Client
 from support.ci_issuer import CiIssuer
-from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.drawn_pages import drawn_page
+from support.forges.look_alikes import GitHubLookAlike
 from support.git_repositories import ALONE, commit_all
 from support.git_repositories import Repository as Checkout
 from support.service import Service
+from support.unreliable_proxy import UnreliableProxy, refuse
 
 pytestmark = pytest.mark.slow  # act starts a job for each event
 
@@ -146,30 +147,32 @@ class Repository:
 
 @pytest.fixture(scope="module")
 def repository(
-    tmp_path_factory: pytest.TempPathFactory, shared_service: Service, ci_issuer: CiIssuer
-) -> Iterator[Repository]:
+    tmp_path_factory: pytest.TempPathFactory,
+    shared_service: Service,
+    ci_issuer: CiIssuer,
+    github: GitHubLookAlike,
+) -> Repository:
     folder = tmp_path_factory.mktemp("action")
     shutil.copytree(ROOT / "action", folder / "checkout" / "action")
     shutil.copy(ROOT / "action.yml", folder / "checkout")
     token = shared_service.new_token("github action")
     trusted = ("--issuer", ci_issuer.url, "--claim", "repository=octocat/shop")
     shared_service.run("project", "trust", "github action", *trusted)
-    with github_look_alike() as github:
-        made = Repository(folder, shared_service, github, ci_issuer, token)
-        workflows = folder / "repository" / ".github" / "workflows"
-        workflows.mkdir(parents=True)
-        shutil.copy(CI / "screenshots.yml", workflows)
-        for name, size in (("phone/home", (390, 844)), ("check out/cart@1280x800", (64, 40))):
-            (made.pictures / name).parent.mkdir(parents=True)
-            Image.new("RGB", size, "teal").save(made.pictures / f"{name}.png")
-        for place in (folder / "repository", made.pictures):
-            poison(place, folder / "poisoned")
-        (made.pictures / "around.md").write_text("Look at {{commit}}:\n\n{{screenshots}}\n")
-        remote = f"https://github.com/{github.repository}.git"
-        commit_all(folder / "repository", remote=remote)
-        made.git.git("init", "--quiet", "--bare", "--initial-branch=main", str(folder / "remote.git"))
-        made.push("main")
-        yield made
+    made = Repository(folder, shared_service, github, ci_issuer, token)
+    workflows = folder / "repository" / ".github" / "workflows"
+    workflows.mkdir(parents=True)
+    shutil.copy(CI / "screenshots.yml", workflows)
+    for name, size in (("phone/home", (390, 844)), ("check out/cart@1280x800", (64, 40))):
+        (made.pictures / name).parent.mkdir(parents=True)
+        Image.new("RGB", size, "teal").save(made.pictures / f"{name}.png")
+    for place in (folder / "repository", made.pictures):
+        poison(place, folder / "poisoned")
+    (made.pictures / "around.md").write_text("Look at {{commit}}:\n\n{{screenshots}}\n")
+    remote = f"https://github.com/{github.repository}.git"
+    commit_all(folder / "repository", remote=remote)
+    made.git.git("init", "--quiet", "--bare", "--initial-branch=main", str(folder / "remote.git"))
+    made.push("main")
+    return made
 
 
 def poison(place: Path, told: Path) -> None:
@@ -202,7 +205,9 @@ def statuses(urls: str) -> set[int]:
     return {httpx.get(url, trust_env=False).status_code for url in urls.split()}
 
 
-def test_the_action_uploads_updates_the_comment_and_expires_on_close(repository: Repository) -> None:
+def test_the_action_uploads_updates_the_comment_and_expires_on_close(
+    repository: Repository,
+) -> None:
     github, number = repository.github, repository.github.new_pr()
 
     opened = repository.run(event("opened", number))
@@ -249,11 +254,7 @@ def test_the_action_uploads_updates_the_comment_and_expires_on_close(repository:
     assert "<img" not in gone["body"]
     assert statuses(f"{opened.seen['urls']}\n{pushed.seen['urls']}") == {410}
 
-
-def test_the_action_runs_no_file_of_the_workspace(repository: Repository) -> None:
-    done = repository.run(event("opened", repository.github.new_pr()))
-    assert done.succeeded, done.said
-    assert done.seen["count"] == "2"
+    # None of this ran a file of the workspace.
     poisoned = repository.folder / "poisoned"
     assert not poisoned.exists(), poisoned.read_text()
     # The poison works: a program that looks for its modules there does run it.
@@ -420,70 +421,67 @@ def test_only_the_job_after_the_last_shard_finds_what_was_removed(
     assert "1 removed" in last.summary
 
 
-def test_the_action_needs_nothing_but_node(shared_service: Service, tmp_path: Path) -> None:
-    """As in a container that has no git, no Python and no shell."""
+@pytest.fixture
+def step(shared_service: Service, tmp_path: Path) -> Step:
+    """Return a step in a folder that isn't a repository, with one screenshot."""
     (tmp_path / "work").mkdir()
     Image.new("RGB", (64, 40), "teal").save(tmp_path / "work" / "home.png")
-    step = Step(tmp_path, shared_service, shared_service.new_token(), environ={"PATH": ""})
+    return Step(tmp_path, shared_service, shared_service.new_token())
+
+
+def test_the_action_needs_nothing_but_node(step: Step) -> None:
+    """As in a container that has no git, no Python and no shell."""
+    step.environ = {"PATH": ""}
     done = step.run(event("opened", 7, FIRST), "refs/pull/7/merge", FIRST, PATHS="home.png")
     assert done.succeeded, done.said
     assert (done.seen["count"], done.annotations) == ("1", [])
     assert "home" in done.summary
 
 
-def test_images_that_are_too_large_are_shrunk(shared_service: Service, tmp_path: Path) -> None:
-    (tmp_path / "work").mkdir()
-    noise = Image.effect_noise((2600, 2200), 60)
-    noise.save(tmp_path / "work" / "home.png")
-    assert (tmp_path / "work" / "home.png").stat().st_size > MAX_IMAGE_BYTES
-    step = Step(tmp_path, shared_service, shared_service.new_token())
+def test_images_that_are_too_large_are_shrunk(step: Step) -> None:
+    Image.effect_noise((150, 150), 60).save(step.folder / "work" / "home.png")
+    limits = {"max_image_bytes": 12_000, "uploads_per_minute": 120, "max_name_characters": 200}
     of_pull = (event("opened", 7, FIRST), "refs/pull/7/merge", FIRST)
-    refused = step.run(*of_pull, PATHS="home.png")
+    with UnreliableProxy(step.service.base_url) as front:
+        front.will(refuse(200, body=limits), when="GET /v1/limits", times=2)
+        refused = step.run(*of_pull, PATHS="home.png", URL=front.url)
+        done = step.run(*of_pull, PATHS="home.png", URL=front.url, SHRINK="true")
     assert (refused.succeeded, refused.seen["count"]) == (False, "0")
     [(level, words)] = refused.annotations
     assert (level, words[:35]) == ("error", "No file was uploaded. home.png: is ")
-    done = step.run(*of_pull, PATHS="home.png", SHRINK="true")
     assert done.succeeded, done.said
     content = httpx.get(done.seen["view-url"], trust_env=False).content
-    assert len(content) < MAX_IMAGE_BYTES
-    shrunk = Image.open(io.BytesIO(content))
-    assert (shrunk.format, shrunk.size) == ("PNG", noise.size)  # with fewer shades
+    assert len(content) < limits["max_image_bytes"]
+    assert Image.open(io.BytesIO(content)).format == "PNG"
 
 
-class TestStaged:
-    """Pictures that were uploaded before the pull request existed."""
-
-    def stage(self, service: Service, token: str, **fields: str) -> None:
-        image = io.BytesIO()
-        Image.new("RGB", (64, 40), "red").save(image, "PNG")
-        given = {"name": "staged", "branch": "change", "commit_sha": FIRST, "viewport": "64x40"} | fields
-        reply = httpx.post(
-            f"{service.base_url}/v1/staged",
-            data=given,
-            files={"image": ("staged.png", image.getvalue(), "image/png")},
-            headers={"Authorization": f"Bearer {token}"},
-            trust_env=False,
+def stage(step: Step, name: str, repository: str) -> None:
+    with Client(step.service.base_url, step.token) as client:
+        client.stage(
+            drawn_page(),
+            name=name,
+            branch="change",
+            repository=repository,
+            commit_sha=FIRST,
+            viewport="320x240",
+            content_type="image/png",
         )
-        assert reply.status_code == 200, reply.text
 
-    def test_they_move_to_the_pull_request(self, shared_service: Service, tmp_path: Path) -> None:
-        (tmp_path / "work").mkdir()
-        Image.new("RGB", (64, 40), "teal").save(tmp_path / "work" / "home.png")
-        token = shared_service.new_token()
-        self.stage(shared_service, token, repository="octocat/shop")
-        self.stage(shared_service, token, name="other", repository="somebody/shop")
-        step = Step(tmp_path, shared_service, token)
-        fork = event("opened", 7, FIRST, head_repository="somebody/shop")
-        of_a_fork = step.run(fork, "refs/pull/7/merge", FIRST, PATHS="home.png", VIEW="all")
-        assert "2 staged screenshots not moved: " in of_a_fork.said
-        assert "fork" in of_a_fork.said
-        assert "staged" not in of_a_fork.summary
-        own = event("opened", 8, FIRST)
-        done = step.run(own, "refs/pull/8/merge", FIRST, PATHS="home.png", VIEW="all")
-        assert done.succeeded, done.said
-        assert "1 staged screenshot moved to pull request 8; 1 staged screenshot not moved: " in done.said
-        assert "staged" in done.summary
-        assert "other" not in done.summary
+
+def test_screenshots_staged_before_the_pull_request_existed_move_to_it(step: Step) -> None:
+    stage(step, "staged", "octocat/shop")
+    stage(step, "other", "somebody/shop")
+    fork = event("opened", 7, FIRST, head_repository="somebody/shop")
+    of_a_fork = step.run(fork, "refs/pull/7/merge", FIRST, PATHS="home.png", VIEW="all")
+    assert "2 staged screenshots not moved: " in of_a_fork.said
+    assert "fork" in of_a_fork.said
+    assert "staged" not in of_a_fork.summary
+    own = event("opened", 8, FIRST)
+    done = step.run(own, "refs/pull/8/merge", FIRST, PATHS="home.png", VIEW="all")
+    assert done.succeeded, done.said
+    assert "1 staged screenshot moved to pull request 8; 1 staged screenshot not moved: " in done.said
+    assert "staged" in done.summary
+    assert "other" not in done.summary
 
 
 class TestForks:

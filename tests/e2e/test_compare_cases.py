@@ -1,18 +1,20 @@
-"""What a reviewer is told in the cases where comparing with main is hard, each with real git and the real service."""
+"""Cases where comparing with main is hard, each with real git and the real service."""
 
 from pathlib import Path
 
 import pytest
 
-from support.clients import CLIENTS, runner_of
+from support.clients import CLIENTS, NODE_NIGHTLY, runner_of
 from support.compared_shop import Shop
 from support.git_repositories import Repository
 from support.service import Service
 
 pytestmark = pytest.mark.slow
 
+BOTH_CLIENTS = pytest.mark.parametrize("shop", CLIENTS, indirect=True)
 
-@pytest.fixture(params=CLIENTS)
+
+@pytest.fixture(params=NODE_NIGHTLY)
 def shop(
     request: pytest.FixtureRequest,
     shared_service: Service,
@@ -32,15 +34,15 @@ def work(shop: Shop) -> Repository:
     return shop.work
 
 
-def test_first_run_ever(shop: Shop, work: Repository) -> None:
-    """Without any baseline nothing fails, and nothing looks as if it had been compared."""
+def test_first_run_ever_has_nothing_to_compare_with(shop: Shop, work: Repository) -> None:
     work.branch("change")
     found = shop.pull(1, work.commit(), {"home": 1}, compare=("--fail-on", "changed,new,removed"))
     assert (found.code, found.state, found.verdicts) == (0, "no_baseline", {})
     assert "Nothing to compare with: main has no baselines yet. Run prshots upload on main" in found.told
 
 
-def test_main_without_ci(shop: Shop, work: Repository) -> None:
+@BOTH_CLIENTS
+def test_baselines_can_be_uploaded_from_a_terminal(shop: Shop, work: Repository) -> None:
     """Someone uploads the baselines from a terminal."""
     main = work.head
     done = shop.in_terminal("upload", "shots", "--baseline", "--branch", "main", shots={"home": 1})
@@ -53,7 +55,8 @@ def test_main_without_ci(shop: Shop, work: Repository) -> None:
     assert (found.state, found.verdicts, found.bases) == ("compared", {"home": "changed"}, {"home": main})
 
 
-def test_squash_merge(shop: Shop, work: Repository) -> None:
+@BOTH_CLIENTS
+def test_squash_merge_adopts_the_screenshots(shop: Shop, work: Repository) -> None:
     """The next pull request is not blamed for the last one, although main is not built yet."""
     first = work.head
     shop.build(first, {"home": 1, "cart": 1})
@@ -70,7 +73,7 @@ def test_squash_merge(shop: Shop, work: Repository) -> None:
     assert found.bases == {"cart": squashed, "home": first}
 
 
-def test_rebase_and_force_push(shop: Shop, work: Repository) -> None:
+def test_rebase_and_force_push_move_the_base(shop: Shop, work: Repository) -> None:
     """After the rebase, the pull request is compared with the main that it is now based on."""
     first = work.head
     shop.build(first, {"home": 1, "cart": 1})
@@ -90,7 +93,7 @@ def test_rebase_and_force_push(shop: Shop, work: Repository) -> None:
     assert found.json["commit_sha"] == after
 
 
-def test_merge_queue(shop: Shop, work: Repository) -> None:
+def test_merge_queue_builds_only_the_last_commit(shop: Shop, work: Repository) -> None:
     """Two pull requests land with one push, and CI builds only the last commit."""
     first = work.head
     shop.build(first, {"home": 1, "cart": 1})
@@ -113,7 +116,7 @@ def test_merge_queue(shop: Shop, work: Repository) -> None:
     assert set(onto_two.bases.values()) == {merged_two}
 
 
-def test_main_lags_behind(shop: Shop, work: Repository) -> None:
+def test_merged_pull_request_stands_in_for_mains_build(shop: Shop, work: Repository) -> None:
     """A merged pull request stands in for main's build. Once that is there, it wins."""
     first = work.head
     shop.build(first, {"home": 1})
@@ -133,7 +136,7 @@ def test_main_lags_behind(shop: Shop, work: Repository) -> None:
     assert shop.pull(3, two, {"home": 3}).verdicts == {"home": "unchanged"}
 
 
-def test_shallow_clone(shop: Shop, work: Repository) -> None:
+def test_shallow_clone_finds_its_base(shop: Shop, work: Repository) -> None:
     """The checkout has one commit, and the newest baselines of main belong to later work."""
     first = work.head
     shop.build(first, {"home": 1})
@@ -147,7 +150,9 @@ def test_shallow_clone(shop: Shop, work: Repository) -> None:
     assert found.without_ancestor == set()
 
 
-def test_without_a_checkout_it_is_the_newest_baseline_and_never_fails(shop: Shop, work: Repository) -> None:
+def test_without_a_checkout_the_newest_baseline_is_the_base_and_nothing_fails(
+    shop: Shop, work: Repository
+) -> None:
     shop.build(work.head, {"home": 1})
     shop.variables = {"GIT_DIR": str(shop.folder / "nowhere")}
     work.branch("change")
@@ -161,7 +166,8 @@ def test_without_a_checkout_it_is_the_newest_baseline_and_never_fails(shop: Shop
     assert "changed (since the newest baseline)" in said.stdout
 
 
-def test_sharded_run(shop: Shop, work: Repository) -> None:
+@BOTH_CLIENTS
+def test_sharded_run_is_complete_after_the_last_job(shop: Shop, work: Repository) -> None:
     """Only the job after the last shard can say that a screenshot was removed."""
     main = work.head
     shop.build(main, {"home": 1, "cart": 1}, "--partial")
@@ -172,21 +178,13 @@ def test_sharded_run(shop: Shop, work: Repository) -> None:
     half = shop.pull(1, head, {"home": 1, "cart": 2}, "--partial", compare=("--fail-on", "removed"))
     assert (half.code, half.state) == (0, "incomplete")
     assert half.verdicts == {"cart": "changed", "home": "unchanged"}
+    assert "Some of the base's screenshots are missing in this run" in half.told
     both = shop.pull(1, head, {"help": 1}, "--partial", compare=("--complete", "--fail-on", "removed"))
     assert (both.code, both.state) == (4, "compared")
     assert both.verdicts == {"cart": "changed", "help": "unchanged", "home": "unchanged", "old": "removed"}
 
 
-def test_partial_run(shop: Shop, work: Repository) -> None:
-    """Only some tests ran: the others are neither removed nor unchanged."""
-    shop.build(work.head, {"home": 1, "cart": 1, "help": 1})
-    work.branch("change")
-    found = shop.pull(1, work.commit(), {"cart": 2}, "--partial", compare=("--fail-on", "removed"))
-    assert (found.code, found.state, found.verdicts) == (0, "incomplete", {"cart": "changed"})
-    assert "Some of the base's screenshots are missing in this run" in found.told
-
-
-def test_cached_main_build(shop: Shop, work: Repository) -> None:
+def test_partial_build_of_main_keeps_older_baselines(shop: Shop, work: Repository) -> None:
     """Main's second build took only the screenshots that its change could affect."""
     first = work.head
     shop.build(first, {"home": 1, "cart": 1})
@@ -198,7 +196,8 @@ def test_cached_main_build(shop: Shop, work: Repository) -> None:
     assert found.bases == {"cart": first, "home": second}
 
 
-def test_fork(shop: Shop, work: Repository) -> None:
+@BOTH_CLIENTS
+def test_fork_never_writes_baselines(shop: Shop, work: Repository) -> None:
     """A fork's pull request is compared, but never writes a baseline."""
     main = work.head
     shop.build(main, {"home": 1})
@@ -213,27 +212,9 @@ def test_fork(shop: Shop, work: Repository) -> None:
     assert shop.pull(2, head, {"home": 1}).verdicts == {"home": "unchanged"}
 
 
-def test_renamed_shot(shop: Shop, work: Repository) -> None:
-    """The old name is removed and the new one is new, once both runs are complete."""
-    shop.build(work.head, {"home": 1, "cart": 1})
-    work.branch("change")
-    found = shop.pull(1, work.commit(), {"home": 1, "basket": 1}, compare=("--fail-on", "removed"))
-    assert found.verdicts == {"basket": "new", "cart": "removed", "home": "unchanged"}
-    assert found.code == 4
-
-
-def test_one_script_for_main_and_pull_requests(shop: Shop, work: Repository) -> None:
-    """Comparing and commenting in a job of main is no mistake, but there is nothing to do."""
+def test_one_script_works_for_main_and_pull_requests(shop: Shop, work: Repository) -> None:
+    """Comparing and commenting in a job on main succeeds, but there is nothing to do."""
     for command in (("compare", "--fail-on", "changed"), ("comment", "--post")):
         done = shop.on_main(work.head, *command)
         assert (done.returncode, done.stdout) == (0, "")
         assert "Nothing to" in done.stderr
-
-
-def test_a_build_sends_only_what_changed(shop: Shop, work: Repository) -> None:
-    shots = {f"page-{number}": number for number in range(8)}
-    assert shop.build(work.head, shots).splitlines()[-1].endswith("to the baselines of main.")
-    told = shop.build(work.commit(), shots | {"page-3": 9})
-    assert told.splitlines()[-1] == (
-        "Uploaded 8 of 8 screenshots to the baselines of main. 7 of them were already there."
-    )

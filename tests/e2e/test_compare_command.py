@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from prshots.cli import compare as compare_module
 from prshots.client import compare
 from prshots.client.service import Client
-from support.clients import CLIENTS, ONLY_PYTHON, Run, runner_of
+from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, Run, runner_of
 from support.compared_shop import draw
 from support.service import SHA, Service
 from support.unreliable_proxy import UnreliableProxy, refuse
@@ -76,17 +75,13 @@ def running(pr_number: int = 7, **changed: object) -> dict[str, object]:
 
 def verdicts(**counts: int) -> dict[str, object]:
     """Return a comparison with that many shots of each verdict."""
+    common = {"viewport": "9x9", "theme": "", "pixels": 3, "shift": 0, "regions": []}
+    urls = {"view_url": None, "before_url": None, "diff_url": None}
     shots = [
-        {
-            "name": f"{verdict}-{number}",
-            "viewport": "9x9",
-            "theme": "",
-            "verdict": verdict,
-            "pixels": 3,
-            "shift": 0,
-        }
-        | {"regions": [], "view_url": None, "before_url": None, "diff_url": None, "base_commit": MAIN}
-        | {"ancestor": True, "reason": "damaged" if verdict == "failed" else ""}
+        common
+        | urls
+        | {"name": f"{verdict}-{number}", "verdict": verdict, "base_commit": MAIN, "ancestor": True}
+        | {"reason": "damaged" if verdict == "failed" else ""}
         for verdict, count in counts.items()
         for number in range(count)
     ]
@@ -105,16 +100,11 @@ class TestOutput:
             assert len(done.stdout.splitlines()[1:]) == rows
             assert f"Compared with main at 1111111: {counts['changed']} changed" in done.stderr
 
-    def test_a_failure_is_printed_once(self, run: Run, front: UnreliableProxy) -> None:
-        front.will(refuse(200, body=verdicts(changed=1, failed=1)), when="POST /v1/compare")
+    def test_a_failure_is_printed_once_and_even_if_quiet(self, run: Run, front: UnreliableProxy) -> None:
+        front.will(refuse(200, body=verdicts(changed=1, failed=1)), when="POST /v1/compare", times=4)
         done = run("compare", "--pr", "7")
         assert (done.stdout + done.stderr).count("failed-0") == 1
         assert "failed-0 9x9: not compared: damaged" in done.stderr.splitlines()
-
-    def test_quiet_prints_only_failures_and_what_format_asks_for(
-        self, run: Run, front: UnreliableProxy
-    ) -> None:
-        front.will(refuse(200, body=verdicts(changed=1, failed=1)), when="POST /v1/compare", times=3)
         done = run("compare", "--pr", "7", "--quiet")
         assert (done.returncode, done.stdout) == (0, "")
         assert done.stderr == "failed-0 9x9: not compared: damaged\n"
@@ -147,42 +137,27 @@ def test_a_pair_that_was_uploaded_together_is_compared_with_its_own_before(
 
 
 @pytest.mark.usefixtures("compared")
-class TestCompare:
-    def test_prints_a_table_and_the_dashboard_last(self, run: Run) -> None:
-        done = run("compare", "--pr", "7")
-        assert done.returncode == 0
-        assert [line.split("  ")[0] for line in done.stdout.splitlines()] == ["NAME", "cart", "cart", "home"]
-        cells = [" ".join(line.split()) for line in done.stdout.splitlines()]
-        assert cells[0] == "NAME VIEWPORT THEME VERDICT PIXELS"
-        assert cells[1].startswith("cart 160x120 dark changed (since the newest baseline) ")
-        assert cells[2:] == [
-            "cart 160x120 light unchanged (since the newest baseline) -",
-            "home 160x120 - unchanged (since the newest baseline) -",
-        ]
-        assert "Compared with main at 1111111: 1 changed, 2 unchanged." in done.stderr
-        assert done.stderr.splitlines()[-1].startswith("Dashboard: http")
+def test_compare_prints_a_table_and_the_dashboard_last(run: Run) -> None:
+    done = run("compare", "--pr", "7")
+    assert done.returncode == 0
+    cells = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert cells[0] == "NAME VIEWPORT THEME VERDICT PIXELS"
+    assert cells[1].startswith("cart 160x120 dark changed (since the newest baseline) ")
+    assert cells[2:] == [
+        "cart 160x120 light unchanged (since the newest baseline) -",
+        "home 160x120 - unchanged (since the newest baseline) -",
+    ]
+    assert "Compared with main at 1111111: 1 changed, 2 unchanged." in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("Dashboard: http")
 
-    @pytest.mark.parametrize("run", ONLY_PYTHON, indirect=True)
-    def test_of_many_shots_only_the_changes_are_printed(
-        self, run: Run, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(compare_module, "MAX_ROWS", 2)
-        assert len(run("compare", "--pr", "7").stdout.splitlines()) == 2
 
-    def test_prints_the_services_json(self, run: Run) -> None:
-        told = json.loads(run("compare", "--pr", "7", "--format", "json").stdout)
-        assert (told["state"], told["counts"]["changed"]) == ("compared", 1)
-        assert [shot["ancestor"] for shot in told["shots"]] == [False] * 3
-
-    def test_refuses_an_unknown_verdict(self, run: Run) -> None:
-        done = run("compare", "--pr", "7", "--fail-on", "changed, broken")
-        assert done.returncode == 2
-        assert "'broken'" in done.stderr
-        assert "changed, moved, new, removed, failed" in " ".join(done.stderr.replace("│", "").split())
-
-    def test_refuses_a_branch_that_git_would_not_have(self, run: Run) -> None:
-        for branch in ("--upload-pack=x", "a b", "a..b"):
-            assert run("compare", "--pr", "7", f"--branch={branch}").returncode == 2
+def test_an_unknown_verdict_and_an_invalid_branch_are_refused(run: Run) -> None:
+    done = run("compare", "--pr", "7", "--fail-on", "changed, broken")
+    assert done.returncode == 2
+    assert "'broken'" in done.stderr
+    assert "changed, moved, new, removed, failed" in " ".join(done.stderr.replace("│", "").split())
+    for branch in ("--upload-pack=x", "a..b"):
+        assert run("compare", "--pr", "7", f"--branch={branch}").returncode == 2
 
 
 @pytest.mark.parametrize("run", ONLY_PYTHON, indirect=True)
@@ -227,25 +202,18 @@ class TestWaiting:
         assert "run prshots compare again" in done.stderr
 
 
-class TestWithoutImages:
-    def test_there_is_still_a_comment(self, run: Run) -> None:
-        done = run("comment", "--pr", "7")
-        assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.startswith("<!-- svc:pr-7 -->")
-
-    @pytest.mark.usefixtures("shots")
-    def test_images_deleted_at_the_same_moment_are_only_a_warning(
-        self, run: Run, front: UnreliableProxy
-    ) -> None:
-        front.will(refuse(404, body={"error": "not found"}), when="POST /v1/pull")
-        done = run("upload", "shots", "--pr", "7", "--format", "json")
-        assert done.returncode == 0
-        assert done.stderr.splitlines()[-2:] == [
-            "Uploaded 3 of 3 screenshots to pull request 7.",
-            f"Warning: not compared: {front.url} answered 404: not found.",
-        ]
-        told = json.loads(done.stdout)
-        assert (told["comparison"], told["dashboard_url"]) == (None, None)
+@pytest.mark.usefixtures("shots")
+@pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
+def test_images_deleted_at_the_same_moment_are_only_a_warning(run: Run, front: UnreliableProxy) -> None:
+    front.will(refuse(404, body={"error": "not found"}), when="POST /v1/pull")
+    done = run("upload", "shots", "--pr", "7", "--format", "json")
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[-2:] == [
+        "Uploaded 3 of 3 screenshots to pull request 7.",
+        f"Warning: not compared: {front.url} answered 404: not found.",
+    ]
+    told = json.loads(done.stdout)
+    assert (told["comparison"], told["dashboard_url"]) == (None, None)
 
 
 def test_only_baselines_that_the_service_does_not_have_are_sent(
@@ -260,6 +228,8 @@ def test_only_baselines_that_the_service_does_not_have_are_sent(
     assert front.seen[-1] == "POST /v1/baseline/complete"
     told = json.loads(done.stdout)
     assert (told["baseline_of"], told["count"], told["pr_number"]) == ("main", 3, None)
+    uploaded = "Uploaded 3 of 3 screenshots to the baselines of main. 2 of them were already there."
+    assert done.stderr.splitlines()[-1] == uploaded
     asked = [json.loads(body) for request, body in bodies if request.endswith("/known")]
     assert {(shot["name"], shot["theme"]) for shot in asked[0]["shots"]} == {
         ("cart", "dark"),

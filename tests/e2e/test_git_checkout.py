@@ -10,7 +10,7 @@ from prshots.cli import service_options
 from prshots.client.ci import Job
 from prshots.client.ci import git as git_module
 from prshots.client.ci.base_commits import BaseCommits, base_of
-from prshots.client.ci.checkout import builds_baselines, default_branch
+from prshots.client.ci.checkout import default_branch
 from prshots.contract.errors import InvalidInputError
 from support.engine_servers import process_state
 from support.git_repositories import ALONE, Repository, checkout_of
@@ -50,43 +50,30 @@ def test_the_commit_comes_from_the_option_then_the_ci_then_git(
         service_options.commit("", Job(), 7)
 
 
-class Told(list[str]):
-    """Collects the sentences for the user."""
+Told = list[str]
+"""The sentences for the user."""
 
 
 @pytest.fixture
 def told() -> Told:
-    return Told()
+    return []
 
 
-class TestDefaultBranch:
-    def test_it_comes_from_the_ci_then_the_remote_then_its_usual_name(
-        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        assert default_branch(Job(default_branch="trunk")) == "trunk"
-        assert default_branch(Job()) == "main"
-        assert default_branch(Job(branch="master")) == "master"
-        work.branch("trunk")
-        work.commit()
-        work.push("trunk")
-        work.git("-C", str(tmp_path / "git/remote.git"), "symbolic-ref", "HEAD", "refs/heads/trunk")
-        work.clone(tmp_path / "clone")
-        monkeypatch.chdir(tmp_path / "clone")
-        assert default_branch(Job(branch="master")) == "trunk"
-
-    def test_a_pull_request_and_a_fork_never_build_it(self) -> None:
-        assert builds_baselines(Job(branch="main", default_branch="main"))
-        assert not builds_baselines(Job(branch="cart", default_branch="main"))
-        assert not builds_baselines(Job(branch="main", default_branch="main", from_fork=True))
-        assert not builds_baselines(Job(pr_number=7, target_branch="main", default_branch="main"))
-
-    def test_the_branch_option_names_another_one(self) -> None:
-        assert builds_baselines(Job(branch="develop", default_branch="main"), "develop")
-        assert not builds_baselines(Job(branch="main", default_branch="main"), "develop")
-        assert not builds_baselines(Job(branch="develop", from_fork=True), "develop")
+def test_the_default_branch_comes_from_the_ci_then_the_remote_then_its_usual_name(
+    work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert default_branch(Job(default_branch="trunk")) == "trunk"
+    assert default_branch(Job()) == "main"
+    assert default_branch(Job(branch="master")) == "master"
+    work.branch("trunk")
+    work.commit()
+    work.push("trunk")
+    work.git("-C", str(tmp_path / "git/remote.git"), "symbolic-ref", "HEAD", "refs/heads/trunk")
+    work.clone(tmp_path / "clone")
+    monkeypatch.chdir(tmp_path / "clone")
+    assert default_branch(Job(branch="master")) == "trunk"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", cases("base_commits", "bases"))
 def test_the_base_by_the_rules_of_both_clients(
     case: dict[str, Any], work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
@@ -119,136 +106,56 @@ def test_the_base_by_the_rules_of_both_clients(
     else:
         assert len(found.commits) >= case["base"]["at_least"]
         assert found.commits == tuple(history[start : start + len(found.commits)])
+        assert job.git("rev-parse", "--is-shallow-repository") == "true"  # the rest was not fetched
 
 
-class TestMergeRef:
-    """CI has merged the pull request into its target, and checked out the result."""
-
-    def test_the_base_is_the_commit_that_it_was_merged_with(
-        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
-    ) -> None:
-        history = work.commits(3)
-        work.branch("cart", history[2])
-        head = work.commit()
-        work.push("main", "cart")
-        work.merge_ref(7, history[0], head)
-        checkout_of(work, tmp_path / "job", "refs/pull/7/merge")
-        monkeypatch.chdir(tmp_path / "job")
-        job = Job(commit_sha=head, target_branch="main")
-        assert base_of(job, head, "", told.append) == BaseCommits("main", tuple(history))
-        # Another branch than the target has another base.
-        assert base_of(job, head, "cart", told.append).commits[0] == head
-
-    def test_a_remote_that_hands_out_no_commit_by_its_sha(
-        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
-    ) -> None:
-        history = work.commits(4)
-        work.branch("cart", history[1])
-        head = work.commit()
-        work.push("main", "cart")
-        work.merge_ref(7, history[1], head)
-        job = checkout_of(work, tmp_path / "job", "refs/pull/7/merge")
-        job.git("config", "protocol.version", "0")  # the second version does not refuse it
-        monkeypatch.chdir(job.folder)
-        assert git_module.fetch(history[1], depth=9, say=told.append, what="").error
-        base = base_of(Job(commit_sha=head, target_branch="main"), head, "", told.append)
-        assert base == BaseCommits("main", tuple(history[1:]))
-
-    def test_without_the_remote_it_is_that_commit_alone(
-        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
-    ) -> None:
-        onto = work.commit()
-        work.branch("cart")
-        head = work.commit()
-        work.merge_ref(7, onto, head)
-        job = checkout_of(work, tmp_path / "job", "refs/pull/7/merge")
-        job.git("remote", "set-url", "origin", (tmp_path / "gone.git").as_uri())
-        monkeypatch.chdir(job.folder)
-        assert base_of(Job(target_branch="main"), head, "", told.append) == BaseCommits("main", (onto,))
+def test_a_merge_ref_of_a_remote_that_serves_no_commit_by_its_sha_has_a_base(
+    work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+) -> None:
+    history = work.commits(4)
+    work.branch("cart", history[1])
+    head = work.commit()
+    work.push("main", "cart")
+    work.merge_ref(7, history[1], head)
+    job = checkout_of(work, tmp_path / "job", "refs/pull/7/merge")
+    job.git("config", "protocol.version", "0")  # the second version does not refuse it
+    monkeypatch.chdir(job.folder)
+    assert git_module.fetch(history[1], depth=9, say=told.append, what="").error
+    base = base_of(Job(commit_sha=head, target_branch="main"), head, "", told.append)
+    assert base == BaseCommits("main", tuple(history[1:]))
+    of_another_branch = base_of(Job(commit_sha=head, target_branch="main"), head, "cart", told.append)
+    assert of_another_branch.commits[0] == head
 
 
-class TestBranchPoint:
-    """CI has checked out the head of the pull request."""
+def test_first_parents_leave_out_what_was_merged(
+    work: Repository, monkeypatch: pytest.MonkeyPatch, told: Told
+) -> None:
+    first = work.commit()
+    work.branch("side")
+    work.commit()
+    work.git("checkout", "--quiet", "main")
+    work.git("merge", "--quiet", "--no-ff", "-m", "Merge", "side")
+    merge = work.head
+    work.branch("cart")
+    head = work.commit()
+    work.push("main", "cart")
+    monkeypatch.chdir(work.folder)
+    assert base_of(Job(), head, "", told.append) == BaseCommits("main", (merge, first))
 
-    def test_the_base_is_where_it_branched_off_and_at_most_200_commits(
-        self, work: Repository, monkeypatch: pytest.MonkeyPatch, told: Told
-    ) -> None:
-        history = work.commits(210)
-        work.branch("cart", history[4])
-        head = work.commit()
-        work.push("main", "cart")
-        monkeypatch.chdir(work.folder)
-        base = base_of(Job(commit_sha=head, target_branch="main"), head[:12], "", told.append)
-        assert base == BaseCommits("main", tuple(history[4:204]))
 
-    def test_first_parents_leave_out_what_was_merged(
-        self, work: Repository, monkeypatch: pytest.MonkeyPatch, told: Told
-    ) -> None:
-        first = work.commit()
-        work.branch("side")
-        work.commit()
-        work.git("checkout", "--quiet", "main")
-        work.git("merge", "--quiet", "--no-ff", "-m", "Merge", "side")
-        merge = work.head
-        work.branch("cart")
-        head = work.commit()
-        work.push("main", "cart")
-        monkeypatch.chdir(work.folder)
-        assert base_of(Job(), head, "", told.append) == BaseCommits("main", (merge, first))
-
-    def test_a_shallow_clone_is_deepened_as_far_as_needed(
-        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
-    ) -> None:
-        history = work.commits(400)
-        work.branch("cart", history[60])
-        head = work.commits(5)[0]
-        work.push("main", "cart")
-        job = checkout_of(work, tmp_path / "job", "refs/heads/cart")
-        monkeypatch.chdir(job.folder)
-        base = base_of(Job(target_branch="main"), head, "", told.append)
-        assert base.commits[:50] == tuple(history[60:110])
-        assert job.git("rev-parse", "--is-shallow-repository") == "true"  # not all of it was fetched
-
-    def test_a_head_that_is_not_checked_out_is_fetched(
-        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
-    ) -> None:
-        """A second workflow runs on the default branch, also for a head that was since overwritten."""
-        first, _ = work.commit(), work.commit()
-        work.branch("cart", first)
-        head = work.commit()
-        work.push("main", "cart")
-        work.push("main:cart")
-        for depth in (0, 1):
-            checkout_of(work, tmp_path / f"job{depth}", "refs/heads/main", depth=depth)
-            monkeypatch.chdir(tmp_path / f"job{depth}")
-            assert base_of(Job(target_branch="main"), head, "", told.append) == BaseCommits("main", (first,))
-
-    def test_gitlab_names_the_base_itself(
-        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
-    ) -> None:
-        history = work.commits(3)
-        work.branch("cart")
-        head = work.commit()
-        work.push("main", "cart")
-        job = Job(commit_sha=head, target_branch="main", base_sha=history[1])
-        checkout_of(work, tmp_path / "job", "refs/heads/cart")
-        monkeypatch.chdir(tmp_path / "job")
-        assert base_of(job, head, "", told.append) == BaseCommits("main", tuple(history[1:]))
-        monkeypatch.setenv("PATH", "")
-        assert base_of(job, head, "", told.append) == BaseCommits("main", (history[1],))
-
-    def test_the_target_of_a_checkout_that_cannot_fetch_is_what_it_has(
-        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
-    ) -> None:
-        first = work.commit()
-        work.push("main")
-        work.branch("cart")
-        head = work.commit()
-        work.git("remote", "set-url", "origin", (tmp_path / "gone.git").as_uri())
-        monkeypatch.chdir(work.folder)
+def test_a_head_that_is_not_checked_out_is_fetched(
+    work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+) -> None:
+    """A second workflow runs on the default branch, even for a head that was since overwritten."""
+    first, _ = work.commit(), work.commit()
+    work.branch("cart", first)
+    head = work.commit()
+    work.push("main", "cart")
+    work.push("main:cart")
+    for depth in (0, 1):
+        checkout_of(work, tmp_path / f"job{depth}", "refs/heads/main", depth=depth)
+        monkeypatch.chdir(tmp_path / f"job{depth}")
         assert base_of(Job(target_branch="main"), head, "", told.append) == BaseCommits("main", (first,))
-        assert told[-1].startswith("Could not fetch main: ")
-        assert told[-1].endswith(". Using what the checkout has.")
 
 
 class TestGitCannotTell:
@@ -260,16 +167,17 @@ class TestGitCannotTell:
         assert base.unknown.startswith("not a git repository")
         monkeypatch.setenv("PATH", "")
         assert base_of(Job(), HEAD, "", told.append).unknown.startswith("git does not run: No such file")
+        named = Job(commit_sha=HEAD, target_branch="main", base_sha=HEAD)  # as GitLab does
+        assert base_of(named, HEAD, "", told.append) == BaseCommits("main", (HEAD,))
 
-    def test_a_target_that_does_not_exist_or_shares_nothing(
+    def test_a_target_that_shares_no_commit_has_no_base(
         self, work: Repository, monkeypatch: pytest.MonkeyPatch, told: Told
     ) -> None:
-        head = work.commit()
+        work.commit()
         work.git("checkout", "--quiet", "--orphan", "other")
         other = work.commit()
         work.push("main", "other")
         monkeypatch.chdir(work.folder)
-        assert "couldn't find remote ref" in base_of(Job(), head, "release", told.append).unknown
         assert "share" in base_of(Job(), other, "main", told.append).unknown
 
     def test_a_remote_that_never_answers_and_would_ask_for_a_password(
@@ -278,7 +186,7 @@ class TestGitCannotTell:
         head = work.commit()
         work.git("remote", "set-url", "origin", "ssh://ann:hunter2@git.example/shop")
         started = work.folder / "ssh.pid"
-        # As the checkout action sets it for a key of its own.
+        # As the checkout action sets it for its own key.
         work.git("config", "core.sshCommand", f"echo $$ > {started}; exec sleep 3600 #")
         monkeypatch.setattr(git_module, "FETCH_SECONDS", 0.01)
         monkeypatch.setattr(git_module, "TELL_AFTER_SECONDS", 0.01)

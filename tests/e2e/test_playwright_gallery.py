@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.forges.look_alikes import GitHubLookAlike
 from support.playwright_suites import Suite, build_reporter
 from support.service import Service
 from support.signed_in_people import Person, sign_in
@@ -49,11 +49,6 @@ test("works at the second attempt", async ({ page }) => {
   expect(test.info().retry).toBe(1);
 });
 
-test("never works", async ({ page }) => {
-  await page.setContent("<h1>Broken</h1>");
-  expect(1).toBe(2);
-});
-
 test.describe.serial("in a row", () => {
   test("first", async ({ page }) => {
     await test.info().attach("page", { body: await page.screenshot(), contentType: "image/png" });
@@ -71,6 +66,7 @@ test("home", async ({ page }) => {
 
 COMPARED = """
 import { expect, test } from "@playwright/test";
+test.describe.configure({ retries: 0 });
 
 test("looks as it did", async ({ page }) => {
   await page.setContent("<h1 style='color: green'>Sold out</h1>");
@@ -78,12 +74,6 @@ test("looks as it did", async ({ page }) => {
   await expect.soft(page).toHaveScreenshot("first.png", { timeout: 500 });
 });
 """
-
-
-@pytest.fixture(scope="module")
-def github() -> Iterator[GitHubLookAlike]:
-    with github_look_alike() as running:
-        yield running
 
 
 class Gallery:
@@ -123,43 +113,24 @@ def test_projects_stand_beside_each_other_as_viewport_and_theme(gallery: Gallery
     expected += [f"{test}/whole 500x300 dark"]
     assert gallery.shots() == sorted(expected)
 
-    # A template makes the names.
-    gallery.suite.run({"name": "{project}/{test}/{attachment}"}, "test", "--project=dark", config=PROJECTS)
-    ours = "dark/shows \N{DIVISION SLASH}cart\N{DIVISION SLASH}total"
-    added = set(gallery.shots()) - set(expected)
-    assert added == {
-        f"{ours}/headline 320x200 dark",
-        f"{ours}/whole 320x200 dark",
-        f"{ours}/whole 500x300 dark",
-    }
 
-
-def test_only_the_last_retry_counts(gallery: Gallery) -> None:
-    gallery.suite.write(shop=RETRIED)
-    gallery.suite.run(config="retries: 1,")
+def test_only_the_last_retry_counts_and_to_have_screenshot_is_one_shot(gallery: Gallery) -> None:
+    gallery.suite.write(shop=RETRIED, home=COMPARED)
+    snapshot = gallery.suite.folder / "home.spec.ts-snapshots" / "home-linux.png"
+    snapshot.parent.mkdir()
+    Image.new("RGB", (320, 200), "white").save(snapshot)
+    done = gallery.suite.run(config="retries: 1,")
+    assert "prshots: Compared with its own before image: 1 changed. " in done.stderr, done.stderr
     assert gallery.shots() == [
-        "failed/shop/never works 320x200",
+        "failed/home/looks as it did 320x200",
+        "home/looks as it did/first 320x200",
+        "home/looks as it did/home 320x200",
         "shop/in a row/first/page 320x200",
         "shop/works at the second attempt/page 320x200",
     ]
 
 
-def test_to_have_screenshot_is_one_shot_with_its_before(gallery: Gallery) -> None:
-    gallery.suite.write(home=COMPARED)
-    snapshot = gallery.suite.folder / "home.spec.ts-snapshots" / "home-linux.png"
-    snapshot.parent.mkdir()
-    Image.new("RGB", (320, 200), "white").save(snapshot)
-    done = gallery.suite.run()
-    assert "prshots: Compared with its own before image: 1 changed. " in done.stderr, (
-        done.stderr
-    )  # the first.png is new
-    assert gallery.shots() == [
-        "failed/home/looks as it did 320x200",
-        "home/looks as it did/first 320x200",
-        "home/looks as it did/home 320x200",
-    ]
-
-
+@pytest.mark.nightly
 def test_merged_reports_do_not_say_the_viewport(gallery: Gallery) -> None:
     gallery.suite.write(shop=SIMPLE)
     gallery.suite.run(None, "test", "--reporter=blob", "--project=desktop", "--project=dark", config=PROJECTS)

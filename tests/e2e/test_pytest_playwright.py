@@ -1,12 +1,11 @@
 """How the screenshots of pytest-playwright stand in the gallery: browsers, viewports, themes and reruns."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.chromium import CHROMIUM, QUIET
-from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.forges.look_alikes import GitHubLookAlike
 from support.pytest_jobs import Job, entries, job_of, run_elsewhere
 from support.service import Service
 
@@ -63,12 +62,6 @@ def test_works_at_the_second_attempt(page, shot):
         shot(b"no image", "broken in the first")
     assert len(attempts) == 2
 """
-
-
-@pytest.fixture(scope="module")
-def github() -> Iterator[GitHubLookAlike]:
-    with github_look_alike() as running:
-        yield running
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import sqlalchemy  # noqa: F401 - first: a pytest run inside this process forget
 
 from prshots.client import Client, sender
 from support.chromium import CHROMIUM, QUIET
-from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.forges.look_alikes import GitHubLookAlike
 from support.git_repositories import Repository
 from support.pytest_jobs import ONLY_OURS, Job, entries, job_of, lines, run_elsewhere
 from support.service import SHA, Service, png
@@ -32,12 +31,6 @@ def png(width=320, height=200):
     Image.new("RGB", (width, height)).save(file, "PNG")
     return file.getvalue()
 """
-
-
-@pytest.fixture(scope="module")
-def github() -> Iterator[GitHubLookAlike]:
-    with github_look_alike() as running:
-        yield running
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - sho
 from support.forges.forge_server import Written
 from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
 from support.forges.gitlab_look_alike import gitlab_look_alike
-from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.forges.look_alikes import GitHubLookAlike
 from support.unreliable_proxy import CUT, LOSE_REPLY, UnreliableProxy, refuse, slow
 
 ELSEWHERE = "https://img.example.com/i/0123.png?exp=1&token=k1.abc"
@@ -115,12 +115,6 @@ class Place:
         return sum(
             request.split()[0] != "GET" and not request.endswith("/graphql") for request in self.front.seen
         )
-
-
-@pytest.fixture(scope="module")
-def github() -> Iterator[GitHubLookAlike]:
-    with github_look_alike() as made:
-        yield made
 
 
 KINDS: dict[str, tuple[Callable[[], Any], Callable[..., Forge]]] = {

@@ -15,16 +15,10 @@ from prshots.client.forges.github import GitHub
 from prshots.client.sender import limit_of
 from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, InvalidInputError
-from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.forges.look_alikes import GitHubLookAlike
 from support.unreliable_proxy import UnreliableProxy, refuse
 
 MARKER = "<!-- svc:pr-{} -->"
-
-
-@pytest.fixture(scope="module")
-def github() -> Iterator[GitHubLookAlike]:
-    with github_look_alike() as made:
-        yield made
 
 
 @dataclass

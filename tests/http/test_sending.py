@@ -6,11 +6,8 @@ import secrets
 import ssl
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
-from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import httpx
@@ -18,7 +15,7 @@ import pytest
 
 from prshots.client import Client, ShotFile, UploadOutcome, upload_all
 from prshots.client import sender as sending_module
-from prshots.client.sender import LIMITS, TRIES, Sender, limit_of, retry_after
+from prshots.client.sender import TRIES, Sender
 from prshots.client.upload import NOT_TRIED
 from prshots.contract.errors import (
     CallError,
@@ -26,14 +23,14 @@ from prshots.contract.errors import (
     InvalidInputError,
     NotFoundError,
     PayloadTooLargeError,
-    RateLimitedError,
     UnauthorizedError,
     UnreachableError,
     UnsupportedTypeError,
 )
 from support.free_ports import free_port
+from support.http_server import QuietHandler, serving
 from support.service import SHA, Service, png
-from support.unreliable_proxy import CUT, LOSE_REPLY, Misbehaviour, UnreliableProxy, refuse, slow
+from support.unreliable_proxy import CUT, LOSE_REPLY, Misbehaviour, UnreliableProxy, refuse
 
 A_TOKEN = "msr_" + "a" * 64
 UPLOAD = "POST /v1/upload"
@@ -148,18 +145,6 @@ class TestRetries:
         assert [file.closed for file in opened] == [True]
         assert httpx.get(made.view_url, trust_env=False).content == path.read_bytes()
 
-    @pytest.mark.parametrize("trouble", [CUT, HTML_502], ids=["cut", "502"])
-    def test_stop_after_the_last_try(
-        self, front: UnreliableProxy, client: Client, trouble: Misbehaviour
-    ) -> None:
-        front.will(trouble, when=UPLOAD, times=TRIES)
-        expected = UnreachableError if trouble is CUT else CallError
-        with pytest.raises(
-            expected, match=r"lost the connection to .* after 5 tries$|answered 502 Bad Gateway$"
-        ):
-            upload(client)
-        assert front.count(UPLOAD) == TRIES
-
     @pytest.mark.parametrize(
         ("status", "error"),
         [
@@ -210,55 +195,6 @@ class TestRateLimits:
         host = front.url.removeprefix("http://")
         assert waits == [f"{host} limits the rate; waiting 1 s"]  # reported once, not by each thread
         assert "### 8 screenshots" in client.comment(14).markdown
-
-    def test_a_wait_that_is_too_long_is_an_error(self, front: UnreliableProxy, client: Client) -> None:
-        front.will(refuse(429, {"Retry-After": "3600"}), when=UPLOAD)
-        with pytest.raises(RateLimitedError, match="asks to wait 3600 s"):
-            upload(client)
-
-    def test_a_limit_that_never_ends_is_an_error(self, front: UnreliableProxy, client: Client) -> None:
-        front.will(refuse(429, {"Retry-After": "0"}), when=UPLOAD, times=LIMITS)
-        with pytest.raises(RateLimitedError):
-            upload(client)
-        assert front.count(UPLOAD) == LIMITS
-
-    @pytest.mark.parametrize(
-        ("given", "seconds"), [("0", 0), ("7", 7), ("", None), ("soon", None), ("-1", None), ("٣", None)]
-    )
-    def test_retry_after_in_seconds_is_parsed(self, given: str, seconds: float | None) -> None:
-        assert retry_after(httpx.Response(429, headers=[(b"retry-after", given.encode())])) == seconds
-
-    def test_retry_after_as_a_date_is_parsed(self) -> None:
-        for offset, expected in ((3600, range(3000, 3601)), (-3600, range(1))):
-            date = formatdate(time.time() + offset, usegmt=True)
-            asked = retry_after(httpx.Response(503, headers={"Retry-After": date}))
-            assert asked is not None
-            assert int(asked) in expected
-
-    @pytest.mark.parametrize(
-        ("status", "headers", "expected"),
-        [
-            (429, {}, (60, 60)),
-            (429, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "{now+3600}"}, (3000, 3602)),
-            (403, {"RateLimit-Remaining": "0", "RateLimit-Reset": "{now-3600}"}, (1, 1)),
-            (403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "never"}, None),
-            (403, {"X-RateLimit-Remaining": "9"}, None),
-            (403, {"Retry-After": "5"}, (5, 5)),
-            (200, {"X-RateLimit-Remaining": "0", "Retry-After": "5"}, None),
-        ],
-    )
-    def test_the_wait_depends_on_status_and_headers(
-        self, status: int, headers: dict[str, str], expected: tuple[float, float] | None
-    ) -> None:
-        now = int(time.time())
-        known = {"{now+3600}": str(now + 3600), "{now-3600}": str(now - 3600)}
-        reply = httpx.Response(
-            status, headers={name: known.get(value, value) for name, value in headers.items()}
-        )
-        asked = limit_of(reply)
-        assert (
-            asked is None if expected is None else asked is not None and expected[0] <= asked <= expected[1]
-        )
 
     def test_closing_the_client_ends_the_wait(self, front: UnreliableProxy, tmp_path: Path) -> None:
         front.will(refuse(429, {"Retry-After": "600"}), when=UPLOAD)
@@ -353,18 +289,6 @@ class TestUploadAll:
         assert errors[0].endswith(" (connection refused) after 5 tries")
         assert errors.count(NOT_TRIED) >= 28
 
-    def test_stops_after_three_failed_uploads_in_a_row(
-        self, front: UnreliableProxy, client: Client, tmp_path: Path
-    ) -> None:
-        for _ in range(2):
-            front.will(refuse(500), when=UPLOAD, times=2 * TRIES)
-            front.will(slow(0), when=UPLOAD)
-        outcomes = uploaded(client, shots(tmp_path, 6), concurrency=1)
-        assert [bool(outcome.error) for outcome in outcomes] == [True, True, False, True, True, False]
-        front.will(refuse(500), when=UPLOAD, times=100)
-        outcomes = uploaded(client, shots(tmp_path, 9), concurrency=1)
-        assert [outcome.error == NOT_TRIED for outcome in outcomes] == [False] * 3 + [True] * 6
-
     def test_an_image_too_large_for_the_service_is_not_sent(
         self, front: UnreliableProxy, token: str, tmp_path: Path
     ) -> None:
@@ -408,11 +332,6 @@ class TestUploadAll:
         assert good.error == ""
         assert front.count(LIMITS_ROUTE) == 1
         assert waits == []
-
-    def test_without_shots_sends_no_request(self, front: UnreliableProxy) -> None:
-        with Client(front.url, A_TOKEN) as client:
-            assert uploaded(client, []) == []
-        assert front.seen == []
 
     def test_raises_programming_errors(self, client: Client, tmp_path: Path) -> None:
         some = shots(tmp_path, 2)
@@ -538,27 +457,17 @@ class TestTls:
 
     @pytest.fixture
     def secured(self, certificate: Path) -> Iterator[str]:
-        class Refusing(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
+        class Refusing(QuietHandler):
+            def do_GET(self) -> None:  # noqa: N802 - the name that http.server looks for
                 self.send_response(401)
                 self.send_header("Content-Length", "2")
                 self.end_headers()
                 self.wfile.write(b"{}")
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        server = HTTPServer(("127.0.0.1", 0), Refusing)
-        server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that hangs up
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        yield f"https://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-        server.server_close()
+        with serving(Refusing, context) as url:
+            yield url.replace("http:", "https:")
 
     def test_an_unknown_certificate_is_refused_unless_in_ssl_cert_file(
         self, secured: str, certificate: Path, waits: list[str], monkeypatch: pytest.MonkeyPatch

@@ -21,6 +21,9 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 CLIENTS = ["python", pytest.param("node", marks=pytest.mark.slow)]
 """Parameters of a fixture. The Node client is slow: it starts a process for each command."""
 
+NODE_NIGHTLY = ["python", pytest.param("node", marks=[pytest.mark.slow, pytest.mark.nightly])]
+"""Parameters of a rare case, whose rules the Node client's own tests show as well."""
+
 ONLY_PYTHON = ["python"]
 """Parameters of a story that changes the Python client from inside, such as its pauses."""
 

@@ -1,6 +1,7 @@
 """A real HTTP server in a thread, whose replies the test decides."""
 
 import contextlib
+import ssl
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,9 +29,11 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+def serving(handler: type[BaseHTTPRequestHandler], tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """Serve inside the `with` block, and return the address."""
     with _Server(("127.0.0.1", 0), handler) as server:
+        if tls:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

@@ -188,7 +188,10 @@ class TestCommandOptions:
         [
             ("", "no service URL"),
             (" ", "no service URL"),
-            ("prshots.example.com", "did you mean https://prshots.example.com"),
+            ("prshots.example.com", r"did you mean https://prshots.example.com\?$"),
+            ("prshots.example.com/shots", r"did you mean https://prshots.example.com/shots\?$"),
+            ("127.0.0.1:8081/", r"got '127.0.0.1:8081/'; did you mean http://127.0.0.1:8081\?$"),
+            ("[::1]:8081", r"did you mean http://\[::1\]:8081\?$"),
             ("ftp://prshots.example.com", "use an address such as"),
             ("https://", "use an address such as"),
             ("https://ann:hunter2@prshots.example.com", "must not contain a user"),

@@ -1,7 +1,6 @@
-"""Finding and naming screenshot files, reporting invalid ones, and shrinking those that are too large."""
+"""Screenshot files that are hard to find or read, and shrinking those that are too large."""
 
 import io
-import os
 import secrets
 import zlib
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from prshots.client.shots import Found, ShotFile, find_shots
+from prshots.client.shots import find_shots
 from prshots.client.shrink import MAX_PIXELS, shrink
 from prshots.contract.errors import InvalidInputError
 from support.nasty_pictures import jpeg_of_kind, jpeg_with_scans, jpeg_with_segments, png_with_chunks
@@ -38,80 +37,33 @@ def made(*names: str, content: bytes = SMALL) -> None:
         Path(name).write_bytes(content)
 
 
-def names(found: Found) -> list[str]:
-    assert found.problems == []
-    return [shot.name for shot in found.shots]
+def test_an_absolute_path_in_the_working_folder_gets_a_short_name(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made("app/x.png")
+    for base, name in ((folder, "app/x"), (folder / "app", "x")):
+        monkeypatch.chdir(base)
+        assert [shot.name for shot in find_shots([f"{folder}/app/x.png"]).shots] == [name]
 
 
-def only(found: Found) -> ShotFile:
-    [shot] = found.shots
-    assert found.problems == []
-    return shot
+def test_an_unreadable_folder_is_reported_and_does_not_stop_the_search(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made("out/cart.png")
+    monkeypatch.chdir("out")
+    for _ in range(20):  # until the path exceeds the maximum length
+        Path("d" * 250).mkdir()
+        monkeypatch.chdir("d" * 250)
+    monkeypatch.chdir(folder)
+    found = find_shots(["out"])
+    assert [shot.name for shot in found.shots] == ["cart"]
+    assert [problem.words for problem in found.problems] == ["cannot search the folder: File name too long"]
 
 
-class TestFinding:
-    def test_files_outside_the_current_folder_are_named_by_their_path(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        made("shots/cart.png", "app/x.png")
-        monkeypatch.chdir(folder / "app")
-        assert names(find_shots(["../shots/cart.png"])) == ["shots/cart"]
-        assert names(find_shots([f"{folder}/app/x.png"])) == ["x"]
-        assert names(find_shots([f"{folder}/shots/cart.png"])) == [f"{folder}/shots/cart".removeprefix("/")]
-
-    def test_an_unreadable_path_is_reported_and_does_not_stop_the_search(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        made("out/cart.png")
-        Path("out/loop.png").symlink_to("loop.png")
-        monkeypatch.chdir("out")
-        for _ in range(20):  # until the path exceeds the maximum length
-            Path("d" * 250).mkdir()
-            monkeypatch.chdir("d" * 250)
-        monkeypatch.chdir(folder)
-        found = find_shots(["out"])
-        assert [shot.name for shot in found.shots] == ["cart"]
-        assert [problem.words for problem in found.problems] == [
-            "cannot search the folder: File name too long",
-            "cannot read: Too many levels of symbolic links",
-        ]
-
-
-class TestNamesAndViewports:
-    def test_a_long_jpeg_header_is_read_to_its_end(self) -> None:
-        made("notes.jpg", content=picture((30, 40), "JPEG", icc_profile=bytes(300_000)))
-        assert only(find_shots(["notes.jpg"])).viewport == "30x40"
-
-
-class TestProblems:
-    def test_each_invalid_file_is_reported_and_valid_ones_are_found(self) -> None:
-        made("good.png")
-        made("empty.png", content=b"")
-        made("text.png", content=b"hello")
-        made("cut.png", content=SMALL[:14])
-        made("wide@100000x5.png", "zero@0x5.png", "@5x5.png")
-        made(f"{'x' * 150}/{'y' * 150}.png")
-        os.mkfifo("pipe.png")
-        Path("gone.png").symlink_to("nowhere")
-        Path(os.fsdecode(b"caf\xe9.png")).write_bytes(SMALL)
-        found = find_shots(["."])
-        assert [shot.name for shot in found.shots] == ["good"]
-        assert {problem.path: problem.words for problem in found.problems} == {
-            "empty.png": "is empty",
-            "text.png": "is not a PNG, JPEG or WebP image",
-            "cut.png": "has no size in pixels: the file may be damaged",
-            "wide@100000x5.png": "has the viewport 100000x5: use --viewport, with sides of 1 to 99999",
-            "zero@0x5.png": "has the viewport 0x5: use --viewport, with sides of 1 to 99999",
-            "@5x5.png": "has no name, only a viewport: use --name",
-            f"{'x' * 150}/{'y' * 150}.png": "has a name of 301 characters, more than 200: shorten it with --base",
-            "pipe.png": "is not a file",
-            "gone.png": "cannot read: No such file or directory",
-            "caf\udce9.png": "has a name that is not UTF-8: rename it, or use --name",
-        }
-
-    def test_a_large_file_is_no_problem_because_the_service_sets_the_limit(self) -> None:
-        made("large.png", content=SMALL.ljust(MAX_BYTES, b"\0"))
-        assert only(find_shots(["large.png"])).size == MAX_BYTES
+def test_a_long_jpeg_header_is_read_to_its_end() -> None:
+    made("notes.jpg", content=picture((30, 40), "JPEG", icc_profile=bytes(300_000)))
+    [shot] = find_shots(["notes.jpg"]).shots
+    assert shot.viewport == "30x40"
 
 
 def noise(size: tuple[int, int], mode: str = "RGB") -> Image.Image:
