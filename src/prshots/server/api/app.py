@@ -14,9 +14,8 @@ from prshots import __version__
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.limits import MAX_NAME_CHARACTERS
 from prshots.contract.replies import Deleted, PlainComment, ServiceLimits
-from prshots.server.api.baselines import baseline_routes, read_merged_as
 from prshots.server.api.body_slots import BodySlots
-from prshots.server.api.comparisons import comparison_routes
+from prshots.server.api.comparisons import baseline_routes, comparison_routes, read_merged_as
 from prshots.server.api.fields import (
     comment_limit_from_text,
     marker_from_text,
@@ -27,9 +26,8 @@ from prshots.server.api.fields import (
 from prshots.server.api.keyless import keyless_routes
 from prshots.server.api.pull_requests import pull_request_routes
 from prshots.server.api.put_urls import put_url_routes
-from prshots.server.api.query import only_value
 from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import bearer, declared_length, json_object
+from prshots.server.api.request_body import bearer, declared_length, json_object, only_value
 from prshots.server.api.services import PublicServices
 from prshots.server.api.staging import staging_routes
 from prshots.server.api.upload import upload_routes

@@ -7,14 +7,12 @@ from starlette.routing import Route
 
 from prshots.contract.errors import InvalidInputError, PayloadTooLargeError
 from prshots.contract.limits import COMMIT_SHA
-from prshots.server.api.authorized_json import read_authorized_json
 from prshots.server.api.body_slots import BodySlots
-from prshots.server.api.fields import flag_of, place_of, pr_number_from_json, text_of
+from prshots.server.api.fields import flag_of, place_of, pr_number_from_json, read_upload_fields, text_of
 from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import declared_length, read_in_time
+from prshots.server.api.request_body import declared_length, read_authorized_json, read_in_time
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload import REFUSED_SECONDS, UPLOAD_SECONDS, count_against_limit, count_results
-from prshots.server.api.upload_fields import read_upload_fields
 from prshots.server.api.upload_form import ABSURD_FACTOR
 from prshots.server.domain.images.checks import UploadedFile, check_content_type, payload_too_large
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace

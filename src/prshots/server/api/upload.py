@@ -10,11 +10,10 @@ from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA
 from prshots.contract.rate_limits import RateLimit
 from prshots.contract.replies import Uploaded
 from prshots.server.api.body_slots import BodySlots
-from prshots.server.api.fields import branch_of, pr_number_from_text
+from prshots.server.api.fields import branch_of, pr_number_from_text, read_upload
 from prshots.server.api.replies import reply_json
 from prshots.server.api.request_body import bearer, declared_length, read_in_time
 from prshots.server.api.services import PublicServices
-from prshots.server.api.upload_fields import read_upload
 from prshots.server.api.upload_form import UploadForm, read_upload_form
 from prshots.server.domain.images.ports import RateCounter
 from prshots.server.domain.images.rate import count_upload
