@@ -5,9 +5,10 @@ The domain has the rules for their values. Each raises InvalidInputError.
 
 import re
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import TypeVar
 
-from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
+from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.errors import InvalidInputError
 from prshots.server.api.upload_form import UploadForm
 from prshots.server.domain.images.checks import (
@@ -23,6 +24,7 @@ from prshots.server.domain.images.checks import (
 )
 from prshots.server.domain.images.models import BranchPlace
 
+E = TypeVar("E", bound=StrEnum)
 F = TypeVar("F")
 T = TypeVar("T")
 
@@ -103,16 +105,10 @@ def comment_limit_from_text(text: str | None) -> int:
     return limit
 
 
-def marker_from_text(text: str | None) -> Marker:
-    if text not in tuple(Marker):
-        raise InvalidInputError(BAD_MARKER)
-    return Marker(text)
-
-
-def view_from_text(text: str | None) -> View:
-    if text not in tuple(View):
-        raise InvalidInputError(BAD_VIEW)
-    return View(text)
+def choice_from_text(kind: type[E], text: str | None, refusal: str) -> E:
+    if text not in tuple(kind):
+        raise InvalidInputError(refusal)
+    return kind(text)
 
 
 def _number(text: str | None) -> int:

@@ -1,6 +1,7 @@
 """`POST /v1/upload` and `POST /v1/baseline`: read the form within its limits, and store the image."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.routing import Route
@@ -22,6 +23,8 @@ from prshots.server.domain.projects.models import Project
 from prshots.server.http.error_boundary import add_reply_headers, discard_body
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
+
+T = TypeVar("T")
 
 UPLOAD_SECONDS = 120.0
 """How long the form may take. 5 MB in this time is a third of a megabit per second."""
@@ -125,10 +128,13 @@ def count_results(take_upload: Handler) -> Handler:
 async def _read_form(request: Request, max_image_bytes: int) -> UploadForm:
     content_type, declared = request.headers.get("content-type", ""), declared_length(request)
     reading = read_upload_form(content_type, declared, request.stream(), max_image_bytes)
+    return await read_or_discard(request, reading, incomplete="invalid multipart/form-data body")
+
+
+async def read_or_discard(request: Request, reading: Coroutine[Any, Any, T], *, incomplete: str) -> T:
+    """Read an upload's body. Before a refusal is sent, the rest of the body is read and discarded."""
     try:
-        return await read_in_time(
-            reading, seconds=UPLOAD_SECONDS, incomplete="invalid multipart/form-data body"
-        )
+        return await read_in_time(reading, seconds=UPLOAD_SECONDS, incomplete=incomplete)
     except (errors.InvalidInputError, errors.PayloadTooLargeError):
         await discard_body(request.scope, REFUSED_SECONDS)
         raise
