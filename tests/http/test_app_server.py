@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from prshots.contract.errors import RequestTimeoutError
-from prshots.server.http import app_connection, request_cycle, socket_server
-from prshots.server.http.app_connection import MAX_HEAD_BYTES
-from prshots.server.http.app_server import AppServer
+from prshots.server.http import app_server, request_cycle, socket_server
+from prshots.server.http.app_server import MAX_HEAD_BYTES, AppServer
 from prshots.server.http.error_boundary import Message, Receive, Send
 from support.waiting import HANGS_AFTER_SECONDS
 
@@ -411,8 +410,8 @@ async def test_a_body_is_read_only_as_fast_as_the_app_takes_it(running: Running)
 async def test_a_client_that_sends_no_head_is_closed(
     running: Running, data: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app_connection, "HEAD_SECONDS", 0.1)
-    monkeypatch.setattr(app_connection, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(app_server, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(app_server, "IDLE_SECONDS", 0.1)
     async with running.peer() as peer:
         peer.send(data)
         assert await peer.is_closed()
@@ -421,7 +420,7 @@ async def test_a_client_that_sends_no_head_is_closed(
 async def test_a_client_that_stops_reading_is_closed(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app_connection, "STALLED_SECONDS", 0.1)
+    monkeypatch.setattr(app_server, "STALLED_SECONDS", 0.1)
     running.app.handle = lambda _scope, _receive, send: answer(send, bytes(50_000_000))
     with socket.create_connection(running.address) as client:
         client.sendall(request("GET / HTTP/1.1"))

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from prshots.contract.object_names import origin_key
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskReader
-from prshots.server.delivery import connection
+from prshots.server.delivery import server as delivery_server
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.server import DeliveryServer
 from support.delivery_sockets import EXP, RING, DeliveryInThread, RawConnection, get
@@ -194,7 +194,7 @@ def test_an_abrupt_disconnect_leaves_no_file_or_socket_open(
     served: ServedFromDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # uvloop does not report a reset in the middle of a request head. The timeout ends that connection.
-    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(delivery_server, "HEAD_SECONDS", 0.1)
     target = served.store(bytes(4_000_000))
     with served.client() as client:
         client.get("/healthz")
@@ -437,7 +437,7 @@ def test_the_server_recovers_after_running_out_of_file_descriptors(served: Serve
 def test_each_timeout_closes_the_connection(
     served: ServedFromDisk, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, limit, -1.0)
+    monkeypatch.setattr(delivery_server, limit, -1.0)
     target = served.store(bytes(8_000_000))
     sent = {
         "IDLE_SECONDS": b"",

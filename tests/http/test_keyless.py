@@ -26,8 +26,7 @@ from prshots.contract.errors import ExchangeRefusedError, UnauthorizedError
 from prshots.server.adapters.identity.issuers import CiIssuers
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.api.fields import text_of
-from prshots.server.api.id_tokens import read_id_token
-from prshots.server.api.keyless import keyless_routes
+from prshots.server.api.keyless import keyless_routes, read_id_token
 from prshots.server.domain.people.bounded_log import LINES
 from prshots.server.domain.projects.keyless import TokenExchange
 from prshots.server.http.error_boundary import ErrorBoundary

@@ -17,8 +17,7 @@ from prshots.server.adapters.objects.disk import DiskReader
 from prshots.server.api.openapi.document import openapi_document
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.server import DeliveryServer
-from prshots.server.http.app_connection import AppConnection
-from prshots.server.http.app_server import AppServer
+from prshots.server.http.app_server import AppConnection, AppServer
 from prshots.server.http.error_boundary import Message, Receive, Send
 from support.delivery_sockets import EXP, RING
 from support.hostile_requests import HOSTILE

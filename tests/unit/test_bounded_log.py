@@ -30,3 +30,19 @@ def test_a_caller_who_invents_kinds_is_bounded_too() -> None:
         for number in range(10_000):
             log.note(str(number))
     assert len(lines) == MOST_KINDS + LINES
+
+
+def test_counts_of_suppressed_lines_are_kept_for_one_period() -> None:
+    now = 0.0
+    log = BoundedLog("refused", lambda: now)
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(LINES + 1):
+            log.note("first")
+        for number in range(3):
+            now += SECONDS
+            for _ in range(LINES + 1):
+                log.note(str(number))
+        now += SECONDS
+        log.note("2")
+    assert log._suppressed == {}
+    assert lines[-1]["suppressed"] == 1

@@ -14,22 +14,21 @@ from prshots import __version__
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.limits import MAX_NAME_CHARACTERS
 from prshots.contract.replies import Deleted, PlainComment, ServiceLimits
-from prshots.server.api.baselines import baseline_routes, read_merged_as
 from prshots.server.api.body_slots import BodySlots
-from prshots.server.api.comparisons import comparison_routes
+from prshots.server.api.comparisons import baseline_routes, comparison_routes, read_merged_as
 from prshots.server.api.fields import (
+    BAD_MARKER,
+    BAD_VIEW,
+    choice_from_text,
     comment_limit_from_text,
-    marker_from_text,
     pr_number_from_json,
     pr_number_from_text,
-    view_from_text,
 )
 from prshots.server.api.keyless import keyless_routes
 from prshots.server.api.pull_requests import pull_request_routes
 from prshots.server.api.put_urls import put_url_routes
-from prshots.server.api.query import only_value
 from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import bearer, declared_length, json_object
+from prshots.server.api.request_body import bearer, declared_length, json_object, only_value
 from prshots.server.api.services import PublicServices
 from prshots.server.api.staging import staging_routes
 from prshots.server.api.upload import upload_routes
@@ -149,8 +148,11 @@ def _comment_options(query: QueryParams) -> tuple[int, Marker, View] | None:
     """Return the limit, the marker and the view; None if the request has none. Raises InvalidInputError."""
     if query.keys().isdisjoint({"limit", "marker", "view"}):
         return None
-    return (
-        comment_limit_from_text(only_value(query, "limit")) if "limit" in query else MAX_COMMENT_BYTES,
-        marker_from_text(only_value(query, "marker")) if "marker" in query else Marker.HTML,
-        view_from_text(only_value(query, "view")) if "view" in query else View.ALL,
-    )
+    limit, marker, view = MAX_COMMENT_BYTES, Marker.HTML, View.ALL
+    if "limit" in query:
+        limit = comment_limit_from_text(only_value(query, "limit"))
+    if "marker" in query:
+        marker = choice_from_text(Marker, only_value(query, "marker"), BAD_MARKER)
+    if "view" in query:
+        view = choice_from_text(View, only_value(query, "view"), BAD_VIEW)
+    return limit, marker, view

@@ -1,4 +1,4 @@
-"""`/v1/compare`: compare the images of a pull request, and get the latest result."""
+"""`/v1/compare` and `/v1/baseline/*`: compare a pull request's images, and what they are compared with."""
 
 from collections.abc import Mapping
 
@@ -6,9 +6,8 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from prshots.contract.errors import InvalidInputError, NotFoundError
-from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BASE_COMMITS
-from prshots.contract.replies import ComparisonState
-from prshots.server.api.authorized_json import read_authorized_json
+from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BASE_COMMITS, MAX_KNOWN_SHOTS, SHA256
+from prshots.contract.replies import ComparisonState, CompletedBaselines, KnownBaselines, KnownShot
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import (
     NOT_TEXT,
@@ -18,14 +17,21 @@ from prshots.server.api.fields import (
     pr_number_from_text,
     text_of,
 )
-from prshots.server.api.query import only_value
 from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import bearer
+from prshots.server.api.request_body import bearer, only_value, read_authorized_json
 from prshots.server.api.services import PublicServices
+from prshots.server.domain.comparison.baselines import KnownShots
 from prshots.server.domain.comparison.models import ComparisonRequest
-from prshots.server.domain.images.checks import check_commit, check_form, require_pr
+from prshots.server.domain.images import checks
+from prshots.server.domain.images.models import ShotKey
 from prshots.server.http.json_response import JSONResponse
 
+MAX_KNOWN_BYTES = 4 * 1024**2
+"""A thousand shots with the longest names fit."""
+
+BAD_SHOTS = f"shots must be a list of at most {MAX_KNOWN_SHOTS:,} objects"
+BAD_SHA256 = "sha256 must be 64 lower-case hexadecimal characters"
+BAD_MERGED_AS = "merged_as must be 40 hexadecimal characters"
 BAD_COMMITS = f"commits must be a list of at most {MAX_BASE_COMMITS} commits of 40 hexadecimal characters"
 BAD_COMPLETE = "complete must be true or false"
 
@@ -36,7 +42,7 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
     async def compare(request: Request) -> JSONResponse:
         access, body = await read_authorized_json(request, accounts, slots)
         asked = read_comparison_request(access.project.id, body)
-        require_pr(access.only_pr, asked.pr_number)
+        checks.require_pr(access.only_pr, asked.pr_number)
         comparison = await comparisons.compare(access.project, asked)
         is_running = comparison.state is ComparisonState.RUNNING
         return JSONResponse(reply_json(comparison), status_code=202 if is_running else 200)
@@ -44,7 +50,7 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
     async def latest(request: Request) -> JSONResponse:
         access = await accounts.authenticate(bearer(request))
         pr_number = pr_number_from_text(only_value(request.query_params, "pr_number"))
-        require_pr(access.only_pr, pr_number)
+        checks.require_pr(access.only_pr, pr_number)
         found = await comparisons.latest(access.project, pr_number)
         if found is None:
             raise NotFoundError("not found")
@@ -60,7 +66,7 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
 def read_comparison_request(project_id: str, body: Mapping[str, object]) -> ComparisonRequest:
     """Raise InvalidInputError."""
     pr_number = pr_number_from_json(body.get("pr_number"))
-    commit_sha = check_commit(text_of(body, "commit_sha"), COMMIT_SHA)
+    commit_sha = checks.check_commit(text_of(body, "commit_sha"), COMMIT_SHA)
     branch = branch_of(body)
     commits = body.get("commits", [])
     if not isinstance(commits, list) or len(commits) > MAX_BASE_COMMITS:
@@ -73,4 +79,61 @@ def read_comparison_request(project_id: str, body: Mapping[str, object]) -> Comp
 
 
 def _read_ancestor(commit: object) -> str:
-    return check_form(FULL_COMMIT_SHA, commit if isinstance(commit, str) else NOT_TEXT, BAD_COMMITS).lower()
+    return checks.check_form(
+        FULL_COMMIT_SHA, commit if isinstance(commit, str) else NOT_TEXT, BAD_COMMITS
+    ).lower()
+
+
+def baseline_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
+    accounts, baselines = services.accounts, services.baselines
+
+    async def reuse_known(request: Request) -> JSONResponse:
+        access, body = await read_authorized_json(request, accounts, slots, max_bytes=MAX_KNOWN_BYTES)
+        asked = read_known_shots(body)
+        missing = await baselines.reuse(access, asked)
+        recorded = len(asked.shots) - len(missing)
+        unknown = [KnownShot(*shot, sha256) for shot, sha256 in missing]
+        return JSONResponse(reply_json(KnownBaselines(asked.branch, asked.commit_sha, recorded, unknown)))
+
+    async def complete(request: Request) -> JSONResponse:
+        access, body = await read_authorized_json(request, accounts, slots)
+        branch, commit_sha = read_baseline_commit(body)
+        shots = await baselines.complete(access, branch, commit_sha)
+        return JSONResponse(reply_json(CompletedBaselines(branch, commit_sha, shots)))
+
+    return [
+        Route("/v1/baseline/known", reuse_known, methods=["POST"]),
+        Route("/v1/baseline/complete", complete, methods=["POST"]),
+    ]
+
+
+def read_known_shots(body: Mapping[str, object]) -> KnownShots:
+    """Raise InvalidInputError."""
+    branch, commit_sha = read_baseline_commit(body)
+    shots = body.get("shots")
+    if not isinstance(shots, list) or len(shots) > MAX_KNOWN_SHOTS:
+        raise InvalidInputError(BAD_SHOTS)
+    return KnownShots(branch, commit_sha, [_read_known_shot(shot) for shot in shots])
+
+
+def read_baseline_commit(body: Mapping[str, object]) -> tuple[str, str]:
+    """Return the branch and the commit. Raises InvalidInputError."""
+    branch = branch_of(body)
+    return branch, checks.check_commit(text_of(body, "commit_sha"), FULL_COMMIT_SHA)
+
+
+def read_merged_as(body: Mapping[str, object]) -> tuple[str, str | None] | None:
+    """Return the merge commit and the branch, if it is given; None without one. Raises InvalidInputError."""
+    branch = None if body.get("branch") is None else branch_of(body)
+    if body.get("merged_as") is None:
+        return None
+    return checks.check_form(FULL_COMMIT_SHA, text_of(body, "merged_as"), BAD_MERGED_AS), branch
+
+
+def _read_known_shot(shot: object) -> tuple[ShotKey, str]:
+    if not isinstance(shot, dict):
+        raise InvalidInputError(BAD_SHOTS)
+    name = checks.check_name(text_of(shot, "name"))
+    viewport = checks.check_viewport(text_of(shot, "viewport"))
+    key = ShotKey(name, viewport, checks.check_theme(text_of(shot, "theme")))
+    return key, checks.check_form(SHA256, text_of(shot, "sha256"), BAD_SHA256)

@@ -4,12 +4,29 @@ The domain has the rules for their values. Each raises InvalidInputError.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import TypeVar
 
-from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
+from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.errors import InvalidInputError
-from prshots.server.domain.images.checks import check_branch, check_branch_repository, check_pr_number
+from prshots.server.api.upload_form import UploadForm
+from prshots.server.domain.images.checks import (
+    Upload,
+    UploadFields,
+    check_branch,
+    check_branch_repository,
+    check_commit,
+    check_name,
+    check_pr_number,
+    check_theme,
+    check_viewport,
+)
 from prshots.server.domain.images.models import BranchPlace
+
+E = TypeVar("E", bound=StrEnum)
+F = TypeVar("F")
+T = TypeVar("T")
 
 BAD_LIMIT = f"limit must be a whole number from {MIN_COMMENT_BYTES} to {MAX_COMMENT_BYTES}"
 BAD_MARKER = f"marker must be {' or '.join(Marker)}"
@@ -55,6 +72,32 @@ def place_of(fields: Mapping[str, object]) -> BranchPlace:
     return BranchPlace(branch_of(fields), check_branch_repository(text_of(fields, "repository")))
 
 
+def read_upload(
+    form: UploadForm, target: Callable[[Mapping[str, str]], T], commit: re.Pattern[str]
+) -> tuple[T, Upload]:
+    """Return what the image is uploaded to, as `target` reads it, and the upload."""
+    if form.image is None:
+        raise InvalidInputError("image file required")
+    uploaded_to, fields = read_upload_fields(form.fields, target, commit)
+    return uploaded_to, Upload(fields, form.image, form.before, form.oversized)
+
+
+def read_upload_fields(
+    fields: Mapping[str, F], target: Callable[[Mapping[str, F]], T], commit: re.Pattern[str]
+) -> tuple[T, UploadFields]:
+    """Return what the image is uploaded to, and the other fields.
+
+    It checks them in the documented order, so an upload with two mistakes always gets the same error.
+    """
+    name = check_name(text_of(fields, "name"))
+    return target(fields), UploadFields(
+        name,
+        check_commit(text_of(fields, "commit_sha"), commit),
+        check_viewport(text_of(fields, "viewport")),
+        check_theme(text_of(fields, "theme")),
+    )
+
+
 def comment_limit_from_text(text: str | None) -> int:
     limit = _number(text)
     if not MIN_COMMENT_BYTES <= limit <= MAX_COMMENT_BYTES:
@@ -62,16 +105,10 @@ def comment_limit_from_text(text: str | None) -> int:
     return limit
 
 
-def marker_from_text(text: str | None) -> Marker:
-    if text not in tuple(Marker):
-        raise InvalidInputError(BAD_MARKER)
-    return Marker(text)
-
-
-def view_from_text(text: str | None) -> View:
-    if text not in tuple(View):
-        raise InvalidInputError(BAD_VIEW)
-    return View(text)
+def choice_from_text(kind: type[E], text: str | None, refusal: str) -> E:
+    if text not in tuple(kind):
+        raise InvalidInputError(refusal)
+    return kind(text)
 
 
 def _number(text: str | None) -> int:

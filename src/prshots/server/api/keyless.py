@@ -1,5 +1,7 @@
 """Keyless upload: exchange a CI job's ID token for a short-lived upload token."""
 
+import base64
+import json
 import re
 
 from starlette.requests import Request
@@ -15,14 +17,16 @@ from prshots.contract.errors import (
 )
 from prshots.contract.replies import GrantedToken
 from prshots.server.api.fields import text_of
-from prshots.server.api.id_tokens import read_id_token
 from prshots.server.api.replies import reply_json
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
 from prshots.server.domain.people.bounded_log import BoundedLog
-from prshots.server.domain.projects.keyless import Granted, TokenExchange
+from prshots.server.domain.projects.keyless import Granted, IdToken, TokenExchange
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
 
+MAX_ID_TOKEN = 16 * 1024
+
+_ID_TOKEN = re.compile(r"[\w-]+\.([\w-]+)\.[\w-]*", re.ASCII)
 # What differs between refusals of the same kind begins here.
 _DETAILS = re.compile(r":| '| [0-9a-f]{12} ")
 
@@ -64,3 +68,26 @@ def keyless_routes(exchange: TokenExchange) -> list[Route]:
         return await exchange.grant(read_id_token(body.get("id_token")), text_of(body, "project"))
 
     return [Route("/v1/oidc/token", token, methods=["POST"])]
+
+
+def read_id_token(id_token: object) -> IdToken:
+    """Read a CI job's ID token without verifying it. Raises ExchangeRefusedError if it has no claims."""
+    if not isinstance(id_token, str) or len(id_token) > MAX_ID_TOKEN:
+        raise ExchangeRefusedError(f"id_token is missing, or longer than {MAX_ID_TOKEN} characters")
+    found = _ID_TOKEN.fullmatch(id_token)
+    if found is None:
+        raise ExchangeRefusedError("id_token is not a JSON Web Token")
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(found[1] + "=" * (-len(found[1]) % 4)))
+    except (ValueError, RecursionError) as error:
+        raise ExchangeRefusedError("id_token does not contain JSON") from error
+    if not isinstance(claims, dict):
+        raise ExchangeRefusedError("id_token does not contain claims")
+    audience = claims.get("aud")
+    audiences = audience if isinstance(audience, list) else [audience]
+    return IdToken(
+        id_token,
+        text_of(claims, "iss"),
+        [audience for audience in audiences if isinstance(audience, str)],
+        text_of(claims, "sub"),
+    )

@@ -6,10 +6,10 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from prshots.contract.errors import InvalidInputError
-from prshots.server.api.authorized_json import read_authorized_json
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import pr_number_from_json
 from prshots.server.api.replies import reply_json
+from prshots.server.api.request_body import read_authorized_json
 from prshots.server.api.services import PublicServices
 from prshots.server.domain.images.checks import require_pr
 from prshots.server.domain.images.pull_requests import Description

@@ -5,21 +5,18 @@ from collections.abc import Mapping
 from starlette.requests import Request
 from starlette.routing import Route
 
-from prshots.contract.errors import InvalidInputError, PayloadTooLargeError
+from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import COMMIT_SHA
-from prshots.server.api.authorized_json import read_authorized_json
 from prshots.server.api.body_slots import BodySlots
-from prshots.server.api.fields import flag_of, place_of, pr_number_from_json, text_of
+from prshots.server.api.fields import flag_of, place_of, pr_number_from_json, read_upload_fields, text_of
 from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import declared_length, read_in_time
+from prshots.server.api.request_body import declared_length, read_authorized_json
 from prshots.server.api.services import PublicServices
-from prshots.server.api.upload import REFUSED_SECONDS, UPLOAD_SECONDS, count_against_limit, count_results
-from prshots.server.api.upload_fields import read_upload_fields
+from prshots.server.api.upload import count_against_limit, count_results, read_or_discard
 from prshots.server.api.upload_form import ABSURD_FACTOR
 from prshots.server.domain.images.checks import UploadedFile, check_content_type, payload_too_large
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace
 from prshots.server.domain.images.put_urls import PutUrlRequest
-from prshots.server.http.error_boundary import discard_body
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
 
@@ -37,7 +34,8 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         putting = await put_urls.find(request.path_params["secret"])
         # One holder for all URLs of a token, or they could take all the room.
         async with slots.reserve(putting.put_url.token_id, declared_length(request)):
-            file = await _raw_image(request, max_image_bytes)
+            reading = _read_image(request, max_image_bytes)
+            file = await read_or_discard(request, reading, incomplete="image file required")
             checked = put_urls.check_file(putting, file)
             if putting.is_counted:
                 await count_against_limit(request, services.counter, putting.project)
@@ -68,16 +66,7 @@ def _read_target(body: Mapping[str, object]) -> tuple[int, BranchPlace]:
     return NO_PULL_REQUEST, place_of(body)
 
 
-async def _raw_image(request: Request, max_image_bytes: int) -> UploadedFile:
-    reading = _read(request, max_image_bytes)
-    try:
-        return await read_in_time(reading, seconds=UPLOAD_SECONDS, incomplete="image file required")
-    except PayloadTooLargeError:
-        await discard_body(request.scope, REFUSED_SECONDS)
-        raise
-
-
-async def _read(request: Request, max_image_bytes: int) -> UploadedFile:
+async def _read_image(request: Request, max_image_bytes: int) -> UploadedFile:
     """Keep no more than a valid image needs, but count all of it. Raises PayloadTooLargeError if absurd."""
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     chunks, size, absurd = list[bytes](), 0, ABSURD_FACTOR * max_image_bytes

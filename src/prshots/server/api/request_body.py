@@ -1,13 +1,18 @@
-"""Read a request's token, and its body with limits on size and time."""
+"""Read a request's token, its query, and its body with limits on size and time."""
 
 import asyncio
 import json
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 
 from prshots.contract.errors import InvalidInputError, RequestTimeoutError, UnauthorizedError
+from prshots.server.api.body_slots import BodySlots
+from prshots.server.api.storable_text import require_storable
+from prshots.server.domain.projects.access import Access
+from prshots.server.domain.projects.service import Projects
 
 JSON_SECONDS = 10.0
 STRANGER_SECONDS = 2.0
@@ -27,12 +32,28 @@ def bearer(request: Request) -> str:
     return secret.strip(" ")
 
 
+def only_value(query: QueryParams, name: str) -> str | None:
+    """Return the parameter's value; None if it is missing or repeated."""
+    values = query.getlist(name)
+    return values[0] if len(values) == 1 else None
+
+
 def declared_length(request: Request) -> int | None:
     """Return the length of the body; None if it is chunked."""
     # The server has validated the header. The first 18 digits are enough to know that it is too large.
     given = request.headers.get("content-length", "")
     is_known = given.isdecimal() and "transfer-encoding" not in request.headers
     return int(given[:18]) if is_known else None
+
+
+async def read_authorized_json(
+    request: Request, accounts: Projects, slots: BodySlots, *, max_bytes: int = MAX_JSON_BYTES
+) -> tuple[Access, dict[str, Any]]:
+    """Return what the token may do, and the body. Raises UnauthorizedError, InvalidInputError, BusyError."""
+    token = bearer(request)
+    access = await accounts.authenticate(token)
+    async with slots.reserve(token, declared_length(request)):
+        return access, require_storable(await json_object(request, max_bytes=max_bytes))
 
 
 async def json_object(

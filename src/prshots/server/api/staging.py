@@ -8,16 +8,13 @@ from starlette.routing import Route
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import COMMIT_SHA
 from prshots.contract.replies import StagedList
-from prshots.server.api.authorized_json import read_authorized_json
 from prshots.server.api.body_slots import BodySlots
-from prshots.server.api.fields import flag_of, place_of, pr_number_from_json
-from prshots.server.api.query import only_value
+from prshots.server.api.fields import flag_of, place_of, pr_number_from_json, read_upload
 from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import bearer
+from prshots.server.api.request_body import bearer, only_value, read_authorized_json
 from prshots.server.api.services import PublicServices
 from prshots.server.api.storable_text import require_storable
 from prshots.server.api.upload import Store, make_upload_handler
-from prshots.server.api.upload_fields import read_upload
 from prshots.server.api.upload_form import UploadForm
 from prshots.server.domain.images.staging import Move
 from prshots.server.domain.projects.access import Access

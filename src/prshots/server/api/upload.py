@@ -1,6 +1,7 @@
 """`POST /v1/upload` and `POST /v1/baseline`: read the form within its limits, and store the image."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.routing import Route
@@ -10,11 +11,10 @@ from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA
 from prshots.contract.rate_limits import RateLimit
 from prshots.contract.replies import Uploaded
 from prshots.server.api.body_slots import BodySlots
-from prshots.server.api.fields import branch_of, pr_number_from_text
+from prshots.server.api.fields import branch_of, pr_number_from_text, read_upload
 from prshots.server.api.replies import reply_json
 from prshots.server.api.request_body import bearer, declared_length, read_in_time
 from prshots.server.api.services import PublicServices
-from prshots.server.api.upload_fields import read_upload
 from prshots.server.api.upload_form import UploadForm, read_upload_form
 from prshots.server.domain.images.ports import RateCounter
 from prshots.server.domain.images.rate import count_upload
@@ -23,6 +23,8 @@ from prshots.server.domain.projects.models import Project
 from prshots.server.http.error_boundary import add_reply_headers, discard_body
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
+
+T = TypeVar("T")
 
 UPLOAD_SECONDS = 120.0
 """How long the form may take. 5 MB in this time is a third of a megabit per second."""
@@ -126,10 +128,13 @@ def count_results(take_upload: Handler) -> Handler:
 async def _read_form(request: Request, max_image_bytes: int) -> UploadForm:
     content_type, declared = request.headers.get("content-type", ""), declared_length(request)
     reading = read_upload_form(content_type, declared, request.stream(), max_image_bytes)
+    return await read_or_discard(request, reading, incomplete="invalid multipart/form-data body")
+
+
+async def read_or_discard(request: Request, reading: Coroutine[Any, Any, T], *, incomplete: str) -> T:
+    """Read an upload's body. Before a refusal is sent, the rest of the body is read and discarded."""
     try:
-        return await read_in_time(
-            reading, seconds=UPLOAD_SECONDS, incomplete="invalid multipart/form-data body"
-        )
+        return await read_in_time(reading, seconds=UPLOAD_SECONDS, incomplete=incomplete)
     except (errors.InvalidInputError, errors.PayloadTooLargeError):
         await discard_body(request.scope, REFUSED_SECONDS)
         raise

@@ -1,4 +1,4 @@
-"""Decides how to answer a request for an image; `connection.py` sends the bytes.
+"""Decides how to answer a request for an image; `server.py` sends the bytes.
 
 A valid signature, an `exp` in the future and existing bytes make a 200. Nothing else is checked, so delivery
 needs no database and writes nothing.

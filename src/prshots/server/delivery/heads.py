@@ -23,10 +23,6 @@ class Asked(NamedTuple):
     is_last: bool
 
 
-def refuse(refusal: HeadRefusal) -> Reply:
-    return error_reply(*refusal)
-
-
 def read_head(head: bytes) -> Asked | Reply:
     """Read a complete head, or return the reply that refuses it."""
     return _read_cached(head) if len(head) <= CACHED_BYTES else _read(head)
@@ -35,14 +31,14 @@ def read_head(head: bytes) -> Asked | Reply:
 def _read(head: bytes) -> Asked | Reply:
     line = read_line(head)
     if isinstance(line, HeadRefusal):
-        return refuse(line)
+        return error_reply(*line)
     fields = read_fields(head[line.end :], line.version)
     if isinstance(fields, HeadRefusal):
-        return refuse(fields)
+        return error_reply(*fields)
     if line.method not in METHODS:
         return METHOD_NOT_ALLOWED
     if not names_path(line.target):
-        return refuse(BAD_REQUEST)
+        return error_reply(*BAD_REQUEST)
     has_body = fields.is_chunked or fields.length > 0
     request = Request(line.method, line.target, _conditions(head))
     return Asked(request, is_last=fields.is_last or fields.is_upgrade or has_body)

@@ -1,4 +1,4 @@
-"""A request for an image, and the reply, which `decision.py` chooses and `connection.py` sends."""
+"""A request for an image, and the reply, which `decision.py` chooses and `server.py` sends."""
 
 import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping

@@ -1,17 +1,305 @@
-"""The HTTP/1.1 server of delivery: one thread, non-blocking sockets and sendfile."""
+"""The HTTP/1.1 server of delivery: one thread, non-blocking sockets and sendfile.
+
+The callback that finds a connection's socket readable parses and answers the request, without a task, a
+future or another thread. For a slow client, the unsent rest stays in the file, not in memory.
+
+Images from a remote store are the exception. Each such reply has a task, which asks the store for the next
+chunk once the client has received the previous one.
+"""
 
 import asyncio
+import contextlib
+import os
 import socket
 from collections.abc import Callable, Coroutine
+from http import HTTPStatus
 from typing import Any
 
+import structlog
+
 from prshots.contract.errors import StoreError
-from prshots.server.delivery.connection import DeliveryConnection
 from prshots.server.delivery.decision import Delivery
-from prshots.server.delivery.replies import Pending, Reply, Request
+from prshots.server.delivery.heads import read_head
+from prshots.server.delivery.replies import FileSlice, Pending, Reply, Request, Streamed, error_reply
 from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.readiness import Readiness
-from prshots.server.http.socket_server import SocketServer
+from prshots.server.http.request_grammar import HeadRefusal, find_end
+from prshots.server.http.socket_server import (
+    HEAD_SECONDS,
+    LINGER_BYTES,
+    LINGER_SECONDS,
+    STALLED_SECONDS,
+    SocketServer,
+)
+
+MAX_HEAD_BYTES = 16 * 1024
+"""A signed URL and a browser's headers take 1 KiB. Other servers allow 8 to 32 KiB."""
+
+IDLE_SECONDS = 75.0
+"""Longer than the 60 s of most proxies, so that they close idle connections first. If we closed one, a proxy
+could be sending the next request at that moment."""
+
+_log = structlog.get_logger()
+_STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
+_KEEP_ALIVE = "Connection: keep-alive\r\n\r\n"
+_CLOSE = "Connection: close\r\n\r\n"
+_MORE_FOLLOWS = getattr(socket, "MSG_MORE", 0)  # Linux only: head and image share the first packet
+_NO_FILE = -1
+
+
+class DeliveryConnection:
+    def __init__(self, server: "DeliveryServer", sock: socket.socket) -> None:
+        self._server, self._sock = server, sock
+        self._fd = sock.fileno()
+        self._received = b""
+        self._judged = 0  # bytes of an incomplete head
+        self._unsent: bytes | memoryview = b""
+        self._file_fd = _NO_FILE
+        self._file_offset = self._file_left = 0
+        self._relaying: asyncio.Task[None] | None = None  # a reply from a remote store
+        self._taken: asyncio.Future[None] | None = None  # done when the client has received all chunks so far
+        self._is_sending = False
+        self._is_last = False  # close the connection after this reply
+        self._is_reading, self._is_lingering, self.is_closed = True, False, False
+        self._may_discard = LINGER_BYTES
+        self.deadline = server.now + IDLE_SECONDS
+        sock.setblocking(False)
+        with contextlib.suppress(OSError):  # already reset
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        server.loop.add_reader(sock, self._on_readable)
+
+    # Requests
+
+    def _on_readable(self) -> None:
+        if self._is_sending:  # one reply at a time: further requests wait in the kernel
+            self._stop_reading()
+            return
+        try:
+            data = self._sock.recv(MAX_HEAD_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.close()
+        elif self._is_lingering:
+            self._discard(data)
+        else:
+            self._received += data
+            self._answer_received()
+
+    def _answer_received(self) -> None:
+        """Answer requests one after the other, until one is incomplete or a reply has to wait."""
+        while not self._is_sending:
+            if not self._judged:  # some clients send blank lines before a request
+                self._received = self._received.lstrip(b"\r\n")
+            if not self._received:
+                return
+            end = find_end(self._received, self._judged, MAX_HEAD_BYTES)
+            if end is None:
+                if not self._judged:
+                    self.deadline = self._server.now + HEAD_SECONDS
+                self._judged = len(self._received)
+                return
+            if isinstance(end, HeadRefusal):
+                self._send_last(error_reply(*end))
+            else:
+                head, self._received, self._judged = self._received[:end], self._received[end:], 0
+                self._answer(head)
+
+    def _answer(self, head: bytes) -> None:
+        asked = read_head(head)
+        if isinstance(asked, Reply):
+            self._send_last(asked)
+        else:
+            self._is_last = asked.is_last or self._server.is_draining
+            self._send(self._server.respond(asked.request))
+
+    def _stop_reading(self) -> None:
+        self._is_reading = False
+        self._server.loop.remove_reader(self._sock)
+
+    def _read_on(self) -> None:
+        if not (self._is_reading or self.is_closed):
+            self._is_reading = True
+            self._server.loop.add_reader(self._sock, self._on_readable)
+
+    # Replies
+
+    def _send_last(self, reply: Reply) -> None:
+        self._is_last = True
+        self._send(reply)
+
+    def _send(self, reply: Reply | Pending) -> None:
+        self._is_sending = True
+        if isinstance(reply, Reply):
+            self._prepare(reply)
+        else:
+            self._relaying = self._server.relay(self._relay(reply))
+            return
+        self._push()
+        if self._is_sending:
+            self._server.loop.add_writer(self._sock, self._on_writable)
+
+    def _prepare(self, reply: Reply) -> None:
+        body = reply.body
+        if isinstance(body, FileSlice):
+            self._unsent = self._head(reply.status, reply.fields)
+            self._file_fd, self._file_offset, self._file_left = body.file.fd, body.offset, body.length
+        elif isinstance(body, bytes):
+            self._unsent = self._head(reply.status, reply.fields) + body
+
+    def _head(self, status: int, fields: str) -> bytes:
+        persistence = _CLOSE if self._is_last else _KEEP_ALIVE
+        return f"{_STATUS_LINES[status]}{self._server.date_field}{fields}{persistence}".encode("latin-1")
+
+    async def _relay(self, pending: Pending) -> None:
+        """Send a reply from a remote store, then continue with the next request."""
+        self.deadline = self._server.now + STALLED_SECONDS  # the store has its own, shorter timeouts
+        reply = await pending()
+        self._is_last = self._is_last or self._server.is_draining
+        if isinstance(reply.body, Streamed):
+            is_complete = await self._pass_on(reply, reply.body)
+            self._relaying = None
+            if is_complete:
+                self._reply_is_sent()
+            else:  # the client must notice that the image is incomplete
+                self.close()
+        else:
+            self._relaying = None
+            self._send(reply)
+        if not (self._is_sending or self.is_closed):
+            self._continue()
+
+    async def _pass_on(self, reply: Reply, body: Streamed) -> bool:
+        """Send the store's chunks at the client's pace. Return whether all were sent."""
+        unsent, left = self._head(reply.status, reply.fields), body.length
+        try:
+            async with contextlib.aclosing(body.chunks) as chunks:
+                async for chunk in chunks:
+                    left -= len(chunk)
+                    self._server.telemetry.bytes_sent += len(chunk)
+                    self._unsent, unsent = unsent + chunk if unsent else chunk, b""
+                    if left < 0 or not await self._is_taken():
+                        return False
+                self._unsent = unsent  # the head, if there was no chunk
+                return left == 0 and await self._is_taken()
+        except StoreError as error:
+            self._server.storage_failed(error)
+        except Exception:  # noqa: BLE001 - the head is sent, so it cannot become a 500
+            _log.exception("internal error")
+        return False
+
+    async def _is_taken(self) -> bool:
+        """Wait until the client has received everything so far. Return False if it disconnected."""
+        self.deadline = self._server.now + STALLED_SECONDS
+        self._push()
+        if self._unsent and not self.is_closed:
+            self._taken = self._server.loop.create_future()
+            self._server.loop.add_writer(self._sock, self._on_writable)
+            await self._taken
+        return not self.is_closed
+
+    def _on_writable(self) -> None:
+        self._push()
+        if self.is_closed or self._unsent or self._file_left:
+            return
+        self._server.loop.remove_writer(self._sock)
+        if self._taken is not None:
+            self._taken.set_result(None)
+            self._taken = None
+        else:
+            self._continue()
+
+    def _continue(self) -> None:
+        """Process data that the client sent during the reply."""
+        self._read_on()
+        self._answer_received()
+        if self._server.is_stopping:
+            self.finish()
+
+    def _push(self) -> None:
+        """Give the kernel as much of the reply as it accepts now."""
+        try:
+            if self._unsent:
+                sent = self._sock.send(self._unsent, _MORE_FOLLOWS if self._file_left else 0)
+                # A copy of the rest of an image would cost more than sending it.
+                self._unsent = b"" if sent == len(self._unsent) else memoryview(self._unsent)[sent:]
+            if self._file_left and not self._unsent:
+                sent = os.sendfile(self._fd, self._file_fd, self._file_offset, self._file_left)
+                if not sent:  # the file was truncated, and the client must notice
+                    self.close()
+                    return
+                self._server.telemetry.bytes_sent += sent
+                self._file_offset += sent
+                self._file_left -= sent
+        except (BlockingIOError, InterruptedError):
+            pass
+        except OSError:
+            self.close()
+            return
+        if self._unsent or self._file_left:
+            self.deadline = self._server.now + STALLED_SECONDS
+        elif self._relaying is None:
+            self._reply_is_sent()
+
+    def _reply_is_sent(self) -> None:
+        self._is_sending = False
+        self._close_file()
+        self.deadline = self._server.now + IDLE_SECONDS
+        if self._is_last:
+            self._linger()
+
+    # The end
+
+    def is_overdue(self) -> bool:
+        return self.deadline < self._server.now
+
+    def is_idle(self) -> bool:
+        """Return whether no request has arrived and no reply is in progress."""
+        return not (self._received or self._is_sending or self._is_lingering or self.is_closed)
+
+    def finish(self) -> None:
+        """Answer requests that have arrived, and close if nothing is in progress."""
+        if self.is_idle():
+            self._on_readable()
+        if self.is_idle():
+            self.close()
+
+    def _linger(self) -> None:
+        self._is_lingering = True
+        self._received = b""
+        self.deadline = self._server.now + LINGER_SECONDS
+        self._read_on()
+        try:
+            self._sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.close()
+
+    def _discard(self, data: bytes) -> None:
+        self._may_discard -= len(data)
+        if self._may_discard < 0:
+            self.close()
+
+    def close(self) -> None:
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self._received = b""
+        self._is_sending = False
+        self._close_file()
+        if self._relaying is not None and self._relaying is not asyncio.current_task():
+            self._relaying.cancel()
+        self._server.loop.remove_reader(self._sock)
+        self._server.loop.remove_writer(self._sock)
+        self._sock.close()
+        self._server.forget(self)
+
+    def _close_file(self) -> None:
+        if self._file_fd != _NO_FILE:
+            os.close(self._file_fd)
+            self._file_fd = _NO_FILE
+            self._file_left = 0
 
 
 class DeliveryServer(SocketServer):

@@ -1,16 +1,285 @@
-"""The HTTP/1.1 server of the API and the web component: accepts connections, which uvicorn then serves."""
+"""The HTTP/1.1 server of the API and the web component: uvicorn's protocol, with the limits that it lacks.
+
+uvicorn's parser gets one request at a time. It gets the head in one piece, once it is complete and follows
+our grammar. Further requests of the client wait.
+"""
 
 import asyncio
+import json
+import math
+import re
 import socket
 from collections.abc import Awaitable
 from typing import Protocol
 
+import httptools
 from uvicorn import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from prshots.server.http.app_connection import AppConnection
 from prshots.server.http.error_boundary import Message, Receive, Send
-from prshots.server.http.socket_server import SocketServer
+from prshots.server.http.request_cycle import OLD_VERSION, RequestCycle
+from prshots.server.http.request_grammar import (
+    BAD_REQUEST,
+    Fields,
+    HeadRefusal,
+    Line,
+    find_end,
+    names_path,
+    read_fields,
+    read_line,
+)
+from prshots.server.http.socket_server import (
+    HEAD_SECONDS,
+    LINGER_BYTES,
+    LINGER_SECONDS,
+    STALLED_SECONDS,
+    SocketServer,
+)
+
+MAX_HEAD_BYTES = 32 * 1024
+"""A token of an identity provider and a browser's cookies take a few KB. Other servers allow 8 to 64 KB."""
+
+IDLE_SECONDS = 10.0
+"""Clients connect for a run of uploads, or for a page. With a longer limit, idle clients could take all
+connections."""
+
+AHEAD_BYTES = 16 * 1024
+"""How much we read beyond the request in progress, to notice a client that disconnects."""
+
+_PARSED_METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"}
+_UPGRADE = re.compile(rb"\r\nupgrade:[^\r]*", re.IGNORECASE)
+
+
+class AppConnection(HttpToolsProtocol):
+    def __init__(self, server: "AppServer", config: Config, state: ServerState) -> None:
+        super().__init__(config, state, {}, server.loop)
+        self._server = server
+        self._received = b""  # the beginning of a head, or data after the request in progress
+        self._judged = 0  # bytes of it
+        self._line, self._fields = Line("", "", ""), Fields()
+        self._body_left = 0  # of a body with a length
+        self._since_data = 0  # bytes of a chunked body since its last data
+        self._reads_body = False
+        self._sends_no_more = False
+        self._may_discard = LINGER_BYTES
+        self._unsent, self._unsent_since = 0, 0.0
+        self.in_progress: RequestCycle | None = None
+        self.is_lingering = self.is_closed = False
+        self._wait(IDLE_SECONDS)
+
+    # From the transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_closed = True
+        self._received = b""
+        super().connection_lost(exc)
+        self._server.forget(self)
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Keep the connection for the reply: a client that has stopped sending may still read."""
+        self._sends_no_more = True
+        if self.in_progress is None or self.is_lingering:
+            return False
+        self.in_progress.leave()
+        return True
+
+    def data_received(self, data: bytes) -> None:
+        if self.is_lingering:
+            self._discard(data)
+        elif self._reads_body:
+            self._take_body(data)
+        else:
+            self._received += data
+            self._begin()
+
+    # Requests
+
+    def _begin(self) -> None:
+        """Start the next request if its head is complete. Some clients send blank lines before it."""
+        if self.in_progress:
+            if len(self._received) >= AHEAD_BYTES:
+                self.flow.pause_reading()
+            return
+        if not self._judged:
+            self._received = self._received.lstrip(b"\r\n")
+            if not self._received:
+                return
+            self._wait(HEAD_SECONDS)
+        end = find_end(self._received, self._judged, MAX_HEAD_BYTES)
+        self._judged = len(self._received)
+        refusal = end if isinstance(end, HeadRefusal) else self._take_head(end) if end else None
+        if refusal:
+            self._refuse(refusal)
+
+    def _take_head(self, end: int) -> HeadRefusal | None:
+        head, rest = self._received[:end], self._received[end:]
+        self._received, self._judged = b"", 0
+        line = read_line(head)
+        if isinstance(line, HeadRefusal):
+            return line
+        fields = read_fields(head[line.end :], line.version)
+        if isinstance(fields, HeadRefusal):
+            return fields
+        if not names_path(line.target):
+            return BAD_REQUEST
+        self._line, self._fields = line, fields
+        self._body_left, self._since_data = fields.length, 0
+        self._reads_body = fields.is_chunked or fields.length > 0
+        try:
+            self.parser.feed_data(self._for_parser(head))
+        except httptools.HttpParserError:
+            return BAD_REQUEST
+        if rest:
+            self.data_received(rest)
+        return None
+
+    def _for_parser(self, head: bytes) -> bytes:
+        if self._line.method not in _PARSED_METHODS:  # the app refuses it, with its own message
+            head = b"POST" + head[len(self._line.method) :]
+        if self._fields.is_upgrade:
+            # We support none, and the parser would take the body for another protocol.
+            head = _UPGRADE.sub(b"", head)
+        return head
+
+    def _take_body(self, data: bytes) -> None:
+        if self._fields.is_chunked:
+            self._parse_chunks(data)
+            return
+        # Not through the parser, which would copy it: there is nothing to parse in a body with a length.
+        body, self._received = data[: self._body_left], data[self._body_left :]
+        self._body_left -= len(body)
+        self.on_body(body)
+        if not self._body_left:
+            self.on_message_complete()
+            self.parser = httptools.HttpRequestParser(self)  # the last one still waits for the body
+
+    def _parse_chunks(self, data: bytes) -> None:
+        self._since_data += len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserError:
+            self._give_body_up()
+        if self._since_data > MAX_HEAD_BYTES:  # trailers without an end
+            self._give_body_up()
+
+    def _give_body_up(self) -> None:
+        """Treat a client that sends broken chunks like a client that has stopped sending."""
+        if self._reads_body and self.in_progress:
+            self.in_progress.leave()
+        self._reads_body = False
+
+    # From the parser
+
+    def on_message_begin(self) -> None:
+        if self.in_progress:
+            raise ValueError("nothing may follow a chunked body")
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self.in_progress:  # trailers do not change the request, which the app already has
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        line, fields = self._line, self._fields
+        self.cycle = self.in_progress = RequestCycle(
+            self,
+            line,
+            close=self.close,
+            linger=self.linger,
+            # Data after a chunked body could be a request that a proxy did not see.
+            keep_alive=not (fields.is_chunked or fields.is_upgrade or fields.is_last)
+            and line.version != OLD_VERSION,
+        )
+        if self._sends_no_more:
+            self.in_progress.leave()
+        self._wait(math.inf)  # the app has its own limits
+        self._start_asgi_task(self.cycle, self.app)
+
+    def on_body(self, body: bytes) -> None:
+        self._since_data = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._reads_body = False
+        super().on_message_complete()
+
+    # Replies
+
+    def _refuse(self, refusal: HeadRefusal) -> None:
+        """Reply to data that is not a valid request, and close."""
+        body = json.dumps({"error": refusal.message}).encode()
+        fields = (
+            f"content-type: application/json\r\ncontent-length: {len(body)}\r\ncache-control: no-store\r\n"
+        )
+        line = f"HTTP/1.1 {refusal.status} \r\n{self._server.date_field}"
+        self.transport.write(f"{line}{fields}connection: close\r\n\r\n".encode() + body)
+        self.linger()
+
+    def on_response_complete(self) -> None:
+        self.in_progress = None
+        if self.is_lingering or self.is_closed:
+            return
+        self._wait(IDLE_SECONDS)
+        self.flow.resume_reading()
+        self._begin()
+        if self._sends_no_more and not self.in_progress:
+            self.linger()
+        elif self._server.is_stopping:
+            self.finish()
+
+    # The end
+
+    def is_idle(self) -> bool:
+        return not (self._received or self.in_progress or self.is_lingering or self.is_closed)
+
+    def finish(self) -> None:
+        """Close if nothing is in progress."""
+        if self.is_idle():
+            self.close()
+
+    def linger(self) -> None:
+        """Close our half, and keep reading for a while.
+
+        Closing a socket with unread data resets the connection, and the client may then lose the reply.
+        """
+        if self.is_lingering or self.is_closed:
+            return
+        self.is_lingering = True
+        self._received = b""
+        self._wait(LINGER_SECONDS)
+        if self._sends_no_more:
+            self.transport.close()
+        else:
+            self.transport.write_eof()
+            self.flow.resume_reading()
+
+    def _discard(self, data: bytes) -> None:
+        self._may_discard -= len(data)
+        if self._may_discard < 0:
+            self.close()
+
+    def close(self) -> None:
+        if self.transport:
+            self.transport.abort()
+
+    # Time limits
+
+    def _wait(self, seconds: float) -> None:
+        """Set how long the connection may stay as it is now."""
+        self._may_wait = seconds
+        self._deadline = self._server.now + seconds
+
+    def is_overdue(self) -> bool:
+        unsent = self.transport.get_write_buffer_size() if self.transport else 0
+        if unsent != self._unsent:
+            self._unsent, self._unsent_since = unsent, self._server.now
+            self._wait(self._may_wait)  # counted from when the client has received everything
+        if unsent:
+            return self._unsent_since + STALLED_SECONDS < self._server.now
+        if self.in_progress and self._server.refuses_slow_bodies:
+            self.in_progress.check_pace()
+        return self._deadline < self._server.now
 
 
 class ClosableApp(Protocol):

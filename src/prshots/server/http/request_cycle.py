@@ -2,19 +2,17 @@
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import unquote
 
 import httptools
 import structlog
 from uvicorn._types import ASGI3Application, ASGIReceiveEvent, ASGISendEvent
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from prshots.contract.errors import RequestTimeoutError
 from prshots.server.http.request_grammar import Line
-
-if TYPE_CHECKING:
-    from prshots.server.http.app_connection import AppConnection
 
 SLOWEST_BYTES_PER_SECOND = 1024
 SLOW_SECONDS = 30.0
@@ -29,14 +27,21 @@ _log = structlog.get_logger()
 class _ReplyTransport:
     """The transport of a reply. Closing it makes the connection linger, then close."""
 
-    def __init__(self, connection: "AppConnection") -> None:
-        self.write = connection.transport.write
-        self.close = connection.linger
-        self.is_closing = connection.transport.is_closing
+    def __init__(self, transport: asyncio.Transport, linger: Callable[[], None]) -> None:
+        self.write, self.is_closing = transport.write, transport.is_closing
+        self.close = linger
 
 
 class RequestCycle(RequestResponseCycle):
-    def __init__(self, connection: "AppConnection", line: Line, *, keep_alive: bool) -> None:
+    def __init__(
+        self,
+        connection: HttpToolsProtocol,
+        line: Line,
+        *,
+        close: Callable[[], None],
+        linger: Callable[[], None],
+        keep_alive: bool,
+    ) -> None:
         url = httptools.parse_url(connection.url)
         path = url.path.decode("ascii")
         scope: Any = connection.scope | {
@@ -46,7 +51,7 @@ class RequestCycle(RequestResponseCycle):
             "raw_path": url.path,
             "query_string": url.query or b"",
         }
-        transport: Any = _ReplyTransport(connection)
+        transport: Any = _ReplyTransport(connection.transport, linger)
         super().__init__(
             scope=scope,
             transport=transport,
@@ -61,7 +66,7 @@ class RequestCycle(RequestResponseCycle):
             on_response=connection.on_response_complete,
         )
         self.body: Any = b""  # the first addition to empty bytes copies nothing
-        self._close = connection.close
+        self._close = close
         self._is_told = False  # the app has received the end of the body
         self._has_left = False  # the client has stopped sending: it is gone, or only reads the reply
         self._is_too_slow = False

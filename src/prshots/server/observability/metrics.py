@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from prometheus_client import values
 
@@ -61,7 +61,6 @@ DELIVERY_RESULTS = (
     "unavailable",
     "failed",
 )
-CACHE_RESULTS = ("hit", "miss")
 EXCHANGE_RESULTS = ("granted", "refused", "unavailable")
 EXPIRED_BY = ("request", "sweep")
 SWEEP_RESULTS = ("ok", "failed")
@@ -73,119 +72,86 @@ BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 _own = CollectorRegistry()
 disable_created_metrics()  # type: ignore[no-untyped-call]  # these would double the number of series
 
-BUILD_INFO = Gauge(
-    "prshots_build_info",
-    "Always 1; the label has the running version.",
-    ["version"],
-    registry=_own,
-    multiprocess_mode="max",
+
+def _counter(name: str, about: str, label: str = "", known: Sequence[str] = ()) -> Counter:
+    """Create a counter. Known values start at zero: rate() misses the first increment of a new series."""
+    counter = Counter(name, about, [label] if label else [], registry=_own)
+    for value in known:
+        counter.labels(value)
+    return counter
+
+
+def _histogram(name: str, about: str, *labels: str) -> Histogram:
+    return Histogram(name, about, labels, buckets=BUCKETS, registry=_own)
+
+
+def _gauge(name: str, about: str, *labels: str, mode: Literal["max", "mostrecent"] = "mostrecent") -> Gauge:
+    return Gauge(name, about, labels, registry=_own, multiprocess_mode=mode)
+
+
+BUILD_INFO = _gauge(
+    "prshots_build_info", "Always 1; the label has the running version.", "version", mode="max"
 )
-WORKER_RESTARTS = Counter(
-    "prshots_worker_restarts", "Worker processes restarted after they died.", ["component"], registry=_own
+BUILD_INFO.labels(__version__).set(1)
+WORKER_RESTARTS = _counter(
+    "prshots_worker_restarts", "Worker processes restarted after they died.", "component"
 )
-UPLOADS = Counter("prshots_uploads", "Uploads by result.", ["result"], registry=_own)
-UPLOAD_BYTES = Counter("prshots_upload_bytes", "Bytes of stored images.", registry=_own)
-UNLIMITED_UPLOADS = Counter(
-    "prshots_uploads_not_limited",
-    "Uploads accepted without a rate limit because the counter did not answer.",
-    registry=_own,
+
+UPLOADS = _counter("prshots_uploads", "Uploads by result.", "result", UPLOAD_RESULTS)
+UPLOAD_BYTES = _counter("prshots_upload_bytes", "Bytes of stored images.")
+UNLIMITED_UPLOADS = _counter(
+    "prshots_uploads_not_limited", "Uploads accepted without a rate limit because the counter did not answer."
 )
-EXCHANGES = Counter("prshots_token_exchanges", "ID tokens of CI jobs by result.", ["result"], registry=_own)
-COUNTER_OUTAGES = Counter("prshots_counter_outages", "Outages of the counter.", registry=_own)
-DELIVERIES = Counter("prshots_deliveries", "Requests for images by result.", ["result"], registry=_own)
-DELIVERY_BYTES = Counter("prshots_delivery_bytes", "Bytes of images sent.", registry=_own)
-CACHED_READS = Counter(
-    "prshots_delivery_cache_reads", "Reads from a remote store by result.", ["result"], registry=_own
+EXCHANGES = _counter("prshots_token_exchanges", "ID tokens of CI jobs by result.", "result", EXCHANGE_RESULTS)
+COUNTER_OUTAGES = _counter("prshots_counter_outages", "Outages of the counter.")
+
+DELIVERIES = _counter("prshots_deliveries", "Requests for images by result.", "result", DELIVERY_RESULTS)
+DELIVERY_BYTES = _counter("prshots_delivery_bytes", "Bytes of images sent.")
+CACHED_READS = _counter(
+    "prshots_delivery_cache_reads", "Reads from a remote store by result.", "result", ("hit", "miss")
 )
-DELIVERY_SECONDS = Histogram(
-    "prshots_delivery_seconds",
-    "Time from a request for an image to the start of the reply.",
-    buckets=BUCKETS,
-    registry=_own,
+DELIVERY_SECONDS = _histogram(
+    "prshots_delivery_seconds", "Time from a request for an image to the start of the reply."
 )
+
 REQUESTS = Counter(
     "prshots_requests",
     "Requests to the API and the dashboard.",
     ["component", "route", "status"],
     registry=_own,
 )
-REQUEST_SECONDS = Histogram(
-    "prshots_request_seconds",
-    "Duration of requests to the API and the dashboard.",
-    ["component", "route"],
-    buckets=BUCKETS,
-    registry=_own,
+REQUEST_SECONDS = _histogram(
+    "prshots_request_seconds", "Duration of requests to the API and the dashboard.", "component", "route"
 )
-DATABASE_SECONDS = Histogram(
+DATABASE_SECONDS = _histogram(
     "prshots_database_seconds",
     "Duration of database operations, including the wait for a connection.",
-    ["operation"],
-    buckets=BUCKETS,
-    registry=_own,
+    "operation",
 )
-STORE_SECONDS = Histogram(
-    "prshots_store_seconds",
-    "Duration of operations of the origin store.",
-    ["operation"],
-    buckets=BUCKETS,
-    registry=_own,
+STORE_SECONDS = _histogram(
+    "prshots_store_seconds", "Duration of operations of the origin store.", "operation"
 )
-ENGINE_FAILURES = Counter(
-    "prshots_engine_failures", "Failed operations by engine.", ["engine"], registry=_own
-)
-EXPIRED = Counter("prshots_expired_images", "Expired images, by request or by sweep.", ["by"], registry=_own)
-COMPARED_PAIRS = Counter(
-    "prshots_compared_pairs", "Pairs of images that were compared, by verdict.", ["verdict"], registry=_own
-)
-SWEEPS = Counter("prshots_sweeps", "Sweeps by result.", ["result"], registry=_own)
-SWEEP_FAILED = Counter("prshots_sweep_failed_images", "Images that a sweep could not delete.", registry=_own)
-SWEEP_ORPHANS = Counter("prshots_sweep_orphans", "Files without a record that sweeps deleted.", registry=_own)
-SWEEP_FREED_BYTES = Counter("prshots_sweep_freed_bytes", "Bytes freed by sweeps.", registry=_own)
-SWEEP_REFUSED = Gauge(
-    "prshots_sweep_refused",
-    "1 if the last sweep did not delete something because it looked like a mistake.",
-    ["reason"],
-    registry=_own,
-    multiprocess_mode="mostrecent",
-)
-FREE_BYTES = Gauge(
-    "prshots_free_bytes",
-    "Free bytes on the local disks that hold the database and the images.",
-    ["volume"],
-    registry=_own,
-    multiprocess_mode="mostrecent",
-)
-STORED_BYTES = Gauge(
-    "prshots_stored_bytes",
-    "Bytes of all stored images, as of the last sweep.",
-    registry=_own,
-    multiprocess_mode="mostrecent",
-)
-SWEEP_SECONDS = Gauge(
-    "prshots_last_sweep_seconds",
-    "Duration of the last sweep.",
-    registry=_own,
-    multiprocess_mode="mostrecent",
-)
-SWEPT_AT = Gauge(
-    "prshots_last_sweep_timestamp_seconds",
-    "Unix time at which a sweep last completed.",
-    registry=_own,
-    multiprocess_mode="mostrecent",
+ENGINE_FAILURES = _counter("prshots_engine_failures", "Failed operations by engine.", "engine")
+COMPARED_PAIRS = _counter(
+    "prshots_compared_pairs", "Pairs of images that were compared, by verdict.", "verdict"
 )
 
-BUILD_INFO.labels(__version__).set(1)
-# Create all series at zero: rate() would not see the first increment of a series that starts at 1.
-for _counter, _values in (
-    (UPLOADS, UPLOAD_RESULTS),
-    (EXCHANGES, EXCHANGE_RESULTS),
-    (DELIVERIES, DELIVERY_RESULTS),
-    (CACHED_READS, CACHE_RESULTS),
-    (EXPIRED, EXPIRED_BY),
-    (SWEEPS, SWEEP_RESULTS),
-):
-    for _value in _values:
-        _counter.labels(_value)
+EXPIRED = _counter("prshots_expired_images", "Expired images, by request or by sweep.", "by", EXPIRED_BY)
+SWEEPS = _counter("prshots_sweeps", "Sweeps by result.", "result", SWEEP_RESULTS)
+SWEEP_FAILED = _counter("prshots_sweep_failed_images", "Images that a sweep could not delete.")
+SWEEP_ORPHANS = _counter("prshots_sweep_orphans", "Files without a record that sweeps deleted.")
+SWEEP_FREED_BYTES = _counter("prshots_sweep_freed_bytes", "Bytes freed by sweeps.")
+SWEEP_REFUSED = _gauge(
+    "prshots_sweep_refused",
+    "1 if the last sweep did not delete something because it looked like a mistake.",
+    "reason",
+)
+SWEEP_SECONDS = _gauge("prshots_last_sweep_seconds", "Duration of the last sweep.")
+SWEPT_AT = _gauge("prshots_last_sweep_timestamp_seconds", "Unix time at which a sweep last completed.")
+STORED_BYTES = _gauge("prshots_stored_bytes", "Bytes of all stored images, as of the last sweep.")
+FREE_BYTES = _gauge(
+    "prshots_free_bytes", "Free bytes on the local disks that hold the database and the images.", "volume"
+)
 
 
 @functools.cache

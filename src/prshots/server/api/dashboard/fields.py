@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from enum import StrEnum
+from typing import Any, TypeVar
 
 from prshots.contract.errors import InvalidInputError
-from prshots.contract.limits import Policy
 from prshots.server.domain.images.checks import is_image_id
-from prshots.server.domain.projects.models import Role
+
+E = TypeVar("E", bound=StrEnum)
 
 MAX_SEARCH = 200
 
@@ -21,36 +22,22 @@ def text(body: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def policy(value: object) -> Policy:
+def choice(kind: type[E], value: object, name: str) -> E:
     try:
-        return Policy(str(value))
+        return kind(str(value))
     except ValueError as error:
-        raise InvalidInputError(f"policy must be one of {', '.join(Policy)}") from error
+        raise InvalidInputError(f"{name} must be one of {', '.join(kind)}") from error
 
 
-def role(value: object) -> Role:
-    try:
-        return Role(str(value))
-    except ValueError as error:
-        raise InvalidInputError(f"role must be one of {', '.join(Role)}") from error
-
-
-def days(value: object) -> int | None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-        raise InvalidInputError("retain_days must be a whole number of days, or null for no limit")
-    return value
-
-
-def uploads_per_minute(value: object) -> int | None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-        raise InvalidInputError("uploads_per_minute must be a whole number, or null for the service's limit")
-    return value
-
-
-def count(value: object, name: str) -> int:
+def number(body: Mapping[str, Any], name: str, takes: str = "a whole number") -> int:
+    value = body.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidInputError(f"{name} must be a whole number")
+        raise InvalidInputError(f"{name} must be {takes}")
     return value
+
+
+def number_or_null(body: Mapping[str, Any], name: str, takes: str) -> int | None:
+    return None if body.get(name) is None else number(body, name, takes)
 
 
 def search(text: str) -> str:
@@ -75,7 +62,7 @@ def _is_image_id(value: object) -> bool:
     return isinstance(value, str) and is_image_id(value)
 
 
-def number(given: str, name: str) -> int:
+def number_from_text(given: str, name: str) -> int:
     if not _NUMBER.fullmatch(given):
         raise InvalidInputError(f"{name} must be a whole number")
     return int(given)

@@ -1,12 +1,14 @@
-"""Images: a pull request's gallery, one image, and thumbnails."""
+"""Images: a pull request's gallery, staged images, baselines, thumbnails."""
 
 from prshots.server.api.dashboard import fields, views
 from prshots.server.api.dashboard.cursors import MAX_INTEGER, next_cursor
 from prshots.server.api.dashboard.routing import Call, project_route, pull_request_route
 from prshots.server.api.dashboard.view_types import (
+    BaselineListView,
     DeletedImageView,
     ImageListView,
     ShotListView,
+    StagedListView,
     ThumbnailUrlsView,
 )
 from prshots.server.domain.images.models import ShotKey
@@ -16,6 +18,7 @@ PAGE = 60
 SHOTS_PAGE = 150
 """The gallery loads all shots, to filter and order them. 300 names take it a few requests."""
 
+COMMITS_PAGE = 30
 MAX_THUMBNAILS = 24
 
 
@@ -46,6 +49,42 @@ async def list_images_of_shot(call: Call, project: Project, number: int) -> Imag
     }
 
 
+async def list_staged(call: Call, project: Project) -> StagedListView:
+    services, after = call.services, call.after(int)
+    before = after[0] if after else None
+    found = await services.staged.find(project.id, services.now(), before=before, limit=PAGE)
+    return {
+        "staged": [views.staged_view(staged, services.images) for staged in found],
+        "next": next_cursor(found, PAGE, lambda staged: (staged.image.seq,)),
+    }
+
+
+async def list_baselines(call: Call, project: Project) -> BaselineListView:
+    baselines, after = call.services.baselines, call.after(int)
+    branch = call.query.get("branch") or None
+    found = await baselines.commits(project.id, branch, after[0] if after else None, COMMITS_PAGE)
+    return {
+        "branches": await baselines.branches(project.id),
+        "commits": [views.baseline_commit_view(commit) for commit in found],
+        "next": next_cursor(found, COMMITS_PAGE, lambda commit: (commit.seq,)),
+    }
+
+
+async def list_baseline_images(call: Call, project: Project) -> ImageListView:
+    services, query, after = call.services, call.query, call.after(str, str, str)
+    found = await services.baselines.of_commit(
+        project.id,
+        query.get("branch", ""),
+        query.get("commit_sha", ""),
+        ShotKey(*after) if after else None,
+        PAGE,
+    )
+    return {
+        "images": [views.image_view(image, services.images) for image in found],
+        "next": next_cursor(found, PAGE, lambda image: image.shot),
+    }
+
+
 async def delete_image(call: Call, project: Project) -> DeletedImageView:
     image_id = call.path("image_id")
     await call.services.images.delete(project, image_id)
@@ -70,6 +109,9 @@ async def make_thumbnails(call: Call, project: Project) -> ThumbnailUrlsView:
 ROUTES = (
     pull_request_route("GET", "/shots", list_shots),
     pull_request_route("GET", "/images", list_images_of_shot),
+    project_route("GET", "/staged", list_staged),
+    project_route("GET", "/baselines", list_baselines),
+    project_route("GET", "/baselines/images", list_baseline_images),
     project_route("DELETE", "/images/{image_id}", delete_image),
     project_route("POST", "/thumbnails", make_thumbnails),
 )

@@ -1,21 +1,28 @@
-"""Projects: list, create, change, delete."""
+"""Projects: list, create, change, delete, and their usage."""
 
+from datetime import UTC, datetime
 from http import HTTPStatus
 
 from prshots.contract.errors import InvalidInputError, NotFoundError
+from prshots.contract.limits import Policy
 from prshots.server.api.dashboard import fields, views
 from prshots.server.api.dashboard.cursors import next_cursor
 from prshots.server.api.dashboard.routing import Call, DashboardRoute, project_route
 from prshots.server.api.dashboard.view_types import (
+    DayOfUploadsView,
     ProjectDeletionView,
     ProjectListView,
     ProjectView,
+    UsageView,
     WouldExpireView,
 )
-from prshots.server.domain.projects.models import Project, ProjectSummary
+from prshots.server.domain.images.models import SECONDS_PER_DAY
+from prshots.server.domain.projects.models import DayOfUploads, Project, ProjectSummary
 from prshots.server.domain.projects.service import ProjectChanges
 
 PAGE = 24
+BIGGEST = 10
+MAX_DAYS = 366
 DELETION_SECONDS = 2.0
 """How long one call works on deleting a project: the page then shows the progress and calls again."""
 
@@ -51,15 +58,19 @@ async def change_project(call: Call, project: Project) -> ProjectView:
     if "name" in body:
         changes["name"] = fields.text(body, "name")
     if "policy" in body:
-        changes["policy"] = fields.policy(body["policy"])
+        changes["policy"] = fields.choice(Policy, body["policy"], "policy")
     if "retain_days" in body:
-        changes["retain_days"] = fields.days(body["retain_days"])
+        changes["retain_days"] = fields.number_or_null(
+            body, "retain_days", "a whole number of days, or null for no limit"
+        )
     if "keep_baselines" in body:
-        changes["keep_baselines"] = fields.count(body["keep_baselines"], "keep_baselines")
+        changes["keep_baselines"] = fields.number(body, "keep_baselines")
     if "repository" in body:
         changes["repository"] = fields.text(body, "repository").strip().rstrip("/")
     if "uploads_per_minute" in body:
-        changes["uploads_per_minute"] = fields.uploads_per_minute(body["uploads_per_minute"])
+        changes["uploads_per_minute"] = fields.number_or_null(
+            body, "uploads_per_minute", "a whole number, or null for the service's limit"
+        )
     changed = await call.services.projects.change_project(project, **changes)
     return await _view(call, changed.id)
 
@@ -68,8 +79,8 @@ async def would_expire(call: Call, project: Project) -> WouldExpireView:
     given = call.query.get("retain_days")
     count, size = await call.services.overview.would_expire(
         project.id,
-        fields.policy(call.query.get("policy", project.policy)),
-        fields.number(given, "retain_days") if given else None,
+        fields.choice(Policy, call.query.get("policy", project.policy), "policy"),
+        fields.number_from_text(given, "retain_days") if given else None,
         call.services.now(),
     )
     return {"images": count, "bytes": size}
@@ -82,7 +93,28 @@ async def delete_project(call: Call) -> ProjectDeletionView:
     return {"remaining": await call.services.images.remove_project(project, DELETION_SECONDS)}
 
 
-async def summary_of(call: Call, project_id: str) -> ProjectSummary:
+async def usage(call: Call) -> UsageView:
+    summary, today = await _summary(call, call.path("project_id")), call.services.today()
+    project_id, overview = summary.project.id, call.services.overview
+    count = fields.number_from_text(call.query.get("days", "90"), "days")
+    if not 1 <= count <= MAX_DAYS:
+        raise InvalidInputError(f"days must be a whole number from 1 to {MAX_DAYS}")
+    days = await overview.days([project_id], today - count + 1)
+    biggest = await overview.biggest_pulls(project_id, BIGGEST)
+    return {
+        "days": [_day_view(day) for day in views.every_day(days.get(project_id, []), today, count)],
+        "images": summary.images,
+        "bytes": summary.bytes,
+        "biggest": [views.pull_view(pull, summary.project.repository) for pull in biggest],
+    }
+
+
+def _day_view(day: DayOfUploads) -> DayOfUploadsView:
+    date = datetime.fromtimestamp(day.day * SECONDS_PER_DAY, UTC).date()
+    return {"day": date.isoformat(), "uploads": day.uploads, "bytes": day.bytes}
+
+
+async def _summary(call: Call, project_id: str) -> ProjectSummary:
     """Return a project as the user sees it. Raises NotFoundError if the user may not see it."""
     summary = await call.services.overview.summary_of(call.user.id, project_id)
     if summary is None:
@@ -91,7 +123,7 @@ async def summary_of(call: Call, project_id: str) -> ProjectSummary:
 
 
 async def _view(call: Call, project_id: str) -> ProjectView:
-    summary, today = await summary_of(call, project_id), call.services.today()
+    summary, today = await _summary(call, project_id), call.services.today()
     days = await call.services.overview.days([project_id], today - views.CARD_DAYS + 1)
     return views.project_view(summary, days.get(project_id, []), today)
 
@@ -103,4 +135,5 @@ ROUTES = (
     project_route("PATCH", "", change_project),
     DashboardRoute("POST", "/projects/{project_id}/delete", delete_project),
     project_route("GET", "/would-expire", would_expire),
+    DashboardRoute("GET", "/projects/{project_id}/usage", usage),
 )

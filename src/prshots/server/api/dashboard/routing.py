@@ -1,7 +1,7 @@
 """What every dashboard route has in common.
 
 A handler runs only for a signed-in user, and a request that changes something must come from the dashboard's
-own pages. A handler below a project gets the project only if the user may see it. Anything that belongs to
+own pages. A handler under a project gets the project only if the user may see it. Anything that belongs to
 others is not found, exactly like something that does not exist.
 """
 
@@ -140,7 +140,7 @@ class DashboardRoute:
 def project_route(
     method: Method, path: str, handler: ProjectHandler, status: HTTPStatus = HTTPStatus.OK
 ) -> DashboardRoute:
-    """Make a route below a project. The handler gets the project."""
+    """Return a route under a project. The handler gets the project."""
 
     async def with_project(call: Call) -> Answer:
         return await handler(call, await call.project())
@@ -151,9 +151,9 @@ def project_route(
 def pull_request_route(
     method: Method, path: str, handler: PullRequestHandler, version: Version | None = None
 ) -> DashboardRoute:
-    """Make a route below a pull request. The handler gets the project and the number.
+    """Return a route under a pull request. The handler gets the project and the number.
 
-    With a `version`, it is not even called if the page already has this version of its answer.
+    With a `version`, the handler is not called if the page already has this version of its answer.
     """
 
     async def with_number(call: Call, project: Project) -> Answer:
@@ -163,12 +163,12 @@ def pull_request_route(
         if found is None:
             return await handler(call, project, number)
         tag = _tag(f"{__version__} {found}".encode())
-        if _has(call.request, tag):
-            return _say_unchanged(tag)
+        if unchanged := _unchanged(call.request, tag):
+            return unchanged
         answer = await handler(call, project, number)
-        return (
-            answer if isinstance(answer, Response) else _reply_tagged(json_bytes(answer), HTTPStatus.OK, tag)
-        )
+        if isinstance(answer, Response):
+            return answer
+        return _reply(call.request, json_bytes(answer), HTTPStatus.OK, tag)
 
     return project_route(method, f"/pulls/{{pr_number}}{path}", with_number)
 
@@ -189,7 +189,10 @@ def starlette_routes(
             _require_storable_address(request)
             found = by_method["GET" if request.method == "HEAD" else request.method]
             answer = await found.handler(Call(request, user, services))
-            return answer if isinstance(answer, Response) else _response(request, answer, found.status)
+            if isinstance(answer, Response):
+                return answer
+            body = json_bytes(answer)
+            return _reply(request, body, found.status, _tag(body))
 
         return Route(PREFIX + path, endpoint, methods=list(by_method))
 
@@ -206,28 +209,20 @@ def _require_storable_address(request: Request) -> None:
         raise InvalidInputError("the query must contain valid Unicode without NUL characters")
 
 
-def _response(request: Request, content: View, status: HTTPStatus) -> Response:
+def _reply(request: Request, body: bytes, status: HTTPStatus, tag: str) -> Response:
     """Reply with an ETag: an open page polls every few seconds, and usually nothing has changed."""
-    body = json_bytes(content)
-    tag = _tag(body)
-    return _say_unchanged(tag) if _has(request, tag) else _reply_tagged(body, status, tag)
+    return _unchanged(request, tag) or Response(body, status, _headers(tag), media_type="application/json")
+
+
+def _unchanged(request: Request, tag: str) -> Response | None:
+    """Return a 304 if the page already has the answer with this tag."""
+    if request.method in _SAFE_METHODS and names_tag(request.headers.get("if-none-match", ""), tag):
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=_headers(tag))
+    return None
 
 
 def _tag(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
-
-
-def _has(request: Request, tag: str) -> bool:
-    """Return whether the page already has the answer with this tag."""
-    return request.method in _SAFE_METHODS and names_tag(request.headers.get("if-none-match", ""), tag)
-
-
-def _say_unchanged(tag: str) -> Response:
-    return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=_headers(tag))
-
-
-def _reply_tagged(body: bytes, status: HTTPStatus, tag: str) -> Response:
-    return Response(body, status, _headers(tag), media_type="application/json")
 
 
 def _headers(tag: str) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """From records to the JSON of the dashboard API."""
 
 from collections.abc import Container, Sequence
+from typing import TypeVar, cast
 
 from prshots.contract.formats import BY_EXT
 from prshots.server.api.dashboard.view_types import (
@@ -33,18 +34,21 @@ from prshots.server.domain.projects.models import (
 )
 from prshots.server.http.headers import origin_of
 
+V = TypeVar("V")
+
 CARD_DAYS = 30
+
+
+def _view(kind: type[V], record: object, **others: object) -> V:
+    """Return a view with these fields. All others are the record's attributes of the same name."""
+    copied = {name: getattr(record, name) for name in kind.__annotations__ if name not in others}
+    return cast("V", copied | others)
 
 
 def user_view(user: User, avatar_origins: Container[str]) -> UserView:
     """Leave out a picture that the page's Content-Security-Policy would block."""
-    return {
-        "id": user.id,
-        "login": user.login,
-        "name": user.name,
-        "avatar_url": user.avatar_url if origin_of(user.avatar_url) in avatar_origins else "",
-        "provider": user.provider,
-    }
+    is_allowed = origin_of(user.avatar_url) in avatar_origins
+    return _view(UserView, user, avatar_url=user.avatar_url if is_allowed else "")
 
 
 def member_view(member: Member, viewer: User, avatar_origins: Container[str]) -> MemberView:
@@ -56,33 +60,22 @@ def member_view(member: Member, viewer: User, avatar_origins: Container[str]) ->
 
 
 def organization_view(organization: Organization, role: Role) -> OrganizationView:
-    return {
-        "id": organization.id,
-        "name": organization.name,
-        "personal": organization.personal,
-        "role": role,
-    }
+    return _view(OrganizationView, organization, role=role)
 
 
 def project_view(summary: ProjectSummary, days: Sequence[DayOfUploads], today: int) -> ProjectView:
     project = summary.project
-    return {
-        "id": project.id,
-        "name": project.name,
-        "organization": {"id": project.organization_id, "name": project.organization},
-        "role": summary.role,
-        "policy": project.policy,
-        "retain_days": project.retain_days,
-        "keep_baselines": project.keep_baselines,
-        "repository": project.repository,
-        "uploads_per_minute": project.uploads_per_minute,
-        "created_at": project.created_at,
-        "images": summary.images,
-        "bytes": summary.bytes,
-        "open_pulls": summary.open_pulls,
-        "last_upload_at": summary.last_upload_at,
-        "uploads_per_day": [day.uploads for day in every_day(days, today, CARD_DAYS)],
-    }
+    return _view(
+        ProjectView,
+        project,
+        organization={"id": project.organization_id, "name": project.organization},
+        role=summary.role,
+        images=summary.images,
+        bytes=summary.bytes,
+        open_pulls=summary.open_pulls,
+        last_upload_at=summary.last_upload_at,
+        uploads_per_day=[day.uploads for day in every_day(days, today, CARD_DAYS)],
+    )
 
 
 def every_day(known: Sequence[DayOfUploads], today: int, count: int) -> list[DayOfUploads]:
@@ -93,22 +86,14 @@ def every_day(known: Sequence[DayOfUploads], today: int, count: int) -> list[Day
 
 def image_view(image: Image, images: Images) -> ImageView:
     url = images.url_of(image)
-    return {
-        "id": image.id,
-        "pr_number": image.pr_number,
-        "name": image.name,
-        "viewport": image.viewport,
-        "theme": image.theme,
-        "commit_sha": image.commit_sha,
-        "sha256": image.sha256,
-        "type": BY_EXT[image.ext].content_type,
-        "size": image.size,
-        "uploaded_at": image.uploaded_at,
-        "url": url,
-        "markdown": image_markdown(image.name, url),
-        "thumbnail": image.thumbnail,
-        "thumbnail_url": images.thumbnail_url_of(image) if image.thumbnail == "made" else None,
-    }
+    return _view(
+        ImageView,
+        image,
+        type=BY_EXT[image.ext].content_type,
+        url=url,
+        markdown=image_markdown(image.name, url),
+        thumbnail_url=images.thumbnail_url_of(image) if image.thumbnail == "made" else None,
+    )
 
 
 def compared_shot_view(shot: PlannedShot, images: Images) -> ComparedShotView:
@@ -143,14 +128,7 @@ def comparison_view(stored: StoredComparison, images: Images) -> ComparisonView:
 
 
 def baseline_commit_view(commit: BaselineCommit) -> BaselineCommitView:
-    return {
-        "branch": commit.branch,
-        "commit_sha": commit.commit_sha,
-        "complete": commit.is_complete,
-        "created_at": commit.created_at,
-        "shots": commit.shots,
-        "bytes": commit.bytes,
-    }
+    return _view(BaselineCommitView, commit, complete=commit.is_complete)
 
 
 def staged_view(staged: StagedImage, images: Images) -> StagedView:
@@ -164,41 +142,12 @@ def staged_view(staged: StagedImage, images: Images) -> StagedView:
 
 
 def pull_view(pull: PullRequestRecord, repository: str) -> PullRequestView:
-    return {
-        "pr_number": pull.pr_number,
-        "images": pull.images,
-        "bytes": pull.bytes,
-        "last_upload_at": pull.last_upload_at,
-        "last_commit": pull.last_commit,
-        "closed_at": pull.closed_at,
-        "title": pull.title,
-        "source_branch": pull.source_branch,
-        "author": pull.author,
-        "url": repository + pull.path if repository and pull.path else "",
-    }
+    return _view(PullRequestView, pull, url=repository + pull.path if repository and pull.path else "")
 
 
 def token_view(token: UploadToken) -> TokenView:
-    return {
-        "id": token.id,
-        "label": token.label,
-        "hint": token.hint,
-        "created_at": token.created_at,
-        "created_by": token.created_by,
-        "last_used_at": token.last_used_at,
-        "revoked_at": token.revoked_at,
-    }
+    return _view(TokenView, token)
 
 
 def trust_view(trust: Trust) -> TrustView:
-    return {
-        "id": trust.id,
-        "issuer": trust.issuer,
-        "claims": dict(trust.claims),
-        "created_at": trust.created_at,
-        "created_by": trust.created_by,
-        "last_used_at": trust.last_used_at,
-        "pins": dict(trust.pins or {}),
-        "refused_ids": dict(trust.refused_ids or {}),
-        "refused_at": trust.refused_at,
-    }
+    return _view(TrustView, trust, pins=trust.pins or {}, refused_ids=trust.refused_ids or {})

@@ -3,12 +3,23 @@
 from typing import Any
 
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
-from prshots.contract.replies import Deleted, Expired, GrantedToken, ServiceLimits, SizedComment
-from prshots.server.api.baselines import BAD_MERGED_AS
+from prshots.contract.limits import MAX_BASE_COMMITS, MAX_KNOWN_SHOTS
+from prshots.contract.replies import (
+    Comparison,
+    CompletedBaselines,
+    Deleted,
+    Described,
+    Expired,
+    GrantedToken,
+    KnownBaselines,
+    ServiceLimits,
+    SizedComment,
+)
+from prshots.server.api.comparisons import BAD_MERGED_AS
 from prshots.server.api.fields import BAD_LIMIT, BAD_MARKER, BAD_VIEW
-from prshots.server.api.openapi.comparisons import COMPARISON_PATHS
 from prshots.server.api.openapi.operations import (
     FAULT,
+    INVALID_BODY,
     OTHER_PULL_REQUEST,
     SECURITY_SCHEMES,
     error_reply,
@@ -17,9 +28,19 @@ from prshots.server.api.openapi.operations import (
     operation,
     parameter,
     path_parameter,
+    required_parameter,
 )
-from prshots.server.api.openapi.schemas import BRANCH, FULL_COMMIT, PR_NUMBER, object_of, or_null, schema_of
-from prshots.server.api.openapi.uploads import upload_paths
+from prshots.server.api.openapi.schemas import (
+    FIELDS,
+    FULL_COMMIT,
+    Schema,
+    named,
+    object_of,
+    or_null,
+    schema_of,
+)
+from prshots.server.api.openapi.uploads import NOT_ITS_BRANCH, upload_paths
+from prshots.server.domain.projects.names import MAX_ADDRESS
 
 DESCRIPTION = (
     "Upload a screenshot and get a signed, time-limited image URL and ready-to-paste markdown. One comment "
@@ -58,7 +79,7 @@ _COMMENT = operation(
         "403": OTHER_PULL_REQUEST,
     },
     parameters=[
-        parameter("pr_number", PR_NUMBER, required=True),
+        required_parameter("pr_number"),
         parameter(
             "limit",
             {"type": "integer", "minimum": MIN_COMMENT_BYTES, "maximum": MAX_COMMENT_BYTES},
@@ -96,14 +117,121 @@ _EXPIRE = operation(
         "403": OTHER_PULL_REQUEST,
     },
     body=json_body(
-        object_of(
-            {"pr_number": PR_NUMBER},
-            {
-                "merged_as": or_null(FULL_COMMIT)
-                | {"description": "The merge commit. Changed, moved and new images become its baselines."},
-                "branch": or_null(BRANCH) | {"description": "The branch that it was merged into."},
+        named("pr_number"),
+        {
+            "merged_as": or_null(FULL_COMMIT)
+            | {"description": "The merge commit. Changed, moved and new images become its baselines."},
+            "branch": or_null(FIELDS["branch"]) | {"description": "The branch that it was merged into."},
+        },
+    ),
+)
+
+_COMMIT_OF_BRANCH = named("branch") | {"commit_sha": FULL_COMMIT}
+_COMPARISON = schema_of(Comparison)
+_OPTIONAL_TEXT: Schema = {"type": ["string", "null"]}
+
+_KNOWN_BASELINES = operation(
+    "Reuse baselines whose bytes the service has",
+    "knownBaselines",
+    {
+        "200": json_reply("Recorded. Upload only what is `missing`.", schema_of(KnownBaselines)),
+        "400": INVALID_BODY,
+        "403": NOT_ITS_BRANCH,
+    },
+    body=json_body(
+        _COMMIT_OF_BRANCH
+        | {
+            "shots": {
+                "type": "array",
+                "items": object_of(
+                    named("name", "viewport", "sha256"),
+                    {"theme": or_null(FIELDS["theme"])},
+                ),
+                "maxItems": MAX_KNOWN_SHOTS,
+            }
+        }
+    ),
+)
+
+_COMPLETE_BASELINES = operation(
+    "Mark a commit's baselines complete",
+    "completeBaselines",
+    {
+        "200": json_reply("Recorded.", schema_of(CompletedBaselines)),
+        "400": INVALID_BODY,
+        "403": NOT_ITS_BRANCH,
+    },
+    body=json_body(_COMMIT_OF_BRANCH),
+)
+
+_COMPARE = operation(
+    "Compare a pull request with its base",
+    "compare",
+    {
+        "200": json_reply("Compared.", _COMPARISON),
+        "202": json_reply(
+            "Still running after 10 s: `GET` the latest. `shots` has the shots compared so far.", _COMPARISON
+        ),
+        "400": INVALID_BODY,
+        "403": OTHER_PULL_REQUEST,
+    },
+    body=json_body(
+        named("pr_number", "commit_sha", "branch"),
+        {
+            "commits": {
+                "type": "array",
+                "items": FULL_COMMIT,
+                "maxItems": MAX_BASE_COMMITS,
+                "description": "The base's first-parent history, newest first.",
             },
-        )
+            "complete": {
+                "type": "boolean",
+                "description": "These are all shots of the run, so a missing one was removed.",
+            },
+        },
+    ),
+)
+
+_LATEST_COMPARISON = operation(
+    "Get the latest comparison of a pull request",
+    "latestComparison",
+    {
+        "200": json_reply("The comparison of the newest commit that has one.", _COMPARISON),
+        "400": error_reply("A parameter is invalid.", "pr_number required"),
+        "403": OTHER_PULL_REQUEST,
+        "404": error_reply("Nothing has been compared yet.", "not found"),
+    },
+    parameters=[required_parameter("pr_number")],
+)
+
+_DESCRIBE_PULL = operation(
+    "Describe a pull request as the forge knows it",
+    "describePullRequest",
+    {
+        "200": json_reply("Recorded.", schema_of(Described)),
+        "400": INVALID_BODY,
+        "403": OTHER_PULL_REQUEST,
+        "404": error_reply("Nothing has been uploaded to the pull request yet.", "not found"),
+    },
+    body=json_body(
+        named("pr_number"),
+        {
+            "repository": _OPTIONAL_TEXT
+            | {
+                "pattern": "^(https?://[a-z0-9.-]{1,60}(/[A-Za-z0-9._~-]{1,60}){0,4})?$",
+                "description": "The web address of the repository.",
+            },
+            "url": _OPTIONAL_TEXT
+            | {
+                "minLength": 0,
+                "maxLength": MAX_ADDRESS,
+                "description": "The web address of the pull request. Ignored unless it is under "
+                "`repository`.",
+            },
+            "title": _OPTIONAL_TEXT,
+            "source_branch": _OPTIONAL_TEXT,
+            "author": _OPTIONAL_TEXT,
+        },
     ),
 )
 
@@ -122,16 +250,14 @@ _EXCHANGE = operation(
         ),
     },
     body=json_body(
-        object_of(
-            {"id_token": {"type": "string", "description": "A JSON Web Token."}},
-            {
-                "project": {
-                    "type": "string",
-                    "description": "`organization/name`, or the project's id. For a project of the "
-                    "organization `local`, the name alone is enough, or nothing.",
-                }
-            },
-        )
+        {"id_token": {"type": "string", "description": "A JSON Web Token."}},
+        {
+            "project": {
+                "type": "string",
+                "description": "`organization/name`, or the project's id. For a project of the "
+                "organization `local`, the name alone is enough, or nothing.",
+            }
+        },
     ),
     needs_token=False,
 )
@@ -161,7 +287,10 @@ def openapi_document(*, version: str, base_url: str, max_image_bytes: int) -> di
             "/v1/images/{image_id}": {"delete": _DELETE},
             "/v1/comment": {"get": _COMMENT},
             "/v1/expire": {"post": _EXPIRE},
-            **COMPARISON_PATHS,
+            "/v1/baseline/known": {"post": _KNOWN_BASELINES},
+            "/v1/baseline/complete": {"post": _COMPLETE_BASELINES},
+            "/v1/compare": {"post": _COMPARE, "get": _LATEST_COMPARISON},
+            "/v1/pull": {"post": _DESCRIBE_PULL},
             "/v1/limits": {"get": _LIMITS},
             "/v1/oidc/token": {"post": _EXCHANGE},
             "/healthz": {"get": _HEALTH},

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from prshots.server.api.openapi.schemas import Schema, object_of
+from prshots.server.api.openapi.schemas import FIELDS, Schema, object_of
 
 Operation = dict[str, Any]
 Reply = dict[str, Any]
@@ -88,13 +88,16 @@ def operation(
     return described | {"responses": dict(sorted((common | replies).items()))}
 
 
-def json_body(schema: Schema) -> dict[str, Any]:
-    return {"application/json": {"schema": schema}}
+def json_body(required: Schema, optional: Schema | None = None) -> dict[str, Any]:
+    return {"application/json": {"schema": object_of(required, optional)}}
 
 
-def parameter(name: str, schema: Schema, description: str = "", *, required: bool = False) -> dict[str, Any]:
-    about = {"description": description} if description else {}
-    return {"name": name, "in": "query", "schema": schema} | about | ({"required": True} if required else {})
+def parameter(name: str, schema: Schema, description: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "schema": schema, "description": description}
+
+
+def required_parameter(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "schema": FIELDS[name], "required": True}
 
 
 def path_parameter(name: str, description: str) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from prshots.contract.limits import (
     MAX_BRANCH_CHARACTERS,
     MAX_NAME_CHARACTERS,
     MAX_PR_NUMBER,
+    MAX_REPOSITORY_CHARACTERS,
+    REPOSITORY,
     THEMES,
     VIEWPORT,
     Policy,
@@ -25,41 +27,17 @@ from prshots.contract.replies import MANUAL, Verdict
 Schema = dict[str, Any]
 
 COUNT: Schema = {"type": "integer", "minimum": 0}
-URL: Schema = {"type": "string", "format": "uri"}
-PR_NUMBER: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_PR_NUMBER}
-NAME: Schema = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": MAX_NAME_CHARACTERS,
-    "description": "What the screenshot shows. Any text without a NUL.",
-    "example": "checkout/cart",
-}
-COMMIT: Schema = {
-    "type": "string",
-    "pattern": f"^{COMMIT_SHA.pattern}$",
-    "description": "7 to 40 hexadecimal characters.",
-}
 FULL_COMMIT: Schema = {"type": "string", "pattern": f"^{FULL_COMMIT_SHA.pattern}$"}
-BRANCH: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_BRANCH_CHARACTERS, "example": "main"}
-VIEWPORT_SIZE: Schema = {
-    "type": "string",
-    "pattern": f"^{VIEWPORT.pattern}$",
-    "description": "`<width>x<height>`, such as `1280x800`.",
-    "example": "1280x800",
-}
-THEME: Schema = {
-    "type": "string",
-    "enum": ["", *THEMES],
-    "description": "Optional. Shots with different themes are different shots.",
-}
-SHA256: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
 _PLAIN: Mapping[type[Any], Schema] = {str: {"type": "string"}, int: COUNT, bool: {"type": "boolean"}}
 
-# What a reply's field adds to its Python type. A field has the same meaning in every reply.
-_FIELDS: Mapping[str, Schema] = {
-    "branch": BRANCH,
-    "commit_sha": COMMIT,
+FIELDS: Mapping[str, Schema] = {
+    "branch": {"type": "string", "minLength": 1, "maxLength": MAX_BRANCH_CHARACTERS, "example": "main"},
+    "commit_sha": {
+        "type": "string",
+        "pattern": f"^{COMMIT_SHA.pattern}$",
+        "description": "7 to 40 hexadecimal characters.",
+    },
     "counts": {
         "type": "object",
         "required": [verdict for verdict in Verdict if verdict is not Verdict.FAILED],
@@ -67,17 +45,44 @@ _FIELDS: Mapping[str, Schema] = {
     },
     "id": {"type": "string", "pattern": f"^{IMAGE_ID.pattern}$"},
     "max_name_characters": {"const": MAX_NAME_CHARACTERS},
-    "name": NAME,
+    "name": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MAX_NAME_CHARACTERS,
+        "description": "What the screenshot shows. Any text without a NUL.",
+        "example": "checkout/cart",
+    },
     "ok": {"const": True},
     "pair": {"const": MANUAL},
     "policy": {"type": "string", "enum": list(Policy)},
-    "pr_number": PR_NUMBER,
-    "sha256": SHA256,
+    "pr_number": {"type": "integer", "minimum": 1, "maximum": MAX_PR_NUMBER},
+    "repository": {
+        "type": "string",
+        "pattern": f"^({REPOSITORY.pattern})?$",
+        "maxLength": MAX_REPOSITORY_CHARACTERS,
+        "description": "Optional: the `owner/name` that has the branch, if it isn't the project's own.",
+        "example": "acme/shop",
+    },
+    "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
     "shift": {"type": "integer"},
-    "theme": THEME,
+    "theme": {
+        "type": "string",
+        "enum": ["", *THEMES],
+        "description": "Optional. Shots with different themes are different shots.",
+    },
     "token": {"type": "string", "pattern": "^msr_[0-9a-f]{64}$"},
-    "viewport": VIEWPORT_SIZE,
+    "viewport": {
+        "type": "string",
+        "pattern": f"^{VIEWPORT.pattern}$",
+        "description": "`<width>x<height>`, such as `1280x800`.",
+        "example": "1280x800",
+    },
 }
+"""Fields that mean the same in every request and reply. A reply's other fields follow their Python type."""
+
+
+def named(*names: str) -> Schema:
+    return {name: FIELDS[name] for name in names}
 
 
 def object_of(required: Schema, optional: Schema | None = None) -> Schema:
@@ -109,9 +114,9 @@ def _field_schema(name: str, hint: Any, *, is_optional: bool) -> Schema:  # noqa
         kind = next(kind for kind in get_args(hint) if kind is not NoneType)
         schema = _field_schema(name, kind, is_optional=is_optional)
         return schema if is_optional else or_null(schema)
-    if name in _FIELDS:
-        return _FIELDS[name]
-    return URL if name.endswith("_url") else _type_schema(hint)
+    if name.endswith("_url"):
+        return {"type": "string", "format": "uri"}
+    return FIELDS[name] if name in FIELDS else _type_schema(hint)
 
 
 def _type_schema(hint: Any) -> Schema:  # noqa: ANN401 - a type of any kind

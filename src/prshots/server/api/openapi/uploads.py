@@ -1,9 +1,9 @@
 """The operations that take an image: for a pull request or branch, staged, or with a one-time URL."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from prshots.contract.formats import FORMATS
-from prshots.contract.limits import MAX_REPOSITORY_CHARACTERS, REPOSITORY
 from prshots.contract.replies import Moved, OneTimeUrls, Staged, StagedList, Uploaded
 from prshots.server.api.openapi.operations import (
     INVALID_PARAMETER,
@@ -17,20 +17,9 @@ from prshots.server.api.openapi.operations import (
     operation,
     parameter,
     path_parameter,
+    required_parameter,
 )
-from prshots.server.api.openapi.schemas import (
-    BRANCH,
-    COMMIT,
-    FULL_COMMIT,
-    NAME,
-    PR_NUMBER,
-    THEME,
-    VIEWPORT_SIZE,
-    Schema,
-    object_of,
-    or_null,
-    schema_of,
-)
+from prshots.server.api.openapi.schemas import FIELDS, FULL_COMMIT, named, object_of, or_null, schema_of
 from prshots.server.api.put_urls import NO_TARGET
 from prshots.server.api.staging import BAD_FROM_FORK
 from prshots.server.domain.images.checks import BAD_REPOSITORY, BAD_THEME, payload_too_large
@@ -46,53 +35,40 @@ _WRONG_TYPES = (
     *(f"declared {kind.content_type}, but the file content is not a valid {kind.label}" for kind in FORMATS),
 )
 _CONTENT_TYPES = [kind.content_type for kind in FORMATS]
-_REPOSITORY: Schema = {
-    "type": "string",
-    "pattern": f"^({REPOSITORY.pattern})?$",
-    "maxLength": MAX_REPOSITORY_CHARACTERS,
-    "description": "Optional: the `owner/name` that has the branch, if it isn't the project's own.",
-    "example": "acme/shop",
-}
 _RATE_LIMITED = error_reply(
     "Too many uploads in a minute for the project. The default limit is 120.",
     "rate limited",
     retry_after=True,
 )
 _RATE_LIMITED["headers"] = _RATE_LIMITED["headers"] | RATE_LIMIT_HEADERS
+_MESSAGES = {
+    "name": "name required",
+    "pr_number": "pr_number required",
+    "branch": "branch required",
+    "repository": BAD_REPOSITORY,
+    "commit_sha": "commit_sha required",
+    "viewport": "viewport must be like 1280x800",
+    "theme": BAD_THEME,
+}
 
 
 def upload_paths(max_image_bytes: int) -> dict[str, Any]:
+    upload = _upload("Upload a screenshot", "upload", max_image_bytes, ["pr_number"], OTHER_PULL_REQUEST)
+    upload_baseline = _upload(
+        "Upload a baseline", "uploadBaseline", max_image_bytes, ["branch"], NOT_ITS_BRANCH, is_baseline=True
+    )
+    stage = _upload(
+        "Upload a screenshot before its pull request exists",
+        "stage",
+        max_image_bytes,
+        ["branch", "repository"],
+        _CANNOT_STAGE,
+        reply=Staged,
+    )
     return {
-        "/v1/upload": {
-            "post": _upload(
-                *("Upload a screenshot", "upload", max_image_bytes),
-                reply=Uploaded,
-                target={"pr_number": PR_NUMBER, "commit_sha": COMMIT},
-                target_errors=["pr_number required"],
-                forbidden=OTHER_PULL_REQUEST,
-            )
-        },
-        "/v1/baseline": {
-            "post": _upload(
-                *("Upload a baseline", "uploadBaseline", max_image_bytes),
-                reply=Uploaded,
-                target={"branch": BRANCH, "commit_sha": FULL_COMMIT},
-                target_errors=["branch required"],
-                forbidden=NOT_ITS_BRANCH,
-                takes_before=False,
-            )
-        },
-        "/v1/staged": {
-            "post": _upload(
-                *("Upload a screenshot before its pull request exists", "stage", max_image_bytes),
-                reply=Staged,
-                target={"branch": BRANCH, "commit_sha": COMMIT},
-                optional_target={"repository": _REPOSITORY},
-                target_errors=["branch required", BAD_REPOSITORY],
-                forbidden=_CANNOT_STAGE,
-            ),
-            "get": _LIST_STAGED,
-        },
+        "/v1/upload": {"post": upload},
+        "/v1/baseline": {"post": upload_baseline},
+        "/v1/staged": {"post": stage, "get": _LIST_STAGED},
         "/v1/staged/move": {"post": _MOVE_STAGED},
         "/v1/put-urls": {"post": _CREATE_PUT_URL},
         "/v1/put/{secret}": {"put": _put(max_image_bytes)},
@@ -103,69 +79,65 @@ def _upload(
     summary: str,
     operation_id: str,
     max_image_bytes: int,
-    *,
-    reply: type[Any],
-    target: Schema,
-    target_errors: list[str],
+    target: Sequence[str],
     forbidden: Reply,
-    optional_target: Schema | None = None,
-    takes_before: bool = True,
+    *,
+    reply: type[Any] = Uploaded,
+    is_baseline: bool = False,
 ) -> Operation:
+    """Describe an upload. `target` names the fields for what it belongs to: the first one is required."""
     stored = json_reply("Stored.", schema_of(reply))
-    if not takes_before:
+    if is_baseline:
         del stored["content"]["application/json"]["schema"]["properties"]["before_url"]
     link = {"operationId": "deleteImage", "parameters": {"image_id": "$response.body#/id"}}
-    about = ("", "before: ") if takes_before else ("",)
-    return operation(
-        summary,
-        operation_id,
-        {
-            "200": stored | {"links": {"delete": link}, "headers": RATE_LIMIT_HEADERS},
-            "400": error_reply(
-                "The form is invalid. The message names the first invalid field.",
-                "invalid multipart/form-data body",
-                "image file required",
-                "name required",
-                *target_errors,
-                "commit_sha required",
-                "viewport must be like 1280x800",
-                BAD_THEME,
-            ),
-            "403": forbidden,
-            "413": _too_large(max_image_bytes, about),
-            "415": error_reply(
-                "The image type is not supported, or the content does not match the declared type.",
-                *(which + wrong for which in about for wrong in _WRONG_TYPES),
-            ),
-            "429": _RATE_LIMITED,
-        },
-        body={"multipart/form-data": _form(max_image_bytes, target, optional_target or {}, takes_before)},
-    )
+    files = ("",) if is_baseline else ("", "before: ")
+    replies = {
+        "200": stored | {"links": {"delete": link}, "headers": RATE_LIMIT_HEADERS},
+        "400": error_reply(
+            "The form is invalid. The message names the first invalid field.",
+            "invalid multipart/form-data body",
+            "image file required",
+            *(_MESSAGES[field] for field in ("name", *target, "commit_sha", "viewport", "theme")),
+        ),
+        "403": forbidden,
+        "413": _too_large(max_image_bytes, files),
+        "415": error_reply(
+            "The image type is not supported, or the content does not match the declared type.",
+            *(file + wrong for file in files for wrong in _WRONG_TYPES),
+        ),
+        "429": _RATE_LIMITED,
+    }
+    form = _form(max_image_bytes, target, is_baseline=is_baseline)
+    return operation(summary, operation_id, replies, body={"multipart/form-data": form})
 
 
-def _too_large(max_image_bytes: int, about: tuple[str, ...] = ("",)) -> Reply:
+def _too_large(max_image_bytes: int, files: Sequence[str]) -> Reply:
     message = str(payload_too_large(max_image_bytes))
     return error_reply(
         f"A file has {max_image_bytes:,} bytes or more, or the form is far too long.",
-        *(which + message for which in about),
+        *(file + message for file in files),
     )
 
 
-def _form(max_image_bytes: int, target: Schema, optional: Schema, takes_before: bool) -> dict[str, Any]:
+def _form(max_image_bytes: int, target: Sequence[str], *, is_baseline: bool) -> dict[str, Any]:
     image = {
         "type": "string",
         "format": "binary",
         "description": f"A PNG, JPEG or WebP file, smaller than {max_image_bytes:,} bytes.",
     }
-    files = {"image": {"contentType": ", ".join(_CONTENT_TYPES)}}
-    optional = optional | {"theme": THEME}
-    if takes_before:
+    required = {"image": image} | named("name", target[0], "commit_sha", "viewport")
+    optional = named(*target[1:], "theme")
+    if is_baseline:
+        required["commit_sha"] = FULL_COMMIT
+    else:
         what = "Optional. What the image shows as it was before. The two are shown and compared as a pair."
         optional["before"] = image | {"description": what}
-        files["before"] = files["image"]
-    form = object_of({"image": image, "name": NAME, **target, "viewport": VIEWPORT_SIZE}, optional)
-    # Unknown fields are ignored, but every field needs a name.
-    return {"schema": form | {"propertyNames": {"minLength": 1}}, "encoding": files}
+    types = {"contentType": ", ".join(_CONTENT_TYPES)}
+    return {
+        # Unknown fields are ignored, but every field needs a name.
+        "schema": object_of(required, optional) | {"propertyNames": {"minLength": 1}},
+        "encoding": {name: types for name in ("image", "before") if name in required | optional},
+    }
 
 
 _LIST_STAGED = operation(
@@ -177,10 +149,10 @@ _LIST_STAGED = operation(
         "403": _CANNOT_STAGE,
     },
     parameters=[
-        parameter("branch", BRANCH, required=True),
+        required_parameter("branch"),
         parameter(
             "repository",
-            _REPOSITORY,
+            FIELDS["repository"],
             "List only images that a move to a pull request from this repository would move.",
         ),
     ],
@@ -199,28 +171,20 @@ _MOVE_STAGED = operation(
         "403": OTHER_PULL_REQUEST,
     },
     body=json_body(
-        object_of(
-            {"branch": BRANCH, "pr_number": PR_NUMBER, "from_fork": {"type": "boolean"}},
-            {"repository": or_null(_REPOSITORY)},
-        )
+        named("branch", "pr_number") | {"from_fork": {"type": "boolean"}},
+        {"repository": or_null(FIELDS["repository"])},
     ),
 )
 
 _PUT_URL_FIELDS = object_of(
+    named("name", "commit_sha", "viewport") | {"content_type": {"type": "string", "enum": _CONTENT_TYPES}},
     {
-        "name": NAME,
-        "commit_sha": COMMIT,
-        "viewport": VIEWPORT_SIZE,
-        "content_type": {"type": "string", "enum": _CONTENT_TYPES},
-    },
-    {
-        "theme": or_null(THEME),
-        "pr_number": PR_NUMBER,
-        "branch": BRANCH,
-        "repository": or_null(_REPOSITORY),
+        "theme": or_null(FIELDS["theme"]),
+        **named("pr_number", "branch"),
+        "repository": or_null(FIELDS["repository"]),
         "with_before": {"type": "boolean", "description": "Also return a URL for the before image."},
     },
-)
+) | {"oneOf": [{"required": ["pr_number"]}, {"required": ["branch"]}]}
 _CREATE_PUT_URL = operation(
     "Get a URL that takes one image, without a token",
     "createPutUrl",
@@ -233,7 +197,7 @@ _CREATE_PUT_URL = operation(
         "403": _NOT_ITS_OWN,
         "415": error_reply("The type is not supported.", _UNSUPPORTED),
     },
-    body=json_body(_PUT_URL_FIELDS | {"oneOf": [{"required": ["pr_number"]}, {"required": ["branch"]}]}),
+    body={"application/json": {"schema": _PUT_URL_FIELDS}},
 )
 
 

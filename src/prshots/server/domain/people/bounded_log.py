@@ -1,4 +1,4 @@
-"""Log lines that anyone can cause, so many that a log stays readable and a disk does not fill."""
+"""Log lines that anyone can cause, limited so that the log stays readable and the disk does not fill."""
 
 import time
 from collections.abc import Callable
@@ -29,12 +29,12 @@ class BoundedLog:
         now = self._clock()
         if now - self._since >= SECONDS:
             self._since = now
-            self._written.clear()
+            self._suppressed = {kind: lines - LINES for kind, lines in self._written.items() if lines > LINES}
+            self._written = {}
         if kind not in self._written and len(self._written) >= MOST_KINDS:
             kind = ("others",)
         lines = self._written[kind] = self._written.get(kind, 0) + 1
         if lines > LINES:
-            self._suppressed[kind] = self._suppressed.get(kind, 0) + 1
             return
         if suppressed := self._suppressed.pop(kind, 0):
             fields["suppressed"] = suppressed

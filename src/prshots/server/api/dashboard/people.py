@@ -1,17 +1,47 @@
-"""An organization's members. `Organizations` checks who may change them."""
+"""Who is signed in, organizations and their members. `Organizations` checks who may change them."""
 
 from http import HTTPStatus
 
 from prshots.server.api.dashboard import fields, views
 from prshots.server.api.dashboard.cursors import next_cursor
 from prshots.server.api.dashboard.routing import Call, DashboardRoute
-from prshots.server.api.dashboard.view_types import DoneView, MemberListView, MemberView
+from prshots.server.api.dashboard.view_types import (
+    DoneView,
+    MemberListView,
+    MemberView,
+    MeView,
+    OrganizationView,
+)
 from prshots.server.domain.people.models import Member
 from prshots.server.domain.projects.models import Role
 
 PAGE = 60
 
-_MEMBERS = "/organizations/{organization_id}/members"
+_ORGANIZATION = "/organizations/{organization_id}"
+_MEMBERS = f"{_ORGANIZATION}/members"
+_MEMBER = f"{_MEMBERS}/{{member_id}}"
+
+
+async def me(call: Call) -> MeView:
+    services = call.services
+    return {
+        "user": views.user_view(call.user, services.avatar_origins),
+        "organizations": [
+            views.organization_view(organization, role)
+            for organization, role in await services.organizations.of(call.user)
+        ],
+        "service": services.about,
+    }
+
+
+async def create_organization(call: Call) -> OrganizationView:
+    name = fields.text(await call.body(), "name")
+    return views.organization_view(await call.services.organizations.create(call.user, name), Role.OWNER)
+
+
+async def show_organization(call: Call) -> OrganizationView:
+    found = await call.services.organizations.find(call.user, call.path("organization_id"))
+    return views.organization_view(*found)
 
 
 async def list_members(call: Call) -> MemberListView:
@@ -26,13 +56,13 @@ async def list_members(call: Call) -> MemberListView:
 
 async def add_member(call: Call) -> MemberView:
     body = await call.body()
-    login, role = fields.text(body, "login"), fields.role(body.get("role", Role.MEMBER))
+    login, role = fields.text(body, "login"), fields.choice(Role, body.get("role", Role.MEMBER), "role")
     organization_id = call.path("organization_id")
     return _view(call, await call.services.organizations.add_member(call.user, organization_id, login, role))
 
 
 async def change_member(call: Call) -> DoneView:
-    role = fields.role((await call.body()).get("role"))
+    role = fields.choice(Role, (await call.body()).get("role"), "role")
     organization_id, member_id = call.path("organization_id"), call.path("member_id")
     await call.services.organizations.change_role(call.user, organization_id, member_id, role)
     return {"ok": True}
@@ -49,8 +79,11 @@ def _view(call: Call, member: Member) -> MemberView:
 
 
 ROUTES = (
+    DashboardRoute("GET", "/me", me),
+    DashboardRoute("POST", "/organizations", create_organization, HTTPStatus.CREATED),
+    DashboardRoute("GET", _ORGANIZATION, show_organization),
     DashboardRoute("GET", _MEMBERS, list_members),
     DashboardRoute("POST", _MEMBERS, add_member, HTTPStatus.CREATED),
-    DashboardRoute("PATCH", f"{_MEMBERS}/{{member_id}}", change_member),
-    DashboardRoute("DELETE", f"{_MEMBERS}/{{member_id}}", remove_member),
+    DashboardRoute("PATCH", _MEMBER, change_member),
+    DashboardRoute("DELETE", _MEMBER, remove_member),
 )
