@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
 import httpx
+import uvloop
 
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.delivery.decision import Delivery
@@ -28,13 +29,11 @@ def get(target: str, *lines: str, method: str = "GET", version: str = "1.1") -> 
 class DeliveryInThread:
     """A delivery server in its own thread, and its clients."""
 
-    def __init__(
-        self, reader: FileReader | RemoteReader, new_loop: Callable[[], asyncio.AbstractEventLoop]
-    ) -> None:
+    def __init__(self, reader: FileReader | RemoteReader) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.address = self.listener.getsockname()
         self.server: Any = DeliveryServer(Delivery(reader, FixedKeys(RING), 3600), self.listener)
-        self.loop = new_loop()
+        self.loop = uvloop.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever)
         self.thread.start()
         self.loop.call_soon_threadsafe(self.server.start)
