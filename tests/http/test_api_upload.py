@@ -73,12 +73,14 @@ VALID = {
     "pr_number": ["1", "7", "007", "2147483647"],
     "commit_sha": [SHA, SHA.upper(), SHA[:7], "ABCdef1"],
     "viewport": ["1x1", "1280x800", "99999x99999"],
+    "theme": ["", "light", "dark"],
 }
 MESSAGES = {
     "name": "name required",
     "pr_number": "pr_number required",
     "commit_sha": "commit_sha required",
     "viewport": "viewport must be like 1280x800",
+    "theme": "theme must be light or dark",
 }
 INVALID = {
     "name": [None, "", "n" * 201, "\N{FIRE}" * 201, "a\0b", "n" * 20_000],
@@ -93,6 +95,7 @@ INVALID = {
         *("1280\u00d7800", "\u0661x1"),
         *("0x800", "1280x0", "01x1", "100000x1", "1x100000", "-1x1", "1.5x1"),
     ],
+    "theme": ["blue", "Dark", "light "],
 }
 
 
@@ -156,11 +159,11 @@ def test_an_upload_without_an_image_file_is_400(shared_service, token, image):
     assert (reply.status, reply.error) == (400, "image file required")
 
 
-@pytest.mark.parametrize(("name", "message"), MESSAGES.items())
-def test_a_text_field_that_is_not_utf_8_is_400(shared_service, token, name, message):
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_field_that_is_not_utf_8_is_400(shared_service, token, name):
     body = body_of([image_part(), *text_parts(name), text_part(name, b"\xff\xfe7")])
     reply = post_body(shared_service, token, body)
-    assert (reply.status, reply.error) == (400, message)
+    assert (reply.status, reply.error) == (400, MESSAGES[name])
 
 
 # The order of the checks
