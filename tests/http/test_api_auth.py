@@ -5,14 +5,17 @@ import json
 import httpx
 import pytest
 
+from prshots.server.api.openapi.document import openapi_document
 from support.raw_requests import Reply, post_body, send
 from support.service import Service, upload
 
+COMMENT = ("GET", "/v1/comment?pr_number=7")
+NEED_NO_TOKEN = {"/v1/oidc/token", "/v1/limits", "/v1/put/{secret}"}
 ROUTES = [
-    ("POST", "/v1/upload"),
-    ("DELETE", f"/v1/images/{'0' * 32}"),
-    ("GET", "/v1/comment?pr_number=7"),
-    ("POST", "/v1/expire"),
+    (method.upper(), path.replace("{image_id}", "0" * 32))
+    for path, methods in openapi_document(version="", base_url="", max_image_bytes=1)["paths"].items()
+    for method in methods
+    if path.startswith("/v1/") and path not in NEED_NO_TOKEN
 ]
 
 
@@ -56,18 +59,23 @@ WRONG = {
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_without_exactly_one_valid_bearer_token_a_request_is_401(shared_service, token, wrong):
-    assert_unauthorized(call(shared_service, ROUTES[2], *WRONG[wrong](token.encode())))
+    assert_unauthorized(call(shared_service, COMMENT, *WRONG[wrong](token.encode())))
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route[1])
+@pytest.mark.parametrize("route", ROUTES, ids=" ".join)
 def test_every_public_route_requires_a_token(shared_service, token, route):
     assert_unauthorized(call(shared_service, route))
     assert call(shared_service, route, b"Bearer " + token.encode()).status != 401
 
 
+def test_a_one_time_url_requires_its_secret(shared_service):
+    reply = call(shared_service, ("PUT", f"/v1/put/{'x' * 43}"))
+    assert (reply.status, reply.body) == (404, b'{"error":"not found"}')
+
+
 @pytest.mark.parametrize("scheme", [b"Bearer", b"bearer", b"BEARER"])
 def test_the_bearer_scheme_is_case_insensitive(shared_service, token, scheme):
-    assert call(shared_service, ROUTES[2], scheme + b" " + token.encode()).status == 200
+    assert call(shared_service, COMMENT, scheme + b" " + token.encode()).status == 200
 
 
 def test_a_token_in_the_query_string_is_401(shared_service, token):
@@ -112,25 +120,18 @@ def test_health_needs_no_token(shared_service):
 
 
 UNKNOWN = [
-    "/",
-    "/v1",
-    "/v1/",
-    "/v2/upload",
-    "/V1/upload",
-    "/v1//upload",
-    "/v1/upload/",
-    "/v1/images/",
-    "/v1/images/a/b",
+    *("/", "/v1", "/v1/", "/v2/upload", "/V1/upload", "/v1//upload", "/v1/upload/", "/v1/images/"),
+    *("/v1/images/a/b", "/v1/comment/7", "/docs/", "/redoc", "/favicon.ico"),
+    *("/%ff", "/%00", "/..%2f..%2fetc"),
 ]
-UNKNOWN += ["/v1/comment/7", "/docs/", "/redoc", "/favicon.ico", "/%ff", "/%00", "/..%2f..%2fetc"]
 
 
-@pytest.mark.parametrize("path", UNKNOWN)
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-def test_an_unknown_route_is_404(client, path, method):
-    reply = client.request(method, path)
-    assert (reply.status_code, reply.content) == (404, b'{"error":"not found"}')
-    assert reply.headers["content-type"] == "application/json"
+def test_an_unknown_route_is_404(client, method):
+    for path in UNKNOWN:
+        reply = client.request(method, path)
+        assert (reply.status_code, reply.content) == (404, b'{"error":"not found"}'), path
+        assert reply.headers["content-type"] == "application/json"
 
 
 @pytest.mark.parametrize(

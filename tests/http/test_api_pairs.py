@@ -6,7 +6,6 @@ from typing import Any
 import httpx
 import pytest
 
-from prshots.client.service import Client
 from support.drawn_pages import drawn_page, sha
 from support.raw_requests import body_of, image_part, part, post_body, text_part, text_parts
 from support.service import JPEG, MAX_BYTES, SHA, Service, png
@@ -124,19 +123,6 @@ def test_a_baseline_has_no_before(client: httpx.Client) -> None:
     assert list(reply.json()) == ["id", "view_url", "markdown"]
 
 
-def test_the_client_sends_pairs(shared_service: Service, token: str) -> None:
-    about = {"name": "cart", "pr_number": 9, "commit_sha": SHA, "viewport": "1x1"}
-    before = JPEG + png(100)
-    with Client(shared_service.base_url, token) as client:
-        pair = client.upload(
-            png(), **about, content_type="image/png", before=before, before_content_type="image/jpeg"
-        )
-        alone = client.upload(png(), **about, content_type="image/png")
-    assert pair.before_url is not None
-    assert httpx.get(pair.before_url).content == before
-    assert alone.before_url is None
-
-
 # Compared
 
 
@@ -185,29 +171,6 @@ def test_a_pair_is_compared_without_baselines(mine: httpx.Client) -> None:
     comment = mine.get("/v1/comment", params={"pr_number": 7, "view": "changes"}).json()["markdown"]
     assert "before and after uploaded together" in comment
     assert shot["before_url"].replace("&", "&amp;") in comment
-
-
-def test_a_pair_stays_until_its_shot_is_uploaded_again(mine: httpx.Client) -> None:
-    build(mine, "base", "cart", PLAIN)
-    push(mine, "one", "cart", RED, before=PLAIN)
-    push(mine, "one", "menu", RED, before=PLAIN)
-    push(mine, "two", "cart", PLAIN)
-    found = compare(mine, "two", complete=True)
-    cart, menu = sorted(found["shots"], key=lambda shot: str(shot["name"]))
-    assert (cart["verdict"], cart["base_commit"], "pair" in cart) == ("unchanged", sha("base"), False)
-    assert (menu["verdict"], menu["pair"], menu["commit_sha"]) == ("changed", "manual", sha("one"))
-    assert (found["state"], found["counts"]["removed"]) == ("compared", 0)
-
-    push(mine, "three", "menu", PLAIN)
-    assert [shot["verdict"] for shot in compare(mine, "three")["shots"]] == ["new"]
-
-
-def test_deleting_the_pair_takes_it_out_of_the_comparison(mine: httpx.Client) -> None:
-    uploaded = upload_pair(mine, PLAIN, image=RED, commit_sha=sha("one")).json()
-    assert compare(mine, "one")["pairs"] == 1
-    mine.delete(f"/v1/images/{uploaded['id']}")
-    assert compare(mine, "one")["state"] == "no_baseline"
-    assert httpx.get(uploaded["before_url"]).status_code == 410
 
 
 def test_a_merge_adopts_a_pair_only_if_the_branch_has_its_shot(mine: httpx.Client) -> None:

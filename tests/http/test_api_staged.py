@@ -7,22 +7,26 @@ from typing import Any
 import httpx
 import pytest
 
-from prshots.client import service as client_service
 from support.drawn_pages import drawn_page, sha
 from support.service import Service, png, upload
 
 WEEK = 7 * 86_400
 IMAGE = png()
+BAD_REPOSITORY = "repository must be owner/name, at most 255 characters"
 PAIR = {"image": drawn_page(button="red"), "before": drawn_page()}
 
 
 class Project:
-    def __init__(self, client: httpx.Client, token: str) -> None:
-        self.client, self.token = client, token
+    def __init__(self, client: httpx.Client) -> None:
+        self.client = client
 
     def stage(self, name: str = "cart", image: bytes = IMAGE, **fields: str) -> httpx.Response:
-        form = {"name": name, "viewport": "320x240", "commit_sha": sha("1"), "branch": "fix"} | fields
-        return self.client.post("/v1/staged", data=form, files={"image": ("shot.png", image, "image/png")})
+        return self.stage_files({"image": image}, name=name, **fields)
+
+    def stage_files(self, images: dict[str, bytes], **fields: str) -> httpx.Response:
+        form = {"name": "cart", "viewport": "320x240", "commit_sha": sha("1"), "branch": "fix"} | fields
+        files = {field: ("shot.png", image, "image/png") for field, image in images.items()}
+        return self.client.post("/v1/staged", data=form, files=files)
 
     def staged(self, **asked: str) -> list[dict[str, Any]]:
         reply = self.client.get("/v1/staged", params={"branch": "fix"} | asked)
@@ -39,9 +43,8 @@ class Project:
 
 @pytest.fixture
 def project(shared_service: Service) -> Iterator[Project]:
-    token = shared_service.new_token()
-    with shared_service.client(token) as client:
-        yield Project(client, token)
+    with shared_service.client(shared_service.new_token()) as client:
+        yield Project(client)
 
 
 class TestStage:
@@ -60,11 +63,8 @@ class TestStage:
             ({"name": "", "branch": ""}, "name required"),
             ({"branch": "", "commit_sha": ""}, "branch required"),
             ({"branch": "x" * 256}, "branch required"),
-            (
-                {"repository": "shop", "commit_sha": ""},
-                "repository must be owner/name, at most 255 characters",
-            ),
-            ({"repository": "a/" + "x" * 254}, "repository must be owner/name, at most 255 characters"),
+            ({"repository": "shop", "commit_sha": ""}, BAD_REPOSITORY),
+            ({"repository": "a/" + "x" * 254}, BAD_REPOSITORY),
             ({"commit_sha": "012345", "viewport": ""}, "commit_sha required"),
             ({"viewport": "wide", "theme": "blue"}, "viewport must be like 1280x800"),
             ({"theme": "blue"}, "theme must be light or dark"),
@@ -90,17 +90,6 @@ class TestStage:
         assert "1 screenshot" in project.comment()
         assert "cart" not in project.comment()
 
-    def test_a_token_is_required(self, shared_service):
-        for method, path in (("POST", ""), ("GET", "?branch=fix"), ("POST", "/move")):
-            reply = httpx.request(method, f"{shared_service.base_url}/v1/staged{path}", json={})
-            assert (reply.status_code, reply.json()) == (401, {"error": "unauthorized"})
-
-    def test_it_can_be_deleted(self, project):
-        reply = project.stage().json()
-        assert project.client.delete(f"/v1/images/{reply['id']}").status_code == 200
-        assert httpx.get(reply["view_url"]).status_code == 410
-        assert project.staged() == []
-
 
 class TestList:
     def test_what_is_staged_for_a_branch(self, project):
@@ -111,13 +100,6 @@ class TestList:
         about = {"name": "home", "viewport": "320x240", "theme": "dark", "commit_sha": sha("1")}
         assert shots[1] == second | about
 
-    def test_of_a_repository(self, project):
-        project.stage("own")
-        project.stage("fork", repository="Eve/Shop")
-        assert [shot["name"] for shot in project.staged()] == ["own", "fork"]
-        assert [shot["name"] for shot in project.staged(repository="acme/shop")] == ["own"]
-        assert [shot["name"] for shot in project.staged(repository="eve/SHOP")] == ["own", "fork"]
-
     @pytest.mark.parametrize("query", ["", "branch=", "branch=a&branch=b", "branch=a%00b"])
     def test_bad_input(self, project, query):
         reply = project.client.get(f"/v1/staged?{query}")
@@ -126,7 +108,7 @@ class TestList:
     def test_another_project_sees_and_moves_nothing(self, project, shared_service):
         project.stage()
         with shared_service.client(shared_service.new_token()) as client:
-            stranger = Project(client, "")
+            stranger = Project(client)
             assert stranger.staged() == []
             assert stranger.move().json() | {"moved": 0, "kept": 0} == stranger.move().json()
         assert len(project.staged()) == 1
@@ -134,9 +116,7 @@ class TestList:
 
 class TestPair:
     def test_a_before_is_staged_and_moved_with_its_image(self, project):
-        form = {"name": "cart", "viewport": "320x240", "commit_sha": sha("1"), "branch": "fix"}
-        files = {name: ("shot.png", image, "image/png") for name, image in PAIR.items()}
-        reply = project.client.post("/v1/staged", data=form, files=files).json()
+        reply = project.stage_files(PAIR).json()
         assert httpx.get(reply["before_url"]).content == PAIR["before"]
         (shot,) = project.staged()
         assert shot["before_url"] == reply["before_url"]
@@ -147,35 +127,18 @@ class TestPair:
         assert compared["before_url"] == reply["before_url"]
 
     def test_a_bad_before_stages_nothing(self, project):
-        form = {"name": "cart", "viewport": "320x240", "commit_sha": sha("1"), "branch": "fix"}
-        files = {"image": ("a.png", IMAGE, "image/png"), "before": ("b.png", b"text", "image/png")}
-        assert project.client.post("/v1/staged", data=form, files=files).status_code == 415
+        assert project.stage_files({"image": IMAGE, "before": b"text"}).status_code == 415
         assert project.staged() == []
 
 
 class TestMove:
     def test_the_images_keep_their_addresses(self, project):
         staged = project.stage().json()
-        assert project.move().json() == {
-            "branch": "fix",
-            "pr_number": 7,
-            "moved": 1,
-            "kept": 0,
-            "reason": "",
-        }
+        moved = {"branch": "fix", "pr_number": 7, "moved": 1, "kept": 0, "reason": ""}
+        assert project.move().json() == moved
         assert staged["view_url"] in project.comment()
         assert httpx.get(staged["view_url"]).content == IMAGE
         assert project.staged() == []
-
-    def test_twice_moves_once(self, project):
-        project.stage()
-        assert [project.move(number).json()["moved"] for number in (7, 7, 8)] == [1, 0, 0]
-
-    def test_expires_with_the_pull_request(self, project):
-        staged = project.stage().json()
-        project.move()
-        assert project.client.post("/v1/expire", json={"pr_number": 7}).json()["expired"] == 1
-        assert httpx.get(staged["view_url"]).status_code == 410
 
     @pytest.mark.parametrize("repository", ["", "acme/shop", "eve/shop"])
     def test_never_to_a_pull_request_of_a_fork(self, project, repository):
@@ -197,18 +160,12 @@ class TestMove:
         assert [shot["name"] for shot in project.staged()] == ["theirs"]
         assert "theirs" not in project.comment()
 
-    def test_without_a_repository_only_what_names_none(self, project):
-        project.stage("ours")
-        project.stage("named", repository="acme/shop")
-        reply = project.move(repository="").json()
-        assert (reply["moved"], reply["kept"]) == (1, 1)
-
     @pytest.mark.parametrize(
         ("changes", "error"),
         [
             ({"branch": ""}, "branch required"),
             ({"branch": None}, "branch required"),
-            ({"repository": 7}, "repository must be owner/name, at most 255 characters"),
+            ({"repository": 7}, BAD_REPOSITORY),
             ({"pr_number": 0}, "pr_number required"),
             ({"pr_number": "7"}, "pr_number required"),
             ({"from_fork": None}, "from_fork must be true or false"),
@@ -220,21 +177,3 @@ class TestMove:
         reply = project.move(**changes)
         assert (reply.status_code, reply.json()) == (400, {"error": error})
         assert len(project.staged()) == 1
-
-
-class TestClient:
-    def test_stage_list_and_move(self, project, shared_service):
-        with client_service.Client(shared_service.base_url, project.token) as client:
-            staged = client.stage(
-                IMAGE,
-                name="cart",
-                branch="fix",
-                commit_sha=sha("1"),
-                viewport="1x1",
-                content_type="image/png",
-                repository="acme/shop",
-            )
-            assert [shot.id for shot in client.staged("fix")] == [staged.id]
-            assert client.staged("fix", repository="eve/shop") == []
-            moved = client.move_staged("fix", 7, repository="acme/shop", from_fork=False)
-            assert (moved.moved, moved.kept, moved.reason) == (1, 0, "")

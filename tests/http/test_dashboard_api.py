@@ -1,19 +1,19 @@
 """The dashboard's API, through the web component, on the real service."""
 
 import asyncio
-import hashlib
 import io
-import itertools
 import re
 import time
 import zipfile
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 from PIL import Image as Picture
 
+from prshots.server.api.dashboard.images import SHOTS_PAGE
 from support.drawn_pages import drawn_page, sha
 from support.raw_requests import send
 from support.service import SHA, Service, png, upload
@@ -39,14 +39,10 @@ def ci(shared_service: Service, ann: Person, project: str) -> Iterator[httpx.Cli
         yield client
 
 
-def picture(width: int = 640, height: int = 400, form: str = "PNG") -> bytes:
+def picture(width: int, height: int) -> bytes:
     buffer = io.BytesIO()
-    Picture.linear_gradient("L").resize((width, height)).save(buffer, form)
+    Picture.linear_gradient("L").resize((width, height)).save(buffer, "PNG")
     return buffer.getvalue()
-
-
-def today() -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime())
 
 
 def uploaded(client: httpx.Client, image: bytes | None = None, **fields: object) -> str:
@@ -55,29 +51,91 @@ def uploaded(client: httpx.Client, image: bytes | None = None, **fields: object)
     return str(reply.json()["id"])
 
 
-class TestMe:
-    def test_returns_the_user_the_organizations_and_the_service(
-        self, ann: Person, shared_service: Service
+def test_me_returns_the_user_the_organizations_and_the_service(ann: Person, shared_service: Service) -> None:
+    me = ann.get_json("/me")
+    assert me["user"]["id"] == ann.user_id
+    assert me["organizations"] == [
+        {"id": ann.organization_id, "name": me["user"]["login"], "personal": True, "role": "owner"}
+    ]
+    assert me["service"]["base_url"] == shared_service.base_url
+    assert me["service"]["max_image_bytes"] == 5 * 1024 * 1024
+
+
+def test_an_unchanged_project_is_304(ann: Person, project: str) -> None:
+    first = ann.ask("GET", f"/projects/{project}")
+    assert first.headers["cache-control"] == "no-store"
+    url = f"/v1/dashboard/projects/{project}"
+    again = ann.get(url, headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    ann.ask("PATCH", f"/projects/{project}", retain_days=9)
+    changed = ann.get(url, headers={"If-None-Match": first.headers["etag"]})
+    assert (changed.status_code, changed.json()["retain_days"]) == (200, 9)
+
+
+def pages(person: Person, path: str, items: str) -> list[list[Any]]:
+    """Follow a list to its end. Return the items of each page."""
+    found, after = [], ""
+    while after is not None:
+        page = person.get_json(f"{path}{'&' if '?' in path else '?'}after={after}")
+        found.append(page[items])
+        after = page["next"]
+    return found
+
+
+class TestPages:
+    def fill(self, service: Service, project: str, *images: dict[str, Any]) -> None:
+        async def add() -> None:
+            async with open_all(service.data_dir) as (records, _, _):
+                (mine,) = [found for found in await records.projects() if found.id == project]
+                await asyncio.gather(*(records.add_image(an_image(mine, **about)) for about in images))
+
+        asyncio.run(add())
+
+    def test_projects_by_name(self, shared_service: Service) -> None:
+        with sign_in(shared_service) as person:
+            names = [f"{number:02}" for number in range(30)]
+            made = [person.project(name) for name in names]
+            found = pages(person, "/projects", "projects")
+        assert [len(page) for page in found] == [24, 6]
+        assert [(each["name"], each["id"]) for page in found for each in page] == list(
+            zip(names, made, strict=True)
+        )
+
+    def test_pull_requests(self, shared_service: Service, ann: Person, project: str) -> None:
+        numbers = range(1, 71)
+        self.fill(shared_service, project, *({"pr_number": number} for number in numbers))
+        found = pages(ann, f"/projects/{project}/pulls", "pulls")
+        assert [len(page) for page in found] == [30, 30, 10]
+        assert sorted(pull["pr_number"] for page in found for pull in page) == list(numbers)
+
+    def test_shots_after_a_name_with_any_characters(
+        self, shared_service: Service, ann: Person, project: str
     ) -> None:
-        me = ann.get_json("/me")
-        assert me["user"]["id"] == ann.user_id
-        assert me["organizations"] == [
-            {"id": ann.organization_id, "name": me["user"]["login"], "personal": True, "role": "owner"}
-        ]
-        assert me["service"]["base_url"] == shared_service.base_url
-        assert me["service"]["max_image_bytes"] == 5 * 1024 * 1024
+        odd = "b\u3000\n\x1b\u2028\U0001f468\u200d\U0001f469"
+        names = [*(f"a{number:03}" for number in range(SHOTS_PAGE - 1)), odd, "c"]
+        self.fill(shared_service, project, *({"pr_number": 7, "name": name} for name in names))
+        found = pages(ann, f"/projects/{project}/pulls/7/shots", "shots")
+        assert [shot["newest"]["name"] for page in found for shot in page] == names
+        images = ann.get(
+            f"/v1/dashboard/projects/{project}/pulls/7/images", params={"name": odd, "viewport": "1280x800"}
+        )
+        assert [image["name"] for image in images.json()["images"]] == [odd]
 
-
-class TestPolling:
-    def test_an_unchanged_project_is_304(self, ann: Person, project: str) -> None:
-        first = ann.ask("GET", f"/projects/{project}")
-        assert first.headers["cache-control"] == "no-store"
-        url = f"/v1/dashboard/projects/{project}"
-        again = ann.get(url, headers={"If-None-Match": first.headers["etag"]})
-        assert (again.status_code, again.content) == (304, b"")
-        ann.ask("PATCH", f"/projects/{project}", retain_days=9)
-        changed = ann.get(url, headers={"If-None-Match": first.headers["etag"]})
-        assert (changed.status_code, changed.json()["retain_days"]) == (200, 9)
+    def test_images_of_a_baseline_and_staged_images(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
+        ann.ask("PATCH", f"/projects/{project}", uploads_per_minute=1000)
+        names = [f"{number:02}" for number in range(61)]
+        for name in names:
+            as_baseline(ci, "one", name, png(100))
+            stage(ci, name, image=png(100))
+        of_commit = f"/projects/{project}/baselines/images?branch=main&commit_sha={sha('one')}"
+        images = [each for page in pages(ann, of_commit, "images") for each in page]
+        assert [each["name"] for each in images] == names
+        assert {(each["pr_number"], each["theme"]) for each in images} == {(0, "dark")}
+        assert ann.get_json(of_commit.replace("main", "nowhere"))["images"] == []
+        staged = [each for page in pages(ann, f"/projects/{project}/staged", "staged") for each in page]
+        assert [each["image"]["name"] for each in staged] == names[::-1]
 
 
 class TestProjects:
@@ -93,45 +151,6 @@ class TestProjects:
         assert (made["images"], made["bytes"], made["open_pulls"], made["last_upload_at"]) == (0, 0, 0, None)
         assert made["uploads_per_day"] == [0] * 30
         assert made in ann.get_json("/projects")["projects"]
-
-    def test_a_project_counts_its_uploads_and_open_pull_requests(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
-        for number in (1, 1, 2):
-            uploaded(ci, b"\x89PNG\r\n\x1a\n" + b"x" * 92, pr_number=number)
-        found = ann.get_json(f"/projects/{project}")
-        assert (found["images"], found["bytes"], found["open_pulls"]) == (3, 300, 2)
-        assert found["uploads_per_day"][-1] + found["uploads_per_day"][-2] == 3  # midnight may pass
-
-    def test_are_listed_by_name_in_pages(self, shared_service: Service) -> None:
-        with sign_in(shared_service) as person:
-            made = {person.project(f"{number:02}") for number in range(30)}
-            first = person.get_json("/projects")
-            rest = person.get_json(f"/projects?after={first['next']}")
-            assert [len(page["projects"]) for page in (first, rest)] == [24, 6]
-            names = [found["name"] for page in (first, rest) for found in page["projects"]]
-            assert names == sorted(names)
-            assert {found["id"] for page in (first, rest) for found in page["projects"]} == made
-            assert rest["next"] is None
-
-    @pytest.mark.parametrize(
-        ("body", "status"),
-        [
-            ({"name": ""}, 400),
-            ({"name": " x"}, 400),
-            ({"name": "x" * 101}, 400),
-            ({"name": 5}, 400),
-            ({}, 400),
-            ({"name": "x", "organization_id": "nobody's"}, 404),
-            ({"name": "x", "organization_id": None}, 400),
-        ],
-    )
-    def test_creating_with_an_invalid_name_or_organization_is_refused(
-        self, ann: Person, body: dict[str, object], status: int
-    ) -> None:
-        reply = ann.ask("POST", "/projects", **({"organization_id": ann.organization_id} | body))
-        assert reply.status_code == status
-        assert set(reply.json()) == {"error"}
 
     def test_a_duplicate_name_is_409(self, ann: Person) -> None:
         ann.project("twice")
@@ -156,49 +175,34 @@ class TestSettings:
             found = ann.get_json(f"/projects/{project}")
             assert {name: found[name] for name in change} == change
 
-    @pytest.mark.parametrize(
-        "change",
-        [
-            {"policy": "never"},
-            {"policy": None},
-            {"policy": "retain_days"},
-            {"retain_days": 0},
-            {"retain_days": "7"},
-            {"retain_days": True},
-            {"retain_days": 10**30},
-            {"name": ""},
-            {"repository": "javascript:alert(1)"},
-            {"repository": None},
-            {"keep_baselines": 0},
-            {"keep_baselines": "7"},
-            {"keep_baselines": True},
-            {"keep_baselines": None},
-            {"uploads_per_minute": 0},
-            {"uploads_per_minute": 10_001},
-            {"uploads_per_minute": "7"},
-            {"uploads_per_minute": True},
-        ],
-    )
-    def test_an_invalid_setting_is_400_and_changes_nothing(
-        self, ann: Person, project: str, change: dict[str, object]
-    ) -> None:
-        before = ann.get_json(f"/projects/{project}")
-        reply = ann.ask("PATCH", f"/projects/{project}", **change)
-        assert (reply.status_code, set(reply.json())) == (400, {"error"})
-        assert ann.get_json(f"/projects/{project}") == before
-
     def test_would_expire_counts_the_images_that_a_policy_would_delete(
         self, ann: Person, project: str, ci: httpx.Client
     ) -> None:
         ann.ask("PATCH", f"/projects/{project}", policy="manual")
         for number in (1, 2):
-            uploaded(ci, b"\x89PNG\r\n\x1a\n" + b"x" * 92, pr_number=number)
+            uploaded(ci, png(100), pr_number=number)
         ci.post("/v1/expire", json={"pr_number": 1})
         path = f"/projects/{project}/would-expire"
         assert ann.get_json(f"{path}?policy=pr_close") == {"images": 1, "bytes": 100}
         assert ann.get_json(f"{path}?policy=manual&retain_days=30") == {"images": 0, "bytes": 0}
-        assert ann.ask("GET", f"{path}?policy=x").status_code == 400
-        assert ann.ask("GET", f"{path}?retain_days=x").status_code == 400
+
+
+def test_a_project_and_its_usage_count_uploads_and_what_is_left(
+    ann: Person, project: str, ci: httpx.Client
+) -> None:
+    for number in (1, 2, 2, 3):
+        uploaded(ci, png(100), pr_number=number)
+    ci.post("/v1/expire", json={"pr_number": 1})
+    found = ann.get_json(f"/projects/{project}")
+    assert (found["images"], found["bytes"], found["open_pulls"]) == (3, 300, 2)
+    assert sum(found["uploads_per_day"][-2:]) == 4  # midnight may pass
+    usage = ann.get_json(f"/projects/{project}/usage?days=3")
+    assert len(usage["days"]) == 3
+    assert sum(day["uploads"] for day in usage["days"]) == 4
+    assert sum(day["bytes"] for day in usage["days"]) == 400
+    assert abs(date.fromisoformat(usage["days"][-1]["day"]) - datetime.now(UTC).date()) <= timedelta(1)
+    assert (usage["images"], usage["bytes"]) == (3, 300)
+    assert [pull["pr_number"] for pull in usage["biggest"]] == [2, 3]
 
 
 class TestDeletingAProject:
@@ -256,30 +260,14 @@ class TestPullRequests:
         assert numbers("q=cart") == [42]
         assert sorted(numbers("q=%234")) == [41, 42]
         assert numbers("q=nothing") == []
-        assert ann.ask("GET", f"/projects/{project}/pulls?state=ajar").status_code == 400
-        assert ann.ask("GET", f"/projects/{project}/pulls?q={'x' * 201}").status_code == 400
-
-    def test_a_closed_pull_request_without_images_is_still_returned(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
-        uploaded(ci, pr_number=8)
-        ci.post("/v1/expire", json={"pr_number": 8})
-        found = ann.get_json(f"/projects/{project}/pulls/8")
-        assert (found["images"], found["bytes"]) == (0, 0)
-        assert abs(found["closed_at"] - time.time()) < 60
+        closed = ann.get_json(f"/projects/{project}/pulls/41")
+        assert (closed["images"], closed["bytes"]) == (0, 0)
+        assert abs(closed["closed_at"] - time.time()) < 60
 
     @pytest.mark.parametrize("number", ["9", "0", "x", "-1", "99999999999999999999", "1.5"])
     def test_an_unknown_pull_request_is_404(self, ann: Person, project: str, number: str) -> None:
         reply = ann.ask("GET", f"/projects/{project}/pulls/{number}")
         assert (reply.status_code, reply.json()) == (404, {"error": "not found"})
-
-    @pytest.mark.parametrize(
-        "after", ["x", "e30=", "WzEsMl0=", "WyJhIl0=", "W1tdLFtdXQ==", "WzFlOTk5LDFd", "Wz" + "E" * 5000]
-    )
-    def test_an_invalid_cursor_is_400(self, ann: Person, project: str, after: str) -> None:
-        for path in (f"/projects/{project}/pulls/1/shots", "/projects"):
-            reply = ann.ask("GET", f"{path}?after={after}")
-            assert (reply.status_code, set(reply.json())) == (400, {"error"})
 
 
 class TestGallery:
@@ -289,9 +277,12 @@ class TestGallery:
         first = uploaded(ci, name="cart", viewport="375x812")
         old = uploaded(ci, name="cart", viewport="375x812")
         new = uploaded(ci, name="cart", viewport="375x812", commit_sha="f" * 40)
-        wide = uploaded(ci, name="cart", viewport="1280x800")
+        wide = upload(ci, name="cart", viewport="1280x800").json()
         shots = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
-        assert [(shot["newest"]["id"], shot["commits"]) for shot in shots] == [(wide, 1), (new, 2)]
+        assert [(shot["newest"]["id"], shot["commits"]) for shot in shots] == [(wide["id"], 1), (new, 2)]
+        image = shots[0]["newest"]
+        assert (image["url"], image["markdown"]) == (wide["view_url"], wide["markdown"])
+        assert (image["type"], image["size"], image["thumbnail"]) == ("image/png", 1000, None)
         images = ann.get_json(f"/projects/{project}/pulls/7/images?name=cart&viewport=375x812")["images"]
         assert [image["id"] for image in images] == [new, old, first]
 
@@ -331,7 +322,7 @@ class TestGallery:
         last.rmdir()
         assert (reply.status_code, reply.json()) == (503, {"error": "storage unavailable, retry later"})
 
-    @pytest.mark.parametrize("body", [b"GET / HTTP/1.1\r\n\r\n", b"3\r\nabc\r\n0\r\n\r\n", b"zz"])
+    @pytest.mark.parametrize("body", [b"GET / HTTP/1.1\r\n\r\n", b"3\r\nabc\r\n0\r\n\r\n"])
     def test_a_zip_is_refused_for_a_request_with_a_body(
         self, ann: Person, shared_service: Service, project: str, ci: httpx.Client, body: bytes
     ) -> None:
@@ -344,33 +335,17 @@ class TestGallery:
             reply = send(shared_service, "\r\n".join(head).encode(), body)
             assert (reply.status, reply.error) == (400, "this request must have no body")
 
-    def test_an_image_has_its_url_and_markdown(self, ann: Person, project: str, ci: httpx.Client) -> None:
-        reply = upload(ci, name="a [name]").json()
-        (shot,) = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
-        image = shot["newest"]
-        assert (image["url"], image["markdown"]) == (reply["view_url"], reply["markdown"])
-        assert (image["type"], image["size"], image["thumbnail"]) == ("image/png", 1000, None)
-
-    def test_deleting_an_image_makes_its_url_410(self, ann: Person, project: str, ci: httpx.Client) -> None:
-        url = upload(ci).json()["view_url"]
-        (shot,) = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
-        path = f"/projects/{project}/images/{shot['newest']['id']}"
-        assert ann.ask("DELETE", path).json() == {"ok": True, "id": shot["newest"]["id"]}
-        assert httpx.get(url).status_code == 410
-        assert ann.ask("DELETE", path).status_code == 404
-
-    @pytest.mark.parametrize("policy", ["pr_close", "manual"])
     def test_expiring_a_pull_request_deletes_its_images_under_any_policy(
-        self, ann: Person, project: str, ci: httpx.Client, policy: str
+        self, ann: Person, project: str, ci: httpx.Client
     ) -> None:
-        ann.ask("PATCH", f"/projects/{project}", policy=policy)
+        ann.ask("PATCH", f"/projects/{project}", policy="manual")
         urls = [upload(ci).json()["view_url"] for _ in range(3)]
         kept = upload(ci, pr_number=8).json()["view_url"]
         reply = ann.ask("POST", f"/projects/{project}/pulls/7/expire")
         assert reply.json() == {"expired": 3, "failed": 0}
         assert [httpx.get(url).status_code for url in urls] == [410] * 3
         assert httpx.get(kept).status_code == 200
-        assert ann.get_json(f"/projects/{project}")["policy"] == policy
+        assert ann.get_json(f"/projects/{project}")["policy"] == "manual"
 
     def test_the_comment_is_returned_as_markdown_and_as_escaped_html(
         self, ann: Person, project: str, ci: httpx.Client
@@ -396,16 +371,18 @@ class TestThumbnails:
     def test_are_created_on_request_and_deleted_with_the_image(
         self, ann: Person, project: str, ci: httpx.Client
     ) -> None:
-        image_id = uploaded(ci, picture(1280, 800))
-        url = thumbnails(ann, project, image_id, "0" * 32)["thumbnails"][image_id]
+        image = upload(ci, picture(1280, 800)).json()
+        url = thumbnails(ann, project, image["id"], "0" * 32)["thumbnails"][image["id"]]
         reply = httpx.get(url)
         assert (reply.status_code, reply.headers["content-type"]) == (200, "image/webp")
         assert len(reply.content) <= 30_000
         assert Picture.open(io.BytesIO(reply.content)).size == (480, 300)
         (shot,) = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
         assert (shot["newest"]["thumbnail"], shot["newest"]["thumbnail_url"]) == ("made", url)
-        ann.ask("DELETE", f"/projects/{project}/images/{image_id}")
-        assert httpx.get(url).status_code == 410
+        path = f"/projects/{project}/images/{image['id']}"
+        assert ann.ask("DELETE", path).json() == {"ok": True, "id": image["id"]}
+        assert [httpx.get(each).status_code for each in (url, image["view_url"])] == [410, 410]
+        assert ann.ask("DELETE", path).status_code == 404
 
     def test_a_broken_image_has_no_thumbnail(self, ann: Person, project: str, ci: httpx.Client) -> None:
         image_id = uploaded(ci)  # starts like a PNG, but is not one
@@ -415,11 +392,6 @@ class TestThumbnails:
         }
         (shot,) = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
         assert (shot["newest"]["thumbnail"], shot["newest"]["thumbnail_url"]) == ("damaged", None)
-
-    @pytest.mark.parametrize("ids", [None, "x", ["x"], [1], ["0" * 32] * 25, {}])
-    def test_an_invalid_list_of_ids_is_400(self, ann: Person, project: str, ids: object) -> None:
-        reply = ann.ask("POST", f"/projects/{project}/thumbnails", ids=ids)
-        assert (reply.status_code, set(reply.json())) == (400, {"error"})
 
 
 class TestTokens:
@@ -438,31 +410,6 @@ class TestTokens:
             assert upload(ci).status_code == 401
         (listed,) = ann.get_json(f"/projects/{project}/tokens")["tokens"]
         assert listed["revoked_at"] is not None
-
-    @pytest.mark.parametrize("label", [None, 5, "x" * 201, "a\nb"])
-    def test_an_invalid_label_is_400(self, ann: Person, project: str, label: object) -> None:
-        assert ann.ask("POST", f"/projects/{project}/tokens", label=label).status_code == 400
-
-
-class TestUsage:
-    def test_has_uploads_and_bytes_per_day_and_the_biggest_pull_requests(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
-        for number in (1, 2, 2):
-            uploaded(ci, b"\x89PNG\r\n\x1a\n" + b"x" * 92, pr_number=number)
-        ci.post("/v1/expire", json={"pr_number": 1})
-        before = today()
-        usage = ann.get_json(f"/projects/{project}/usage?days=3")
-        assert len(usage["days"]) == 3
-        assert sum(day["uploads"] for day in usage["days"]) == 3
-        assert sum(day["bytes"] for day in usage["days"]) == 300
-        assert usage["days"][-1]["day"] in {before, today()}  # midnight may pass
-        assert (usage["images"], usage["bytes"]) == (2, 200)
-        assert [pull["pr_number"] for pull in usage["biggest"]] == [2]
-
-    @pytest.mark.parametrize("days", ["0", "367", "x", "-1", ""])
-    def test_an_invalid_number_of_days_is_400(self, ann: Person, project: str, days: str) -> None:
-        assert ann.ask("GET", f"/projects/{project}/usage?days={days}").status_code == 400
 
 
 class TestOrganizations:
@@ -504,7 +451,6 @@ class TestOrganizations:
         assert (made["name"], made["personal"], made["role"]) == ("acme", False, "owner")
         assert made in ann.get_json("/me")["organizations"]
         assert ann.ask("POST", "/organizations", name="acme").status_code == 409
-        assert ann.ask("POST", "/organizations", name="").status_code == 400
 
     def test_projects_created_on_the_command_line_belong_to_the_operator(
         self, shared_service: Service
@@ -516,11 +462,63 @@ class TestOrganizations:
 
 
 class TestInvalidRequests:
-    @pytest.mark.parametrize(
-        "body", [b"", b"[]", b"null", b"{", b"\xff", b'"x"', b"[" * 10_000, b'{"name":"' + b"x" * 70_000]
-    )
+    @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b"[" * 10_000, b'{"name":"' + b"x" * 70_000])
     def test_a_body_that_is_not_a_json_object_is_400(self, ann: Person, project: str, body: bytes) -> None:
         reply = ann.patch(f"/v1/dashboard/projects/{project}", content=body)
+        assert (reply.status_code, set(reply.json())) == (400, {"error"})
+
+    def test_an_invalid_setting_is_400_and_changes_nothing(self, ann: Person, project: str) -> None:
+        before = ann.get_json(f"/projects/{project}")
+        for name, values in {
+            "name": ["", " x", "x" * 101, 5],
+            "policy": ["never", None, "retain_days"],
+            "retain_days": [0, "7", True, 10**30],
+            "repository": ["javascript:alert(1)", None],
+            "keep_baselines": [0, "7", True, None],
+            "uploads_per_minute": [0, 10_001, "7", True],
+        }.items():
+            for value in values:
+                reply = ann.ask("PATCH", f"/projects/{project}", **{name: value})
+                assert (reply.status_code, set(reply.json())) == (400, {"error"}), (name, value)
+        assert ann.get_json(f"/projects/{project}") == before
+
+    @pytest.mark.parametrize(
+        ("path", "body", "status"),
+        [
+            ("/projects", {"name": "x", "organization_id": "nobody's"}, 404),
+            ("/projects", {"name": "x", "organization_id": None}, 400),
+            ("/projects", {}, 400),
+            ("/organizations", {"name": ""}, 400),
+            *(("/projects/{}/tokens", {"label": label}, 400) for label in (None, 5, "x" * 201, "a\nb")),
+            *(
+                ("/projects/{}/thumbnails", {"ids": ids}, 400)
+                for ids in (None, "x", ["x"], [1], ["0" * 32] * 25, {})
+            ),
+        ],
+    )
+    def test_an_invalid_value_is_refused(
+        self, ann: Person, project: str, path: str, body: dict[str, object], status: int
+    ) -> None:
+        reply = ann.ask("POST", path.format(project), **body)
+        assert (reply.status_code, set(reply.json())) == (status, {"error"})
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/projects?after=x",
+            *(
+                f"/projects/{{}}/pulls/1/shots?after={after}"
+                for after in ("x", "e30=", "WyJhIl0=", "WzFlOTk5LDFd")
+            ),
+            "/projects/{}/pulls?state=ajar",
+            f"/projects/{{}}/pulls?q={'x' * 201}",
+            "/projects/{}/would-expire?policy=x",
+            "/projects/{}/would-expire?retain_days=x",
+            *(f"/projects/{{}}/usage?days={days}" for days in ("0", "367", "x", "-1", "")),
+        ],
+    )
+    def test_an_invalid_query_is_400(self, ann: Person, project: str, path: str) -> None:
+        reply = ann.ask("GET", path.format(project))
         assert (reply.status_code, set(reply.json())) == (400, {"error"})
 
     def test_a_wrong_method_is_405_and_an_unknown_route_is_404(self, ann: Person) -> None:
@@ -529,31 +527,8 @@ class TestInvalidRequests:
         assert ann.get("/v1/dashboard/nothing").status_code == 404
 
 
-class TestManyPullRequests:
-    def test_are_listed_in_pages(self, shared_service: Service, ann: Person, project: str) -> None:
-        async def fill() -> None:
-            async with open_all(shared_service.data_dir) as (records, _, _):
-                (mine,) = [found for found in await records.projects() if found.id == project]
-                await asyncio.gather(
-                    *(records.add_image(an_image(mine, pr_number=1 + number % 70)) for number in range(700))
-                )
-
-        asyncio.run(fill())
-        pages, after = [], ""
-        while after is not None:
-            page = ann.get_json(f"/projects/{project}/pulls?after={after}")
-            pages.append([pull["pr_number"] for pull in page["pulls"]])
-            after = page["next"]
-        assert [len(page) for page in pages] == [30, 30, 10]
-        assert sorted(itertools.chain(*pages)) == list(range(1, 71))
-
-
 class TestComparison:
-    def test_is_null_before_the_first_one(self, ann: Person, project: str, ci: httpx.Client) -> None:
-        uploaded(ci)
-        assert ann.get_json(f"/projects/{project}/pulls/7/comparison") == {"comparison": None}
-
-    def test_has_both_images_of_each_shot_and_what_to_say_about_them(
+    def test_has_both_images_of_each_shot_and_the_verdicts_of_the_public_api(
         self, ann: Person, project: str, ci: httpx.Client
     ) -> None:
         plain, red = drawn_page(), drawn_page(button="red")
@@ -565,31 +540,16 @@ class TestComparison:
         body = {"pr_number": 7, "commit_sha": sha("push"), "branch": "main", "commits": [sha("base")]}
         public = ci.post("/v1/compare", json=body | {"complete": True}, timeout=60).json()
         found = ann.get_json(f"/projects/{project}/pulls/7/comparison")["comparison"]
-        assert {
-            name: found[name] for name in ("commit_sha", "branch", "base_commit", "state", "missing")
-        } == {
-            "commit_sha": sha("push"),
-            "branch": "main",
-            "base_commit": sha("base"),
-            "state": "compared",
-            "missing": 0,
-        }
-        shots = {shot["name"]: shot for shot in found["shots"]}
-        assert {name: shot["verdict"] for name, shot in shots.items()} == {
-            "cart": "changed",
-            "added": "new",
-            "gone": "removed",
-            "same": "unchanged",
-        }
+        of_run = ("commit_sha", "branch", "base_commit", "state")
+        assert [found[name] for name in of_run] == [public[name] for name in of_run]
+        assert found["missing"] == 0
+        of_shot = ("name", "theme", "verdict", "pixels", "regions", "diff_url")
         for shot, same in zip(found["shots"], public["shots"], strict=True):
-            assert [shot[name] for name in ("name", "theme", "pixels", "regions", "diff_url")] == [
-                same[name] for name in ("name", "theme", "pixels", "regions", "diff_url")
-            ]
-            assert [image and image["url"] for image in (shot["before"], shot["after"])] == [
-                same["before_url"],
-                same["view_url"],
-            ]
-        ids = [shots["cart"]["before"]["id"], shots["cart"]["after"]["id"]]
+            assert [shot[name] for name in of_shot] == [same[name] for name in of_shot]
+            urls = [image and image["url"] for image in (shot["before"], shot["after"])]
+            assert urls == [same["before_url"], same["view_url"]]
+        assert [shot["verdict"] for shot in found["shots"]] == ["changed", "new", "removed", "unchanged"]
+        ids = [found["shots"][0][side]["id"] for side in ("before", "after")]
         made = ann.ask("POST", f"/projects/{project}/thumbnails", ids=ids).json()["thumbnails"]
         assert [httpx.get(made[each]).status_code for each in ids] == [200, 200]
 
@@ -602,6 +562,7 @@ class TestComparison:
         )
         body = {"pr_number": 7, "commit_sha": sha("push"), "branch": "main", "commits": [sha("base")]}
         url = f"/v1/dashboard/projects/{project}/pulls/7/comparison"
+        assert ann.get(url).json() == {"comparison": None}
         ci.post("/v1/compare", json=body, timeout=60)
         first = ann.get(url)
         has = {"If-None-Match": first.headers["etag"]}
@@ -650,37 +611,14 @@ class TestBaselines:
         assert [each["commit_sha"] for each in of_main["commits"]] == [sha("one")]
         assert ann.get_json(f"/projects/{project}/baselines?branch=nowhere")["commits"] == []
 
-    def test_a_commit_has_its_images_in_pages(self, ann: Person, project: str, ci: httpx.Client) -> None:
-        image = drawn_page()
-        as_baseline(ci, "one", "000", image)
-        digest = hashlib.sha256(image).hexdigest()
-        names = [f"{number:03}" for number in range(61)]
-        for name in names[1:]:
-            as_baseline(ci, "one", name, image)
-        path = f"/projects/{project}/baselines/images?branch=main&commit_sha={sha('one')}"
-        first = ann.get_json(path)
-        rest = ann.get_json(f"{path}&after={first['next']}")
-        images = first["images"] + rest["images"]
-        assert [each["name"] for each in images] == names
-        assert {(each["pr_number"], each["sha256"], each["theme"]) for each in images} == {
-            (0, digest, "dark")
-        }
-        assert rest["next"] is None
-        assert ann.get_json(path.replace("main", "nowhere"))["images"] == []
-
 
 class TestStaged:
-    def stage(self, ci: httpx.Client, name: str, branch: str = "fix", **files: bytes) -> str:
-        form = {"name": name, "viewport": "320x240", "commit_sha": sha("one"), "branch": branch}
-        sent = {field: ("shot.png", image, "image/png") for field, image in files.items()}
-        return str(ci.post("/v1/staged", data=form, files=sent).json()["id"])
-
     def test_are_listed_newest_first_and_can_be_deleted(
         self, ann: Person, project: str, ci: httpx.Client
     ) -> None:
         image = drawn_page()
-        cart = self.stage(ci, "cart", image=image)
-        home = self.stage(ci, "home", "next", image=image, before=drawn_page(button="red"))
+        cart = stage(ci, "cart", image=image)
+        home = stage(ci, "home", "next", image=image, before=drawn_page(button="red"))
         found = ann.get_json(f"/projects/{project}/staged")
         assert [(each["image"]["id"], each["branch"], each["repository"]) for each in found["staged"]] == [
             (home, "next", ""),
@@ -691,19 +629,14 @@ class TestStaged:
         assert ann.ask("DELETE", f"/projects/{project}/images/{home}").status_code == 200
         assert len(ann.get_json(f"/projects/{project}/staged")["staged"]) == 1
 
-    @pytest.mark.slow
-    def test_the_list_has_pages(self, ann: Person, project: str, ci: httpx.Client) -> None:
-        names = [f"{number:02}" for number in range(61)]
-        for name in names:
-            self.stage(ci, name, image=png(100))
-        path = f"/projects/{project}/staged"
-        first = ann.get_json(path)
-        rest = ann.get_json(f"{path}?after={first['next']}")
-        assert [each["image"]["name"] for each in first["staged"] + rest["staged"]] == names[::-1]
-        assert rest["next"] is None
-
 
 def as_baseline(ci: httpx.Client, commit: str, name: str, image: bytes, branch: str = "main") -> None:
     form = {"name": name, "viewport": "320x240", "theme": "dark", "commit_sha": sha(commit), "branch": branch}
     files = {"image": ("shot.png", image, "image/png")}
     ci.post("/v1/baseline", data=form, files=files).raise_for_status()
+
+
+def stage(ci: httpx.Client, name: str, branch: str = "fix", **files: bytes) -> str:
+    form = {"name": name, "viewport": "320x240", "commit_sha": sha("one"), "branch": branch}
+    sent = {field: ("shot.png", image, "image/png") for field, image in files.items()}
+    return str(ci.post("/v1/staged", data=form, files=sent).json()["id"])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import structlog
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prshots.contract.errors import StoreError
@@ -144,12 +144,6 @@ def test_a_valid_url_gives_the_image(client: Client) -> None:
     }
 
 
-@pytest.mark.parametrize(("ext", "content_type"), [("jpg", "image/jpeg"), ("webp", "image/webp")])
-def test_the_content_type_matches_the_image_format(client: Client, ext: str, content_type: str) -> None:
-    client.put(CONTENT, ext)
-    assert client.ask(RING.sign(IMAGE_ID, ext, EXP, "k1"))[1]["Content-Type"] == content_type
-
-
 def test_a_thumbnail_has_its_own_url_content_and_etag(client: Client) -> None:
     target = RING.sign(IMAGE_ID, THUMBNAIL_EXT, EXP, "k1")
     assert_error(client.ask(target), 410, "expired")
@@ -175,18 +169,6 @@ def test_head_returns_the_same_headers_as_get_without_a_body(client: Client) -> 
     assert client.ask(method="HEAD", if_none_match=OWN_TAG)[0] == 304
 
 
-@pytest.mark.parametrize(("seconds_left", "max_age"), [(7200, 3600), (3600, 3600), (59.9, 59), (0.1, 0)])
-def test_max_age_never_exceeds_the_time_until_the_url_expires(
-    client: Client, seconds_left: float, max_age: int
-) -> None:
-    client.now = EXP - seconds_left
-    assert client.ask()[1]["Cache-Control"] == f"public, max-age={max_age}"
-
-
-def test_every_key_in_the_key_ring_verifies_urls(client: Client) -> None:
-    assert client.ask(RING.sign(IMAGE_ID, "png", EXP, "k2"))[0] == 200
-
-
 def test_a_url_signed_with_a_new_key_works_immediately(client: Client, tmp_path: Path) -> None:
     keys = KeyFile(tmp_path / "keys")
     keys.create_if_missing()
@@ -195,10 +177,6 @@ def test_a_url_signed_with_a_new_key_works_immediately(client: Client, tmp_path:
     other = KeyFile(tmp_path / "keys")
     kid = other.rotate()
     assert client.ask(other.fresh_ring().sign(IMAGE_ID, "png", EXP, kid))[0] == 200
-
-
-def test_a_url_signed_with_an_unknown_key_is_403(client: Client) -> None:
-    assert_error(client.ask(TARGET.replace("token=k1.", "token=k9.")), 403, "invalid signature")
 
 
 def test_an_expired_url_is_410_only_with_a_valid_signature(client: Client) -> None:
@@ -215,59 +193,12 @@ def test_a_deleted_image_is_410_for_every_kind_of_request(client: Client) -> Non
     assert client.ask(method="HEAD")[0] == 410
 
 
-@pytest.mark.parametrize(
-    "target",
-    [
-        "/",
-        "/i/",
-        "/healthz/",
-        "//healthz",
-        f"/i/../i/{IMAGE_ID}.png",
-        f"/i/..%2f{IMAGE_ID}.png",
-        f"/i/%2e%2e/{IMAGE_ID}.png",
-        f"/%69/{IMAGE_ID}.png",
-        f"/i//{IMAGE_ID}.png",
-        f"//i/{IMAGE_ID}.png",
-        f"/i/{IMAGE_ID.upper()}.png",
-        f"/i/{IMAGE_ID}.PNG",
-        f"/i/{IMAGE_ID}.gif",
-        f"/i/{IMAGE_ID}.thumb",
-        f"/i/{IMAGE_ID}.thumb.png",
-        f"/i/{IMAGE_ID}.png/",
-        f"/i/{IMAGE_ID}.png%00",
-        f"/i/{IMAGE_ID}.png\n",
-        "/i/../../../../etc/passwd",
-        f"http://localhost/i/{IMAGE_ID}.png",
-    ],
-)
+@pytest.mark.parametrize("target", ["/", f"/i/../i/{IMAGE_ID}.png", f"http://localhost/i/{IMAGE_ID}.png"])
 def test_a_path_that_is_not_exactly_an_image_path_is_404(disk_client: Client, target: str) -> None:
     assert_error(disk_client.ask(f"{target}?{TARGET.partition('?')[2]}"), 404, "not found")
 
 
-def test_a_query_that_is_not_exactly_as_signed_is_403(disk_client: Client) -> None:
-    path, _, query = TARGET.partition("?")
-    exp, _, token = query.partition("&")
-    for other in (
-        "",
-        f"{token}&{exp}",
-        f"{query}&",
-        f"&{query}",
-        f"{query}&x=1",
-        f"{query}&{exp}",
-        f"{query}#top",
-        f"{exp}&{exp}&{token}",
-        query.replace("exp=", "exp=0"),
-        query.replace("exp=", "exp=%31")[: len(query)],
-        query.replace("token", "%74oken"),
-        query.replace("&", "&amp;"),
-        query.replace("&", ";"),
-        query + "a" * 100_000,
-        query.upper(),
-    ):
-        assert_error(disk_client.ask(f"{path}?{other}"), 403, "invalid signature")
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "get"])
+@pytest.mark.parametrize("method", ["POST", "OPTIONS", "get"])
 @pytest.mark.parametrize("target", [TARGET, "/", "/healthz"])
 def test_methods_other_than_get_and_head_are_405(disk_client: Client, method: str, target: str) -> None:
     answer = disk_client.ask(target, method)
@@ -392,68 +323,9 @@ def test_any_range_header_gets_a_consistent_reply(client: Client, asked: str) ->
         assert body == CONTENT[first : last + 1]
 
 
-def test_a_failing_disk_store_is_503_and_is_logged_once(disk_client: Client, tmp_path: Path) -> None:
-    client, path = disk_client, tmp_path / origin_key(IMAGE_ID, "png")
-    path.unlink()
-    path.symlink_to(path.name)  # opening it fails, even for root
-    with structlog.testing.capture_logs() as logs:
-        for _ in range(3):
-            answer = client.ask()
-            assert_error(answer, 503, "storage unavailable, retry later")
-            assert answer[1]["Retry-After"] == "5"
-    assert [entry["event"] for entry in logs] == ["storage unavailable"]
-
-
-class Faulty:
-    """A reader with a bug, as opposed to a store that fails."""
-
-    def open(self, key: str) -> OpenObject | None:
-        raise ZeroDivisionError(key)
-
-    def check(self) -> None: ...
-
-
-def test_an_internal_error_reveals_only_its_request_id(disk_client: Client) -> None:
-    disk_client.delivery = Delivery(Faulty(), FixedKeys(RING), 3600)
-    with structlog.testing.capture_logs() as logs:
-        answer = disk_client.ask()
-    assert_error(answer, 500, "internal error")
-    assert logs[0]["request_id"] == answer[1]["X-Request-Id"]
-    assert "token" not in str(logs)
-
-
 def test_an_internal_error_after_opening_the_file_closes_it(disk_client: Client) -> None:
     with structlog.testing.capture_logs():
         assert disk_client.ask(range=None)[0] == 500  # type: ignore[arg-type]
-
-
-def test_a_store_error_raised_by_the_reader_is_503(disk_client: Client) -> None:
-    class Down:
-        def open(self, key: str) -> OpenObject | None:
-            raise StoreError(key)
-
-        def check(self) -> None: ...
-
-    disk_client.delivery = Delivery(Down(), FixedKeys(RING), 3600)
-    with structlog.testing.capture_logs():
-        assert disk_client.ask(method="HEAD")[0] == 503
-
-
-def changed(draw: st.DrawFn) -> str:
-    at = draw(st.integers(0, len(TARGET)))
-    byte = chr(draw(st.integers(0, 255)))
-    change = draw(st.sampled_from(["replace", "insert", "delete"]))
-    kept = at if change == "insert" else at + 1
-    return TARGET[:at] + ("" if change == "delete" else byte) + TARGET[kept:]
-
-
-@given(st.composite(changed)().filter(lambda target: target != TARGET))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@example(TARGET + "\n")
-@example(TARGET.replace("?", "??"))
-@example(TARGET.replace("exp=", "exp= "))
-def test_a_url_with_one_byte_changed_is_refused(disk_client: Client, target: str) -> None:
-    assert disk_client.ask(target)[0] in {403, 404}
 
 
 @pytest.mark.parametrize("size", [0, 1])
@@ -463,26 +335,16 @@ def test_images_of_0_and_1_bytes_are_delivered(client: Client, size: int) -> Non
     assert client.ask(range="bytes=0-")[0] == (206 if size else 416)
 
 
-def test_the_body_is_a_slice_of_the_open_file(disk_client: Client) -> None:
-    reply = disk_client.delivery.respond(Request("GET", TARGET, {"range": "bytes=3-5"}))
-    assert isinstance(reply, Reply)
-    assert isinstance(reply.body, FileSlice)
-    assert reply.body[1:] == (3, 3)
-    os.close(reply.body.file.fd)
-
-
-def test_a_request_with_a_condition_that_does_not_hold_gets_the_same_reply_as_without(
-    disk_client: Client,
+@pytest.mark.parametrize(
+    ("seconds_left", "max_age"), [(86_400, 3600), (3600, 3600), (3599, 3599), (59.9, 59), (0.1, 0)]
+)
+def test_max_age_never_exceeds_the_time_until_the_url_expires_with_or_without_a_condition(
+    client: Client, seconds_left: float, max_age: int
 ) -> None:
-    """Both at a time when `max-age` is the whole hour, and when the URL expires before."""
-    for seconds in (86_400, 3600, 3599, 1):
-        disk_client.now = EXP - seconds
-        plain, conditional = (
-            disk_client.reply(Request("GET", TARGET, headers)) for headers in ({}, {"if-none-match": '"x"'})
-        )
-        assert (plain.status, plain.fields) == (conditional.status, conditional.fields)
-        assert f"max-age={min(3600, seconds)}\r\n" in plain.fields
-        assert disk_client.body(plain) == disk_client.body(conditional) == CONTENT
+    client.now = EXP - seconds_left
+    for answer in (client.ask(), client.ask(if_none_match='"x"')):
+        assert answer[::2] == (200, CONTENT)
+        assert answer[1]["Cache-Control"] == f"public, max-age={max_age}"
 
 
 def test_retiring_a_key_invalidates_urls_that_were_verified_before(client: Client, tmp_path: Path) -> None:
@@ -510,8 +372,8 @@ def test_a_url_that_was_verified_before_still_expires(client: Client) -> None:
     assert client.ask()[0] == 410
 
 
-class RemoteTrouble:
-    """A remote reader with a bug, or with a store that fails."""
+class FailingReader:
+    """A reader of a remote store, with a bug or with a store that fails."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -526,26 +388,41 @@ class RemoteTrouble:
         raise self.error
 
 
+class FailingFiles(FailingReader):
+    def open(self, _: str) -> OpenObject | None:
+        raise self.error
+
+
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_a_failing_remote_store_is_503_and_is_logged_once(s3_client: Client, method: str) -> None:
-    s3_client.reader = RemoteTrouble(StoreError("down"))
-    s3_client.delivery = s3_client.delivery_with(FixedKeys(RING))
+@pytest.mark.parametrize("reader", [FailingReader, FailingFiles])
+def test_an_internal_error_reveals_only_its_request_id(
+    disk_client: Client, reader: type[FailingReader], method: str
+) -> None:
+    disk_client.reader = reader(ZeroDivisionError("token"))
+    disk_client.delivery = disk_client.delivery_with(FixedKeys(RING))
+    with structlog.testing.capture_logs() as logs:
+        answer = disk_client.ask(method=method)
+    assert answer[0] == 500
+    if method == "GET":
+        assert_error(answer, 500, "internal error")
+    assert logs[0]["request_id"] == answer[1]["X-Request-Id"]
+    assert "token=" not in str(logs)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("reader", [FailingReader, FailingFiles])
+def test_a_failing_store_is_503_and_is_logged_once(
+    disk_client: Client, reader: type[FailingReader], method: str
+) -> None:
+    disk_client.reader = reader(StoreError("down"))
+    disk_client.delivery = disk_client.delivery_with(FixedKeys(RING))
     with structlog.testing.capture_logs() as logs:
         for _ in range(3):
-            status, fields, body = s3_client.ask(method=method)
-            assert (status, fields["Retry-After"]) == (503, "5")
-            assert bool(body) == (method == "GET")
+            answer = disk_client.ask(method=method)
+            assert (answer[0], answer[1]["Retry-After"]) == (503, "5")
+            if method == "GET":
+                assert_error(answer, 503, "storage unavailable, retry later")
     assert [entry["event"] for entry in logs] == ["storage unavailable"]
-
-
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_an_internal_error_with_a_remote_store_logs_its_request_id(s3_client: Client, method: str) -> None:
-    s3_client.reader = RemoteTrouble(ZeroDivisionError("token"))
-    s3_client.delivery = s3_client.delivery_with(FixedKeys(RING))
-    with structlog.testing.capture_logs() as logs:
-        status, fields, _ = s3_client.ask(method=method)
-    assert status == 500
-    assert logs[0]["request_id"] == fields["X-Request-Id"]
 
 
 def test_head_304_and_416_read_no_bytes_from_a_remote_store(s3_client: Client) -> None:
@@ -582,11 +459,10 @@ def test_check_tells_the_proxy_whether_it_or_delivery_sends_the_image(
     assert disk_client.ask(CHECKED, method="HEAD") == expected
 
 
-def test_check_does_not_access_the_store(s3_client: Client, disk_client: Client) -> None:
-    s3_client.reader = RemoteTrouble(StoreError("down"))
-    s3_client.delivery = s3_client.delivery_with(FixedKeys(RING))
-    assert s3_client.ask(CHECKED)[0] == 305
-    disk_client.delete()
+@pytest.mark.parametrize("reader", [FailingReader, FailingFiles])
+def test_check_does_not_access_the_store(disk_client: Client, reader: type[FailingReader]) -> None:
+    disk_client.reader = reader(StoreError("down"))
+    disk_client.delivery = disk_client.delivery_with(FixedKeys(RING))
     assert disk_client.ask(CHECKED)[0] == 305
 
 
@@ -594,17 +470,10 @@ def test_check_does_not_access_the_store(s3_client: Client, disk_client: Client)
     ("target", "now", "message", "status"),
     [
         (CHECKED, EXP, "expired", 410),
-        (CHECKED[:-1] + ("0" if TARGET[-1] != "0" else "1"), NOW, "invalid signature", 403),
         (CHECKED.replace("token=k1", "token=k9"), NOW, "invalid signature", 403),
-        (f"{CHECKED}&x=1", NOW, "invalid signature", 403),
-        (CHECKED.partition("?")[0], NOW, "invalid signature", 403),
         (f"/check/check{TARGET}", NOW, "not found", 404),
-        (f"/check/{TARGET}", NOW, "not found", 404),
-        (f"/check/../check{TARGET}", NOW, "not found", 404),
         ("/check/healthz", NOW, "not found", 404),
         ("/check", NOW, "not found", 404),
-        ("/check/", NOW, "not found", 404),
-        (CHECKED.replace("/i/", "%2fi%2f"), NOW, "not found", 404),
     ],
 )
 def test_check_refuses_an_invalid_url_with_the_error_for_the_client(

@@ -5,11 +5,10 @@ import contextlib
 import secrets
 import socket
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Iterator
 
 import pytest
 import structlog
-import uvloop
 
 from prshots.contract.errors import StoreError
 from prshots.contract.object_names import origin_key
@@ -55,11 +54,11 @@ class CountingReader(HotReader):
 class Place:
     """A bucket, and a delivery server that reads from it."""
 
-    def __init__(self, server: SeaweedFS, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    def __init__(self, server: SeaweedFS) -> None:
         url = server.new_store_url()
         self._store = CloudStore(url, PATIENT)
         self.reader = CountingReader(url, PATIENT)
-        self.served = DeliveryInThread(self.reader, new_loop)
+        self.served = DeliveryInThread(self.reader)
 
     def put(self, content: bytes) -> str:
         """Put an image into the store, and return its signed target."""
@@ -87,7 +86,7 @@ class Place:
 def place(seaweedfs: SeaweedFS, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     for name, value in seaweedfs.credentials.items():
         monkeypatch.setenv(name, value)
-    with contextlib.closing(Place(seaweedfs, uvloop.new_event_loop)) as made:
+    with contextlib.closing(Place(seaweedfs)) as made:
         yield made
 
 
@@ -242,7 +241,7 @@ def test_a_store_that_hangs_or_stops_is_503_and_blocks_no_other_request(
         server = stack.enter_context(running_seaweedfs())
         for name, value in server.credentials.items():
             monkeypatch.setenv(name, value)
-        place = stack.enter_context(contextlib.closing(Place(server, uvloop.new_event_loop)))
+        place = stack.enter_context(contextlib.closing(Place(server)))
         target, large = place.put(b"image"), place.put(bytes(16 * MB))
         with place.served.client() as client, structlog.testing.capture_logs() as logs:
             with place.served.connect() as waiting:
@@ -310,7 +309,7 @@ def test_a_stream_that_fails_or_has_the_wrong_size_ends_the_connection(
     target = RING.sign("ab" * 16, "png", EXP, "k1")
     with (
         structlog.testing.capture_logs() as logs,
-        DeliveryInThread(ScriptedReader(*script), uvloop.new_event_loop) as served,
+        DeliveryInThread(ScriptedReader(*script)) as served,
         served.exchange(get(target) + get("/healthz")) as wire,
     ):
         came = b""
@@ -328,7 +327,7 @@ def test_a_stream_that_fails_or_has_the_wrong_size_ends_the_connection(
 def test_empty_and_uneven_chunks_are_delivered() -> None:
     reader = ScriptedReader(b"", b"123", b"", b"4567", b"890", b"")
     with (
-        DeliveryInThread(reader, uvloop.new_event_loop) as served,
+        DeliveryInThread(reader) as served,
         served.exchange(get(RING.sign("ab" * 16, "png", EXP, "k1")) * 3) as wire,
     ):
         assert [wire.reply()[2] for _ in range(3)] == [b"1234567890"] * 3

@@ -1,4 +1,4 @@
-"""Delivery over real sockets: keep-alive, malformed requests, slow clients, shutdown and resource leaks."""
+"""Delivery over real sockets: keep-alive, slow clients, shutdown and resource leaks."""
 
 import asyncio
 import contextlib
@@ -9,12 +9,11 @@ import secrets
 import socket
 import threading
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import structlog
-import uvloop
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -33,8 +32,8 @@ HOST = b"Host: localhost\r\n\r\n"
 class ServedFromDisk(DeliveryInThread):
     """Delivery with a store to put images into."""
 
-    def __init__(self, root: Path, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
-        super().__init__(DiskReader(root), new_loop)
+    def __init__(self, root: Path) -> None:
+        super().__init__(DiskReader(root))
         self.root = root
 
     def store(self, content: bytes, image_id: str | None = None) -> str:
@@ -49,18 +48,10 @@ class ServedFromDisk(DeliveryInThread):
         return self.root / origin_key(target[3:35], "png")
 
 
-@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
-def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedFromDisk]:
-    served = ServedFromDisk(tmp_path, request.param)
-    yield served
-    served.end()
-
-
 @pytest.fixture
-def served_by_uvloop(tmp_path: Path) -> Iterator[ServedFromDisk]:
-    served = ServedFromDisk(tmp_path, uvloop.new_event_loop)
-    yield served
-    served.end()
+def served(tmp_path: Path) -> Iterator[ServedFromDisk]:
+    with ServedFromDisk(tmp_path) as served:
+        yield served
 
 
 @pytest.mark.parametrize("size", [1, 20_000, 300_000, 5_000_000])
@@ -75,37 +66,13 @@ def test_images_of_any_size_are_delivered_over_one_connection(served: ServedFrom
             assert reply.headers["content-type"] == "image/png"
             assert reply.headers["date"]
         assert client.head(target).headers["content-length"] == str(size)
-        assert client.get(target, headers={"If-None-Match": reply.headers["etag"]}).status_code == 304
+        either = [("If-None-Match", '"x"'), ("If-None-Match", reply.headers["etag"])]
+        assert client.get(target, headers=either).status_code == 304
         part = client.get(target, headers={"Range": "bytes=-1"})
         assert (part.status_code, part.content) == (206, content[-1:])
         assert client.get(target, headers={"Range": f"bytes={size}-"}).status_code == 416
         assert client.post(target).json() == {"error": "method not allowed"}
     assert len(served.server._connections) <= 1
-
-
-def test_a_deleted_image_is_410_on_the_next_request(served: ServedFromDisk) -> None:
-    target = served.store(b"x" * 5000)
-    with served.client() as client:
-        assert client.get(target).status_code == 200
-        served.file(target).unlink()
-        gone = client.get(target)
-        assert (gone.status_code, gone.json()) == (410, {"error": "expired"})
-        assert gone.headers["cache-control"] == "no-store"
-
-
-def test_one_connection_carries_many_requests(served: ServedFromDisk) -> None:
-    target = served.store(b"x" * 100_000)
-    with served.connect() as wire:
-        for _ in range(20):
-            wire.sock.sendall(get(target))
-            status, fields, body = wire.reply()
-            assert (status, fields["Connection"], len(body)) == (200, "keep-alive", 100_000)
-            wire.sock.sendall(get(target, method="HEAD"))
-            assert wire.reply(has_body=False)[0] == 200
-            wire.sock.sendall(get(target, 'If-None-Match: "x"', f'If-None-Match: "{target[3:35]}"'))
-            assert wire.reply()[0] == 304
-            wire.sock.sendall(get("/nothing"))
-            assert wire.reply()[0] == 404
 
 
 @pytest.mark.parametrize(
@@ -163,8 +130,7 @@ def test_a_client_that_half_closes_still_gets_its_reply(served: ServedFromDisk) 
         assert wire.is_ended()
 
 
-def test_replies_to_slow_clients_are_not_buffered_in_memory(served_by_uvloop: ServedFromDisk) -> None:
-    served = served_by_uvloop
+def test_replies_to_slow_clients_are_not_buffered_in_memory(served: ServedFromDisk) -> None:
     target = served.store(secrets.token_bytes(4_000_000))
     with contextlib.ExitStack() as stack:
         served.exchange(get("/healthz")).sock.close()
@@ -234,77 +200,20 @@ def test_a_file_truncated_while_it_is_sent_ends_the_connection(served: ServedFro
 
 
 @pytest.mark.parametrize(
-    "sent",
-    [
-        b"nonsense\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS on a plain port
-        b"GET / HTTP/1.1\nHost: localhost\n\n",
-        b"GET / HTTP/2.0\r\n" + HOST,
-        b"GET / HTTP/0.9\r\n" + HOST,
-        b"GET /\r\n\r\n",
-        b"GET / RTSP/1.0\r\n" + HOST,
-        b"GET  / HTTP/1.1\r\n" + HOST,
-        b"GET /  HTTP/1.1\r\n" + HOST,
-        b"GET /\xff HTTP/1.1\r\n" + HOST,
-        b"GET /\x00 HTTP/1.1\r\n" + HOST,
-        b"GET healthz HTTP/1.1\r\n" + HOST,
-        b"GET / HTTP/1.1\r\nHost : a\r\n\r\n",
-        b"GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n",
-        b"GET / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        b"GET / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 5\r\n\r\n",
-        b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        # Image requests without conditions skip the parser.
-        b"GET /i/a.png HTTP/1.1\r\nHost: local\x00host\r\n\r\n",
-        b"GET /i/a.png HTTP/1.1\r\nHost: localhost\nA: b\r\n\r\n",
-        b"GET /i/a.png HTTP/1.1\r\nHost: localhost\r\n folded\r\n\r\n",
-        b"GET /i/a.png HTTP/1.1\r\nno colon\r\n\r\n",
-    ],
-)
-def test_a_malformed_request_is_400(served_by_uvloop: ServedFromDisk, sent: bytes) -> None:
-    with served_by_uvloop.exchange(sent) as wire:
-        status, fields, body = wire.reply()
-        assert (status, json.loads(body)) == (400, {"error": "bad request"})
-        assert fields["Connection"] == "close"
-        assert wire.is_ended()
-
-
-@pytest.mark.parametrize(
-    "line", ["BREW /pot", "get /healthz", "CONNECT localhost:80", "OPTIONS *", "POST /healthz"]
-)
-def test_methods_other_than_get_and_head_are_405(served_by_uvloop: ServedFromDisk, line: str) -> None:
-    with served_by_uvloop.exchange(f"{line} HTTP/1.1\r\n".encode() + HOST) as wire:
-        status, fields, body = wire.reply()
-        assert (status, fields["Allow"]) == (405, "GET, HEAD")
-        assert json.loads(body) == {"error": "method not allowed"}
-
-
-def test_an_upgrade_header_is_ignored_and_the_connection_closes(served: ServedFromDisk) -> None:
-    target = served.store(b"image")
-    sent = get(target, "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AA")
-    with served.exchange(sent + b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") as wire:
-        status, fields, body = wire.reply()
-        assert (status, fields["Connection"], body) == (200, "close", b"image")
-        assert wire.is_ended()
-
-
-@pytest.mark.parametrize(
     ("sent", "status", "message"),
     [
-        (get("/i/" + "a" * 100_000), 414, "uri too long"),
         (get(f"/i/{'0' * 32}.png?exp=1&token=k1.{'a' * 100_000}"), 414, "uri too long"),
         (get("/healthz", f"Cookie: {'c' * 100_000}"), 431, "request header fields too large"),
-        (get("/healthz", *["A: b"] * 20_000), 431, "request header fields too large"),
         (b"a" * 3_000_000, 400, "bad request"),
-        (b"GET /" + b"a" * 3_000_000, 414, "uri too long"),
+        (get("/healthz", "Transfer-Encoding: gzip"), 501, "transfer coding not supported"),
     ],
 )
-def test_an_oversized_request_head_is_refused_with_a_readable_error(
+def test_a_refused_head_gets_a_readable_error_and_the_connection_closes(
     served: ServedFromDisk, sent: bytes, status: int, message: str
 ) -> None:
     with served.exchange(sent) as wire:
-        reply = wire.reply()
-        assert (reply[0], json.loads(reply[2])) == (status, {"error": message})
+        got, fields, body = wire.reply()
+        assert (got, fields["Connection"], json.loads(body)) == (status, "close", {"error": message})
         assert wire.is_ended()
 
 
@@ -314,42 +223,19 @@ def test_a_request_head_within_the_limit_is_served(served: ServedFromDisk) -> No
         assert client.get("/" + "a" * 15_000).status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("lines", "body"),
-    [
-        (["Content-Length: {}"], "{}"),
-        (["Transfer-Encoding: chunked"], "{}"),
-        (["Transfer-Encoding: chunked"], "0\r\n\r\n{}"),
-        (["Content-Length: 3"], "abc{}"),
-        (["Connection: Upgrade", "Upgrade: x", "Content-Length: {}"], "{}"),
-    ],
-)
-@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-def test_a_request_body_is_never_parsed_as_the_next_request(
-    served: ServedFromDisk, method: str, lines: list[str], body: str
-) -> None:
-    target = served.store(b"image")
-    smuggled = get(target).decode()
-    head = get("/healthz", *[line.format(len(smuggled)) for line in lines], method=method)
-    with served.exchange(head + body.format(smuggled).encode()) as wire:
-        status, fields, _ = wire.reply(has_body=method != "HEAD")
-        assert (status, fields["Connection"]) == (405 if method == "POST" else 200, "close")
-        assert wire.is_ended()
-
-
 @given(
     st.binary(max_size=300)
     | st.lists(st.sampled_from([b"GET ", b"/", b" HTTP/1.1", b"\r\n", b"\n", b": ", b"a"])).map(b"".join)
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_the_server_survives_any_input(served_by_uvloop: ServedFromDisk, sent: bytes) -> None:
-    with served_by_uvloop.exchange(sent) as wire:
+def test_the_server_survives_any_input(served: ServedFromDisk, sent: bytes) -> None:
+    with served.exchange(sent) as wire:
         wire.sock.shutdown(socket.SHUT_WR)
         received = b""
         while data := wire.sock.recv(65536):
             received += data
         assert not received or received.startswith(b"HTTP/1.1 4")
-    with served_by_uvloop.exchange(get("/healthz")) as wire:
+    with served.exchange(get("/healthz")) as wire:
         assert wire.reply()[0] == 200
 
 
@@ -360,11 +246,11 @@ SIGNED = RING.sign(IMAGE_ID, "png", EXP, "k1").encode()
 @given(at=st.integers(0, len(SIGNED)), put=st.binary(max_size=1), taken=st.integers(0, 1))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_url_with_one_byte_changed_on_the_wire_is_refused(
-    served_by_uvloop: ServedFromDisk, at: int, put: bytes, taken: int
+    served: ServedFromDisk, at: int, put: bytes, taken: int
 ) -> None:
-    served_by_uvloop.store(b"image", IMAGE_ID)
+    served.store(b"image", IMAGE_ID)
     target = SIGNED[:at] + put + SIGNED[at + taken :]
-    with served_by_uvloop.exchange(b"GET " + target + b" HTTP/1.1\r\nConnection: close\r\n" + HOST) as wire:
+    with served.exchange(b"GET " + target + b" HTTP/1.1\r\nConnection: close\r\n" + HOST) as wire:
         assert wire.reply()[0] in ({200} if target == SIGNED else {400, 403, 404})
 
 

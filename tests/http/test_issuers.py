@@ -1,6 +1,8 @@
 """How issuers' keys are fetched and cached, and which tokens signed with them are accepted."""
 
 import asyncio
+import base64
+import hmac
 import json
 import threading
 from collections.abc import Iterator
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 import structlog
 from joserfc import jws
-from joserfc.jwk import ECKey, RSAKey
+from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from prshots.contract.errors import ExchangeRefusedError, ProviderError
 from prshots.server.adapters.identity import issuers
@@ -214,6 +216,17 @@ class TestKeys:
         await issuer.refuses(nameless)
 
 
+def encoded(value: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+
+def signed_with_hmac(secret: bytes, header: dict[str, str], claims: str) -> str:
+    """Sign with a secret that anyone can know, such as the public key. A careless verifier accepts this."""
+    signed = f"{encoded(header)}.{claims}"
+    signature = hmac.digest(secret, signed.encode(), "sha256")
+    return f"{signed}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
+
+
 class TestTokens:
     async def test_signed_with_an_elliptic_curve_are_accepted(self, issuer: Keys) -> None:
         curve = ECKey.generate_key("P-256", {"kid": "curve"})
@@ -238,6 +251,27 @@ class TestTokens:
         self, issuer: Keys, claims: dict[str, Any], reason: str
     ) -> None:
         await issuer.refuses(issuer.token(**claims), f"is invalid.*{reason}")
+
+    async def test_that_are_forged_are_refused(self, issuer: Keys) -> None:
+        good = issuer.token()
+        claims = good.split(".")[1]
+        public = key("first").as_pem(private=False)
+        for forged, reason in (
+            (good[:-8] + "AAAAAAAA", "bad_signature"),
+            (jws.serialize_compact({"alg": "RS256", "kid": "first"}, claims, key("second")), "bad_signature"),
+            (f"{encoded({'alg': 'none', 'kid': 'first'})}.{claims}.", "unsupported_algorithm"),
+            (f"{encoded({'alg': 'none'})}.{claims}.", "unsupported_algorithm"),
+            (signed_with_hmac(public, {"alg": "HS256", "kid": "first"}, claims), "unsupported_algorithm"),
+        ):
+            await issuer.refuses(forged, reason)
+        assert await issuer.claims(good)
+
+    async def test_signed_with_a_published_hmac_key_are_refused(self, issuer: Keys) -> None:
+        shared = OctKey.generate_key(256, {"kid": "shared"})
+        issuer.keys.append(shared.as_dict())
+        claims = issuer.token().split(".")[1]
+        forged = signed_with_hmac(shared.raw_value, {"alg": "HS256", "kid": "shared"}, claims)
+        await issuer.refuses(forged, "unsupported_algorithm")
 
     async def test_with_less_than_a_minute_of_clock_skew_are_accepted(self, issuer: Keys) -> None:
         just = CLOCK_LEEWAY_SECONDS - 1

@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import hmac
 import json
 import secrets
 import socket
@@ -20,9 +19,7 @@ from joserfc import jws
 from joserfc.jwk import RSAKey
 from starlette.routing import Router
 
-from prshots.client.keyless import token_source
-from prshots.client.service import Client
-from prshots.contract.errors import ExchangeRefusedError, UnauthorizedError
+from prshots.contract.errors import ExchangeRefusedError
 from prshots.server.adapters.identity.issuers import CiIssuers
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.api.fields import text_of
@@ -116,11 +113,6 @@ def world(shared_service: Service, ci_issuer: CiIssuer) -> Iterator[World]:
 
 def unsigned_part(value: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
-
-
-def parts_of(id_token: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    header, claims, _ = (base64.urlsafe_b64decode(part + "==") for part in id_token.split("."))
-    return json.loads(header), json.loads(claims)
 
 
 def test_a_job_uploads_with_its_id_token_until_the_trust_is_removed(world: World) -> None:
@@ -393,16 +385,12 @@ class TestStaged:
 
 def test_an_invalid_id_token_is_refused_with_the_reason(world: World) -> None:
     world.trust()
-    header, claims = parts_of(good := world.id_token())
+    good = world.id_token()
+    header, claims = (json.loads(base64.urlsafe_b64decode(part + "==")) for part in good.split(".")[:2])
     for id_token, reason in (
         (world.id_token("https://elsewhere.example"), f"audience is not {world.service.base_url}"),
         (world.id_token(seconds=-120), "expired"),
-        (world.id_token(iat=int(time.time()) + 3600), "in the future"),
-        (world.id_token(nbf=int(time.time()) + 3600), "not yet valid"),
-        (good[:-8] + "AAAAAAAA", "bad_signature"),
         (f"{unsigned_part({'alg': 'none'})}.{unsigned_part(claims)}.", "unsupported_algorithm"),
-        (f"{unsigned_part(header | {'alg': 'none'})}.{unsigned_part(claims)}.", "unsupported_algorithm"),
-        (_signed_with_the_public_key(world.issuer, header, claims), "unsupported_algorithm"),
         (_signed_by_somebody_else(header, claims), "bad_signature"),
         (_signed_by_somebody_else(header, claims | {"iss": "https://elsewhere.example"}), "not in PRSHOTS"),
         (_signed_by_somebody_else(header, claims | {"iss": ["x"]}), "not in PRSHOTS"),
@@ -412,15 +400,6 @@ def test_an_invalid_id_token_is_refused_with_the_reason(world: World) -> None:
         assert reason in line, line
         assert f"repo:{world.repository}:pull_request" in line
     assert world.exchange(good).status_code == 200
-
-
-def _signed_with_the_public_key(issuer: CiIssuer, header: dict[str, Any], claims: dict[str, Any]) -> str:
-    """Sign with the issuer's public key as an HMAC secret. A careless verifier accepts this."""
-    (jwk,) = issuer.client.get(f"{issuer.url}/jwks").json()["keys"]
-    public = RSAKey.import_key(jwk).as_pem(private=False)
-    signed = f"{unsigned_part(header | {'alg': 'HS256'})}.{unsigned_part(claims)}"
-    signature = hmac.digest(public, signed.encode(), "sha256")
-    return f"{signed}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
 
 
 @cache
@@ -433,24 +412,13 @@ def _signed_by_somebody_else(header: dict[str, Any], claims: dict[str, Any]) -> 
 
 
 def test_a_malformed_id_token_or_body_is_refused(world: World) -> None:
-    for id_token in (
-        None,
-        "",
-        7,
-        ["x"],
-        "a.b",
-        "a.b.c",
-        "eyJ.eyJ.x",
-        f"{unsigned_part({})}.{unsigned_part([])}.x",
-    ):
+    for id_token in (None, 7, "a.b", "eyJ.eyJ.x", f"{unsigned_part({})}.{unsigned_part([])}.x", "x" * 17_000):
         assert "id_token" in world.refusal(id_token)
-    assert "id_token" in world.refusal("x" * 17_000)
     assert "audience is not" in world.refusal(f"x.{unsigned_part({'iss': world.issuer.url})}.x")
     evil = {"iss": "x\n2026 [error] forged", "sub": "\x1b[31m" + "x" * 1000}
     assert "forged" in world.refusal(f"x.{unsigned_part(evil)}.x")
-    for body in (b"", b"{", b"[]", b"\xff", b"[" * 60_000, b'{"id_token": "%s"}' % (b"x" * 70_000)):
+    for body in (b"", b"[]", b"\xff", b"[" * 60_000, b'{"id_token": "%s"}' % (b"x" * 70_000)):
         assert world.ask(content=body).status_code == 401
-    assert world.ask().status_code == 401
     assert world.person.get("/v1/oidc/token").status_code == 405
 
 
@@ -475,17 +443,6 @@ async def test_refusals_are_logged_with_the_reason_but_not_each_one(tmp_path: Pa
     assert sum("not in PRSHOTS_TRUSTED_ISSUERS" in reason for reason in reasons) == LINES
     assert (lines[0]["event"], lines[0]["log_level"]) == ("keyless upload refused", "warning")
     assert (lines[0]["issuer"], lines[0]["subject"]) == (known, "job 0")
-
-
-def test_a_rotated_issuer_key_works_without_a_restart(world: World) -> None:
-    world.trust()
-    old = world.id_token()
-    assert world.exchange(old).status_code == 200
-    world.issuer.rotate()
-    new = world.id_token()
-    assert world.exchange(new).status_code == 200
-    assert "No key for kid" in world.refusal(old)
-    assert world.exchange(new).status_code == 200
 
 
 def test_an_issuer_that_does_not_answer_is_503(world: World, silent_place: socket.socket) -> None:
@@ -526,8 +483,6 @@ class TestTheDashboard:
             "created_by": world.person.get_json("/me")["user"]["login"],
             "last_used_at": None,
         }
-
-    def test_lists_the_issuers_that_can_be_trusted(self, world: World) -> None:
         issuers = world.person.get_json("/me")["service"]["trusted_issuers"]
         assert issuers[:2] == ["https://token.actions.githubusercontent.com", "https://gitlab.com"]
         assert world.issuer.url in issuers
@@ -535,14 +490,10 @@ class TestTheDashboard:
     @pytest.mark.parametrize(
         ("body", "words"),
         [
-            ({}, "issuer is required"),
             ({"issuer": 7}, "issuer is required"),
-            ({"issuer": "https://gitlab.com"}, "claims is required"),
             ({"issuer": "https://gitlab.com", "claims": ["x"]}, "claims is required"),
-            ({"issuer": "https://gitlab.com", "claims": {}}, "1 to 10 claims"),
             ({"issuer": "https://gitlab.com", "claims": {"project_path": 7}}, "project_path is required"),
             ({"issuer": "https://gitlab.com", "claims": {"ref": "main"}}, "must name the repository"),
-            ({"issuer": "https://gitlab.com", "claims": {"project_path": "team*"}}, "after a whole name"),
             ({"issuer": "http://169.254.169.254", "claims": {"sub": "x"}}, "PRSHOTS_TRUSTED_ISSUERS"),
             ({"issuer": "https://gitlab.com/", "claims": {"sub": "x"}}, "PRSHOTS_TRUSTED_ISSUERS"),
         ],
@@ -563,21 +514,3 @@ class TestTheDashboard:
         other = World(world.service, world.issuer, world.person)
         gone = world.person.ask("DELETE", f"{path}/{other.trust()}")
         assert (gone.status_code, gone.json()) == (404, {"error": "not found"})
-
-
-def test_the_client_gets_its_token_from_the_job_s_environment(world: World) -> None:
-    """As on a GitHub runner: the job's environment says where to get its ID token."""
-    world.trust()
-    claims = {"repository": world.repository, "sub": f"repo:{world.repository}:pull_request"}
-    environ = {
-        "ACTIONS_ID_TOKEN_REQUEST_URL": world.issuer.job_url(**claims),
-        "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "opaque",
-    }
-    url = world.service.base_url
-    with Client(url, token_source(url, "", world.full_name, environ)) as client:
-        assert client.comment(7).markdown.startswith("<!-- svc:pr-7 -->")
-    with (
-        Client(url, token_source(url, "", "another/project", environ)) as client,
-        pytest.raises(UnauthorizedError, match="the service's log says why"),
-    ):
-        client.comment(7)

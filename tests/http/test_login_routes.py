@@ -12,8 +12,6 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route, Router
 
 from prshots.contract.errors import ProviderError
-from prshots.server.adapters.sql.database.database import Database, open_sqlite
-from prshots.server.adapters.sql.database.migrate import migrate
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.api.login import find_signed_in, login_routes, require_own_origin
 from prshots.server.api.request_body import MAX_JSON_BYTES
@@ -22,6 +20,7 @@ from prshots.server.domain.people.login_flow import new_secret
 from prshots.server.domain.people.models import Identity
 from prshots.server.domain.people.sign_in import SignIn
 from prshots.server.http.error_boundary import ErrorBoundary
+from support.stores_and_records import open_database
 
 WEB = "https://shots.example.org"
 OURS = {"Origin": WEB}
@@ -51,9 +50,7 @@ def host() -> Host:
 
 @pytest.fixture
 async def signin(tmp_path: Path, host: Host) -> AsyncIterator[SignIn]:
-    engine = open_sqlite(tmp_path / "prshots.db")
-    migrate(engine)
-    database = Database(engine)
+    database = open_database(tmp_path)
     yield SignIn(SqlPeople(database), {"github": host}, AllowList.parse("mona", "", ""))
     await database.close()
 
@@ -212,22 +209,42 @@ class TestASession:
         for headers in ([("Cookie", f"{one}; {one}")], [("Cookie", one), ("Cookie", f"{SESSION}=x")]):
             assert (await browser.get("/me", headers=headers)).status_code == 401
 
-    @pytest.mark.parametrize(
-        "cookie",
-        [
-            b"",
-            b";;;=",
-            SESSION.encode(),
-            f"{SESSION}=".encode(),
-            f"{SESSION}=ÿ\x00".encode("latin-1"),
-            f'{SESSION}="{"x" * 43}"'.encode(),
-            f"{SESSION}={'x' * 43}".encode(),
-            f"prshots_session={'x' * 43}".encode(),
-        ],
-    )
-    async def test_with_an_invalid_cookie_is_401(self, browser: httpx.AsyncClient, cookie: bytes) -> None:
-        reply = await browser.get("/me", headers=[(b"Cookie", cookie)])
-        assert (reply.status_code, reply.json()) == (401, {"error": "unauthorized"})
+    async def test_with_an_invalid_cookie_is_401(self, browser: httpx.AsyncClient) -> None:
+        for cookie in (
+            "",
+            ";;;=",
+            SESSION,
+            f"{SESSION}=",
+            f"{SESSION}=ÿ\x00",
+            f'{SESSION}="{"x" * 43}"',
+            f"{SESSION}={'x' * 43}",
+            f"prshots_session={'x' * 43}",
+        ):
+            reply = await browser.get("/me", headers=[(b"Cookie", cookie.encode("latin-1"))])
+            assert (reply.status_code, reply.json()) == (401, {"error": "unauthorized"})
+
+
+FOREIGN = [
+    None,
+    "",
+    "null",
+    "https://evil.test",
+    "http://shots.example.org",
+    "http://shots.example.org:443",
+    "http://10.0.0.7:8443",
+    "https://10.0.0.7",
+    f"{WEB}/",
+    "https://x@shots.example.org",
+    f"{WEB}:8443",
+    f"{WEB}.evil.test",
+    "https://shots.example.org@evil.test",
+    "shots.example.org",
+    "//shots.example.org",
+    "https://",
+    "http://[",
+    "https://shots.example.org:port",
+    "file:///",
+]
 
 
 class TestTheOrigin:
@@ -246,39 +263,20 @@ class TestTheOrigin:
         reply = await browser.post("/change", headers={"Origin": origin, "Host": host})
         assert reply.status_code == 200
 
-    @pytest.mark.parametrize(
-        "origin",
-        [
-            None,
-            "",
-            "null",
-            "https://evil.test",
-            "http://shots.example.org",
-            "http://shots.example.org:443",
-            "http://10.0.0.7:8443",
-            "https://10.0.0.7",
-            f"{WEB}/",
-            "https://x@shots.example.org",
-            f"{WEB}:8443",
-            f"{WEB}.evil.test",
-            "https://shots.example.org@evil.test",
-            "shots.example.org",
-            "//shots.example.org",
-            "https://",
-            "http://[",
-            "https://shots.example.org:port",
-            "file:///",
-        ],
-    )
-    async def test_that_is_foreign_missing_or_invalid_is_403(
-        self, browser: httpx.AsyncClient, origin: str | None
-    ) -> None:
-        headers = {} if origin is None else {"Origin": origin}
-        for path in ("/change", "/auth/link", "/auth/sign-out", "/auth/sign-out-everywhere"):
+    async def test_that_is_foreign_missing_or_invalid_is_403(self, browser: httpx.AsyncClient) -> None:
+        for origin in FOREIGN:
+            headers = {} if origin is None else {"Origin": origin}
             for host in ("api.internal", "shots.example.org", "10.0.0.7:8443"):
-                reply = await browser.post(path, headers=headers | {"Host": host})
-                assert reply.status_code == 403, (path, host)
+                reply = await browser.post("/change", headers=headers | {"Host": host})
+                assert reply.status_code == 403, (origin, host)
                 assert reply.json() == {"error": "this request did not come from the dashboard"}
+
+    @pytest.mark.parametrize("path", ["/auth/link", "/auth/sign-out", "/auth/sign-out-everywhere"])
+    async def test_is_required_by_every_route_that_changes_something(
+        self, browser: httpx.AsyncClient, path: str
+    ) -> None:
+        for headers in ({}, {"Origin": "https://evil.test"}):
+            assert (await browser.post(path, headers=headers)).status_code == 403
 
     @pytest.mark.parametrize(
         ("site", "status"),
@@ -302,20 +300,7 @@ class TestTheOrigin:
 
 
 @pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"{",
-        b"[]",
-        b"7",
-        b"null",
-        b"\xff",
-        b"{}",
-        b'{"code": 7}',
-        b'{"code": null}',
-        b"[" * 60000,
-        json.dumps({"code": "x" * MAX_JSON_BYTES}).encode(),
-    ],
+    "body", [b"", b"[]", b"{}", b'{"code": 7}', json.dumps({"code": "x" * MAX_JSON_BYTES}).encode()]
 )
 async def test_a_sign_in_link_with_an_invalid_body_is_400(browser: httpx.AsyncClient, body: bytes) -> None:
     reply = await browser.post("/auth/link", content=body, headers=OURS)

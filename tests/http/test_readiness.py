@@ -226,9 +226,9 @@ def test_a_missing_store_makes_delivery_not_ready_and_the_api_degraded(service: 
 @pytest.mark.slow
 @pytest.mark.parametrize("listens", [True, False])
 def test_without_a_working_api_web_is_ready_but_degraded(tmp_path, listens: bool) -> None:
-    from support.web_component import FILES, running_web, scripted_api
+    from support.web_component import FILES, WebComponent, scripted_api
 
-    with scripted_api() as api, running_web(tmp_path, api.port, FILES) as web:
+    with scripted_api() as api, WebComponent(tmp_path, api.port, FILES) as web:
         if listens:
             api.act = lambda peer: (
                 peer.read_head() and peer.send(b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n")

@@ -14,7 +14,7 @@ from prshots.server.web.relay import Relay
 from prshots.server.wiring.avatars import avatar_origins
 from support.chromium import chromium
 from support.free_ports import free_port
-from support.web_component import FILES, PAGE, WebComponent, running_web
+from support.web_component import FILES, PAGE, WebComponent
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -25,7 +25,9 @@ POLICY = (
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebComponent]:
-    with running_web(tmp_path_factory.mktemp("web"), free_port(), FILES) as running:
+    folder = tmp_path_factory.mktemp("web")
+    (folder / "secret").write_text("beside the dashboard")
+    with WebComponent(folder, free_port(), FILES) as running:
         yield running
 
 
@@ -86,7 +88,7 @@ def test_a_missing_asset_is_404(web: WebComponent, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/../web.log", "/%2e%2e/web.log", "/..%2fweb.log", "//etc/passwd", "/favicon.svg/../../web.log"]
+    "path", ["/../secret", "/%2e%2e/secret", "/..%2fsecret", "//etc/passwd", "/favicon.svg/../../secret"]
 )
 def test_no_path_escapes_the_dashboard_folder(web: WebComponent, path: str) -> None:
     reply = raw(web, f"GET {path} HTTP/1.1")
@@ -193,7 +195,7 @@ def test_a_client_that_sends_a_large_body_still_gets_the_405(client: httpx.Clien
 
 
 def test_without_a_built_dashboard_pages_answer_503(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with running_web(tmp_path_factory.mktemp("empty"), free_port(), {}) as web, web.client() as client:
+    with WebComponent(tmp_path_factory.mktemp("empty"), free_port(), {}) as web, web.client() as client:
         response = client.get("/projects/1")
         assert response.status_code == 503
         assert "without the dashboard" in response.json()["error"]

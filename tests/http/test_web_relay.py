@@ -13,10 +13,11 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
+import structlog
 
 from prshots.server.web.relay import end_to_end, outgoing_request
 from support.free_ports import free_port
-from support.web_component import FILES, Peer, ScriptedApi, WebComponent, running_web, scripted_api
+from support.web_component import FILES, Peer, ScriptedApi, WebComponent, scripted_api
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 UPLOAD_BYTES = 5_000_000
@@ -24,7 +25,7 @@ UPLOAD_BYTES = 5_000_000
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[WebComponent, ScriptedApi]]:
-    with scripted_api() as api, running_web(tmp_path_factory.mktemp("web"), api.port, FILES) as web:
+    with scripted_api() as api, WebComponent(tmp_path_factory.mktemp("web"), api.port, FILES) as web:
         yield web, api
 
 
@@ -287,7 +288,7 @@ def test_an_incomplete_reply_stays_incomplete_for_the_client(
     web: WebComponent, api: ScriptedApi, half: bytes
 ) -> None:
     api.act = lambda peer: peer.read_head() and peer.send(b"HTTP/1.1 200 OK\r\n" + half)
-    connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
+    connection = http.client.HTTPConnection(*web.address, timeout=60)
     connection.request("GET", "/v1/comment")
     with pytest.raises(http.client.IncompleteRead):
         connection.getresponse().read()
@@ -410,12 +411,13 @@ def test_an_api_that_does_not_speak_http_is_502(client: httpx.Client, api: Scrip
 
 def test_an_api_that_is_down_is_502_until_it_is_back(tmp_path_factory: pytest.TempPathFactory) -> None:
     port = free_port()
-    with running_web(tmp_path_factory.mktemp("web"), port, FILES) as web, web.client() as client:
-        for _ in range(3):
-            assert unavailable(client.get("/v1/comment"))
+    with WebComponent(tmp_path_factory.mktemp("web"), port, FILES) as web, web.client() as client:
+        with structlog.testing.capture_logs() as logs:
+            for _ in range(3):
+                assert unavailable(client.get("/v1/comment"))
         assert unavailable(client.post("/v1/upload", content=bytes(UPLOAD_BYTES)))
         assert client.get("/").status_code == 200
-        assert web.log.read_text().count("api unavailable") == 1  # one line for the whole outage
+        assert [line["event"] for line in logs] == ["api unavailable"]  # one line for the whole outage
         with socket.create_server(("127.0.0.1", port)) as listener:
             serving = ScriptedApi(listener, lambda peer: peer.read_head() and peer.send(OK))
             threading.Thread(target=serving.serve, daemon=True).start()
@@ -431,7 +433,7 @@ def test_an_api_that_accepts_no_connections_is_502(tmp_path_factory: pytest.Temp
             socket.create_connection(
                 ("127.0.0.1", port)
             ),  # fills the accept queue, so the next client gets no answer
-            running_web(tmp_path_factory.mktemp("web"), port, FILES) as web,
+            WebComponent(tmp_path_factory.mktemp("web"), port, FILES) as web,
             web.client() as client,
         ):
             assert unavailable(client.get("/v1/comment"))

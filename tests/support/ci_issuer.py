@@ -40,9 +40,6 @@ class CiIssuer:
         reply = self.client.get(httpx.URL(self.job_url(**claims)).copy_merge_params(asked))
         return str(reply.raise_for_status().json()["value"])
 
-    def rotate(self) -> None:
-        self.client.post(f"{self.url}/rotate").raise_for_status()
-
 
 def _job(changes: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in (JOB | changes).items() if value is not None}

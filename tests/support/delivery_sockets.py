@@ -1,19 +1,16 @@
 """Delivery over real sockets: a server, and clients that see every byte."""
 
-import asyncio
 import socket
-import threading
 import time
-from collections.abc import Callable, Coroutine
-from typing import Any, Self
-
-import httpx
+from collections.abc import Callable
+from typing import Self
 
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.server import DeliveryServer
 from prshots.server.links.ports import FileReader, RemoteReader
 from prshots.server.links.signing import Key, KeyRing
+from support.server_in_thread import ServerInThread
 from support.waiting import wait_until
 
 RING = KeyRing([Key("k1", b"1" * 32)])
@@ -25,40 +22,11 @@ def get(target: str, *lines: str, method: str = "GET", version: str = "1.1") -> 
     return ("\r\n".join(head) + "\r\n\r\n").encode("latin-1")
 
 
-class DeliveryInThread:
+class DeliveryInThread(ServerInThread):
     """A delivery server in its own thread, and its clients."""
 
-    def __init__(
-        self, reader: FileReader | RemoteReader, new_loop: Callable[[], asyncio.AbstractEventLoop]
-    ) -> None:
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.address = self.listener.getsockname()
-        self.server: Any = DeliveryServer(Delivery(reader, FixedKeys(RING), 3600), self.listener)
-        self.loop = new_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever)
-        self.thread.start()
-        self.loop.call_soon_threadsafe(self.server.start)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-    def run(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self.loop).result(90)
-
-    def end(self) -> None:
-        self.run(self.server.stop(0))
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(10)
-        self.loop.close()
-        self.listener.close()
-
-    def client(self) -> httpx.Client:
-        return httpx.Client(
-            base_url=f"http://{self.address[0]}:{self.address[1]}", timeout=60, trust_env=False
-        )
+    def __init__(self, reader: FileReader | RemoteReader) -> None:
+        super().__init__(lambda listener: DeliveryServer(Delivery(reader, FixedKeys(RING), 3600), listener))
 
     def connect(self, receive_buffer: int = 0) -> "RawConnection":
         sock = socket.socket()

@@ -203,6 +203,7 @@ FRAMING = [
     framing("an unknown Expect", b"Expect: nonsense\r\nContent-Length: " + LENGTH, 405),
     framing("an upgrade with a body", b"Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: " + LENGTH, 405),
     case("framing: GET with a body", GET + b"Content-Length: " + LENGTH + b"\r\n\r\n" + SMUGGLED, 200),
+    case("framing: GET with chunks", GET + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + SMUGGLED, 200),
     case("framing: HEAD with a body", b"HEAD /healthz HTTP/1.1\r\n" + HOST + b"Content-Length: " + LENGTH + b"\r\n\r\n" + SMUGGLED, 200),
     case("framing: an upgrade", GET + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n" + SMUGGLED, 200),
     case("framing: HTTP/2 in plain text", GET + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 200),

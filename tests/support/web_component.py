@@ -1,19 +1,15 @@
 """A running web component and a scripted API behind it, over real sockets."""
 
 import contextlib
-import signal
 import socket
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
-
-from support.free_ports import free_port
+from prshots.server.http.app_server import AppServer
+from prshots.server.web.app import create_web
+from support.server_in_thread import ServerInThread
 
 PAGE = (
     '<!doctype html><html lang="en"><title>dashboard</title><link rel="icon" href="/favicon.svg">'
@@ -29,50 +25,28 @@ FILES = {
 }
 
 
-@dataclass
-class WebComponent:
-    port: int
-    log: Path
+class WebComponent(ServerInThread):
+    def __init__(self, folder: Path, api_port: int, files: dict[str, bytes]) -> None:
+        self._api_url, self._files = f"http://127.0.0.1:{api_port}", folder / "dashboard"
+        for name, content in files.items():
+            path = self._files / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        super().__init__(self._serve)
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def client(self) -> httpx.Client:
-        return httpx.Client(base_url=self.url, timeout=30, trust_env=False)
+    def _serve(self, listener: socket.socket) -> AppServer:
+        app = create_web(
+            files=self._files,
+            api_url=self._api_url,
+            base_url="https://api.test",
+            web_url=self.url,
+            img_url="https://img.test/shots",
+            avatar_origins=["https://people.test"],
+        )
+        return AppServer(app, listener, most_connections=100, refuses_slow_bodies=False)
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
-
-
-@contextlib.contextmanager
-def running_web(folder: Path, api_port: int, files: dict[str, bytes]) -> Iterator[WebComponent]:
-    for name, content in files.items():
-        path = folder / "dashboard" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    web = WebComponent(free_port(), folder / "web.log")
-    command = [sys.executable, Path(__file__).with_name("web_process.py")]
-    arguments = [str(web.port), folder / "dashboard", f"http://127.0.0.1:{api_port}"]
-    with web.log.open("wb") as log:
-        process = subprocess.Popen([*command, *arguments], stdout=log, stderr=log)
-    try:
-        _wait_until_up(web, process)
-        yield web
-    finally:
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
-    assert "Traceback" not in web.log.read_text()
-
-
-def _wait_until_up(web: WebComponent, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 30
-    while time.monotonic() < until and process.poll() is None:
-        with contextlib.suppress(OSError):
-            web.connect().close()
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"the web component did not come up:\n{web.log.read_text()}")
+        return socket.create_connection(self.address, timeout=30)
 
 
 class Peer:
@@ -142,7 +116,7 @@ class ScriptedApi:
 
 @contextlib.contextmanager
 def scripted_api() -> Iterator[ScriptedApi]:
-    with socket.create_server(("127.0.0.1", free_port())) as listener:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
         api = ScriptedApi(listener)
         thread = threading.Thread(target=api.serve, daemon=True)
         thread.start()

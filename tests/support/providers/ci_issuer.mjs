@@ -1,7 +1,6 @@
 // An OpenID issuer like the one a forge runs for its CI jobs: node ci_issuer.mjs PORT FD
 // It listens on the socket FD, which is bound to PORT, and exits when its standard input closes.
-//   GET  /job?audience=A&claims=JSON[&seconds=N]  an ID token, as GitHub gives it to jobs: {"value": "…"}
-//   POST /rotate                                  replace the keys
+//   GET /job?audience=A&claims=JSON[&seconds=N]  an ID token, as GitHub gives it to jobs: {"value": "…"}
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
@@ -56,15 +55,12 @@ async function idToken(asked) {
   return said.id_token;
 }
 
-let provide = providerWithNewKeys();
+const provide = providerWithNewKeys();
 
 async function answer(request, response) {
   const asked = new URL(request.url, issuer);
   if (asked.pathname === "/job") {
     response.end(JSON.stringify({ value: await idToken(asked.searchParams) }));
-  } else if (asked.pathname === "/rotate" && request.method === "POST") {
-    provide = providerWithNewKeys();
-    response.end();
   } else {
     provide(request, response);
   }
