@@ -144,7 +144,7 @@ class TestImages:
         await here.records.add_image(after, before=before)
         shot = PlannedShot(after.shot, after, ShotBase.before(before), CHANGED)
         assert await here.begin(here.request(FIRST), shot)
-        stored = await here.comparisons.shown(here.project.id, 7)
+        stored = await here.comparisons.of_newest_commit(here.project.id, 7)
         assert stored is not None
         assert stored.shots[0].base is not None
         assert stored.shots[0].base.is_before
@@ -163,7 +163,7 @@ class TestRecording:
         shot = planned(image, base)
         assert await here.begin(request, shot)
         assert await here.record(request, shot, state=COMPARED)
-        found = await here.comparisons.shown(here.project.id, 7)
+        found = await here.comparisons.of_newest_commit(here.project.id, 7)
         assert found
         assert (found.request, found.state, found.base_commit, found.missing, found.seen_at) == (
             request,
@@ -186,7 +186,7 @@ class TestRecording:
         await here.begin(request, shot)
         await here.begin(request, shot, run="newer")
         assert not await here.record(request, shot, state=COMPARED)
-        found = await here.comparisons.shown(here.project.id, 7)
+        found = await here.comparisons.of_newest_commit(here.project.id, 7)
         assert found
         assert (found.state, found.shots[0].result.verdict) == (RUNNING, None)
 
@@ -195,7 +195,7 @@ class TestRecording:
         second = await here.image(commit_sha=SECOND)
         await here.begin(here.request(SECOND), planned(second, base), run="2", state=COMPARED)
         await here.begin(here.request(FIRST), planned(first, base), run="1", state=COMPARED)
-        shown = await here.comparisons.shown(here.project.id, 7)
+        shown = await here.comparisons.of_newest_commit(here.project.id, 7)
         assert shown
         assert shown.request.commit_sha == SECOND
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST)
@@ -208,18 +208,18 @@ class TestRecording:
         image, base = await here.image(commit_sha=FIRST), await here.base()
         await here.records.schedule([base.id], NOW)
         assert not await here.begin(here.request(FIRST), planned(image, base))
-        assert await here.comparisons.shown(here.project.id, 7) is None
+        assert await here.comparisons.of_newest_commit(here.project.id, 7) is None
 
     async def test_deleted_images_leave_the_comparison(self, here: Here) -> None:
         image, base = await here.image(commit_sha=FIRST), await here.base()
         dark = await here.image(commit_sha=FIRST, theme="dark")
         await here.begin(here.request(FIRST), planned(image, base), planned(dark, base))
         await here.records.schedule([dark.id, base.id], NOW)
-        found = await here.comparisons.shown(here.project.id, 7)
+        found = await here.comparisons.of_newest_commit(here.project.id, 7)
         assert found
         assert [(shot.shot.theme, shot.base) for shot in found.shots] == [("", None)]
         await here.records.remove_images([image.id, dark.id])
-        found = await here.comparisons.shown(here.project.id, 7)
+        found = await here.comparisons.of_newest_commit(here.project.id, 7)
         assert found
         assert list(found.shots) == []
 
@@ -227,7 +227,7 @@ class TestRecording:
         image, base = await here.image(commit_sha=FIRST), await here.base()
         dark, other = await here.image(commit_sha=FIRST, theme="dark"), await here.base()
         request, shot = here.request(FIRST), planned(image, base)
-        shown, version = here.comparisons.shown, here.comparisons.version
+        shown, version = here.comparisons.of_newest_commit, here.comparisons.version
         assert await version(here.project.id, 7) is None
         await here.begin(request, shot, planned(dark, other))
         assert await version(here.project.id, 7) is None  # every result would change it
@@ -259,7 +259,7 @@ class TestRecording:
         image, base = await here.image(commit_sha=FIRST), await here.base()
         await here.begin(here.request(FIRST), planned(image, base))
         await here.records.close_pr(here.project.id, 7, NOW, schedule=True)
-        assert await here.comparisons.shown(here.project.id, 7) is None
+        assert await here.comparisons.of_newest_commit(here.project.id, 7) is None
 
 
 class TestPairs:

@@ -349,9 +349,9 @@ class TestRemovingAProject:
         assert not await stores.records.remove_project(project.id)
         assert await stores.records.retire_project(project.id, NOW, 2) == 3
         assert await stores.records.project_of_token(token.sha256) is None
-        assert len(await stores.records.scheduled("", 9)) == 2
+        assert len(await stores.records.next_scheduled("", 9)) == 2
         assert await stores.records.retire_project(project.id, NOW, 2) == 3
-        assert {image.id for image in await stores.records.scheduled("", 9)} == set(ids(images))
+        assert {image.id for image in await stores.records.next_scheduled("", 9)} == set(ids(images))
         await stores.records.remove_images(ids(images))
         assert await stores.records.remove_project(project.id)
         assert [each.id for each in await stores.records.projects()] == [neighbor.ID, other.id]

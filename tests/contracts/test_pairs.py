@@ -124,7 +124,7 @@ async def test_whatever_schedules_an_image_schedules_its_before(
     after, before = a_pair(here.project)
     await here.records.add_image(after, before=before)
     await mark(here, after.id)
-    scheduled = await here.records.scheduled("", 10)
+    scheduled = await here.records.next_scheduled("", 10)
     assert {image.id for image in scheduled} == {after.id, before.id}
 
     assert await here.records.remove_images([after.id, before.id]) == 1
@@ -137,7 +137,7 @@ async def test_a_before_stays_as_long_as_its_after(here: Here) -> None:
     await here.records.add_image(after, before=before)
     assert await here.records.schedule_due(NOW + DAY, 10) == 0
     assert await here.baselines.release(NOW + 999 * DAY, 10) == 0
-    assert await here.records.scheduled("", 10) == []
+    assert await here.records.next_scheduled("", 10) == []
 
 
 async def test_a_before_is_no_baseline_that_can_be_reused(here: Here) -> None:

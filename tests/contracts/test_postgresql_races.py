@@ -156,7 +156,7 @@ class TestTwoSweeps:
             return total + marked
 
         assert sum(await asyncio.gather(sweep(records), sweep(SqlRecords(database)))) == 150
-        assert len(await records.scheduled("", 1000)) == 150
+        assert len(await records.next_scheduled("", 1000)) == 150
 
     async def test_do_not_wait_for_each_other(
         self, records: SqlRecords, database: Database, project: Project
@@ -206,7 +206,9 @@ async def test_concurrent_closings_of_a_pull_request_delete_all_its_images(
 ) -> None:
     async def expire() -> None:
         await records.close_pr(project.id, 7, NOW, schedule=True)
-        await records.remove_images([image.id for image in await records.scheduled("", 100, project.id, 7)])
+        await records.remove_images(
+            [image.id for image in await records.next_scheduled("", 100, project.id, 7)]
+        )
 
     for _ in range(3):
         await asyncio.gather(*(records.add_image(an_image(project)) for _ in range(30)))

@@ -192,7 +192,7 @@ class TestImagesOfPr:
             expected = [
                 ListedImage(*(getattr(image, name) for name in ListedImage._fields)) for image in found
             ]
-            assert await records.listed_of_pr(project.id, 7, newest) == (total, expected)
+            assert await records.comment_entries(project.id, 7, newest) == (total, expected)
             assert [image.url_expires_at for image in expected] == [
                 image.url_expires_at(NOW) for image in found
             ]
@@ -201,13 +201,13 @@ class TestImagesOfPr:
         self, records: Records, project: Project
     ) -> None:
         first, second, third = await added(records, project, 3)
-        assert listed_ids(await records.listed_of_pr(project.id, 7, 10)) == ids([first, second, third])
+        assert listed_ids(await records.comment_entries(project.id, 7, 10)) == ids([first, second, third])
         await records.schedule([second.id], NOW)
         (fourth,) = await added(records, project)
-        assert listed_ids(await records.listed_of_pr(project.id, 7, 10)) == ids([first, third, fourth])
+        assert listed_ids(await records.comment_entries(project.id, 7, 10)) == ids([first, third, fourth])
         await records.remove_images([second.id, fourth.id])
         (fifth,) = await added(records, project, name="again")  # SQLite gives it the number of the fourth
-        total, listed = await records.listed_of_pr(project.id, 7, 10)
+        total, listed = await records.comment_entries(project.id, 7, 10)
         assert (total, listed_ids((total, listed))) == (3, ids([first, third, fifth]))
         assert listed[-1].name == "again"
 
@@ -219,7 +219,7 @@ class TestImagesOfPr:
         project = await added_project(records)
         by_pr = {number: ids(await added(records, project, 2, pr_number=number)) for number in (1, 2, 3)}
         for number in (1, 2, 3, 2, 1):
-            assert listed_ids(await records.listed_of_pr(project.id, number, 10)) == by_pr[number]
+            assert listed_ids(await records.comment_entries(project.id, number, 10)) == by_pr[number]
         await records.close()
 
     async def test_are_listed_again_if_one_is_deleted_meanwhile(
@@ -233,7 +233,7 @@ class TestImagesOfPr:
             return rows_of(*arguments) + [deleted_meanwhile.pop() for _ in deleted_meanwhile[:]]
 
         monkeypatch.setattr(listed_images._KEYS, "rows", rows_and_the_deleted)
-        total, found = await records.listed_of_pr(project.id, 7, 3)
+        total, found = await records.comment_entries(project.id, 7, 3)
         assert (total, listed_ids((total, found))) == (2, ids(images))
         assert not deleted_meanwhile
 
@@ -246,14 +246,14 @@ class TestScheduling:
         first, second, _ = await added(records, project, 3)
         await records.schedule([first.id], NOW)
         await records.schedule([first.id, second.id, "0" * 32], NOW + 60)
-        marked = await records.scheduled("", 10)
+        marked = await records.next_scheduled("", 10)
         assert {image.id: image.scheduled_at for image in marked} == {first.id: NOW, second.id: NOW + 60}
 
     async def test_scheduled_images_are_paged_by_id(self, records: Records, project: Project) -> None:
         images = await added(records, project, 5)
         await records.schedule(ids(images), NOW)
         pages, after = [], ""
-        while page := await records.scheduled(after, 2):
+        while page := await records.next_scheduled(after, 2):
             pages.append(ids(page))
             after = page[-1].id
         in_order = sorted(ids(images))
@@ -269,9 +269,9 @@ class TestScheduling:
         )
         theirs = (await added(records, other))[0]
         await records.schedule([mine.id, of_another_pr.id, theirs.id], NOW)
-        assert ids(await records.scheduled("", 10)) == sorted([mine.id, of_another_pr.id, theirs.id])
-        assert ids(await records.scheduled("", 10, project.id)) == sorted([mine.id, of_another_pr.id])
-        assert ids(await records.scheduled("", 10, project.id, 8)) == [of_another_pr.id]
+        assert ids(await records.next_scheduled("", 10)) == sorted([mine.id, of_another_pr.id, theirs.id])
+        assert ids(await records.next_scheduled("", 10, project.id)) == sorted([mine.id, of_another_pr.id])
+        assert ids(await records.next_scheduled("", 10, project.id, 8)) == [of_another_pr.id]
 
     async def test_a_scheduled_image_can_still_be_found(self, records: Records, project: Project) -> None:
         image = (await added(records, project))[0]
@@ -311,7 +311,7 @@ class TestClosingAPr:
         await records.schedule([images[0].id], NOW)
         images += await added(records, project)
         assert await records.close_pr(project.id, 7, NOW + 60, schedule=True) == 1
-        marked = await records.scheduled("", 10)
+        marked = await records.next_scheduled("", 10)
         times = dict(zip(ids(images), (NOW, NOW + 60, NOW + 60), strict=True))
         assert {image.id: image.scheduled_at for image in marked} == times
 
@@ -344,7 +344,7 @@ class TestScheduleDue:
         old = await added(records, project, 2, uploaded_at=NOW - 3 * DAY)
         await added(records, project, uploaded_at=NOW - 3 * DAY + 1)
         assert await records.schedule_due(NOW, 10) == 2
-        assert ids(await records.scheduled("", 10)) == sorted(ids(old))
+        assert ids(await records.next_scheduled("", 10)) == sorted(ids(old))
         assert await records.schedule_due(NOW, 10) == 0
 
     @pytest.mark.parametrize("policy", [Policy.PR_CLOSE, Policy.MANUAL])
@@ -364,7 +364,7 @@ class TestScheduleDue:
         await added(records, project, pr_number=8)
         await records.close_pr(project.id, 7, NOW, schedule=False)
         assert await records.schedule_due(NOW, 10) == due
-        assert ids(await records.scheduled("", 10)) == ids(closed)[:due]
+        assert ids(await records.next_scheduled("", 10)) == ids(closed)[:due]
 
     async def test_a_changed_policy_applies_to_existing_images(self, records: Records) -> None:
         project = await added_project(records, Policy.MANUAL)

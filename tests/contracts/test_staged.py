@@ -76,7 +76,7 @@ class Installation:
         return pull
 
     async def scheduled(self) -> list[str]:
-        return [image.id for image in await self.records.scheduled("", 100, self.project.id)]
+        return [image.id for image in await self.records.next_scheduled("", 100, self.project.id)]
 
     async def assert_totals(self) -> None:
         """Assert that the totals are what is counted."""

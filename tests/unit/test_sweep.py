@@ -170,7 +170,7 @@ async def test_a_failed_delete_does_not_stop_the_others_and_is_retried(place: Pl
     stuck.mkdir()  # not even root can unlink it
     assert await place.sweep() == SweepReport(expired=4, failed=1, freed_bytes=4000)
     assert await place.sweep() == SweepReport(failed=1)
-    assert [image.id for image in await place.records.scheduled("", 10)] == [images[2].id]
+    assert [image.id for image in await place.records.next_scheduled("", 10)] == [images[2].id]
     stuck.rmdir()
     assert (await place.sweep()).expired == 1
     assert await place.left() == set()

@@ -1,7 +1,7 @@
 """The issuers of CI jobs' ID tokens, loaded when the first job asks."""
 
 import asyncio
-from collections.abc import Awaitable, Collection
+from collections.abc import Collection
 from typing import Any
 
 from prshots.contract.errors import ProviderError
@@ -17,22 +17,19 @@ class LazyIssuers:
         self._issuers: Issuers | None = None
         self._outages: dict[str, Outage] = {}
 
-    async def verified_claims(self, issuer: str, id_token: str) -> dict[str, Any]:
+    async def verify(self, issuer: str, id_token: str) -> dict[str, Any]:
         if self._issuers is None:
             loaded = await asyncio.to_thread(self._load)  # in a thread, so that other requests continue
             self._issuers = self._issuers or loaded
-        return await self._note_outages(issuer, self._issuers.verified_claims(issuer, id_token))
-
-    async def _note_outages(self, issuer: str, verifying: Awaitable[dict[str, Any]]) -> dict[str, Any]:
         outage = self._outages.setdefault(
             issuer, Outage(f"issuer {issuer} unavailable", f"issuer {issuer} is back")
         )
         try:
-            claims = await verifying
+            claims = await self._issuers.verify(issuer, id_token)
         except ProviderError as error:
             outage.note("verify", error)
             raise
-        outage.works("verify")
+        outage.note_success("verify")
         return claims
 
     def _load(self) -> Issuers:

@@ -49,7 +49,7 @@ class Comments:
         return written
 
     async def _all(self, project: Project, pr_number: int, limit: int, marker: Marker) -> SizedComment:
-        total, newest = await self._records.listed_of_pr(project.id, pr_number, listing.MAX_LISTED)
+        total, newest = await self._records.comment_entries(project.id, pr_number, listing.MAX_LISTED)
         url_of = self._images.make_listed_signer()
         dashboard_url = self._images.dashboard_url_of(project, pr_number)
         return listing.comment(pr_number, total, newest, url_of, dashboard_url, limit=limit, marker=marker)

@@ -131,7 +131,7 @@ class Comparisons:
 
     async def load_latest(self, project: Project, pr_number: int) -> StoredComparison | None:
         """Return the comparison of the newest commit. One that a dead process left behind is repeated."""
-        stored = await self._records.shown(project.id, pr_number)
+        stored = await self._records.of_newest_commit(project.id, pr_number)
         if stored and self._is_abandoned(stored):
             await self._begin(stored.request)
         return stored

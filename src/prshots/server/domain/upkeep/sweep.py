@@ -154,7 +154,7 @@ async def _expire_scheduled(
     records: ImageRecords, store: ObjectStore, report: SweepReport, progress: Progress
 ) -> None:
     after = ""
-    while batch := await records.scheduled(after, BATCH):
+    while batch := await records.next_scheduled(after, BATCH):
         outcome = await expire_scheduled(records, store, batch)
         report.expired += outcome.expired
         report.failed += outcome.failed

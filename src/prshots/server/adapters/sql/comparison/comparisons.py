@@ -232,7 +232,7 @@ class SqlComparisons:
         row = await self._database.read(lambda connection: connection.execute(query).first())
         return Image(*row) if row else None
 
-    async def shown(self, project_id: str, pr_number: int) -> StoredComparison | None:
+    async def of_newest_commit(self, project_id: str, pr_number: int) -> StoredComparison | None:
         return await self._first(NEWEST, project_id=project_id, pr_number=pr_number)
 
     async def version(self, project_id: str, pr_number: int) -> str | None:
