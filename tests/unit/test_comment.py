@@ -294,17 +294,6 @@ def test_any_number_of_images_fits_and_none_is_lost(name, url):
             assert MAX_COMMENT_BYTES - len(text.encode()) < len(line.encode()) + 20
 
 
-@given(
-    st.lists(NAMES, min_size=1, max_size=5), st.integers(1, 5000), st.sampled_from(list(URL_KINDS.values()))
-)
-def test_images_with_any_names_fit_and_none_is_lost(names, count, url):
-    shots = [entry(names[number % len(names)], number, url) for number in range(count)]
-    text = comment_on(shots)
-    assert len(text.encode()) < MAX_COMMENT_BYTES
-    listed, shown, left_out = parts(text)
-    assert listed + shown == list(range(left_out, count))
-
-
 @pytest.mark.parametrize("name", ["Home", "日本"])
 def test_all_images_are_shown_up_to_the_size_limit(name):
     first, *others = entries(200, name)
@@ -319,14 +308,13 @@ def test_all_images_are_shown_up_to_the_size_limit(name):
     assert parts(comment_of_size(MAX_COMMENT_BYTES)) == ([0], list(range(1, 200)), 0)
 
 
-def test_a_long_comment_still_shows_more_than_170_images():
-    assert len(parts(comment_on(entries(260)))[1]) == 260
-    listed, shown, left_out = parts(comment_on(entries(300)))
-    assert left_out == 0
-    assert len(shown) > 250
-    listed, shown, left_out = parts(comment_on(entries(5000)))
-    assert len(shown) > 170
-    assert len(listed) > 350
+@pytest.mark.parametrize(
+    ("count", "least_shown", "least_listed"), [(260, 260, 0), (300, 250, 1), (5000, 170, 350)]
+)
+def test_a_long_comment_still_shows_more_than_170_images(count, least_shown, least_listed):
+    listed, shown, _ = parts(comment_on(entries(count)))
+    assert len(shown) >= least_shown
+    assert len(listed) >= least_listed
 
 
 FILLING = entries(250, "n" * 150, LONG_URL[:1000])  # about 50 can be shown, about 150 shown or listed
@@ -374,7 +362,7 @@ def counted(text: SizedComment) -> tuple[int, int, int]:
 
 
 @given(
-    st.lists(NAMES, min_size=1, max_size=5),
+    st.lists(NAMES | st.sampled_from(list(NAME_KINDS.values())), min_size=1, max_size=5),
     st.integers(0, 600),
     LIMITS,
     st.sampled_from(Marker),
@@ -425,27 +413,6 @@ def test_without_html_older_screenshots_are_listed_under_a_bold_line():
     assert 32_000 < len(text.markdown.encode()) <= 32_768
     assert f"\n\n**{text.listed} older screenshots, without pictures**\n\n- `" in text.markdown
     assert min(text.shown, text.listed) > 50
-
-
-@pytest.mark.parametrize("marker", Marker)
-def test_a_comment_of_exactly_the_limit_is_not_cut(marker):
-    shots = entries(20, "日本語")
-    whole = sized(shots, MAX_COMMENT_BYTES, marker)
-    size = len(whole.markdown.encode())
-    assert (whole.heading, whole.shown, whole.listed, whole.omitted) == ("### 20 screenshots", 20, 0, 0)
-    assert sized(shots, size, marker) == whole
-    cut = sized(shots, size - 1, marker)
-    assert len(cut.markdown.encode()) < size
-    assert (cut.shown < 20, cut.count) == (True, 20)
-
-
-@pytest.mark.parametrize("marker", Marker)
-@pytest.mark.parametrize("name", ["😀" * 200, "`" * 200, "$" * 200])
-def test_500_images_with_the_longest_names_fit_the_smallest_limit(name, marker):
-    text = sized([entry(name, number) for number in range(500)], MIN_COMMENT_BYTES, marker)
-    assert len(text.markdown.encode()) <= MIN_COMMENT_BYTES
-    assert (text.shown, text.listed, text.omitted) == counted(text)
-    assert f"only in the [dashboard]({DASHBOARD})." in text.markdown
 
 
 def test_the_smallest_limit_leaves_room_for_an_image():
