@@ -178,16 +178,6 @@ class TestTemplates:
             ("{{screenshots}}".encode("utf-16"), "is not UTF-8 text"),
             (b"{{screenshots}}" + b"x" * MAX_COMMENT_BYTES, "longer than 65,536 bytes"),
         ],
-        ids=[
-            "empty file",
-            "no screenshots",
-            "unknown placeholder",
-            "workflow expression",
-            "empty placeholder",
-            "Latin-1",
-            "UTF-16",
-            "too long",
-        ],
     )
     def test_an_invalid_file_is_refused(self, content: bytes, said: str, tmp_path: Path) -> None:
         file = tmp_path / "template.md"
