@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.limits import Policy
 from prshots.contract.replies import SizedComment
-from prshots.server.domain.comments.listing import MAX_LISTED, comment, deleted_comment
+from prshots.server.domain.comments.fitting import Frame
+from prshots.server.domain.comments.listing import DEFAULT_LIMIT, MAX_LISTED, comment, deleted_comment
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.projects.models import Project
 from support.comment_entries import Entry, url_of
@@ -38,11 +39,13 @@ def entries(count: int, name: str = "Checkout page", url: str = URL) -> list[Ent
 
 
 def comment_on(shots: Sequence[Entry]) -> str:
-    return comment(7, len(shots), shots[-MAX_LISTED:], url_of, DASHBOARD).markdown
+    return sized(shots, DEFAULT_LIMIT).markdown
 
 
-def sized(shots: Sequence[Entry], limit: int, marker: Marker = Marker.HTML) -> SizedComment:
-    return comment(7, len(shots), shots[-MAX_LISTED:], url_of, DASHBOARD, limit=limit, marker=marker)
+def sized(
+    shots: Sequence[Entry], limit: int, marker: Marker = Marker.HTML, dashboard: str = DASHBOARD
+) -> SizedComment:
+    return comment(Frame(7, dashboard, limit, marker), len(shots), shots[-MAX_LISTED:], url_of)
 
 
 def plural(noun: str, count: int) -> str:
@@ -338,8 +341,8 @@ def test_images_beyond_max_listed_do_not_change_the_comment(url):
     """No caller needs to load more than `MAX_LISTED` entries, even if each line is as short as possible."""
     shots = [Entry("n", "1x1", "0123456", url)] * 5000
     for limit in (MIN_COMMENT_BYTES, MAX_COMMENT_BYTES):
-        text = comment(7, 5000, shots, url_of, DASHBOARD, limit=limit)
-        assert text == comment(7, 5000, shots[:MAX_LISTED], url_of, DASHBOARD, limit=limit)
+        text = sized(shots, limit)
+        assert text == comment(Frame(7, DASHBOARD, limit, Marker.HTML), 5000, shots, url_of)
         assert text.listed < MAX_LISTED
 
 
@@ -422,7 +425,7 @@ def test_the_smallest_limit_leaves_room_for_an_image():
 @pytest.mark.parametrize("marker", Marker)
 def test_a_dashboard_url_that_does_not_fit_is_not_linked(marker):
     address = "https://shots.example.com/" + "x" * 5000
-    text = comment(7, 500, entries(500), url_of, address, limit=MIN_COMMENT_BYTES, marker=marker)
+    text = sized(entries(500), MIN_COMMENT_BYTES, marker, address)
     assert len(text.markdown.encode()) <= MIN_COMMENT_BYTES
     assert text.markdown.endswith(f"The oldest {text.omitted} screenshots are only in the dashboard.\n")
 
@@ -439,8 +442,8 @@ def test_a_dashboard_url_that_does_not_fit_is_not_linked(marker):
 )
 def test_the_comment_of_a_closed_pull_request_names_the_policy(policy, days, words):
     project = Project("p", "web", "o", "local", policy, days, 0)
-    text = deleted_comment(7, project, Marker.HTML)
+    text = deleted_comment(Frame(7, DASHBOARD, 1024, Marker.HTML), project)
     assert text.markdown == f"<!-- svc:pr-7 -->\n### Screenshots deleted\n\n{words}\n"
     assert (text.heading, text.count, text.omitted) == ("### Screenshots deleted", 0, 0)
-    as_link = deleted_comment(7, project, Marker.LINK)
+    as_link = deleted_comment(Frame(7, DASHBOARD, 1024, Marker.LINK), project)
     assert as_link.markdown == f"[//]: # (svc:pr-7)\n\n### Screenshots deleted\n\n{words}\n"

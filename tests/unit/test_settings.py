@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from prshots.contract.errors import SettingsError
-from prshots.server.config.processors import quota
 from prshots.server.config.settings import SETTINGS, Settings, load_settings
+from prshots.server.config.values import quota
 
 KEYS = f"k1:{'5e' * 32}"
 
@@ -302,7 +302,7 @@ def test_automatic_workers_are_as_many_as_the_processors_up_to_8(
     monkeypatch: pytest.MonkeyPatch, processors: set[int], workers: int
 ) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: processors)
-    monkeypatch.setattr("prshots.server.config.processors.quota", lambda *_: 64.0)
+    monkeypatch.setattr("prshots.server.config.values.quota", lambda *_: 64.0)
     monkeypatch.setenv("PRSHOTS_API_WORKERS", "auto")
     loaded = load_settings()
     assert (loaded.api_workers, loaded.img_workers) == (workers, 1)
