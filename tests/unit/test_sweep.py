@@ -18,9 +18,10 @@ from prshots.server.domain.images.models import BranchPlace, Image, PutUrl, Stag
 from prshots.server.domain.people.models import LoginState, Session, User
 from prshots.server.domain.people.sign_in import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
 from prshots.server.domain.projects.models import Project
+from prshots.server.domain.upkeep.ports import UpkeepEngines
 from prshots.server.domain.upkeep.reconciliation import BATCH
 from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS, MASS
-from prshots.server.domain.upkeep.sweep import SweepEngines, SweepReport, sweep
+from prshots.server.domain.upkeep.sweep import SweepReport, sweep
 from support.stores_and_records import (
     DAY,
     NOW,
@@ -65,7 +66,7 @@ class Place:
         return await sweep(self.engines, clock=lambda: NOW, force=force)
 
     @property
-    def engines(self) -> SweepEngines:
+    def engines(self) -> UpkeepEngines:
         return engines_of(self.records, self.store)
 
     def path(self, image: Image) -> Path:

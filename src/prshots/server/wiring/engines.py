@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prshots.server.domain.images.ports import ObjectStore, RateCounter
     from prshots.server.domain.projects.keyless import Trusts
     from prshots.server.domain.projects.service import Projects
-    from prshots.server.domain.upkeep.sweep import SweepEngines
+    from prshots.server.domain.upkeep.ports import UpkeepEngines
     from prshots.server.links.ports import FileReader, KeySource, RemoteReader
 
 
@@ -86,6 +86,16 @@ def open_database(settings: Settings) -> Database:
     """Open the database and migrate it. Raises RecordsError, or SettingsError for an invalid URL."""
     database, _ = _open_migrated(settings)
     return database
+
+
+@contextlib.asynccontextmanager
+async def use_database(settings: Settings) -> AsyncIterator[Database]:
+    """Open the database for the block, and close it. Raises like `open_database`."""
+    database = open_database(settings)
+    try:
+        yield database
+    finally:
+        await database.close()
 
 
 def migrate_database(settings: Settings) -> Migration:
@@ -249,11 +259,8 @@ def projects_in(database: Database) -> Projects:
 
 @contextlib.asynccontextmanager
 async def open_projects(settings: Settings) -> AsyncIterator[Projects]:
-    database = open_database(settings)
-    try:
+    async with use_database(settings) as database:
         yield projects_in(database)
-    finally:
-        await database.close()
 
 
 @contextlib.asynccontextmanager
@@ -262,18 +269,12 @@ async def open_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Trust
     from prshots.server.adapters.sql.projects.trusts import SqlTrusts
     from prshots.server.domain.projects.keyless import Trusts
 
-    database = open_database(settings)
-    try:
-        yield (
-            projects_in(database),
-            Trusts(SqlTrusts(database), settings.issuers),
-        )
-    finally:
-        await database.close()
+    async with use_database(settings) as database:
+        yield projects_in(database), Trusts(SqlTrusts(database), settings.issuers)
 
 
 @contextlib.asynccontextmanager
-async def open_for_sweep(settings: Settings) -> AsyncIterator[SweepEngines]:
+async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
     from prshots.server.adapters.deadlines import SWEEP_SECONDS
     from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
@@ -284,12 +285,12 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[SweepEngines]:
     from prshots.server.adapters.sql.projects.projects import SqlProjects
     from prshots.server.adapters.sql.projects.tokens import SqlTokens
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
-    from prshots.server.domain.upkeep.sweep import SweepEngines
+    from prshots.server.domain.upkeep.ports import UpkeepEngines
 
     database, store = open_database(settings), open_store(settings)
     database.call_seconds = SWEEP_SECONDS
     try:
-        yield SweepEngines(
+        yield UpkeepEngines(
             SqlImages(database),
             SqlPeople(database),
             store,

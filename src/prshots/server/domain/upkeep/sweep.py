@@ -5,17 +5,13 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from prshots.contract.errors import RecordsFullError
 from prshots.contract.object_names import SHARDS, image_id_of
-from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
 from prshots.server.domain.images.expiry import expire_scheduled
-from prshots.server.domain.images.ports import ImageRecords, ObjectStore, PutUrlRecords, StagedRecords
-from prshots.server.domain.people.ports import People
 from prshots.server.domain.people.sign_in import discard_old
-from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
-from prshots.server.domain.upkeep.ports import Upkeep
+from prshots.server.domain.upkeep.ports import UpkeepEngines
 from prshots.server.domain.upkeep.safeguards import (
     LEFTOVER_AGE_SECONDS,
     MASS,
@@ -44,21 +40,6 @@ FORCE = "if that is right, run `prshots sweep --force`"
 Reason = Literal["clock", "retention", "orphans"]
 
 
-class SweepEngines(NamedTuple):
-    """What a sweep works on, and a check."""
-
-    records: ImageRecords
-    people: People
-    store: ObjectStore
-    upkeep: Upkeep
-    baselines: BaselineRecords
-    comparisons: ComparisonRecords
-    staged: StagedRecords
-    put_urls: PutUrlRecords
-    projects: ProjectRecords
-    tokens: TokenRecords
-
-
 @dataclass(slots=True)
 class SweepReport:
     """The result of a sweep. The next sweep retries everything that failed.
@@ -82,7 +63,7 @@ Progress = Callable[[SweepReport], None]
 
 
 async def sweep(
-    engines: SweepEngines,
+    engines: UpkeepEngines,
     progress: Progress = lambda _: None,
     clock: Callable[[], float] = time.time,
     *,
@@ -113,7 +94,7 @@ async def sweep(
 class _Sweep:
     """The steps of one sweep, and what they have done so far."""
 
-    def __init__(self, engines: SweepEngines, progress: Progress, now: int, *, force: bool) -> None:
+    def __init__(self, engines: UpkeepEngines, progress: Progress, now: int, *, force: bool) -> None:
         self.report = SweepReport()
         self._engines = engines
         self._progress = progress
