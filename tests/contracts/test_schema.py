@@ -70,7 +70,7 @@ def engine(settings: Settings) -> Iterator[Engine]:
 
 @contextlib.contextmanager
 def opened(settings: Settings) -> Iterator[Engine]:
-    made = wiring.engines._database(settings).engine
+    made = wiring._database(settings).engine
     yield made
     made.dispose()
 

@@ -32,8 +32,8 @@ from prshots.server.http.readiness import Check, Readiness
 from prshots.server.observability import metrics
 from prshots.server.observability.free_space import shortage
 from prshots.server.observability.outages import Outage
+from prshots.server.wiring import awaited_keys, key_source, open_counter, open_store, projects_in
 from prshots.server.wiring.dashboard import routes_for_people
-from prshots.server.wiring.engines import awaited_keys, key_source, open_counter, open_store, projects_in
 from prshots.server.wiring.opening import DatabaseOpening
 from prshots.server.wiring.shared_keys import SharedKeys
 

@@ -10,7 +10,7 @@ from prshots.server.config.settings import Settings
 from prshots.server.domain.people.allow_list import AllowList
 from prshots.server.domain.people.ports import LoginProvider
 from prshots.server.domain.people.sign_in import SignIn
-from prshots.server.wiring.engines import use_database
+from prshots.server.wiring import use_database
 
 
 @contextlib.asynccontextmanager
