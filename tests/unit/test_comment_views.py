@@ -222,27 +222,6 @@ def test_changes_without_html():
     )
 
 
-@pytest.mark.parametrize(
-    ("counts", "heading"),
-    [
-        ({"changed": 3, "moved": 1, "new": 1, "unchanged": 95}, "### 100 screenshots: 3 changed, 1 moved, 1 new, 95 unchanged"),
-        ({"unchanged": 1}, "### 1 screenshot: 1 unchanged"),
-        ({"removed": 2, "failed": 1}, "### 3 screenshots: 2 removed, 1 could not be compared"),
-        ({}, "### 0 screenshots"),
-    ],
-)  # fmt: skip
-def test_the_heading_has_the_sums(counts, heading):
-    shots = [
-        compared(f"{verdict} {number}", Verdict(verdict))
-        for verdict, count in counts.items()
-        for number in range(count)
-    ]
-    text = changes(shots)
-    assert text.heading == heading
-    assert text.markdown.startswith(f"<!-- svc:pr-7 -->\n{heading}\n\n")
-    assert f"[dashboard]({DASHBOARD})" in text.markdown
-
-
 def test_before_is_above_after_in_several_viewports():
     shots = [compared("cart", Verdict.CHANGED, viewport, key=viewport) for viewport in VIEWPORTS]
     for frame in (HTML, LINK):

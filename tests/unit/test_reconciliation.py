@@ -149,25 +149,6 @@ class TestWhileTheServiceRuns:
         monkeypatch.setattr(place.store, "stored_before", listed_then_deleted)
         assert (await place.check())[0].found == 0
 
-    async def test_checks_beside_uploads_and_deletes_find_nothing(self, place: Place) -> None:
-        async def upload_and_delete() -> None:
-            for _ in range(8):
-                image = an_image(place.project)
-                await place.store.put(image.key, [b"x"])
-                await place.records.add_image(image)
-                await place.records.schedule([image.id], NOW)
-                await place.store.delete(image.keys)
-                await place.records.remove_images([image.id])
-
-        await place.images(5)
-        place.store.now = None  # these files are written now
-        found: list[Discrepancy] = []
-        work = asyncio.gather(*(upload_and_delete() for _ in range(4)))
-        while not work.done():
-            await check(place.engines, found.append)
-        await work
-        assert found == []
-
 
 class TestWrongTotals:
     async def test_are_found_and_repaired(self, place: Place) -> None:
