@@ -54,7 +54,8 @@ from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects
 from prshots.server.adapters.sql.projects.tokens import SqlTokens
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
-from prshots.server.domain.upkeep.sweep import SweepEngines, sweep
+from prshots.server.domain.upkeep.ports import UpkeepEngines
+from prshots.server.domain.upkeep.sweep import sweep
 
 UPLOADED, DELIVERED, IN_COMMENT = 300 * 1024, 100 * 1024, 20
 CONNECTIONS = {UPLOAD: 16, DELIVERY: 8, COMMENT: 2}
@@ -222,7 +223,7 @@ async def _listed(service: Service, database: str) -> float:
 async def _swept(service: Service, database: str) -> tuple[int, float]:
     """Sweep in this process. Return how many images expired, and the CPU seconds it took here."""
     opened, store = open_postgresql(database), _store(service)
-    engines = SweepEngines(
+    engines = UpkeepEngines(
         SqlImages(opened),
         SqlPeople(opened),
         store,

@@ -38,7 +38,8 @@ from prshots.server.adapters.sql.projects.tokens import SqlTokens
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
-from prshots.server.domain.upkeep.sweep import SweepEngines, sweep
+from prshots.server.domain.upkeep.ports import UpkeepEngines
+from prshots.server.domain.upkeep.sweep import sweep
 
 MANY = int(os.environ.get("BENCH_IMAGES", "10000000"))
 PROJECTS = int(os.environ.get("BENCH_PROJECTS", "50"))
@@ -149,7 +150,7 @@ class _Adapters:
         self._overview, self._disk = SqlOverview(self._database), DiskStore(directory)
         self._project = Project(BIG, BIG, LOCAL_ORGANIZATION, LOCAL_ORGANIZATION, Policy.MANUAL, None, 0)
         self._swept = replace(self._project, id="swept", name="swept", retain_days=7)
-        self._engines = SweepEngines(
+        self._engines = UpkeepEngines(
             self._records,
             self._people,
             self._disk,

@@ -62,7 +62,7 @@ class Place:
 
     async def swept(self) -> int:
         """Do what the sweep does with scheduled images. Return how many it deleted."""
-        scheduled = await self.records.scheduled("", 10)
+        scheduled = await self.records.next_scheduled("", 10)
         return (await expire_scheduled(self.records, self.store, scheduled)).expired
 
     async def has_bytes(self) -> bool:

@@ -37,7 +37,7 @@ class Installation:
         return put_url
 
     async def scheduled(self) -> list[str]:
-        return [image.id for image in await self.records.scheduled("", 100, self.project.id)]
+        return [image.id for image in await self.records.next_scheduled("", 100, self.project.id)]
 
 
 @pytest.fixture(params=ENGINES)

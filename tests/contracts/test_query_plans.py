@@ -153,7 +153,7 @@ async def show_a_pair(stores: Stores) -> None:
 async def close(stores: Stores) -> None:
     image = await stores.add(pr_number=secrets.randbelow(10**9))
     assert await stores.records.close_pr(BIG.id, image.pr_number, NOW, schedule=True) == 1
-    assert await stores.records.scheduled("", 500, BIG.id, image.pr_number)
+    assert await stores.records.next_scheduled("", 500, BIG.id, image.pr_number)
     assert await stores.records.remove_images([image.id]) == 1
 
 
@@ -220,7 +220,7 @@ async def list_images(stores: Stores) -> None:
     assert await stores.overview.images(BIG.id, [image.id for image in images])
     assert await stores.overview.tokens(BIG.id, None, 60)
     count, _ = await stores.records.images_of_pr(BIG.id, 1, 20)
-    assert (await stores.records.listed_of_pr(BIG.id, 1, 20))[0] == count
+    assert (await stores.records.comment_entries(BIG.id, 1, 20))[0] == count
     assert count == 50
 
 
@@ -262,7 +262,7 @@ async def remove_project(stores: Stores) -> None:
     images = [an_image(project) for _ in range(20)]
     await _add_all(stores, images)
     assert await stores.records.retire_project(project.id, NOW, 500) == 20
-    assert len(await stores.records.scheduled("", 500, project.id)) == 20
+    assert len(await stores.records.next_scheduled("", 500, project.id)) == 20
     await stores.records.remove_images([image.id for image in images])
     assert await stores.records.retire_project(project.id, NOW, 500) == 0
     assert await stores.records.remove_project(project.id)

@@ -105,14 +105,14 @@ class TestImagesOfPr:
             expected = [
                 ListedImage(*(getattr(image, name) for name in ListedImage._fields)) for image in found
             ]
-            assert await stores.records.listed_of_pr(stores.project.id, 7, newest) == (total, expected)
+            assert await stores.records.comment_entries(stores.project.id, 7, newest) == (total, expected)
             expiry = [image.url_expires_at for image in expected]
             assert expiry == [image.url_expires_at(NOW) for image in found]
 
 
 async def listed(stores: Stores, pr_number: int = 7, records: SqlRecords | None = None) -> list[str]:
     """Return the names of the images in the list for the comment."""
-    total, found = await (records or stores.records).listed_of_pr(stores.project.id, pr_number, 10)
+    total, found = await (records or stores.records).comment_entries(stores.project.id, pr_number, 10)
     assert total == len(found)
     return [image.name for image in found]
 
@@ -158,7 +158,7 @@ class TestScheduling:
         first, second, _ = await stores.add_some(3)
         await stores.records.schedule([first.id], NOW)
         await stores.records.schedule([first.id, second.id, "0" * 32], NOW + 60)
-        marked = await stores.records.scheduled("", 10)
+        marked = await stores.records.next_scheduled("", 10)
         assert {image.id: image.scheduled_at for image in marked} == {first.id: NOW, second.id: NOW + 60}
         assert (await stores.image(first.id)).scheduled_at == NOW
 
@@ -166,7 +166,7 @@ class TestScheduling:
         images = await stores.add_some(5)
         await stores.records.schedule(ids(images), NOW)
         pages, after = [], ""
-        while page := await stores.records.scheduled(after, 2):
+        while page := await stores.records.next_scheduled(after, 2):
             pages.append(ids(page))
             after = page[-1].id
         in_order = sorted(ids(images))
@@ -176,10 +176,10 @@ class TestScheduling:
         mine, of_another_pr = (await stores.add()).id, (await stores.add(pr_number=8)).id
         theirs = (await stores.add(await stores.add_project())).id
         await stores.records.schedule([mine, of_another_pr, theirs], NOW)
-        assert await stores.scheduled() == sorted([mine, of_another_pr, theirs])
-        of_project = await stores.records.scheduled("", 10, stores.project.id)
+        assert await stores.next_scheduled() == sorted([mine, of_another_pr, theirs])
+        of_project = await stores.records.next_scheduled("", 10, stores.project.id)
         assert ids(of_project) == sorted([mine, of_another_pr])
-        assert ids(await stores.records.scheduled("", 10, stores.project.id, 8)) == [of_another_pr]
+        assert ids(await stores.records.next_scheduled("", 10, stores.project.id, 8)) == [of_another_pr]
 
     async def test_removing_returns_how_many_images_existed(self, stores: Stores) -> None:
         images = await stores.add_some(3)
@@ -233,7 +233,7 @@ class TestScheduleDue:
         old = await stores.add_some(2, uploaded_at=NOW - 3 * DAY)
         await stores.add(uploaded_at=NOW - 3 * DAY + 1)
         assert await stores.records.schedule_due(NOW, 10) == 2
-        assert await stores.scheduled() == sorted(ids(old))
+        assert await stores.next_scheduled() == sorted(ids(old))
         assert await stores.records.schedule_due(NOW, 10) == 0
 
     @pytest.mark.parametrize("policy", [Policy.PR_CLOSE, Policy.MANUAL])
@@ -255,7 +255,7 @@ class TestScheduleDue:
         await stores.add(pr_number=8)
         await stores.records.close_pr(stores.project.id, 7, NOW, schedule=False)
         assert await stores.records.schedule_due(NOW, 10) == due
-        assert await stores.scheduled() == [closed.id][:due]
+        assert await stores.next_scheduled() == [closed.id][:due]
 
     async def test_the_limit_applies_across_all_projects(self, stores: Stores) -> None:
         for _ in range(3):

@@ -12,6 +12,7 @@ from prshots.client.forges.gitlab import GitLab
 from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.server.domain.comments import listing
+from prshots.server.domain.comments.fitting import Frame
 from support.comment_entries import Entry, url_of
 from support.forges.bitbucket_look_alike import DELETED, INLINE, BitbucketLookAlike, bitbucket_look_alike
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
@@ -173,10 +174,8 @@ def test_bitbucket_comment_has_no_html_lines_or_trailing_backslashes() -> None:
         for number in range(400)
     ]
     with closing(Bitbucket(api_url="http://127.0.0.1:1", repository="a/b", token="t")) as forge:
-        limit, marker = forge.max_characters, forge.marker_style
-        text = listing.comment(
-            7, 2000, entries, url_of, "https://prshots.example.com/p/1", limit=limit, marker=marker
-        )
+        frame = Frame(7, "https://prshots.example.com/p/1", forge.max_characters, forge.marker_style)
+        text = listing.comment(frame, 2000, entries, url_of)
         assert text.markdown.startswith(f"{forge.marker(7)}\n\n### 2000 screenshots\n")
         assert len(text.markdown.encode()) <= forge.max_characters
     for line in text.markdown.splitlines():

@@ -20,6 +20,7 @@ from prshots.client.forges.gitlab import GitLab
 from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError, UnreachableError
 from prshots.server.domain.comments import listing
+from prshots.server.domain.comments.fitting import Frame
 from support.comment_entries import Entry, url_of
 from support.forges.bitbucket_look_alike import bitbucket_look_alike
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
@@ -148,8 +149,9 @@ def text(place: Place) -> str:
 
 def _text(place: Place, *names: str) -> str:
     entries = [Entry(name, "1280x800", "0123456789", ELSEWHERE) for name in names or ("checkout/cart",)]
-    dashboard, marker = "https://prshots.example.com", place.forge.marker_style
-    return listing.comment(place.pr_number, len(entries), entries, url_of, dashboard, marker=marker).markdown
+    marker = place.forge.marker_style
+    frame = Frame(place.pr_number, "https://prshots.example.com", listing.DEFAULT_LIMIT, marker)
+    return listing.comment(frame, len(entries), entries, url_of).markdown
 
 
 def test_a_comment_is_created_listed_updated_and_deleted(place: Place, text: str) -> None:

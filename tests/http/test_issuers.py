@@ -76,7 +76,7 @@ class Keys:
         )
 
     async def claims(self, token: str) -> dict[str, Any]:
-        return await self.issuers.verified_claims(self.url, token)
+        return await self.issuers.verify(self.url, token)
 
     async def refuses(self, token: str, reason: str = "No key for kid") -> None:
         with pytest.raises(ExchangeRefusedError, match=reason):

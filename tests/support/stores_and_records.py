@@ -44,7 +44,7 @@ from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, UploadToken
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
-from prshots.server.domain.upkeep.sweep import SweepEngines
+from prshots.server.domain.upkeep.ports import UpkeepEngines
 from prshots.server.links.signing import KeyRing
 from support import neighbor
 
@@ -188,10 +188,10 @@ def people_beside(records: SqlRecords) -> SqlPeople:
     return SqlPeople(records._database)
 
 
-def engines_of(records: SqlRecords, store: ObjectStore) -> SweepEngines:
-    """Return what a sweep works on."""
+def engines_of(records: SqlRecords, store: ObjectStore) -> UpkeepEngines:
+    """Return what a sweep and a check work on."""
     database = records._database
-    return SweepEngines(
+    return UpkeepEngines(
         records,
         people_beside(records),
         store,

@@ -3,11 +3,14 @@
 from prshots.server.bounded_cache import BoundedCache
 
 
-def test_returns_what_was_put() -> None:
+def test_returns_what_was_put_until_it_is_cleared() -> None:
     cache: BoundedCache[str, int] = BoundedCache(2)
     cache.put("a", 1)
-    cache.put("b", 0)
+    cache.put("b", 2)
+    cache.put("b", 0)  # a value that is replaced needs no more room
     assert (cache.get("a"), cache.get("b"), cache.get("c")) == (1, 0, None)
+    cache.clear()
+    assert (len(cache), cache.get("a")) == (0, None)
 
 
 def test_never_grows_past_its_size() -> None:
@@ -16,20 +19,3 @@ def test_never_grows_past_its_size() -> None:
         cache.put(number, -number)
         assert 0 < len(cache) <= 3
         assert cache.get(number) == -number
-
-
-def test_a_value_that_is_replaced_needs_no_more_room() -> None:
-    cache: BoundedCache[str, int] = BoundedCache(2)
-    cache.put("a", 1)
-    cache.put("b", 2)
-    cache.put("b", 3)
-    assert (cache.get("a"), cache.get("b")) == (1, 3)
-
-
-def test_forgets_all_when_cleared() -> None:
-    cache: BoundedCache[str, int] = BoundedCache(2)
-    cache.put("a", 1)
-    cache.clear()
-    assert (len(cache), cache.get("a")) == (0, None)
-    cache.put("a", 2)
-    assert cache.get("a") == 2

@@ -21,9 +21,9 @@ from prshots.contract.replies import (
     Verdict,
 )
 from prshots.server.domain.comments.fitting import Frame
-from prshots.server.domain.comments.folders import folders_of
 from prshots.server.domain.comments.layout import Column, layout_of
 from prshots.server.domain.comments.markup import name_as_code
+from prshots.server.domain.comments.pictures import folders_of
 from prshots.server.domain.comments.views import Latest, LatestShot, changes_view, latest_view
 from support.hostile_names import HOSTILE_NAMES, as_seen, on_one_line
 from support.markdown_pages import RENDERERS, Page, pages
@@ -220,27 +220,6 @@ def test_changes_without_html():
         "\n"
         "- `home` · 1280x800 dark\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("counts", "heading"),
-    [
-        ({"changed": 3, "moved": 1, "new": 1, "unchanged": 95}, "### 100 screenshots: 3 changed, 1 moved, 1 new, 95 unchanged"),
-        ({"unchanged": 1}, "### 1 screenshot: 1 unchanged"),
-        ({"removed": 2, "failed": 1}, "### 3 screenshots: 2 removed, 1 could not be compared"),
-        ({}, "### 0 screenshots"),
-    ],
-)  # fmt: skip
-def test_the_heading_has_the_sums(counts, heading):
-    shots = [
-        compared(f"{verdict} {number}", Verdict(verdict))
-        for verdict, count in counts.items()
-        for number in range(count)
-    ]
-    text = changes(shots)
-    assert text.heading == heading
-    assert text.markdown.startswith(f"<!-- svc:pr-7 -->\n{heading}\n\n")
-    assert f"[dashboard]({DASHBOARD})" in text.markdown
 
 
 def test_before_is_above_after_in_several_viewports():

@@ -30,19 +30,19 @@ CHANGED = PairResult("changed", 12, [(1, 2, 3, 4)], marked=b"\xff\xd8marked")
 
 
 class Store(DiskStore):
-    """A disk that can refuse to store differences, or to read."""
+    """A disk that can fail to store differences, or to read."""
 
-    refuses_differences: StoreError | None = None
-    refuses_to_read = False
+    fails_differences: StoreError | None = None
+    fails_reads: StoreError | None = None
 
     async def put(self, key: str, chunks: object) -> None:
-        if self.refuses_differences and key.endswith(".diff.jpg"):
-            raise self.refuses_differences
+        if self.fails_differences and key.endswith(".diff.jpg"):
+            raise self.fails_differences
         await super().put(key, chunks)  # type: ignore[arg-type]
 
     async def read(self, key: str) -> bytes | None:
-        if self.refuses_to_read:
-            raise StoreError("the store did not answer")
+        if self.fails_reads:
+            raise self.fails_reads
         return await super().read(key)
 
 
@@ -101,16 +101,28 @@ class Place:
         request = ComparisonRequest(self.project.id, 7, HEAD, "main", (BASE,))
         return await (service or self.service).compare(self.project, request, seconds)
 
+    async def start_and_hold(self, shots: int = 1) -> Comparison:
+        """Ask for a comparison. Its pairs wait until `may_answer` is set."""
+        await self.fill(shots)
+        self.may_answer.clear()
+        first = await self.ask(seconds=0)
+        await self.until_comparing(min(shots, PAIRS_AT_ONCE))
+        return first
+
     async def until_comparing(self, pairs: int = 1) -> None:
-        async with asyncio.timeout(20):
-            while self.compared < pairs:
-                await asyncio.sleep(0.01)
+        await until(lambda: self.compared >= pairs)
 
     async def until_compared(self, service: Comparisons) -> Comparison:
         async with asyncio.timeout(20):
             while (found := await service.latest(self.project, 7)) is None or found.state == "running":
                 await asyncio.sleep(0.01)
         return found
+
+
+async def until(is_true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not is_true():
+            await asyncio.sleep(0.01)
 
 
 @pytest.fixture
@@ -123,9 +135,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
 
 
 async def test_a_comparison_that_takes_long_is_running_and_goes_on(place: Place) -> None:
-    await place.fill()
-    place.may_answer.clear()
-    first = await place.ask(seconds=0)
+    first = await place.start_and_hold()
     assert (first.state, first.shots) == (ComparisonState.RUNNING, [])
     place.may_answer.set()
     final = await place.until_compared(place.service)
@@ -134,10 +144,7 @@ async def test_a_comparison_that_takes_long_is_running_and_goes_on(place: Place)
 
 
 async def test_an_abandoned_comparison_is_repeated_by_whoever_asks(place: Place) -> None:
-    await place.fill()
-    place.may_answer.clear()
-    await place.ask(seconds=0)
-    await place.until_comparing()
+    await place.start_and_hold()
     other = place.another_process()
     assert (await other.latest(place.project, 7)).state is ComparisonState.RUNNING  # type: ignore[union-attr]
     assert place.compared == 1  # someone works on it
@@ -149,10 +156,7 @@ async def test_an_abandoned_comparison_is_repeated_by_whoever_asks(place: Place)
 
 
 async def test_a_process_that_stops_leaves_it_to_the_next(place: Place) -> None:
-    await place.fill()
-    place.may_answer.clear()
-    await place.ask(seconds=0)
-    await place.until_comparing()
+    await place.start_and_hold()
     await place.service.close()
     place.may_answer.set()
     other = place.another_process()
@@ -176,18 +180,13 @@ async def test_a_process_stops_when_another_has_begun_the_same_comparison(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "RECORD_SECONDS", -1)  # recorded after every pair
-    await place.fill(shots=6)
-    place.may_answer.clear()
-    await place.ask(seconds=0)
-    await place.until_comparing(PAIRS_AT_ONCE)
+    await place.start_and_hold(shots=6)
     other = place.another_process()
     await place.ask(other, seconds=0)
     await place.until_comparing(2 * PAIRS_AT_ONCE)
     place.may_answer.set()
     assert (await place.until_compared(other)).state is ComparisonState.COMPARED
-    async with asyncio.timeout(20):
-        while place.service._running:
-            await asyncio.sleep(0.01)
+    await until(lambda: not place.service._running)
     assert place.compared == PAIRS_AT_ONCE + 6
     await other.close()
 
@@ -275,55 +274,39 @@ async def test_what_could_not_be_recorded_at_once_is_recorded_later(
 
 
 async def test_a_run_that_has_nothing_to_do_stops_the_one_before(place: Place) -> None:
-    await place.fill()
-    place.may_answer.clear()
-    await place.ask(seconds=0)
-    await place.until_comparing()
+    await place.start_and_hold()
     await place.push(name="shot-0", viewport="1x1", sha256=f"{0:064}")  # the baseline's bytes
     reply = await asyncio.wait_for(place.ask(), 10)
     assert (reply.state, reply.counts["unchanged"]) == (ComparisonState.COMPARED, 1)
 
 
-async def test_a_store_that_does_not_answer_fails_the_comparison(place: Place) -> None:
-    await place.fill()
-    place.store.refuses_to_read = True
-    assert (await place.ask()).state is ComparisonState.FAILED
-    place.store.refuses_to_read = False
-    assert (await place.ask()).state is ComparisonState.COMPARED
-
-
-async def test_without_room_for_the_difference_there_is_still_a_verdict(place: Place) -> None:
-    await place.fill()
-    place.store.refuses_differences = StoreFullError("the disk is full")
-    (shot,) = (await place.ask()).shots
-    assert (shot.verdict, shot.diff_url) == (Verdict.CHANGED, None)
-    place.store.refuses_differences = None
-    (shot,) = (await place.ask()).shots
-    assert shot.diff_url
-
-
+@pytest.mark.parametrize("fails", ["fails_reads", "fails_differences"])
 async def test_a_store_that_does_not_answer_fails_the_comparison_and_the_next_one_is_whole(
-    place: Place,
+    place: Place, fails: str
 ) -> None:
     await place.fill()
-    place.store.refuses_differences = StoreError("the store did not answer")
+    setattr(place.store, fails, StoreError("the store did not answer"))
     assert (await place.ask()).state is ComparisonState.FAILED
-    place.store.refuses_differences = None
+    setattr(place.store, fails, None)
     found = await place.ask()
     assert (found.state, bool(found.shots[0].diff_url)) == (ComparisonState.COMPARED, True)
 
 
-async def test_an_image_that_expires_meanwhile_leaves_no_difference(place: Place) -> None:
+async def test_without_room_for_the_difference_there_is_still_a_verdict(place: Place) -> None:
     await place.fill()
-    place.may_answer.clear()
-    await place.ask(seconds=0)
-    await place.until_comparing()
+    place.store.fails_differences = StoreFullError("the disk is full")
+    (shot,) = (await place.ask()).shots
+    assert (shot.verdict, shot.diff_url) == (Verdict.CHANGED, None)
+    place.store.fails_differences = None
+    (shot,) = (await place.ask()).shots
+    assert shot.diff_url
+
+
+async def test_an_image_that_expires_meanwhile_leaves_no_difference(place: Place) -> None:
+    await place.start_and_hold()
     await place.records.close_pr(place.project.id, 7, NOW, schedule=True)
     place.may_answer.set()
-    for _ in range(500):
-        if not place.service._running:
-            break
-        await asyncio.sleep(0.01)
+    await until(lambda: not place.service._running)
     assert not list(place.folder.rglob("*.diff.jpg"))
     assert await place.service.latest(place.project, 7) is None
 
@@ -337,9 +320,7 @@ async def test_large_runs_take_turns_with_small_ones(place: Place) -> None:
     large = asyncio.create_task(place.ask())
     await place.until_comparing(2)
     small = asyncio.create_task(other.ask())
-    async with asyncio.timeout(20):
-        while len(place.service._running) < 2:
-            await asyncio.sleep(0.01)
+    await until(lambda: len(place.service._running) == 2)
     place.may_answer.set()
     await asyncio.gather(large, small)
     assert b"other before" in place.order[:5]

@@ -4,12 +4,11 @@ import base64
 import json
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prshots.contract.errors import InvalidInputError
 from prshots.server.api.dashboard.cursors import key_after, next_cursor
-from prshots.server.domain.images.checks import check_name
 
 TYPES = {
     "projects, shots, members": (str, str),
@@ -33,22 +32,10 @@ def packed(value: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(value).encode()).decode()
 
 
-@given(st.text(min_size=1, max_size=200))
-@example("non-breaking\u00a0space")
-@example("family \U0001f468\u200d\U0001f469\u200d\U0001f467")
-@example("ideographic\u3000space")
-@example("two\r\nlines")
-@example("\u0085\u2028\ufeff\x1b")
-def test_any_name_that_upload_accepts_works_in_a_cursor(name: str) -> None:
-    try:
-        check_name(name)
-    except InvalidInputError:
-        assume(False)
-    cursor = next_cursor([name], 1, lambda last: (last, "1280x800"))
-    assert key_after(cursor, str, str) == (name, "1280x800")
-
-
 @given(KEYS)
+@example(("non-breaking\u00a0space", ""))
+@example(("family \U0001f468\u200d\U0001f469\u200d\U0001f467", ""))
+@example(("two\r\nlines\u0085\u2028\ufeff\x1b", "1280x800"))
 def test_a_key_round_trips_through_a_cursor(key: tuple[str | int, ...]) -> None:
     assert key_after(next_cursor([key], 1, lambda last: last), *map(type, key)) == key
 

@@ -278,7 +278,7 @@ class ImagesMachine(RuleBasedStateMachine):
         report = self.run(sweep(engines_of(self.records, self.store), clock=self.clock))
         assert (report.expired, report.failed, report.orphans) == (expected_gone, expected_failures, len(old))
         if not expected_failures:
-            assert self.run(self.records.scheduled("", 1)) == []
+            assert self.run(self.records.next_scheduled("", 1)) == []
 
     def _is_due(self, shot: Shot) -> bool:
         project = self.project(shot.project)
@@ -313,7 +313,7 @@ class ImagesMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_scheduled_ones_wait_for_the_sweep(self) -> None:
-        waiting = {image.id for image in self.run(self.records.scheduled("", 1000))}
+        waiting = {image.id for image in self.run(self.records.next_scheduled("", 1000))}
         assert waiting == {image_id for image_id, shot in self.shots.items() if shot.scheduled}
 
     @invariant()

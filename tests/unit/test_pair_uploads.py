@@ -157,7 +157,7 @@ async def test_retention_takes_the_pair(place: Place) -> None:
     assert (await place.sweep(days=2)).expired == 0
     assert (await place.sweep(days=4)).expired == 1
     assert place.files() == set()
-    assert await place.records.scheduled("", 10) == []
+    assert await place.records.next_scheduled("", 10) == []
 
 
 async def test_deleting_the_project_takes_the_pair(place: Place) -> None:

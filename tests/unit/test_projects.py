@@ -2,13 +2,12 @@
 
 import hashlib
 import re
-import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError, UnauthorizedError
+from prshots.contract.errors import InvalidInputError, NotFoundError, UnauthorizedError
 from prshots.contract.limits import Policy
 from prshots.server.domain.projects.access import Access
 from prshots.server.domain.projects.credentials import TOUCH_SECONDS, new_upload_token
@@ -37,20 +36,11 @@ async def accounts(tmp_path: Path, clock: Clock) -> AsyncIterator[Projects]:
 
 
 class TestProjects:
-    async def test_a_new_project_is_found_by_its_name(self, accounts: Projects) -> None:
-        made = await accounts.create_project("web", Policy.RETAIN_DAYS, 30)
-        assert await accounts.project("web") == made
-        assert await accounts.projects() == [made]
-        assert (made.policy, made.retain_days, made.created_at) == (Policy.RETAIN_DAYS, 30, NOW)
-
-    async def test_the_default_policy_is_pr_close(self, accounts: Projects) -> None:
-        made = await accounts.create_project("web")
-        assert (made.policy, made.retain_days) == (Policy.PR_CLOSE, None)
-
     @pytest.mark.parametrize("name", ["a", "owner/repo", "größer 日本", "x" * MAX_NAME])
-    async def test_a_printable_name_is_accepted(self, accounts: Projects, name: str) -> None:
-        await accounts.create_project(name)
-        assert (await accounts.project(name)).name == name
+    async def test_a_project_with_a_printable_name_is_found(self, accounts: Projects, name: str) -> None:
+        made = await accounts.create_project(name)
+        assert await accounts.project(name) == made
+        assert (made.policy, made.retain_days, made.created_at) == (Policy.PR_CLOSE, None, NOW)
 
     @pytest.mark.parametrize(
         "name", ["", " ", " a", "a ", "a\nb", "a\x1b[31m", "\udcff", "x" * (MAX_NAME + 1)]
@@ -60,14 +50,11 @@ class TestProjects:
             await accounts.create_project(name)
         assert await accounts.projects() == []
 
-    async def test_a_duplicate_name_is_a_conflict(self, accounts: Projects) -> None:
-        await accounts.create_project("web")
-        with pytest.raises(ConflictError, match="'web'"):
-            await accounts.create_project("web")
-
-    async def test_an_unknown_project_is_not_found(self, accounts: Projects) -> None:
+    async def test_an_unknown_project_or_token_is_not_found(self, accounts: Projects) -> None:
         with pytest.raises(NotFoundError, match="'nope'"):
             await accounts.project("nope")
+        with pytest.raises(NotFoundError, match="'nope'"):
+            await accounts.revoke_token("nope")
 
 
 class TestPolicies:
@@ -99,12 +86,6 @@ class TestPolicies:
             assert (web.name, web.policy, web.retain_days) == after
             assert await accounts.project(web.name) == web
 
-    async def test_renaming_to_an_existing_name_is_a_conflict(self, accounts: Projects) -> None:
-        web, _ = await accounts.create_project("web"), await accounts.create_project("app")
-        with pytest.raises(ConflictError, match="'app'"):
-            await accounts.change_project(web, name="app")
-        assert await accounts.project("web") == web
-
     async def test_retain_days_can_be_removed_unless_the_policy_requires_them(
         self, accounts: Projects
     ) -> None:
@@ -129,21 +110,19 @@ class TestTokens:
         assert token.sha256.encode() in everything
         assert secret[4:].encode() not in everything
 
-    async def test_every_token_has_its_own_id_and_secret(self, accounts: Projects) -> None:
-        web = await accounts.create_project("web")
-        made = [await accounts.create_token(web) for _ in range(5)]
-        assert len({secret for _, secret in made}) == len({token.id for token, _ in made}) == 5
-
     @pytest.mark.parametrize("label", ["x" * 201, "a\nb", "\x1b[31m"])
     async def test_an_unprintable_or_too_long_label_is_refused(self, accounts: Projects, label: str) -> None:
         web = await accounts.create_project("web")
         with pytest.raises(InvalidInputError, match="label"):
             await accounts.create_token(web, label)
 
-    async def test_a_token_authenticates_its_project(self, accounts: Projects) -> None:
+    async def test_only_the_whole_token_authenticates_its_project(self, accounts: Projects) -> None:
         for name in ("web", "app"):
             _, secret = await accounts.create_token(await accounts.create_project(name))
             assert (await accounts.authenticate(secret)).project.name == name
+            for wrong in (secret.upper(), secret[:-1], secret + "0", " " + secret, secret + "\n", secret[4:]):
+                with pytest.raises(UnauthorizedError):
+                    await accounts.authenticate(wrong)
 
     @pytest.mark.parametrize(
         "wrong",
@@ -152,25 +131,6 @@ class TestTokens:
     async def test_an_unknown_token_is_refused(self, accounts: Projects, wrong: str) -> None:
         with pytest.raises(UnauthorizedError, match=r"^unauthorized$"):
             await accounts.authenticate(wrong)
-
-    async def test_an_altered_token_is_refused(self, accounts: Projects) -> None:
-        web = await accounts.create_project("web")
-        _, secret = await accounts.create_token(web)
-        for wrong in (secret.upper(), secret[:-1], secret + "0", " " + secret, secret + "\n", secret[4:]):
-            with pytest.raises(UnauthorizedError):
-                await accounts.authenticate(wrong)
-
-    async def test_a_revoked_token_is_refused_immediately_and_others_still_work(
-        self, accounts: Projects
-    ) -> None:
-        web = await accounts.create_project("web")
-        token, secret = await accounts.create_token(web)
-        _, other = await accounts.create_token(web)
-        await accounts.authenticate(secret)
-        await accounts.revoke_token(token.id)
-        with pytest.raises(UnauthorizedError):
-            await accounts.authenticate(secret)
-        assert (await accounts.authenticate(other)).project.name == "web"
 
     async def test_a_short_lived_token_works_until_it_expires(
         self, accounts: Projects, clock: Clock, tmp_path: Path
@@ -189,10 +149,6 @@ class TestTokens:
         assert await records.project_of_token(token.sha256) == (token, web)
         await records.close()
 
-    async def test_revoking_an_unknown_token_is_not_found(self, accounts: Projects) -> None:
-        with pytest.raises(NotFoundError, match="'nope'"):
-            await accounts.revoke_token("nope")
-
     async def test_the_last_use_is_recorded_at_most_once_a_minute(
         self, accounts: Projects, clock: Clock
     ) -> None:
@@ -208,16 +164,3 @@ class TestTokens:
         assert await noted_after(5) == first
         assert await noted_after(TOUCH_SECONDS - 1) == first
         assert await noted_after(1) == first + TOUCH_SECONDS
-
-    async def test_a_token_works_even_if_its_last_use_cannot_be_recorded(
-        self, accounts: Projects, tmp_path: Path
-    ) -> None:
-        web = await accounts.create_project("web")
-        _, secret = await accounts.create_token(web)
-        with sqlite3.connect(tmp_path / "prshots.db") as database:
-            database.execute(
-                "CREATE TRIGGER broken BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'broken'); END"
-            )
-        database.close()
-        assert (await accounts.authenticate(secret)).project.name == "web"
-        assert (await accounts.tokens(web))[0].last_used_at is None

@@ -156,26 +156,11 @@ def test_signing_with_an_unknown_kid_uses_the_first_key() -> None:
     assert RING.sign("0a" * 16, "png", NOW, "gone") == RING.sign("0a" * 16, "png", NOW, "k2")
 
 
-@given(RINGS)
-def test_a_formatted_key_ring_can_be_parsed_again(ring: KeyRing) -> None:
-    assert KeyRing.parse(ring.format()).keys == ring.keys
-
-
 @given(RINGS, st.sampled_from([",", "\n", " , ", "\r\n", "\t", ",,"]))
-def test_commas_and_whitespace_separate_keys(ring: KeyRing, between: str) -> None:
+def test_a_key_ring_is_read_as_written_with_any_separator(ring: KeyRing, between: str) -> None:
     text = between.join(f"{key.kid}:{key.secret.hex().upper()}" for key in ring.keys)
     assert KeyRing.parse(f"{between}{text}{between}").keys == ring.keys
-
-
-@pytest.mark.parametrize("text", ["", " ", "\n,\n"])
-def test_an_empty_key_ring_is_refused(text: str) -> None:
-    with pytest.raises(SettingsError, match="no signing key"):
-        KeyRing.parse(text)
-
-
-def test_two_keys_with_the_same_kid_are_refused() -> None:
-    with pytest.raises(SettingsError, match="same kid"):
-        KeyRing.parse(f"k1:{'ab' * 32},k1:{'cd' * 32}")
+    assert KeyRing.parse(ring.format()).keys == ring.keys
 
 
 @pytest.mark.parametrize(
@@ -210,3 +195,17 @@ def test_the_signature_is_hmac_sha256(secret: bytes, image_id: str, ext: str, ex
     signed = f"/i/{image_id}.{ext}?exp={exp}"
     mac = hmac.digest(secret, signed.encode(), "sha256").hex()
     assert KeyRing([Key("k1", secret)]).sign(image_id, ext, exp, "k1") == f"{signed}&token=k1.{mac}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no signing key"),
+        (" ", "no signing key"),
+        ("\n,\n", "no signing key"),
+        (f"k1:{'ab' * 32},k1:{'cd' * 32}", "same kid"),
+    ],
+)
+def test_no_key_and_two_keys_with_the_same_kid_are_refused(text: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        KeyRing.parse(text)

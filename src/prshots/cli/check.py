@@ -72,18 +72,15 @@ async def _check(
     from prshots.server.wiring import open_for_sweep
 
     async with open_for_sweep(settings) as engines:
-        installation = reconciliation.Installation(
-            engines.records, engines.projects, engines.upkeep, engines.store
-        )
         with Console(stderr=True).status("Checking …") as status:
 
             def progress(so_far: "CheckReport") -> None:
                 done = f"{so_far.records:,} records, {so_far.files:,} files, {so_far.found:,} findings"
                 status.update(f"Repairing … {so_far.repaired:,}" if so_far.repaired else f"Checking … {done}")
 
-            report = await reconciliation.check(installation, found, progress)
+            report = await reconciliation.check(engines, found, progress)
             if repair and report.found:
-                await reconciliation.repair(installation, report, force=force, progress=progress)
+                await reconciliation.repair(engines, report, force=force, progress=progress)
     return report
 
 

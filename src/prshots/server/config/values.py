@@ -5,15 +5,15 @@ Each raises ValueError for invalid input. The setting's own `takes` text describ
 
 import ipaddress
 import math
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from prshots.server.config.processors import usable_processors
-
 _PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.:_~/\[\]-]+")
+_OWN_CGROUP, _CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 
 
@@ -61,6 +61,23 @@ def workers(given: object) -> int:
     if given == "auto":
         return min(usable_processors(), MAX_AUTOMATIC_WORKERS)
     return whole(1, MAX_WORKERS)(given)
+
+
+def usable_processors() -> int:
+    """Return at least 1: the processors of its CPU affinity, up to the quota of its container."""
+    with_affinity = hasattr(os, "sched_getaffinity")
+    available = len(os.sched_getaffinity(0)) if with_affinity else os.cpu_count() or 1
+    return max(1, math.ceil(min(available, quota(_OWN_CGROUP, _CGROUPS))))
+
+
+def quota(own_cgroup: Path, cgroups: Path) -> float:
+    """Return how many processors the cgroup may use: `docker run --cpus`, systemd's `CPUQuota`."""
+    try:
+        own = own_cgroup.read_text().strip().removeprefix("0::/")
+        microseconds, period = (cgroups / own / "cpu.max").read_text().split()
+        return int(microseconds) / int(period)  # without a quota it is "max", a ValueError
+    except (OSError, ValueError):
+        return math.inf
 
 
 def workers_or_empty(given: object) -> int:
@@ -129,49 +146,55 @@ def ip_address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
         return None
 
 
-def database_url(given: object) -> str:
-    # SQLite accepts :memory:, but each of our processes would then have its own database.
-    return _either(text()(given), "sqlite:", _file_url("sqlite", no_path=":memory:"), _postgresql)
-
-
-def store_url(given: object) -> str:
-    return _either(text()(given), "file:", _file_url("file"), _one_of("s3", "gs", "az"))
-
-
-def counter_url(given: object) -> str:
-    return _either(text(1)(given), "memory:", _memory, _redis)
-
-
-Check = Callable[[str], None]
-
-
-def _either(url: str, embedded_scheme: str, embedded: Check, server: Check) -> str:
-    if url:
-        (embedded if url.startswith(embedded_scheme) else server)(url)
-    return url
-
-
-def _file_url(scheme: str, no_path: str = "") -> Check:
-    def check(url: str) -> None:
-        if url.removeprefix(f"{scheme}:///") in {"", url, no_path}:
-            raise ValueError(f"not {scheme}:///<path>")
-
-    return check
-
-
-def _postgresql(url: str) -> None:
-    # The query may name the server, as a socket or as several hosts. The database is always the path.
-    if not url.startswith("postgresql://") or not urlsplit(url).path.strip("/"):
-        raise ValueError("not postgresql://<host>/<name>")
-    _check_password_is_encoded(url)
-
-
 PERCENT_ENCODE = "in the password, write everything but letters and digits as %XX, for example @ as %40"
 
 _HOSTS = re.compile(r"(?:\[[^\]]*\]|[^\[\]:@,]*)(?::[0-9]*)?")
 
 
-def _check_password_is_encoded(url: str) -> None:
+def database_url(given: object) -> str:
+    url = text()(given)
+    if url.startswith("sqlite:"):
+        _require_path(url, "sqlite:///")
+        if url == "sqlite:///:memory:":
+            raise ValueError("each of our processes would have its own database")
+    elif url:
+        # The query may name the server, as a socket or as several hosts. The database is always the path.
+        if not url.startswith("postgresql://") or not urlsplit(url).path.strip("/"):
+            raise ValueError("not postgresql://<host>/<name>")
+        _require_encoded_password(url)
+    return url
+
+
+def store_url(given: object) -> str:
+    url = text()(given)
+    if url.startswith("file:"):
+        _require_path(url, "file:///")
+    elif url:
+        _require_server(url, "s3", "gs", "az")
+    return url
+
+
+def counter_url(given: object) -> str:
+    url = text(1)(given)
+    if url != "memory://":
+        _require_server(url, "redis", "rediss", "valkey", "valkeys")
+        _require_encoded_password(url)
+    return url
+
+
+def _require_path(url: str, prefix: str) -> None:
+    if url.removeprefix(prefix) in {"", url}:
+        raise ValueError(f"not {prefix}<path>")
+
+
+def _require_server(url: str, *schemes: str) -> None:
+    """Require one of these schemes and a host. The adapter validates the rest."""
+    parts = urlsplit(url)
+    if parts.scheme not in schemes or not parts.hostname or parts.port == 0:
+        raise ValueError(f"not a URL with one of the schemes {', '.join(schemes)}")
+
+
+def _require_encoded_password(url: str) -> None:
     """Refuse a URL whose password has an unescaped @, /, ? or #.
 
     Such a character ends the password too early. The rest of the password would count as the host or the
@@ -182,24 +205,3 @@ def _check_password_is_encoded(url: str) -> None:
     is_plain = all(_HOSTS.fullmatch(host) for host in hosts.split(","))
     if "@" in user + parts.path or "#" in url or not is_plain:
         raise ValueError("the password is not percent-encoded")
-
-
-def _one_of(*schemes: str) -> Check:
-    """Return a check for URLs with one of these schemes. The adapter validates the rest."""
-
-    def check(url: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in schemes or not parts.hostname or parts.port == 0:
-            raise ValueError(f"not a URL with one of the schemes {', '.join(schemes)}")
-
-    return check
-
-
-def _redis(url: str) -> None:
-    _one_of("redis", "rediss", "valkey", "valkeys")(url)
-    _check_password_is_encoded(url)
-
-
-def _memory(url: str) -> None:
-    if url != "memory://":
-        raise ValueError("not memory://")

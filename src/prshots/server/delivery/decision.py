@@ -187,7 +187,7 @@ class Delivery:
                 file = reader.open(origin_key(image.image_id, image.ext))
             except StoreError as error:
                 return self.storage_failed(error)
-            self._outage.works("read")
+            self._outage.note_success("read")
             if file is None:
                 return EXPIRED
             fields = self._fields(image, now)
@@ -209,7 +209,7 @@ class Delivery:
         except Exception:  # noqa: BLE001 - see `respond`
             reply = _internal_error(request)
         else:
-            self._outage.works("read")
+            self._outage.note_success("read")
         return _drop_body(reply) if request.method == "HEAD" else reply
 
     async def _fetch(self, reader: RemoteReader, request: Request, image: Checked) -> Reply:

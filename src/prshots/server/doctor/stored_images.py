@@ -6,14 +6,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from prshots.contract.errors import StoreError
 from prshots.server.adapters.sql.database.database import Database
-from prshots.server.adapters.sql.images.images import SqlImages
-from prshots.server.adapters.sql.projects.projects import SqlProjects
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import DoctorFinding, ok, problem
 from prshots.server.doctor.fetch import FetchError, fetch
 from prshots.server.domain.images.ports import ObjectStore
-from prshots.server.domain.upkeep.reconciliation import Installation, without_bytes
+from prshots.server.domain.upkeep.reconciliation import without_bytes
 
 SAMPLE = 100
 PLACES = 20
@@ -83,17 +81,17 @@ async def _network_advice(settings: Settings) -> str:
 
 async def check_sample(database: Database, store: ObjectStore) -> list[DoctorFinding]:
     """Look up some recorded images in the store. Raises RecordsError, StoreError."""
-    installation = Installation(SqlImages(database), SqlProjects(database), SqlUpkeep(database), store)
-    stored, _ = await installation.upkeep.stored()
+    upkeep = SqlUpkeep(database)
+    stored, _ = await upkeep.stored()
     if stored <= SAMPLE:
-        images = await installation.upkeep.images_by_id("", "g", SAMPLE)
+        images = await upkeep.images_by_id("", "g", SAMPLE)
     else:
         places = [secrets.token_hex(16) for _ in range(PLACES)]
-        pages = [await installation.upkeep.images_by_id(at, "g", SAMPLE // PLACES) for at in places]
+        pages = [await upkeep.images_by_id(at, "g", SAMPLE // PLACES) for at in places]
         images = list({image.id: image for page in pages for image in page}.values())
     if not images:
         return []
-    missing = len(await without_bytes(installation, images))
+    missing = len(await without_bytes(upkeep, store, images))
     if missing == len(images):
         where = "PRSHOTS_STORE_URL names the wrong store, its disk is not mounted, or it was not restored"
         words = f"the database has {stored:,} images, but the store has none of {missing} that were looked up"

@@ -38,7 +38,7 @@ class Outage:
         self._failing.add(operation)
         self._failed_at = now
 
-    def works(self, operation: str) -> None:
+    def note_success(self, operation: str) -> None:
         if not self._is_away:  # the usual case, and all that it costs
             return
         self._failing.discard(operation)
@@ -62,7 +62,7 @@ class Outage:
         except PrshotsError as error:
             self.note(operation, error)
             raise
-        self.works(operation)
+        self.note_success(operation)
 
     def note(self, operation: str, error: PrshotsError) -> None:
         self.note_failure(operation, str(error))

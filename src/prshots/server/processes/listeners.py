@@ -4,10 +4,15 @@ If all workers accepted from one socket, the first to wake up would take all con
 them: with two delivery workers, one was idle. So on Linux each worker has its own socket on the port, and the
 kernel picks one for each connection by its addresses. The supervisor holds all sockets, so connections to a
 worker that dies wait for its successor.
+
+systemd can open the ports and keep them open, so that a restart refuses no connection: connections wait in
+the queue of the socket. It passes the sockets as descriptors 3 and up. LISTEN_FDS has their number, and
+LISTEN_PID the process that they are for.
 """
 
 import contextlib
 import errno
+import os
 import socket
 import sys
 import time
@@ -16,12 +21,12 @@ import structlog
 
 from prshots.contract.errors import SettingsError
 from prshots.server.processes import BACKLOG
-from prshots.server.processes.systemd_sockets import find_socket
 
 PORT_SECONDS, PORT_PAUSE_SECONDS = 10.0, 0.1
 """How long we wait for a port, and between two attempts. A stopping service holds its ports during its grace
 period, and the workers of a killed supervisor hold them for a moment."""
 
+FIRST_FD = 3
 _ON_LINUX = sys.platform == "linux"
 
 _log = structlog.get_logger()
@@ -32,7 +37,7 @@ def listen(name: str, host: str, port: int, variable: str, workers: int = 1) -> 
 
     Return a socket for each worker, or one for all.
     """
-    if kept := find_socket(port):
+    if kept := _find_systemd_socket(port):
         return [kept]
     until, has_warned = time.monotonic() + PORT_SECONDS, False
     while True:
@@ -75,3 +80,16 @@ def _bind(host: str, port: int, count: int) -> list[socket.socket]:
             listener.listen(BACKLOG)
         stack.pop_all()
         return listeners
+
+
+def _find_systemd_socket(port: int) -> socket.socket | None:
+    """Return systemd's socket for this port, if it has one."""
+    if os.environ.get("LISTEN_PID") != str(os.getpid()):
+        return None
+    for fd in range(FIRST_FD, FIRST_FD + int(os.environ.get("LISTEN_FDS", "0"))):
+        listener = socket.socket(fileno=fd)
+        if listener.family in {socket.AF_INET, socket.AF_INET6} and listener.getsockname()[1] == port:
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as for our own sockets
+            return listener
+        listener.detach()
+    return None

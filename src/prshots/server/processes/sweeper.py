@@ -13,7 +13,7 @@ from prshots.contract.errors import PrshotsError
 from prshots.server import wiring
 from prshots.server.config.settings import Settings
 from prshots.server.domain.upkeep.safeguards import FOREIGN_STORE
-from prshots.server.domain.upkeep.sweep import SweepEngines, SweepReport, sweep
+from prshots.server.domain.upkeep.sweep import SweepReport, sweep
 from prshots.server.observability import metrics
 from prshots.server.observability.logs import configure_logs
 from prshots.server.processes import settings_of_child
@@ -38,17 +38,13 @@ async def _sweep_once(settings: Settings) -> None:
     try:
         async with wiring.open_for_sweep(settings) as engines:
             report = await sweep(engines)
-            await _measure(engines)
+            _, stored_bytes = await engines.upkeep.stored()
+            metrics.STORED_BYTES.set(stored_bytes)
     except Exception:
         metrics.SWEEPS.labels("failed").inc()
         raise
     _count(report, time.monotonic() - began)
     _log_report(report)
-
-
-async def _measure(engines: SweepEngines) -> None:
-    _, stored_bytes = await engines.upkeep.stored()
-    metrics.STORED_BYTES.set(stored_bytes)
 
 
 def _count(report: SweepReport, seconds: float) -> None:

@@ -153,9 +153,16 @@ def _build_web(settings: Settings, listener: socket.socket) -> "SocketServer":
 
 
 def _build_sweep_status(_: Settings, listener: socket.socket) -> "SocketServer":
-    from prshots.server.processes.sweep_status import create_sweep_status
+    """Build the health and metrics routes of a service that only sweeps. It is ready while it runs."""
+    from starlette.routing import Router
 
-    return _build_server(create_sweep_status(), listener)
+    from prshots.server.http.error_boundary import ErrorBoundary
+    from prshots.server.http.readiness import Readiness
+    from prshots.server.http.telemetry import service_routes
+
+    readiness = Readiness({})
+    router = Router(service_routes(readiness), redirect_slashes=False)
+    return _build_server(ErrorBoundary(router, readiness), listener)
 
 
 def _build_server(

@@ -96,7 +96,7 @@ class Relay:
             self._outage.note_failure("request", str(error) or type(error).__name__)
             self._outage.count_request()
             raise HTTPException(502, "api unavailable", {"Cache-Control": "no-store"}) from error
-        self._outage.works("request")
+        self._outage.note_success("request")
         leave_body_unread(scope)  # the API has waited for it
         # The API uses our request id, and the error boundary adds it to the reply.
         headers = [header for header in end_to_end(response.headers) if header[0] != REQUEST_ID]

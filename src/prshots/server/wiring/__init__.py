@@ -1,47 +1,311 @@
 """Builds components from settings. This is the only place that chooses adapters.
 
-Each component has a file, which only its processes load. What other processes open is in `engines.py`, with
-imports inside the functions.
+Each component has a file, which only its processes load. This one opens what all processes and commands use:
+keys, database, origin store, counter. Its imports are inside the functions.
 """
 
-from prshots.server.wiring.engines import (
-    awaited_keys,
-    database_as_it_is,
-    existing_keys,
-    key_file,
-    key_source,
-    migrate_database,
-    open_counter,
-    open_database,
-    open_fingerprints,
-    open_for_move,
-    open_for_sweep,
-    open_projects,
-    open_reader,
-    open_records,
-    open_store,
-    open_trusts,
-    rewrite_database,
-    store_identity,
-)
+from __future__ import annotations
 
-__all__ = [
-    "awaited_keys",
-    "database_as_it_is",
-    "existing_keys",
-    "key_file",
-    "key_source",
-    "migrate_database",
-    "open_counter",
-    "open_database",
-    "open_fingerprints",
-    "open_for_move",
-    "open_for_sweep",
-    "open_projects",
-    "open_reader",
-    "open_records",
-    "open_store",
-    "open_trusts",
-    "rewrite_database",
-    "store_identity",
-]
+import contextlib
+from typing import TYPE_CHECKING
+
+from prshots.contract.errors import RecordsError, SchemaTooNewError, SettingsError
+from prshots.server.links.signing import KeyRing
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from sqlalchemy import Engine
+
+    from prshots.server.adapters.keys import KeyFile
+    from prshots.server.adapters.sql.database.database import Database
+    from prshots.server.adapters.sql.database.migrate import Migration
+    from prshots.server.adapters.sql.images.images import SqlImages
+    from prshots.server.adapters.sql.upkeep.key_fingerprints import SqlKeyFingerprints
+    from prshots.server.config.settings import Settings
+    from prshots.server.domain.images.ports import ObjectStore, RateCounter
+    from prshots.server.domain.projects.keyless import Trusts
+    from prshots.server.domain.projects.service import Projects
+    from prshots.server.domain.upkeep.ports import UpkeepEngines
+    from prshots.server.links.ports import FileReader, KeySource, RemoteReader
+
+
+def key_file(settings: Settings) -> KeyFile:
+    """Return the file with the keys. Raises SettingsError if they come from a setting."""
+    from prshots.server.adapters.keys import KeyFile
+
+    if settings.signing_keys:
+        raise SettingsError("the signing keys come from PRSHOTS_SIGNING_KEYS: change them there and restart")
+    return KeyFile(settings.signing_keys_file)
+
+
+def key_source(settings: Settings) -> KeySource:
+    """Return the signing keys, and create them at the first start. Raises SettingsError without a key.
+
+    Beside a database that several machines share, only `SharedKeys` and `prshots keys create` create keys.
+    """
+    if not settings.signing_keys and settings.on_sqlite:
+        keys = key_file(settings)
+        try:
+            keys.create_if_missing()
+        except OSError as error:
+            raise SettingsError(f"cannot write the signing keys to {keys.path}: {error.strerror}") from error
+    return existing_keys(settings)
+
+
+def awaited_keys(settings: Settings) -> KeySource:
+    """Return the signing keys, even if the file does not exist yet. Raises SettingsError if it is invalid."""
+    if settings.signing_keys or settings.signing_keys_file.exists():
+        return existing_keys(settings)
+    return key_file(settings)
+
+
+@contextlib.contextmanager
+def open_fingerprints(settings: Settings) -> Iterator[SqlKeyFingerprints | None]:
+    """Open the fingerprints of the signing keys; None on SQLite, which is not shared. Raises RecordsError."""
+    if settings.on_sqlite:
+        yield None
+        return
+    from prshots.server.adapters.sql.upkeep.key_fingerprints import SqlKeyFingerprints
+
+    database = open_database(settings)
+    try:
+        yield SqlKeyFingerprints(database.engine)
+    finally:
+        database.engine.dispose()
+
+
+def existing_keys(settings: Settings) -> KeySource:
+    """Return the signing keys without creating any. Raises SettingsError if there are none."""
+    from prshots.server.adapters.keys import FixedKeys
+
+    if settings.signing_keys:
+        return FixedKeys(KeyRing.parse(settings.signing_keys))
+    keys = key_file(settings)
+    keys.ring()
+    return keys
+
+
+def open_database(settings: Settings) -> Database:
+    """Open the database and migrate it. Raises RecordsError, or SettingsError for an invalid URL."""
+    database, _ = _open_migrated(settings)
+    return database
+
+
+@contextlib.asynccontextmanager
+async def use_database(settings: Settings) -> AsyncIterator[Database]:
+    """Open the database for the block, and close it. Raises like `open_database`."""
+    database = open_database(settings)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+def migrate_database(settings: Settings) -> Migration:
+    """Migrate the database. Return the schema before and after. Raises like `open_database`."""
+    database, migration = _open_migrated(settings)
+    database.engine.dispose()
+    return migration
+
+
+def rewrite_database(settings: Settings) -> tuple[int, int]:
+    """Rewrite SQLite's file without free pages. Return both sizes. Raises like `open_database`."""
+    from prshots.server.adapters.sql.database.database import translating
+    from prshots.server.adapters.sql.database.free_pages import rewrite
+
+    if not settings.on_sqlite:
+        raise SettingsError("only SQLite's file can be rewritten: PostgreSQL reuses the space (autovacuum)")
+    database = open_database(settings)
+    before = settings.database_path.stat().st_size
+    with translating():
+        try:
+            with database.engine.connect() as connection:
+                rewrite(connection)
+        finally:
+            database.engine.dispose()
+    return before, settings.database_path.stat().st_size
+
+
+def _open_migrated(settings: Settings) -> tuple[Database, Migration]:
+    database = database_to_migrate(settings)
+    try:
+        return database, migrate_opened(database, settings)
+    except BaseException:
+        database.engine.dispose()
+        raise
+
+
+def database_to_migrate(settings: Settings, *, for_move: bool = False) -> Database:
+    """Return the database, created but not migrated. Raises like `open_database`."""
+    try:
+        return _database(settings, for_move=for_move)
+    except OSError as error:
+        raise RecordsError(f"cannot open {settings.database_place}: {error.strerror}") from error
+
+
+def migrate_opened(database: Database, settings: Settings) -> Migration:
+    """Migrate the database. Raises RecordsError."""
+    from prshots.server.adapters.sql.database.database import translating
+    from prshots.server.adapters.sql.database.migrate import migrate
+    from prshots.server.adapters.sql.move.move_state import require_usable
+
+    try:
+        with translating():
+            with database.engine.connect() as connection:
+                require_usable(connection, store_identity(settings))
+            return migrate(database.engine)
+    except SchemaTooNewError:
+        raise
+    except RecordsError as error:
+        raise type(error)(f"{settings.database_place}: {error}") from error
+    except OSError as error:
+        raise RecordsError(f"cannot open {settings.database_place}: {error.strerror}") from error
+
+
+def database_as_it_is(settings: Settings) -> Database:
+    """Return the database without creating, migrating or connecting to it. Raises RecordsError."""
+    if settings.on_sqlite and not settings.database_path.exists():
+        raise RecordsError(f"there is no database at {settings.database_path}")
+    return _database(settings)
+
+
+def _database(settings: Settings, *, for_move: bool = False) -> Database:
+    from prshots.server.adapters.sql.move.write_refusal import say_store
+
+    if settings.on_sqlite:
+        from prshots.server.adapters.sql.database.database import Database, open_sqlite
+
+        database = Database(open_sqlite(settings.database_path))
+    else:
+        with _extra("postgresql"):
+            from prshots.server.adapters.sql.database.postgresql import MOVING, open_postgresql
+
+        database = open_postgresql(settings.database_url, MOVING if for_move else None)
+    say_store(database.engine, store_identity(settings))
+    return database
+
+
+def open_for_move(settings: Settings) -> Engine:
+    """Open the database as it is, with the patience for large transactions. Raises RecordsError."""
+    return database_to_migrate(settings, for_move=True).engine
+
+
+def store_identity(settings: Settings) -> str:
+    """Return the store's location as a move notes it."""
+    return settings.store_place.rstrip("/")
+
+
+@contextlib.contextmanager
+def _extra(name: str) -> Iterator[None]:
+    """Import from an optional dependency. If it is missing, raise SettingsError with how to install it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"these settings need the package {error.name}: pip install 'prshots[{name}]'"
+        ) from error
+
+
+def open_records(settings: Settings) -> SqlImages:
+    """Open the database for its records only. Raises RecordsError."""
+    from prshots.server.adapters.sql.images.images import SqlImages
+
+    return SqlImages(open_database(settings))
+
+
+def open_store(settings: Settings) -> ObjectStore:
+    """Open the origin store. Raises SettingsError for an invalid URL."""
+    if settings.on_disk:
+        from prshots.server.adapters.objects.disk import DiskStore
+
+        return DiskStore(settings.store_path)
+    with _extra("cloud"):
+        from prshots.server.adapters.objects.cloud import CloudStore
+
+    return CloudStore(settings.store_url)
+
+
+def open_reader(settings: Settings) -> FileReader | RemoteReader:
+    """Open the origin store read-only, for delivery. Raises SettingsError for an invalid URL."""
+    if settings.on_disk:
+        from prshots.server.adapters.objects.disk import DiskReader
+
+        return DiskReader(settings.store_path)
+    with _extra("cloud"):
+        from prshots.server.adapters.objects.cloud import CloudReader
+        from prshots.server.adapters.objects.hot_copies import HotReader
+
+    if not settings.img_cache_bytes:
+        return CloudReader(settings.store_url)
+    return HotReader(settings.store_url, settings.img_cache_bytes)
+
+
+def open_counter(settings: Settings, memory: int | None = None) -> RateCounter:
+    """Open the counter. One in memory is shared by the processes that pass the same descriptor."""
+    if settings.counts_in_memory:
+        from prshots.server.adapters.counters.memory import MemoryCounter
+
+        return MemoryCounter(settings.uploads_per_minute, memory=memory)
+    with _extra("redis"):
+        from prshots.server.adapters.counters.redis import RedisCounter
+
+    return RedisCounter(settings.counter_url, settings.uploads_per_minute)
+
+
+def projects_in(database: Database) -> Projects:
+    from prshots.server.adapters.sql.projects.projects import SqlProjects
+    from prshots.server.adapters.sql.projects.tokens import SqlTokens
+    from prshots.server.domain.projects.service import Projects
+
+    return Projects(SqlProjects(database), SqlTokens(database))
+
+
+@contextlib.asynccontextmanager
+async def open_projects(settings: Settings) -> AsyncIterator[Projects]:
+    async with use_database(settings) as database:
+        yield projects_in(database)
+
+
+@contextlib.asynccontextmanager
+async def open_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Trusts]]:
+    """Open projects and their trusts. Raises RecordsError."""
+    from prshots.server.adapters.sql.projects.trusts import SqlTrusts
+    from prshots.server.domain.projects.keyless import Trusts
+
+    async with use_database(settings) as database:
+        yield projects_in(database), Trusts(SqlTrusts(database), settings.issuers)
+
+
+@contextlib.asynccontextmanager
+async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
+    from prshots.server.adapters.deadlines import SWEEP_SECONDS
+    from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
+    from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+    from prshots.server.adapters.sql.images.images import SqlImages
+    from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
+    from prshots.server.adapters.sql.images.staging import SqlStaged
+    from prshots.server.adapters.sql.people import SqlPeople
+    from prshots.server.adapters.sql.projects.projects import SqlProjects
+    from prshots.server.adapters.sql.projects.tokens import SqlTokens
+    from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
+    from prshots.server.domain.upkeep.ports import UpkeepEngines
+
+    database, store = open_database(settings), open_store(settings)
+    database.call_seconds = SWEEP_SECONDS
+    try:
+        yield UpkeepEngines(
+            SqlImages(database),
+            SqlPeople(database),
+            store,
+            SqlUpkeep(database),
+            SqlBaselines(database),
+            SqlComparisons(database),
+            SqlStaged(database),
+            SqlPutUrls(database),
+            SqlProjects(database),
+            SqlTokens(database),
+        )
+    finally:
+        await database.close()
+        store.close()

@@ -1,9 +1,11 @@
 """Builds the API component from settings."""
 
 import asyncio
+from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
-from prshots.contract.errors import DegradedError
+from prshots.contract.errors import DegradedError, ProviderError
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers, WorkerLimits
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
@@ -24,13 +26,14 @@ from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
 from prshots.server.domain.images.thumbnails import Thumbnails
 from prshots.server.domain.projects.keyless import TokenExchange
+from prshots.server.domain.projects.ports import Issuers
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Check, Readiness
 from prshots.server.observability import metrics
 from prshots.server.observability.free_space import shortage
+from prshots.server.observability.outages import Outage
+from prshots.server.wiring import awaited_keys, key_source, open_counter, open_store, projects_in
 from prshots.server.wiring.dashboard import routes_for_people
-from prshots.server.wiring.engines import awaited_keys, key_source, open_counter, open_store, projects_in
-from prshots.server.wiring.lazy_issuers import LazyIssuers
 from prshots.server.wiring.opening import DatabaseOpening
 from prshots.server.wiring.shared_keys import SharedKeys
 
@@ -168,7 +171,7 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
 def _build_exchange(settings: Settings, engines: _Engines) -> TokenExchange:
     return TokenExchange(
         engines.trusts,
-        LazyIssuers(settings.issuers),
+        _LazyIssuers(settings.issuers),
         allowed=settings.issuers,
         audiences=[settings.base_url, settings.web_url],
     )
@@ -183,3 +186,32 @@ def with_space(path: Path | None, check: Check) -> Check:
             raise DegradedError(words)
 
     return check_both
+
+
+class _LazyIssuers:
+    """The issuers of CI jobs' ID tokens. Their code takes 13 MB, so it is loaded with the first token."""
+
+    def __init__(self, addresses: Collection[str]) -> None:
+        self._addresses = addresses
+        self._issuers: Issuers | None = None
+        self._outages: dict[str, Outage] = {}
+
+    async def verify(self, issuer: str, id_token: str) -> dict[str, Any]:
+        if self._issuers is None:
+            loaded = await asyncio.to_thread(self._load)  # in a thread, so that other requests continue
+            self._issuers = self._issuers or loaded
+        outage = self._outages.setdefault(
+            issuer, Outage(f"issuer {issuer} unavailable", f"issuer {issuer} is back")
+        )
+        try:
+            claims = await self._issuers.verify(issuer, id_token)
+        except ProviderError as error:
+            outage.note("verify", error)
+            raise
+        outage.note_success("verify")
+        return claims
+
+    def _load(self) -> Issuers:
+        from prshots.server.adapters.identity.issuers import CiIssuers
+
+        return CiIssuers(self._addresses)

@@ -6,7 +6,7 @@ from prshots.server.config.settings import Settings
 from prshots.server.delivery.decision import Delivery
 from prshots.server.http.readiness import Readiness
 from prshots.server.links.ports import FileReader
-from prshots.server.wiring.engines import awaited_keys, open_reader
+from prshots.server.wiring import awaited_keys, open_reader
 
 
 def build_delivery(settings: Settings) -> tuple[Delivery, Readiness]:

@@ -7,7 +7,7 @@ import structlog
 from prshots.contract.errors import RecordsBusyError, RecordsError, SchemaTooNewError
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.config.settings import Settings
-from prshots.server.wiring.engines import database_to_migrate, migrate_opened
+from prshots.server.wiring import database_to_migrate, migrate_opened
 
 FIRST_TRY_SECONDS = 4.0
 """How long a start waits for the database. PostgreSQL has 3 s to accept a connection."""

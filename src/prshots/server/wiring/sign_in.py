@@ -10,16 +10,13 @@ from prshots.server.config.settings import Settings
 from prshots.server.domain.people.allow_list import AllowList
 from prshots.server.domain.people.ports import LoginProvider
 from prshots.server.domain.people.sign_in import SignIn
-from prshots.server.wiring.engines import open_database
+from prshots.server.wiring import use_database
 
 
 @contextlib.asynccontextmanager
 async def open_sign_in(settings: Settings) -> AsyncIterator[SignIn]:
-    database = open_database(settings)
-    try:
+    async with use_database(settings) as database:
         yield build_sign_in(settings, database)
-    finally:
-        await database.close()
 
 
 def build_sign_in(settings: Settings, database: Database) -> SignIn:

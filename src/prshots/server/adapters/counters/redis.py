@@ -123,7 +123,7 @@ class RedisCounter:
             self._outage.count_request()
             raise
         self._is_down = False
-        self._outage.works("hit")
+        self._outage.note_success("hit")
         return hit
 
     async def check(self) -> None:

@@ -128,7 +128,7 @@ class CiIssuers:
         self._issuers = {address: Issuer(address, clock) for address in addresses}
         self._clock = clock
 
-    async def verified_claims(self, issuer: str, id_token: str) -> dict[str, Any]:
+    async def verify(self, issuer: str, id_token: str) -> dict[str, Any]:
         registry = jwt.JWTClaimsRegistry(
             now=int(self._clock()),
             leeway=CLOCK_LEEWAY_SECONDS,

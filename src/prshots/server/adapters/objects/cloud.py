@@ -138,7 +138,7 @@ class CloudReader:
             except StoreError as error:
                 self._outage.note(operation, error)
                 raise
-            self._outage.works(operation)
+            self._outage.note_success(operation)
 
 
 class CloudStore(CloudReader):

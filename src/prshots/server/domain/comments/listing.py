@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import sub
 from typing import Protocol, TypeVar
 
-from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
+from prshots.contract.comments import MAX_COMMENT_BYTES
 from prshots.contract.limits import Policy
 from prshots.contract.replies import SizedComment
+from prshots.server.domain.comments.fitting import Frame
 from prshots.server.domain.comments.markup import (
     STYLES,
     Style,
@@ -44,26 +45,17 @@ _Image = TypeVar("_Image", bound=Captioned)
 
 
 def comment(
-    pr_number: int,
-    total: int,
-    newest: Sequence[_Image],
-    url_of: Callable[[_Image], str],
-    dashboard_url: str,
-    *,
-    limit: int = DEFAULT_LIMIT,
-    marker: Marker = Marker.HTML,
+    frame: Frame, total: int, newest: Sequence[_Image], url_of: Callable[[_Image], str]
 ) -> SizedComment:
-    """Build the comment for a pull request with `total` images, in at most `limit` bytes.
+    """Build the comment for a pull request with `total` images, within the frame's limit.
 
     `newest` are the newest `min(total, MAX_LISTED)` of them, in upload order. While there is room, all are
     shown. After that the oldest are listed without their picture, and the oldest of those are only counted.
     Only images that may be shown are asked for their URL: signing it takes longer than writing a line.
     """
-    style = STYLES[marker]
+    style = STYLES[frame.marker]
     heading = f"### {total} {screenshots(total)}"
-    head = f"{marker.line(pr_number)}{style.after_marker}{heading}\n"
-    if len(dashboard_url) > limit // 2:  # without the link, the rest always fits
-        dashboard_url = ""
+    head = f"{frame.marker.line(frame.pr_number)}{style.after_marker}{heading}\n"
     newest_first = newest[::-1]
     captions = list(map(_caption, newest_first))
     pictures = _Pile(
@@ -71,28 +63,30 @@ def comment(
             f"\n{caption}{style.before_picture}{image_markdown(image.name, url_of(image))}\n"
             for caption, image in zip(captions, newest_first, strict=True)
         ),
-        limit - size(head),
+        frame.limit - size(head),
     )
     shown, listed, lines = len(pictures.texts), 0, _Pile((), 0)
     if shown < total:
-        room = limit - size(head + _fold(total, "", style) + _note_left_out(total, dashboard_url))
+        room = frame.limit - size(head + _fold(total, "", style) + _note_left_out(total, frame))
         lines = _Pile((f"- {caption}\n" for caption in captions), room)
         shown = _count_shown(pictures, lines, room)
         listed = lines.count_fitting(room - pictures.sizes[shown], after=shown)
+    omitted = total - shown - listed
     text = head
     if listed:
         text += _fold(listed, lines.oldest_first(shown, shown + listed), style)
     text += pictures.oldest_first(0, shown)
-    if omitted := total - shown - listed:
-        text += _note_left_out(omitted, dashboard_url)
-    return SizedComment(pr_number, text, heading, total, shown, listed, omitted)
+    if omitted:
+        text += _note_left_out(omitted, frame)
+    return SizedComment(frame.pr_number, text, heading, total, shown, listed, omitted)
 
 
-def deleted_comment(pr_number: int, project: Project, marker: Marker) -> SizedComment:
+def deleted_comment(frame: Frame, project: Project) -> SizedComment:
     """Build the comment for a closed pull request that has no images left."""
     heading = "### Screenshots deleted"
-    text = f"{marker.line(pr_number)}{STYLES[marker].after_marker}{heading}\n\n{_why_deleted(project)}\n"
-    return SizedComment(pr_number, text, heading, count=0, shown=0, listed=0, omitted=0)
+    head = f"{frame.marker.line(frame.pr_number)}{STYLES[frame.marker].after_marker}{heading}"
+    text = f"{head}\n\n{_why_deleted(project)}\n"
+    return SizedComment(frame.pr_number, text, heading, count=0, shown=0, listed=0, omitted=0)
 
 
 def _why_deleted(project: Project) -> str:
@@ -149,10 +143,11 @@ def _fold(count: int, lines: str, style: Style) -> str:
     return style.folded.format(summary=summary, lines=lines)
 
 
-def _note_left_out(count: int, dashboard_url: str) -> str:
+def _note_left_out(count: int, frame: Frame) -> str:
     which = "The oldest screenshot is" if count == 1 else f"The oldest {count} screenshots are"
-    where = f"only in the [dashboard]({dashboard_url})" if dashboard_url else "only in the dashboard"
-    return f"\n{which} {where}.\n"
+    fits = len(frame.dashboard_url) <= frame.limit // 2  # without the link, the rest always fits
+    dashboard = f"[dashboard]({frame.dashboard_url})" if fits else "dashboard"
+    return f"\n{which} only in the {dashboard}.\n"
 
 
 def _caption(image: Captioned) -> str:

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 
 from prshots.contract.comments import Marker
 from prshots.server.domain.comments.comment_shots import FOLDED_ABOVE, CommentShot, sums
-from prshots.server.domain.comments.folders import folders_of
 from prshots.server.domain.comments.layout import Column, Layout, layout_of
 from prshots.server.domain.comments.markup import STYLES, size
 from prshots.server.domain.comments.tables import TABLES, Block, Grid, Picture
@@ -103,3 +103,19 @@ def _arrange(layout: Layout, cells: Mapping[Column, list[str]]) -> list[Grid]:
         for group in layout.groups
         if any(column in cells for column in group)
     ]
+
+
+def folders_of(names: Iterable[str], folded_above: int) -> dict[str, str]:
+    """Return the folder of each name; it is empty for a name that is not folded.
+
+    Folders that all names have in common tell nothing apart, so the folder below them counts. A name directly
+    in them has the last of them.
+    """
+    paths = {name: [part.strip() for part in name.split("/")][:-1] for name in names}
+    if len(paths) <= folded_above:
+        return dict.fromkeys(paths, "")
+    in_common = takewhile(lambda parts: len(set(parts)) == 1, zip(*paths.values(), strict=False))
+    depth = len(list(in_common))
+    folders = {name: (["", *path][: depth + 2])[-1] for name, path in paths.items()}
+    together = Counter(folders.values())
+    return {name: folder if together[folder] > 1 else "" for name, folder in folders.items()}

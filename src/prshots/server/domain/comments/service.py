@@ -30,7 +30,8 @@ class Comments:
 
     async def write_plain(self, project: Project, pr_number: int) -> str:
         """Return the comment as the specification has it."""
-        return (await self._all(project, pr_number, listing.DEFAULT_LIMIT, Marker.HTML)).markdown
+        frame = self._frame(project, pr_number, listing.DEFAULT_LIMIT, Marker.HTML)
+        return (await self._all(project, frame)).markdown
 
     async def write_sized(
         self, project: Project, pr_number: int, limit: int, marker: Marker, view: View = View.ALL
@@ -39,20 +40,18 @@ class Comments:
 
         For a closed pull request that has no images left, it says that they were deleted.
         """
-        if view is View.ALL:
-            written = await self._all(project, pr_number, limit, marker)
-        else:
-            frame = Frame(pr_number, self._images.dashboard_url_of(project, pr_number), limit, marker)
-            written = await self._view(project, frame, view)
+        frame = self._frame(project, pr_number, limit, marker)
+        written = await (self._all(project, frame) if view is View.ALL else self._view(project, frame, view))
         if not written.count and await self._records.is_closed(project.id, pr_number):
-            return listing.deleted_comment(pr_number, project, marker)
+            return listing.deleted_comment(frame, project)
         return written
 
-    async def _all(self, project: Project, pr_number: int, limit: int, marker: Marker) -> SizedComment:
-        total, newest = await self._records.listed_of_pr(project.id, pr_number, listing.MAX_LISTED)
-        url_of = self._images.make_listed_signer()
-        dashboard_url = self._images.dashboard_url_of(project, pr_number)
-        return listing.comment(pr_number, total, newest, url_of, dashboard_url, limit=limit, marker=marker)
+    def _frame(self, project: Project, pr_number: int, limit: int, marker: Marker) -> Frame:
+        return Frame(pr_number, self._images.dashboard_url_of(project, pr_number), limit, marker)
+
+    async def _all(self, project: Project, frame: Frame) -> SizedComment:
+        total, newest = await self._records.comment_entries(project.id, frame.pr_number, listing.MAX_LISTED)
+        return listing.comment(frame, total, newest, self._images.make_listed_signer())
 
     async def _view(self, project: Project, frame: Frame, view: View) -> SizedComment:
         if view is View.LATEST:

@@ -87,7 +87,7 @@ class Baselines:
         """
         project = access.project
         try:
-            comparison = await self._comparisons.shown(project.id, pr_number)
+            comparison = await self._comparisons.of_newest_commit(project.id, pr_number)
             if comparison is None:
                 return 0
             target = branch or comparison.request.branch

@@ -4,10 +4,10 @@ Pure: `service.py` runs it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import MANUAL, ComparedShot, Comparison, ComparisonState, Verdict
@@ -119,45 +119,30 @@ def _plan_shot(image: Image, bases: Mapping[ShotKey, ShotBase]) -> PlannedShot:
     return PlannedShot(image.shot, image, base, ShotResult(Verdict.UNCHANGED if is_same else None))
 
 
+class ImageUrls(Protocol):
+    """Signs the URLs of a comparison."""
+
+    def url_of(self, image: Image) -> str: ...
+    def diff_url_of(self, image: Image, base: Image) -> str: ...
+
+
 def reply(
-    stored: StoredComparison,
-    *,
-    with_urls: Collection[Verdict],
-    dashboard_url: str,
-    url_of: Callable[[Image], str],
-    diff_url_of: Callable[[Image, Image], str],
+    stored: StoredComparison, urls: ImageUrls, dashboard_url: str, with_urls: Collection[Verdict]
 ) -> Comparison:
     """Return what the API says about a comparison. A shot without a verdict yet is left out.
 
     A shot with a verdict that is not in `with_urls` has no URLs.
     """
-
-    def compared(shot: PlannedShot, verdict: Verdict) -> ComparedShot:
-        image, base = shot.image, shot.base.image if shot.base else None
-        is_signed = verdict in with_urls
-        return ComparedShot(
-            *shot.shot,
-            verdict,
-            shot.result.pixels,
-            shot.result.regions,
-            shot.result.shift,
-            view_url=url_of(image) if image and is_signed else None,
-            before_url=url_of(base) if base and is_signed else None,
-            diff_url=diff_url_of(image, base) if is_signed and image and base and has_diff(shot) else None,
-            base_commit=shot.base.commit_sha or None if shot.base else None,
-            ancestor=shot.base.is_listed if shot.base else True,
-            reason=shot.result.reason,
-            pair=MANUAL if shot.base and shot.base.is_before else "",
-            commit_sha=other_commit(shot, stored.request),
-        )
-
-    ordered = in_display_order(stored.shots)
-    shots = [compared(shot, shot.result.verdict) for shot in ordered if shot.result.verdict]
+    request = stored.request
+    shots = [
+        _compared_shot(shot, verdict, request, urls if verdict in with_urls else None)
+        for shot in in_display_order(stored.shots)
+        if (verdict := shot.result.verdict)
+    ]
     tally = Counter(shot.verdict for shot in shots)
     counts = {str(verdict): tally[verdict] for verdict in _COUNTED}
     if tally[Verdict.FAILED]:
         counts[Verdict.FAILED] = tally[Verdict.FAILED]
-    request = stored.request
     return Comparison(
         request.pr_number,
         request.commit_sha,
@@ -168,6 +153,27 @@ def reply(
         shots,
         dashboard_url,
         sum(shot.pair == MANUAL for shot in shots),
+    )
+
+
+def _compared_shot(
+    shot: PlannedShot, verdict: Verdict, request: ComparisonRequest, urls: ImageUrls | None
+) -> ComparedShot:
+    image, base = shot.image, shot.base.image if shot.base else None
+    return ComparedShot(
+        *shot.shot,
+        verdict,
+        shot.result.pixels,
+        shot.result.regions,
+        shot.result.shift,
+        view_url=urls.url_of(image) if urls and image else None,
+        before_url=urls.url_of(base) if urls and base else None,
+        diff_url=urls.diff_url_of(image, base) if urls and image and base and has_diff(shot) else None,
+        base_commit=shot.base.commit_sha or None if shot.base else None,
+        ancestor=shot.base.is_listed if shot.base else True,
+        reason=shot.result.reason,
+        pair=MANUAL if shot.base and shot.base.is_before else "",
+        commit_sha=other_commit(shot, request),
     )
 
 

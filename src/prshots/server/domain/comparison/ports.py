@@ -126,11 +126,11 @@ class ComparisonRecords(Protocol):
     async def diff_twin(self, image: Image, base: Image) -> Image | None:
         """Return an image with the same bytes and shot whose difference to this base is stored."""
 
-    async def shown(self, project_id: str, pr_number: int) -> StoredComparison | None:
+    async def of_newest_commit(self, project_id: str, pr_number: int) -> StoredComparison | None:
         """Return the comparison of the pull request's newest commit that has one."""
 
     async def version(self, project_id: str, pr_number: int) -> str | None:
-        """Return a text that changes whenever what `shown` returns does, at a fraction of its cost.
+        """Return a text that changes with the result of `of_newest_commit`, at a fraction of its cost.
 
         None without a comparison, and while it is running.
         """

@@ -46,7 +46,7 @@ REPLY_SECONDS = 10.0
 
 ALIVE_SECONDS = 5.0
 STALE_SECONDS = 20
-"""A running comparison that no process has worked on for so long is repeated."""
+"""A running comparison that no process has worked on for this long is repeated."""
 
 RECORD_SECONDS = 1.0
 PAIRS_AT_ONCE = 2
@@ -131,7 +131,7 @@ class Comparisons:
 
     async def load_latest(self, project: Project, pr_number: int) -> StoredComparison | None:
         """Return the comparison of the newest commit. One that a dead process left behind is repeated."""
-        stored = await self._records.shown(project.id, pr_number)
+        stored = await self._records.of_newest_commit(project.id, pr_number)
         if stored and self._is_abandoned(stored):
             await self._begin(stored.request)
         return stored
@@ -155,19 +155,16 @@ class Comparisons:
     def _reply(
         self, project: Project, stored: StoredComparison, with_urls: Collection[Verdict] = tuple(Verdict)
     ) -> Comparison:
-        return reply(
-            stored,
-            with_urls=with_urls,
-            dashboard_url=self._images.dashboard_url_of(project, stored.request.pr_number),
-            url_of=self._images.url_of,
-            diff_url_of=self._images.diff_url_of,
-        )
+        dashboard_url = self._images.dashboard_url_of(project, stored.request.pr_number)
+        return reply(stored, self._images, dashboard_url, with_urls)
 
     # Running
 
     async def _begin(self, request: ComparisonRequest) -> None:
         """Plan and record a run, and start it if there is something left to do."""
-        request = replace(request, is_complete=request.is_complete or await self._was_complete(request))
+        key = request.project_id, request.pr_number, request.commit_sha
+        if not request.is_complete and await self._records.was_complete(*key):
+            request = replace(request, is_complete=True)
         for _ in range(PLAN_TRIES):
             plan = await self._plan(request)
             work = plan.work()
@@ -186,9 +183,6 @@ class Comparisons:
                     self._start(run, work)
                 return
         raise RecordsError("the images to compare are being deleted: try again later")
-
-    async def _was_complete(self, request: ComparisonRequest) -> bool:
-        return await self._records.was_complete(request.project_id, request.pr_number, request.commit_sha)
 
     async def _plan(self, request: ComparisonRequest) -> ComparisonPlan:
         project_id = request.project_id

@@ -39,7 +39,7 @@ class ImageRecords(Protocol):
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
         """Return how many images are not scheduled for expiry, and the newest of them in upload order."""
 
-    async def listed_of_pr(
+    async def comment_entries(
         self, project_id: str, pr_number: int, newest: int
     ) -> tuple[int, list[ListedImage]]:
         """Return the same as `images_of_pr`, with only what the comment says about each image."""
@@ -63,7 +63,7 @@ class ImageRecords(Protocol):
     async def is_closed(self, project_id: str, pr_number: int) -> bool:
         """Return whether the pull request was closed, with no upload since; False for an unknown one."""
 
-    async def scheduled(
+    async def next_scheduled(
         self, after: str, limit: int, project_id: str | None = None, pr_number: int | None = None
     ) -> list[Image]:
         """Return the next images scheduled for expiry, ordered by id, with ids greater than `after`.

@@ -190,7 +190,7 @@ class Images:
         while left := await self._projects.retire_project(project.id, self._now(), EXPIRE_BATCH):
             if time.monotonic() > until:
                 return left
-            batch = await self._records.scheduled("", EXPIRE_BATCH, project.id)
+            batch = await self._records.next_scheduled("", EXPIRE_BATCH, project.id)
             outcome = await self._expire_now(batch)
             if outcome.failed:
                 raise ExpireFailedError(EXPIRE_FAILED)
@@ -204,7 +204,7 @@ class Images:
 
     async def _expire_pr(self, project: Project, pr_number: int) -> int:
         expired, after = 0, ""
-        while batch := await self._records.scheduled(after, EXPIRE_BATCH, project.id, pr_number):
+        while batch := await self._records.next_scheduled(after, EXPIRE_BATCH, project.id, pr_number):
             outcome = await self._expire_now(batch)
             expired, after = expired + outcome.expired, batch[-1].id
         return expired

@@ -130,7 +130,7 @@ class TokenExchange:
             raise ExchangeRefusedError(f"the token's audience is not {' or '.join(self._audiences)}")
         if not await self._records.is_trusted(issuer):
             raise ExchangeRefusedError("no project trusts the issuer")
-        claims = await self._issuers.verified_claims(issuer, id_token.text)
+        claims = await self._issuers.verify(issuer, id_token.text)
         now = int(self._clock())
         matching = await self._matching_trusts(issuer, claims, wanted)
         trust, project = await self._with_same_ids(matching, claims, now)

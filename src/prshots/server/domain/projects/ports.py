@@ -136,7 +136,7 @@ class TrustRecords(Protocol):
 class Issuers(Protocol):
     """Verifies the ID tokens of OpenID issuers."""
 
-    async def verified_claims(self, issuer: str, id_token: str) -> dict[str, Any]:
+    async def verify(self, issuer: str, id_token: str) -> dict[str, Any]:
         """Return the claims of an ID token that this issuer signed and that is valid now.
 
         Raises ExchangeRefusedError, or ProviderError if the issuer's keys are unavailable.

@@ -1,9 +1,13 @@
 """The ports of the upkeep, and how each call can fail."""
 
 from collections.abc import Collection
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
 from prshots.server.domain.images.models import Image
+from prshots.server.domain.images.ports import ImageRecords, ObjectStore, PutUrlRecords, StagedRecords
+from prshots.server.domain.people.ports import People
+from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
 from prshots.server.domain.upkeep.models import WrongTotal
 
 
@@ -51,3 +55,18 @@ class Upkeep(Protocol):
 
     async def reclaim_space(self, seconds: float) -> int:
         """Return free pages to the disk, for about this long at most. Return the bytes given back."""
+
+
+class UpkeepEngines(NamedTuple):
+    """What the sweep and `prshots check` work on."""
+
+    records: ImageRecords
+    people: People
+    store: ObjectStore
+    upkeep: Upkeep
+    baselines: BaselineRecords
+    comparisons: ComparisonRecords
+    staged: StagedRecords
+    put_urls: PutUrlRecords
+    projects: ProjectRecords
+    tokens: TokenRecords

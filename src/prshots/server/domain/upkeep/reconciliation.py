@@ -14,10 +14,9 @@ from prshots.contract.errors import StoreError, WrongClockError
 from prshots.contract.object_names import image_id_of
 from prshots.server.domain.images.expiry import expire_scheduled
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
-from prshots.server.domain.images.ports import ImageRecords, ObjectStore
-from prshots.server.domain.projects.ports import ProjectRecords
+from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.upkeep.models import WrongTotal
-from prshots.server.domain.upkeep.ports import Upkeep
+from prshots.server.domain.upkeep.ports import Upkeep, UpkeepEngines
 from prshots.server.domain.upkeep.safeguards import (
     LEFTOVER_AGE_SECONDS,
     is_mass,
@@ -52,16 +51,6 @@ class CheckReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Installation:
-    """The engines that belong together."""
-
-    records: ImageRecords
-    projects: ProjectRecords
-    upkeep: Upkeep
-    store: ObjectStore
-
-
-@dataclass(frozen=True, slots=True)
 class _Window:
     records: int
     files: int
@@ -73,7 +62,7 @@ Progress = Callable[[CheckReport], None]
 
 
 async def check(
-    installation: Installation,
+    engines: UpkeepEngines,
     found: Callable[[Discrepancy], None] = lambda _: None,
     progress: Progress = lambda _: None,
     clock: Callable[[], float] = time.time,
@@ -82,9 +71,9 @@ async def check(
 
     Raises WrongClockError, ForeignStoreError, RecordsError, StoreError.
     """
-    cutoff = await _cutoff(installation, clock)
+    cutoff = await _cutoff(engines, clock)
     report = CheckReport()
-    async for window in _compare_all(installation, cutoff):
+    async for window in _compare_all(engines, cutoff):
         report.records += window.records
         report.files += window.files
         report.records_without_bytes += len(window.without_bytes)
@@ -94,7 +83,7 @@ async def check(
         for key in window.without_record:
             found(key)
         progress(report)
-    async for wrong in _wrong_totals(installation):
+    async for wrong in _wrong_totals(engines):
         report.wrong_totals += 1
         found(wrong)
         progress(report)
@@ -102,7 +91,7 @@ async def check(
 
 
 async def repair(
-    installation: Installation,
+    engines: UpkeepEngines,
     report: CheckReport,
     *,
     force: bool = False,
@@ -114,22 +103,22 @@ async def repair(
     Records without bytes expire like any image. Files without a record are deleted. Totals are counted again.
     Without `force`, most of all records or files are never removed. Raises like `check`.
     """
-    cutoff = await _cutoff(installation, clock)
+    cutoff = await _cutoff(engines, clock)
     report.refused += [] if force else _brakes(report)
     may_expire = force or not is_mass(report.records_without_bytes, report.records)
     may_delete = force or not is_mass(report.files_without_record, report.files)
     if (report.records_without_bytes and may_expire) or (report.files_without_record and may_delete):
-        await installation.store.owner(await installation.upkeep.installation_id())
-        async for window in _compare_all(installation, cutoff):
+        await engines.store.owner(await engines.upkeep.installation_id())
+        async for window in _compare_all(engines, cutoff):
             if window.without_bytes and may_expire:
-                await _expire(installation, window.without_bytes, report, int(clock()))
+                await _expire(engines, window.without_bytes, report, int(clock()))
             if window.without_record and may_delete:
-                failed = await installation.store.delete(window.without_record)
+                failed = await engines.store.delete(window.without_record)
                 report.repaired += len(window.without_record) - len(failed)
                 report.failed += len(failed)
             progress(report)
-    async for wrong in _wrong_totals(installation):
-        await installation.upkeep.recompute(wrong)
+    async for wrong in _wrong_totals(engines):
+        await engines.upkeep.recompute(wrong)
         report.repaired += 1
         progress(report)
 
@@ -150,25 +139,25 @@ def _brakes(report: CheckReport) -> list[str]:
     return refused
 
 
-async def _cutoff(installation: Installation, clock: Callable[[], float]) -> float:
+async def _cutoff(engines: UpkeepEngines, clock: Callable[[], float]) -> float:
     """Return the time before which a file without a record is a leftover."""
-    await require_own_store(installation.upkeep, installation.store)
-    if wrong := await wrong_clock(installation.upkeep, installation.store, clock):
+    await require_own_store(engines.upkeep, engines.store)
+    if wrong := await wrong_clock(engines.upkeep, engines.store, clock):
         raise WrongClockError(wrong)
     return clock() - LEFTOVER_AGE_SECONDS
 
 
-async def _expire(installation: Installation, images: Sequence[Image], report: CheckReport, now: int) -> None:
-    await installation.records.schedule([image.id for image in images], now)
-    outcome = await expire_scheduled(installation.records, installation.store, images)
+async def _expire(engines: UpkeepEngines, images: Sequence[Image], report: CheckReport, now: int) -> None:
+    await engines.records.schedule([image.id for image in images], now)
+    outcome = await expire_scheduled(engines.records, engines.store, images)
     report.repaired += outcome.expired
     report.failed += outcome.failed
 
 
-async def _compare_all(installation: Installation, cutoff: float) -> AsyncIterator[_Window]:
+async def _compare_all(engines: UpkeepEngines, cutoff: float) -> AsyncIterator[_Window]:
     after: str = ""
     held: list[str] = []
-    async for listed in installation.store.stored_before(cutoff):
+    async for listed in engines.store.stored_before(cutoff):
         keys = held + listed
         if not keys:
             continue
@@ -179,15 +168,15 @@ async def _compare_all(installation: Installation, cutoff: float) -> AsyncIterat
         keys = keys[: len(keys) - len(held)]
         if keys:
             until = image_id_of(keys[-1])
-            async for window in _compare_between(installation, after, until, keys):
+            async for window in _compare_between(engines, after, until, keys):
                 yield window
             after = until
-    async for window in _compare_between(installation, after, _AFTER_EVERY_ID, held):
+    async for window in _compare_between(engines, after, _AFTER_EVERY_ID, held):
         yield window
 
 
 async def _compare_between(
-    installation: Installation, after: str, until: str, keys: list[str]
+    engines: UpkeepEngines, after: str, until: str, keys: list[str]
 ) -> AsyncIterator[_Window]:
     """Compare the records with `after` < id <= `until` with the keys in this range."""
     listed: dict[str, list[str]] = {}
@@ -195,35 +184,35 @@ async def _compare_between(
         listed.setdefault(image_id_of(key), []).append(key)
     page_is_full = True
     while page_is_full:
-        page = await installation.upkeep.images_by_id(after, until, BATCH)
+        page = await engines.upkeep.images_by_id(after, until, BATCH)
         absent = [image for image in page if image.key not in listed.pop(image.id, ())]
-        yield _Window(len(page), 0, await without_bytes(installation, absent), ())
+        yield _Window(len(page), 0, await without_bytes(engines.upkeep, engines.store, absent), ())
         page_is_full = len(page) == BATCH
         after = page[-1].id if page else after
     rest = [key for its_keys in listed.values() for key in its_keys]
-    yield _Window(0, len(keys), (), await _without_record(installation, rest))
+    yield _Window(0, len(keys), (), await _without_record(engines, rest))
 
 
-async def without_bytes(installation: Installation, images: list[Image]) -> list[Image]:
+async def without_bytes(upkeep: Upkeep, store: ObjectStore, images: list[Image]) -> list[Image]:
     """Return those that are missing now. Images that are scheduled for expiry may lack their bytes.
 
     First the store, then the record: bytes that an expiry has just deleted belong to a marked record.
     """
     active = [image for image in images if image.scheduled_at is None]
-    there = await _find_existing(installation.store, [image.key for image in active])
+    there = await _find_existing(store, [image.key for image in active])
     absent = {image.id: image for image in active if image.key not in there}
-    still = await installation.upkeep.active_ids(absent.keys()) if absent else set()
+    still = await upkeep.active_ids(absent.keys()) if absent else set()
     return [image for image_id, image in absent.items() if image_id in still]
 
 
-async def _without_record(installation: Installation, keys: list[str]) -> list[str]:
+async def _without_record(engines: UpkeepEngines, keys: list[str]) -> list[str]:
     """Return the keys of objects that exist and have no record now."""
     found: list[str] = []
     for start in range(0, len(keys), BATCH):
         batch = keys[start : start + BATCH]
-        known = await installation.records.known_ids({image_id_of(key) for key in batch})
+        known = await engines.records.known_ids({image_id_of(key) for key in batch})
         unknown = [key for key in batch if image_id_of(key) not in known]
-        there = await _find_existing(installation.store, unknown)
+        there = await _find_existing(engines.store, unknown)
         found += [key for key in unknown if key in there]
     return found
 
@@ -239,14 +228,14 @@ async def _find_existing(store: ObjectStore, keys: Sequence[str]) -> set[str]:
     return {key for key, is_there in zip(keys, answers, strict=True) if is_there}
 
 
-async def _wrong_totals(installation: Installation) -> AsyncIterator[WrongTotal]:
+async def _wrong_totals(engines: UpkeepEngines) -> AsyncIterator[WrongTotal]:
     """Yield wrong totals; those of projects last, because they sum up those of pull requests."""
-    for project in await installation.projects.projects():
-        for compare in (installation.upkeep.wrong_pulls, installation.upkeep.wrong_days):
+    for project in await engines.projects.projects():
+        for compare in (engines.upkeep.wrong_pulls, engines.upkeep.wrong_days):
             after: int | None = NO_PULL_REQUEST - 1
             while after is not None:
                 wrong, after = await compare(project.id, after)
                 for each in wrong:
                     yield each
-    for each in await installation.upkeep.wrong_projects():
+    for each in await engines.upkeep.wrong_projects():
         yield each

@@ -3,19 +3,15 @@
 import contextlib
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from prshots.contract.errors import RecordsFullError
 from prshots.contract.object_names import SHARDS, image_id_of
-from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
 from prshots.server.domain.images.expiry import expire_scheduled
-from prshots.server.domain.images.ports import ImageRecords, ObjectStore, PutUrlRecords, StagedRecords
-from prshots.server.domain.people.ports import People
 from prshots.server.domain.people.sign_in import discard_old
-from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
-from prshots.server.domain.upkeep.ports import Upkeep
+from prshots.server.domain.upkeep.ports import UpkeepEngines
 from prshots.server.domain.upkeep.safeguards import (
     LEFTOVER_AGE_SECONDS,
     MASS,
@@ -37,26 +33,11 @@ RECLAIMING_SECONDS = 60.0
 """How long a sweep returns free space to the disk. The next one continues."""
 
 OLD_PAIRS_SECONDS = 90 * 86_400
-"""After so long, the result of comparing two images is forgotten."""
+"""After this long, the result of comparing two images is forgotten."""
 
 FORCE = "if that is right, run `prshots sweep --force`"
 
 Reason = Literal["clock", "retention", "orphans"]
-
-
-class SweepEngines(NamedTuple):
-    """What a sweep works on, and a check."""
-
-    records: ImageRecords
-    people: People
-    store: ObjectStore
-    upkeep: Upkeep
-    baselines: BaselineRecords
-    comparisons: ComparisonRecords
-    staged: StagedRecords
-    put_urls: PutUrlRecords
-    projects: ProjectRecords
-    tokens: TokenRecords
 
 
 @dataclass(slots=True)
@@ -82,7 +63,7 @@ Progress = Callable[[SweepReport], None]
 
 
 async def sweep(
-    engines: SweepEngines,
+    engines: UpkeepEngines,
     progress: Progress = lambda _: None,
     clock: Callable[[], float] = time.time,
     *,
@@ -93,111 +74,141 @@ async def sweep(
     With a wrong clock it only finishes what people asked for. Without `force`, it deletes no more than half
     of all images by a retention rule, and no more than half of all files for having no record.
     """
-    records, people, store, upkeep, baselines, comparisons, staged, put_urls, _, tokens = engines
-    report = SweepReport()
-    now = clock()
-    if wrong := await wrong_clock(upkeep, store, clock):
-        report.refused["clock"] = f"{wrong}. Until then, only images that are already scheduled expire"
-        await _expire_scheduled(records, store, report, progress)
-        return report
+    run = _Sweep(engines, progress, int(clock()), force=force)
+    if wrong := await wrong_clock(engines.upkeep, engines.store, clock):
+        run.report.refused["clock"] = f"{wrong}. Until then, only images that are already scheduled expire"
+        await run.expire_scheduled()
+        return run.report
     # On a full disk no more images can be scheduled, but deleting the scheduled ones frees space.
     with contextlib.suppress(RecordsFullError):
-        await _schedule_due(records, upkeep, int(now), report, progress, force=force)
-        while await baselines.release(int(now), BATCH) == BATCH:
-            progress(report)
-        while await staged.schedule_expired(int(now), BATCH) == BATCH:
-            progress(report)
-        while await put_urls.discard_expired(int(now), BATCH) > 0:
-            progress(report)
-        while await comparisons.discard_old_pairs(int(now) - OLD_PAIRS_SECONDS, BATCH) > 0:
-            progress(report)
-    await _expire_scheduled(records, store, report, progress)
+        await run.schedule()
+    await run.expire_scheduled()
     with contextlib.suppress(RecordsFullError):
-        report.logins = await discard_old(people, int(now))
-        while (discarded := await tokens.discard_expired_tokens(int(now), BATCH)) > 0:
-            report.tokens += discarded
-            progress(report)
-    # With the wrong database, every image would look like a file without a record.
-    installation_id = await upkeep.installation_id()
-    report.foreign_store = await store.owner(installation_id) != installation_id
-    if not report.foreign_store:
-        shards = _some_shards((await upkeep.stored())[0])
-        listing = store.stored_before(now - LEFTOVER_AGE_SECONDS, shards)
-        await _remove_orphans(records, store, listing, report, progress, force=force)
-        report.unfinished = await store.discard_unfinished(now - LEFTOVER_AGE_SECONDS)
+        await run.discard_credentials()
+    await run.remove_leftovers()
     with contextlib.suppress(RecordsFullError):
-        report.returned_bytes = await upkeep.reclaim_space(RECLAIMING_SECONDS)
-    return report
+        run.report.returned_bytes = await engines.upkeep.reclaim_space(RECLAIMING_SECONDS)
+    return run.report
 
 
-async def _schedule_due(
-    records: ImageRecords, upkeep: Upkeep, now: int, report: SweepReport, progress: Progress, *, force: bool
-) -> None:
-    """Schedule what the retention rules make due, unless that is most of all images and has been for a day.
+class _Sweep:
+    """The steps of one sweep, and what they have done so far."""
 
-    Images of closed pull requests and deleted images are scheduled already: people asked for that.
-    """
-    stored, _ = await upkeep.stored()
-    enough = max(MASS, stored // 2) + 1
-    if not force and is_mass(await upkeep.count_overdue(now - OVERDUE_SECONDS, enough), stored):
-        report.refused["retention"] = (
-            f"more than half of all {stored:,} images should have expired over a day ago, so the sweep "
-            "expired none by a retention rule. Check the retention of your projects and this machine's "
-            f"clock; {FORCE}"
-        )
-        return
-    while await records.schedule_due(now, BATCH) == BATCH:
-        progress(report)
+    def __init__(self, engines: UpkeepEngines, progress: Progress, now: int, *, force: bool) -> None:
+        self.report = SweepReport()
+        self._engines = engines
+        self._progress = progress
+        self._now = now
+        self._force = force
 
+    async def schedule(self) -> None:
+        """Schedule images that are due or that nothing needs any more, and remove old records."""
+        engines, now = self._engines, self._now
+        await self._schedule_due()
+        while await engines.baselines.release(now, BATCH) == BATCH:
+            self._progress(self.report)
+        while await engines.staged.schedule_expired(now, BATCH) == BATCH:
+            self._progress(self.report)
+        while await engines.put_urls.discard_expired(now, BATCH) > 0:
+            self._progress(self.report)
+        while await engines.comparisons.discard_old_pairs(now - OLD_PAIRS_SECONDS, BATCH) > 0:
+            self._progress(self.report)
 
-async def _expire_scheduled(
-    records: ImageRecords, store: ObjectStore, report: SweepReport, progress: Progress
-) -> None:
-    after = ""
-    while batch := await records.scheduled(after, BATCH):
-        outcome = await expire_scheduled(records, store, batch)
-        report.expired += outcome.expired
-        report.failed += outcome.failed
-        report.freed_bytes += outcome.freed_bytes
-        after = batch[-1].id  # continue behind this batch, also if some of it failed
-        progress(report)
+    async def _schedule_due(self) -> None:
+        """Schedule what retention makes due, unless that is most of all images and has been for a day.
 
+        Images of closed pull requests and deleted images are scheduled already: people asked for that.
+        """
+        upkeep = self._engines.upkeep
+        stored, _ = await upkeep.stored()
+        enough = max(MASS, stored // 2) + 1
+        if not self._force and is_mass(
+            await upkeep.count_overdue(self._now - OVERDUE_SECONDS, enough), stored
+        ):
+            self.report.refused["retention"] = (
+                f"more than half of all {stored:,} images should have expired over a day ago, so the sweep "
+                "expired none by a retention rule. Check the retention of your projects and this machine's "
+                f"clock; {FORCE}"
+            )
+            return
+        while await self._engines.records.schedule_due(self._now, BATCH) == BATCH:
+            self._progress(self.report)
 
-async def _remove_orphans(
-    records: ImageRecords,
-    store: ObjectStore,
-    listing: AsyncIterator[list[str]],
-    report: SweepReport,
-    progress: Progress,
-    *,
-    force: bool,
-) -> None:
-    """Delete listed files without a record, unless most of them have none.
+    async def expire_scheduled(self) -> None:
+        records, after = self._engines.records, ""
+        while batch := await records.next_scheduled(after, BATCH):
+            outcome = await expire_scheduled(records, self._engines.store, batch)
+            self.report.expired += outcome.expired
+            self.report.failed += outcome.failed
+            self.report.freed_bytes += outcome.freed_bytes
+            after = batch[-1].id  # continue behind this batch, even if some of it failed
+            self._progress(self.report)
 
-    Ids are random. So the first files, in the order of their ids, are a fair sample of all of them.
-    """
-    seen, found, held = 0, 0, list[str]()
-    async for keys in listing:
-        for batch in _in_batches(keys):
-            known = await records.known_ids({image_id_of(key) for key in batch})
-            held += [key for key in batch if image_id_of(key) not in known]
-        seen += len(keys)
-        if len(held) > max(BATCH, MASS):  # enough to judge by
-            if not force and is_mass(found + len(held), seen):
-                break
-            found += len(held)
-            await _delete_orphans(store, held, report)
-            held = []
-        progress(report)
-    if held and not force and is_mass(found + len(held), seen):
-        report.refused["orphans"] = (
-            f"more than half of the files in the image store have no record ({found + len(held):,} of "
-            f"{seen:,}), so the sweep deleted none of them. Check that the database and the store belong "
-            f"together, and that the database is not an older copy; {FORCE}"
-        )
-    elif held:
-        await _delete_orphans(store, held, report)
-        progress(report)
+    async def discard_credentials(self) -> None:
+        """Remove expired sign-ins, sessions and short-lived tokens."""
+        self.report.logins = await discard_old(self._engines.people, self._now)
+        while discarded := await self._engines.tokens.discard_expired_tokens(self._now, BATCH):
+            self.report.tokens += discarded
+            self._progress(self.report)
+
+    async def remove_leftovers(self) -> None:
+        """Delete what crashes left in the store, unless the store belongs to another database.
+
+        With the wrong database, every image would look like a file without a record.
+        """
+        upkeep, store = self._engines.upkeep, self._engines.store
+        installation_id = await upkeep.installation_id()
+        if await store.owner(installation_id) != installation_id:
+            self.report.foreign_store = True
+            return
+        cutoff = self._now - LEFTOVER_AGE_SECONDS
+        images, _ = await upkeep.stored()
+        await self._remove_orphans(store.stored_before(cutoff, _some_shards(images)))
+        self.report.unfinished = await store.discard_unfinished(cutoff)
+
+    async def _remove_orphans(self, listing: AsyncIterator[list[str]]) -> None:
+        """Delete listed files without a record, unless most of them have none.
+
+        Ids are random. So the first files, in the order of their ids, are a fair sample of all of them.
+        """
+        seen, found, held = 0, 0, list[str]()
+        async for keys in listing:
+            without_record = await self._without_record(keys)
+            seen, found, held = seen + len(keys), found + len(without_record), held + without_record
+            if len(held) > max(BATCH, MASS):  # enough to judge by
+                if self._are_too_many(found, seen):
+                    break
+                await self._delete_orphans(held)
+                held = []
+            self._progress(self.report)
+        if not held:
+            return
+        if self._are_too_many(found, seen):
+            deleted = f"only {self.report.orphans:,}" if self.report.orphans else "none"
+            self.report.refused["orphans"] = (
+                f"more than half of the files in the image store have no record ({found:,} of {seen:,}), so "
+                f"the sweep deleted {deleted} of them. Check that the database and the store belong "
+                f"together, and that the database is not an older copy; {FORCE}"
+            )
+            return
+        await self._delete_orphans(held)
+        self._progress(self.report)
+
+    async def _without_record(self, keys: list[str]) -> list[str]:
+        found: list[str] = []
+        for start in range(0, len(keys), BATCH):
+            batch = keys[start : start + BATCH]
+            known = await self._engines.records.known_ids({image_id_of(key) for key in batch})
+            found += [key for key in batch if image_id_of(key) not in known]
+        return found
+
+    def _are_too_many(self, found: int, seen: int) -> bool:
+        return not self._force and is_mass(found, seen)
+
+    async def _delete_orphans(self, keys: list[str]) -> None:
+        failed = await self._engines.store.delete(keys)
+        self.report.orphans += len(keys) - len(failed)
+        self.report.failed += len(failed)
 
 
 def _some_shards(images: int) -> list[str] | None:
@@ -206,13 +217,3 @@ def _some_shards(images: int) -> list[str] | None:
     if share >= 1:
         return None
     return random.sample(SHARDS, max(1, int(share * len(SHARDS))))
-
-
-async def _delete_orphans(store: ObjectStore, keys: list[str], report: SweepReport) -> None:
-    failed = await store.delete(keys)
-    report.orphans += len(keys) - len(failed)
-    report.failed += len(failed)
-
-
-def _in_batches(keys: list[str]) -> Iterator[list[str]]:
-    return (keys[start : start + BATCH] for start in range(0, len(keys), BATCH))

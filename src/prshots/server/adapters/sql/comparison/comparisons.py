@@ -192,7 +192,7 @@ class SqlComparisons:
         row = await self._database.first(query)
         return Image(*row) if row else None
 
-    async def shown(self, project_id: str, pr_number: int) -> StoredComparison | None:
+    async def of_newest_commit(self, project_id: str, pr_number: int) -> StoredComparison | None:
         return await self._first(NEWEST, project_id=project_id, pr_number=pr_number)
 
     async def version(self, project_id: str, pr_number: int) -> str | None:

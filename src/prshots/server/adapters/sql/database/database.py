@@ -242,7 +242,7 @@ class timed:  # noqa: N801 - used like a function: with timed(READ)
             _FAILURES.inc()
             self._outage.note(self._operation, error)
         elif error is None:
-            self._outage.works(self._operation)
+            self._outage.note_success(self._operation)
 
 
 @contextlib.contextmanager

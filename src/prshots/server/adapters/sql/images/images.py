@@ -81,7 +81,7 @@ class SqlImages:
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
         return await self._counted_of_pr(newest_of_pr, project_id, pr_number, newest)
 
-    async def listed_of_pr(
+    async def comment_entries(
         self, project_id: str, pr_number: int, newest: int
     ) -> tuple[int, list[ListedImage]]:
         return await self._counted_of_pr(self._listed.newest_of_pr, project_id, pr_number, newest)
@@ -138,7 +138,7 @@ class SqlImages:
         row = await self._database.look_up(_CLOSED_PULL, project_id=project_id, pr_number=pr_number)
         return row is not None
 
-    async def scheduled(
+    async def next_scheduled(
         self, after: str, limit: int, project_id: str | None = None, pr_number: int | None = None
     ) -> list[Image]:
         query = select(*IMAGE).where(SCHEDULED, images.c.id > after).order_by(images.c.id).limit(limit)
