@@ -16,7 +16,6 @@ from playwright.sync_api import Browser
 sys.path[:0] = [str(Path(__file__).parent.parent)]
 
 from prshots.server.adapters.pictures.engine.compare import compare  # noqa: E402 - after the line above
-from prshots.server.adapters.pictures.pair_results import unpack  # noqa: E402
 from support.chromium import chromium  # noqa: E402
 from support.nasty_pictures import encoded  # noqa: E402
 
@@ -112,7 +111,7 @@ def main() -> None:
         one, other = (picture.crop((left, top, left + WIDTH, top + HEIGHT)) for picture in (before, after))
         if one.tobytes() == other.tobytes():
             continue
-        verdict = unpack(compare(encoded(one, "PNG"), encoded(other, "PNG"))).verdict
+        verdict = compare(encoded(one, "PNG"), encoded(other, "PNG")).verdict
         is_letter = text.before != text.after
         counted = counts["letters" if is_letter else "moves"]
         counted[0] += 1

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from prshots.server.adapters.pictures.engine.compare import compare
-from prshots.server.adapters.pictures.pair_results import unpack
 
 HERE = Path(__file__).parent
 CORPUS: list[dict[str, str]] = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
@@ -15,7 +14,7 @@ CORPUS: list[dict[str, str]] = json.loads((HERE / "corpus.json").read_text(encod
 @pytest.mark.parametrize("pair", CORPUS, ids=[pair["name"] for pair in CORPUS])
 def test_the_verdict_is_a_persons(pair: dict[str, str]) -> None:
     before, after = ((HERE / "pictures" / pair[side]).read_bytes() for side in ("before", "after"))
-    result = unpack(compare(before, after))
+    result = compare(before, after)
     assert result.verdict == pair.get("wrong", pair["person"]), pair["why"]
     assert bool(result.marked) == (result.verdict != "unchanged")
 
