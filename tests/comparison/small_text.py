@@ -22,40 +22,9 @@ from support.nasty_pictures import encoded  # noqa: E402
 WIDTH, HEIGHT, COLUMNS = 100, 30, 12
 FONTS = ("DejaVu Sans", "DejaVu Sans Mono", "DejaVu Serif")
 SCHEMES = (("#222", "#fff"), ("#57606a", "#fff"), ("#fff", "#1f6feb"), ("#8b949e", "#0d1117"))
-SIMILAR = [
-    "56",
-    "38",
-    "68",
-    "08",
-    "17",
-    "ec",
-    "oc",
-    "il",
-    "l1",
-    "nm",
-    "hb",
-    ",.",
-    ";:",
-    "'\"",
-    "O0",
-    "OQ",
-    "EF",
-    "PR",
-    "ao",
-    "uv",
-    "S5",
-    "B8",
-    "Il",
-    "+-",
-    "._",
-    "-_",
-    "tf",
-    "rn",
-    "CG",
-    "·.",
-    "ée",
-    "€£",
-]
+SIMILAR = (
+    """56 38 68 08 17 ec oc il l1 nm hb ,. ;: '" O0 OQ EF PR ao uv S5 B8 Il +- ._ -_ tf rn CG ·. ée €£"""
+)
 MOVES = ((0.1, 0), (0.2, 0), (0.3, 0), (0.4, 0), (0.25, 0.25), (0, 0.3), (0.45, 0))
 
 
@@ -78,7 +47,7 @@ def texts() -> list[Text]:
     found = []
     for font, size, (color, ground) in itertools.product(FONTS, (10, 11, 12, 13, 14, 16), SCHEMES):
         style = f"background: {ground}; color: {color}; font: {size}px {font}"
-        found += [Text(style, f"ab{one}cd", f"ab{other}cd") for one, other in [*SIMILAR, (".", "")]]
+        found += [Text(style, f"ab{one}cd", f"ab{other}cd") for one, other in [*SIMILAR.split(), (".", "")]]
     schemes = (*SCHEMES, ("#cf222e", "#fff"))
     for font, size, (color, ground) in itertools.product(FONTS, (10, 11, 12, 13, 14, 16, 22), schemes):
         style = f"background: {ground}; color: {color}; font: {size}px {font}"
