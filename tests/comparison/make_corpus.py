@@ -1,7 +1,8 @@
 """Renders the corpus: pairs of screenshots, and the verdict that a person gives to each.
 
-Run `.venv/bin/python tests/comparison/make_corpus.py` after you change a page, a case or the engine. It writes
-`pictures/`, `marked/`, `corpus.json`, and `README.md`, which shows all of it.
+Run `.venv/bin/python tests/comparison/make_corpus.py` after you change a page, a pair or the engine. `cases.py` says how
+each pair is rendered, and `corpus.json` has the person's verdict. It writes `pictures/`, `marked/`, their names in
+`corpus.json`, and `README.md`, which shows all of it.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from playwright.sync_api import Browser
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent)]
 
-from comparison.cases import CASES, Case, Shot  # noqa: E402 - found through the line above
+from comparison.cases import PAIRS, Shot  # noqa: E402 - found through the line above
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers  # noqa: E402
 from prshots.server.domain.comparison.models import PairResult  # noqa: E402
 from support.chromium import chromium  # noqa: E402
@@ -52,15 +53,15 @@ def rendered(browser: Browser, shot: Shot) -> Image.Image:
     return shot.change(picture) if shot.change else picture
 
 
-def written(case: Case, browser: Browser, known: dict[Shot, str]) -> dict[str, str]:
-    """Render both sides of a case, unless another case had the same. Return its entry in corpus.json."""
-    for side, shot in (("before", case.before), ("after", case.after)):
+def render_pair(pair: dict[str, str], browser: Browser, known: dict[Shot, str]) -> None:
+    """Render both sides of a pair, unless another pair had the same, and note the names of their files."""
+    for side, shot in zip(("before", "after"), PAIRS[pair["name"]], strict=True):
         if shot not in known:
-            known[shot] = f"{shot.name or f'{case.name}.{side}'}.{shot.kind}"
+            name = shot.name or f"{pair['name']}.{side}"
+            known[shot] = f"{name}.{shot.kind}"
             kind, options = SAVED_AS[shot.kind]
             rendered(browser, shot).save(PICTURES / known[shot], kind, **options | {"quality": shot.quality})
-    facts = {"before": known[case.before], "after": known[case.after], "person": case.person, "why": case.why}
-    return {"name": case.name} | facts | ({"wrong": case.wrong} if case.wrong else {})
+        pair[side] = known[shot]
 
 
 async def compared(pairs: list[dict[str, str]]) -> list[PairResult]:
@@ -95,9 +96,11 @@ def main() -> None:
     for folder in (PICTURES, MARKED):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
+    pairs = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
     known: dict[Shot, str] = {}
     with chromium() as browser:
-        pairs = [written(case, browser, known) for case in CASES]
+        for pair in pairs:
+            render_pair(pair, browser, known)
     corpus = json.dumps(pairs, indent=1, ensure_ascii=False)
     (HERE / "corpus.json").write_text(corpus + "\n", encoding="utf-8")
     rows = list(zip(pairs, asyncio.run(compared(pairs)), strict=True))

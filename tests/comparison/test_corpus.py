@@ -1,26 +1,26 @@
-"""The engine's verdict on every pair of the corpus is a person's."""
+"""The engine's verdict on every pair of the corpus, compared with a person's."""
 
 import json
 from pathlib import Path
 
 import pytest
 
+from comparison.cases import PAIRS
 from prshots.server.adapters.pictures.engine.compare import compare
-from prshots.server.adapters.pictures.pair_results import unpack
 
 HERE = Path(__file__).parent
 CORPUS: list[dict[str, str]] = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("pair", CORPUS, ids=[pair["name"] for pair in CORPUS])
-def test_the_verdict_is_a_persons(pair: dict[str, str]) -> None:
+def test_verdict_matches_a_persons(pair: dict[str, str]) -> None:
     before, after = ((HERE / "pictures" / pair[side]).read_bytes() for side in ("before", "after"))
-    result = unpack(compare(before, after))
+    result = compare(before, after)
     assert result.verdict == pair.get("wrong", pair["person"]), pair["why"]
     assert bool(result.marked) == (result.verdict != "unchanged")
 
 
-def test_what_the_engine_gets_wrong_is_told() -> None:
+def test_docs_name_every_pair_that_the_engine_gets_wrong() -> None:
     wrong = {pair["name"] for pair in CORPUS if "wrong" in pair}
     page = (HERE / "../../docs/understand/comparison.md").resolve().read_text(encoding="utf-8")
     told = page.partition("## What it gets wrong")[2]
@@ -28,7 +28,8 @@ def test_what_the_engine_gets_wrong_is_told() -> None:
     assert all(pair["wrong"] != pair["person"] for pair in CORPUS if "wrong" in pair)
 
 
-def test_every_picture_is_used_and_shown() -> None:
+def test_every_picture_is_rendered_used_and_shown() -> None:
+    assert [*PAIRS] == [pair["name"] for pair in CORPUS]
     used = {pair[side] for pair in CORPUS for side in ("before", "after")}
     assert used == {path.name for path in (HERE / "pictures").iterdir()}
     page = (HERE / "README.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from prshots.server.adapters import deadlines
-from prshots.server.adapters.counters.patience import BUSY_SECONDS, HIT_SECONDS
+from prshots.server.adapters.counters.redis import BUSY_SECONDS, HIT_SECONDS
 from prshots.server.adapters.deadlines import OverdueError, in_thread, seconds_left
 from prshots.server.adapters.identity.oauth import TIMEOUT_SECONDS
 from prshots.server.http.readiness import CHECK_SECONDS

@@ -16,10 +16,13 @@ from prshots.server.adapters.pictures.workers.jobs import (
     PREFIX,
     PictureJob,
     pack_error,
+    pack_pair,
     pack_result,
     read_job,
     result_of,
+    unpack_pair,
 )
+from prshots.server.domain.comparison.models import PairResult
 
 
 def split(reply: bytes) -> tuple[bytes, bytes]:
@@ -60,3 +63,8 @@ def test_a_result_arrives_as_it_was_sent(result: bytes) -> None:
 def test_an_error_arrives_with_its_kind_and_words(kind: type[PictureError]) -> None:
     with pytest.raises(kind, match=r"^too much: ü$"):
         result_of(*split(pack_error(kind("too much: ü"))))
+
+
+def test_the_result_of_a_comparison_arrives_as_it_was_sent() -> None:
+    result = PairResult("changed", 12, ((1, 2, 3, 4), (5, 6, 7, 8)), -9, b"\xff\xd8picture")
+    assert unpack_pair(pack_pair(result)) == result

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from prshots.server.adapters.pictures.engine import row_alignment, row_edits
 from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, clear_noise, merge_strips
-from prshots.server.adapters.pictures.engine.row_alignment import align
-from prshots.server.adapters.pictures.engine.stretches import Sketches
+from prshots.server.adapters.pictures.engine.row_alignment import Sketches, align
 
 
 def aligned(before: str, after: str, *, lossy: bool = False) -> str:

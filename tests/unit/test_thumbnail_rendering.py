@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 
 from prshots.contract.errors import PictureError, PictureTooLargeError
 from prshots.server.adapters.pictures.engine import thumbnail_rendering
-from prshots.server.adapters.pictures.engine.open_image import MAX_PIXELS, open_image
+from prshots.server.adapters.pictures.engine.decoding import MAX_PIXELS, open_image
 from prshots.server.adapters.pictures.engine.thumbnail_rendering import MAX_BYTES, MAX_SIDE, render_thumbnail
 
 WHITE, RED, BLUE = (255, 255, 255), (255, 0, 0), (0, 0, 255)

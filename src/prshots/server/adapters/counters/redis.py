@@ -2,16 +2,32 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from prshots.contract.errors import CounterUnavailableError
+from redis.asyncio import ConnectionPool, Redis, SSLConnection
+from redis.asyncio.connection import AbstractConnection
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from prshots.contract.errors import CounterUnavailableError, SettingsError
 from prshots.contract.rate_limits import WINDOW_SECONDS
-from prshots.server.adapters.counters.patience import HIT_SECONDS, wait_patiently
-from prshots.server.adapters.counters.redis_client import open_client
 from prshots.server.domain.images.models import Hit
 from prshots.server.observability.metrics import COUNTER_OUTAGES, ENGINE_FAILURES, UNLIMITED_UPLOADS
 from prshots.server.observability.outages import Outage
+
+HIT_SECONDS = (0.02, 0.01, 0.005, 0.005)
+"""How long an upload waits for the counter: 40 ms of the 50 ms that counting may cost it.
+
+It waits in several steps, because a busy event loop needs several turns before it reads an answer that is
+already there. The server is not to blame for that delay."""
+
+BUSY_SECONDS = 0.5
+"""How long an upload waits for the counter in a process that is too busy to notice an answer.
+
+A step that takes twice its time shows that this process, not the server, was late, and is repeated. Without
+that, a burst of uploads from 48 threads let some of them pass uncounted: 126 of 120."""
 
 SERVER_SECONDS = 1.0
 """The timeout for connecting and for an answer, after which the connection is closed.
@@ -87,7 +103,7 @@ class RedisCounter:
         server_seconds: float = SERVER_SECONDS,
         retry_seconds: float = RETRY_SECONDS,
     ) -> None:
-        self._client = open_client(url, server_seconds)
+        self._client = _open_client(url, server_seconds)
         self._patience = patience
         self._server_seconds = server_seconds
         self._retry_seconds = retry_seconds
@@ -207,3 +223,53 @@ def _hits_of(uploads: Sequence[_Waiting], passed: int, left: int, free_in: int) 
         Hit(place < passed, limit, left + max(0, passed - 1 - place), seconds)
         for place in range(len(uploads))
     ]
+
+
+async def wait_patiently(answer: asyncio.Future[Any], patience: Sequence[float]) -> None:
+    """Wait for the sum of `patience`, not counting the time in which this process was busy."""
+    loop = asyncio.get_running_loop()
+    began = step_began = loop.time()
+    for seconds in patience:
+        is_late = True
+        while is_late and not answer.done():
+            await asyncio.wait([answer], timeout=seconds)
+            step_began, previous = loop.time(), step_began
+            is_late = step_began - previous > 2 * seconds and step_began - began < BUSY_SECONDS
+
+
+class _OneConnection(ConnectionPool):
+    """A pool with one connection object, created at startup but not connected yet.
+
+    So invalid options fail at startup, and the trusted certificates are not read on the event loop.
+    """
+
+    def create_connection(self) -> None:
+        self.max_connections = 1
+        self._only: AbstractConnection = super().make_connection()  # type: ignore[no-untyped-call]
+        if isinstance(self._only, SSLConnection):
+            self._only.ssl_context.get()
+
+    def make_connection(self) -> AbstractConnection:
+        return self._only
+
+
+def _open_client(url: str, server_seconds: float) -> Redis:
+    """Raise SettingsError if redis-py rejects the URL. The message leaves it out: it may hold a password."""
+    scheme, _, rest = url.partition("://")
+    redis_scheme = {"valkey": "redis", "valkeys": "rediss"}.get(scheme, scheme)
+    try:
+        pool = _OneConnection.from_url(
+            f"{redis_scheme}://{rest}",
+            socket_connect_timeout=server_seconds,
+            socket_timeout=server_seconds,
+            retry=Retry(NoBackoff(), 0),
+            protocol=2,
+        )
+        pool.create_connection()
+    except (ValueError, TypeError, RedisError, OSError) as error:
+        raise SettingsError(
+            "PRSHOTS_COUNTER_URL: got an invalid value, takes "
+            "redis://<user>:<password>@<host>:<port>/<number> with options of redis-py, such as "
+            f"?ssl_ca_certs=<file> ({type(error).__name__})"
+        ) from error
+    return Redis(connection_pool=pool)

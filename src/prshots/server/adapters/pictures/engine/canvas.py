@@ -1,16 +1,19 @@
 """A decoded image, upright, whose rows can be compared with those of another image."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
 from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
 from prshots.contract.image_structure import webp_chunks
-from prshots.server.adapters.pictures.engine.bands import BAND_PIXELS, band
-from prshots.server.adapters.pictures.engine.open_image import open_image, pillow_errors_as_ours
-from prshots.server.adapters.pictures.engine.orientation import orientation_of, turn_upright
+from prshots.server.adapters.pictures.engine.decoding import (
+    band,
+    bands,
+    open_image,
+    orientation_of,
+    pillow_errors_as_ours,
+    turn_upright,
+)
 
 Pixels = npt.NDArray[np.uint8]
 """Rows, columns, channels."""
@@ -44,16 +47,10 @@ class Canvas:
             return np.asarray(band(self.image, box, "RGBA").convert("RGBa"))
         return np.asarray(band(self.image, box, "RGB"))
 
-    def bands(self, top: int, bottom: int, width: int) -> Iterator[tuple[int, int]]:
-        """Return the first and last row of each band of these rows."""
-        height = max(1, BAND_PIXELS // width)
-        for start in range(top, bottom, height):
-            yield start, min(start + height, bottom)
-
     def row_hashes(self, width: int, *, transparent: bool) -> list[int]:
         """Return a number for each row. Equal rows have equal numbers, within this process."""
         hashes: list[int] = []
-        for top, bottom in self.bands(0, self.height, width):
+        for top, bottom in bands(0, self.height, width):
             rows = self.rows(top, bottom, width, transparent=transparent)
             hashes.extend(hash(row.tobytes()) for row in rows)
         return hashes
@@ -64,7 +61,7 @@ class Canvas:
         widths = np.diff(np.append(starts, width)).astype(np.float32)
         sketches = [
             np.add.reduceat(np.asarray(band(self.image, (0, start, width, end), "L")), starts, 1, np.float32)
-            for start, end in self.bands(top, bottom, width)
+            for start, end in bands(top, bottom, width)
         ]
         return (np.concatenate(sketches) / widths).astype(np.float32)
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from prshots.server.adapters.pictures.engine.bands import BAND_PIXELS, band
+from prshots.server.adapters.pictures.engine.decoding import band, bands
 from prshots.server.adapters.pictures.engine.regions import Box
 
 MAX_SIDE = 65_500
@@ -30,8 +30,7 @@ def draw_difference(
     """Return a JPEG of the image. Inserted rows and seams (`moved`) have a different color."""
     width, height = min(image.width, MAX_SIDE), min(image.height, MAX_SIDE)
     picture = Image.new("RGB", (width, height))
-    for top in range(0, height, max(1, BAND_PIXELS // width)):
-        bottom = min(top + max(1, BAND_PIXELS // width), height)
+    for top, bottom in bands(0, height, width):
         picture.paste(_on_ground(image, Box(0, top, width, bottom)).convert("L").point(_PALE), (0, top))
     for box in (*moved, *changed):
         _show(picture, image, box)
@@ -57,10 +56,8 @@ def draw_difference(
 def _show(picture: Image.Image, image: Image.Image, box: Box) -> None:
     """Paste the box as it is, in bands."""
     right, end = min(box.right, picture.width), min(box.bottom, picture.height)
-    rows = max(1, BAND_PIXELS // (box.right - box.left))
-    for top in range(box.top, end, rows):
-        part = Box(box.left, top, right, min(top + rows, end))
-        picture.paste(_on_ground(image, part), (part.left, part.top))
+    for top, bottom in bands(box.top, end, box.right - box.left):
+        picture.paste(_on_ground(image, Box(box.left, top, right, bottom)), (box.left, top))
 
 
 def _on_ground(image: Image.Image, box: Box) -> Image.Image:
@@ -71,8 +68,7 @@ def _on_ground(image: Image.Image, box: Box) -> Image.Image:
 
 
 def _tint(picture: Image.Image, marks: npt.NDArray[np.uint8], box: Box) -> None:
-    rows = max(1, BAND_PIXELS // (box.right - box.left))
-    for top in range(box.top, min(box.bottom, picture.height), rows):
-        part = marks[top : min(top + rows, box.bottom), box.left : box.right]
+    for top, bottom in bands(box.top, min(box.bottom, picture.height), box.right - box.left):
+        part = marks[top:bottom, box.left : box.right]
         mask = Image.fromarray((part > 0).astype(np.uint8) * np.uint8(255 * _TINT))
         picture.paste(_CHANGED, (box.left, top), mask)

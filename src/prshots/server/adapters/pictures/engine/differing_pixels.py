@@ -5,28 +5,23 @@ less than a pixel, or an encoder on edges. The fine pass looks for flat color, w
 visible and noise averages out.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from prshots.server.adapters.pictures.engine.cells import (
-    SIDE,
-    combine_cells,
-    combine_neighbors,
-    pad,
-    spread_to_pixels,
-)
-from prshots.server.adapters.pictures.engine.colors import to_lab
-from prshots.server.adapters.pictures.engine.subpixel_shift import is_balanced, measure_shift
-
 Plane = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float32]
+Array = npt.NDArray[Any]
 Strength = npt.NDArray[np.uint8]
 """By how much each pixel differs; 0 if the difference is not visible."""
 
 MARGIN = 8
 """How many pixels around a pixel affect its result."""
+
+_SIDE = 4
+"""The side in pixels of a cell: a small square whose sums and extremes tell what is around a pixel."""
 
 
 class Thresholds(NamedTuple):
@@ -56,12 +51,23 @@ _STRONG = 0.25
 """The share of the contrast around a pixel by which it changes if the shape changed, not only its edge."""
 _LEAST_FLAT = 24
 """How many flat cells a cell of a lossy image needs around it. A cell far from any edge has 81."""
+_BALANCED = 0.45
+"""The largest share of the change that is only brighter, or only darker, after a movement."""
+_LARGEST_SHIFT = 1.2
+"""The largest movement, as estimated from slopes. At sharp edges, half a pixel gives 0.6 to 1.1, one pixel
+1.3."""
+_SLOPE_NOISE = 4200
+_LEAST_CHANGE = 500
+
+_TO_XYZ = np.array(
+    [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]], np.float32
+) / np.array([[0.9505], [1.0], [1.089]], np.float32)
 
 
 def find_differences(before: Plane, after: Plane, thresholds: Thresholds) -> Strength:
     """Compare two arrays of RGB pixels of the same shape."""
     height, width = before.shape[:2]
-    before, after = pad(before), pad(after)
+    before, after = _pad(before), _pad(after)
     planes = list(zip(_planes(before), _planes(after), strict=True))
     distance = np.maximum.reduce([_distance(one, other) for one, other in planes])
     shapes = _is_shape(*planes[0], thresholds)
@@ -94,7 +100,7 @@ def _is_shape(one: Plane, other: Plane, thresholds: Thresholds) -> Flags:
     by_shift = differs & (distance <= _contrast(one, other) * np.float32(_SHIFT) + thresholds.shape)
     if not by_shift.any():
         return differs
-    return differs & ~(by_shift & (_is_edge(one, other) | spread_to_pixels(is_balanced(one, other))))
+    return differs & ~(by_shift & (_is_edge(one, other) | _spread_to_pixels(_is_balanced(one, other))))
 
 
 def _drop_shifts(shapes: Flags, one: Plane, other: Plane, thresholds: Thresholds) -> Flags:
@@ -102,16 +108,16 @@ def _drop_shifts(shapes: Flags, one: Plane, other: Plane, thresholds: Thresholds
     strong = _distance(one, other) > _contrast(one, other) * np.float32(_STRONG) + thresholds.shape
     if not shapes.any() and not strong.any():
         return shapes
-    explained = measure_shift(one, other)
-    return (shapes & spread_to_pixels(explained < _IS_SHIFT)) | (
-        strong & spread_to_pixels(explained < _IS_NO_SHIFT)
+    explained = _measure_shift(one, other)
+    return (shapes & _spread_to_pixels(explained < _IS_SHIFT)) | (
+        strong & _spread_to_pixels(explained < _IS_NO_SHIFT)
     )
 
 
 def _contrast(one: Plane, other: Plane) -> Plane:
     """Return the contrast around each pixel, of both images."""
-    highest: Plane = combine_neighbors(np.maximum(one, other), np.maximum)
-    return highest - combine_neighbors(np.minimum(one, other), np.minimum)
+    highest: Plane = _combine_neighbors(np.maximum(one, other), np.maximum)
+    return highest - _combine_neighbors(np.minimum(one, other), np.minimum)
 
 
 def _is_edge(one: Plane, other: Plane) -> Flags:
@@ -120,8 +126,8 @@ def _is_edge(one: Plane, other: Plane) -> Flags:
     A line of another color isn't such an edge: its old color is nowhere in the new image.
     """
     low, high = np.minimum(one, other), np.maximum(one, other)
-    darkest = np.maximum(combine_neighbors(one, np.minimum), combine_neighbors(other, np.minimum))
-    brightest = np.minimum(combine_neighbors(one, np.maximum), combine_neighbors(other, np.maximum))
+    darkest = np.maximum(_combine_neighbors(one, np.minimum), _combine_neighbors(other, np.minimum))
+    brightest = np.minimum(_combine_neighbors(one, np.maximum), _combine_neighbors(other, np.maximum))
     edge: Flags = (darkest <= low) & (brightest >= high)
     return edge
 
@@ -131,28 +137,108 @@ def _find_flat_areas(
 ) -> Flags:
     """Return which pixels are in flat areas whose color changed."""
     flat = _is_flat(lumas[0], thresholds) & _is_flat(lumas[1], thresholds)
-    flat &= combine_cells(distance, np.maximum) > 0
+    flat &= _combine_cells(distance, np.maximum) > 0
     change = np.zeros((*flat.shape, 3), np.float32)
-    change[flat] = to_lab(_cell_means(before, flat)) - to_lab(_cell_means(after, flat))
+    change[flat] = _to_lab(_cell_means(before, flat)) - _to_lab(_cell_means(after, flat))
     cells = flat.astype(np.float32)
     if thresholds.is_lossy:  # an encoder's errors cancel each other out, a new color does not
         change, cells = (
-            combine_neighbors(combine_neighbors(each, np.add), np.add) for each in (change, cells)
+            _combine_neighbors(_combine_neighbors(each, np.add), np.add) for each in (change, cells)
         )
         change /= np.maximum(cells, 1)[..., np.newaxis]
         flat &= cells >= _LEAST_FLAT
     other = (flat & (np.square(change).sum(axis=-1) > thresholds.flat**2)).astype(np.uint8)
-    found: Flags = spread_to_pixels((other > 0) & (combine_neighbors(other, np.add) >= thresholds.flat_cells))
+    found: Flags = _spread_to_pixels(
+        (other > 0) & (_combine_neighbors(other, np.add) >= thresholds.flat_cells)
+    )
     return found
 
 
 def _is_flat(luma: Plane, thresholds: Thresholds) -> Flags:
-    high, low = combine_cells(luma, np.maximum), combine_cells(luma, np.minimum)
+    high, low = _combine_cells(luma, np.maximum), _combine_cells(luma, np.minimum)
     flat: Flags = high - low <= thresholds.flat_contrast
     return flat
 
 
-def _cell_means(pixels: Plane, chosen: Flags) -> npt.NDArray[np.float32]:
+def _cell_means(pixels: Plane, chosen: Flags) -> Floats:
     """Return the mean color of the chosen cells."""
-    sums = combine_cells(pixels.astype(np.uint16), np.add)[chosen]
-    return sums.astype(np.float32) / np.float32(SIDE * SIDE)
+    sums = _combine_cells(pixels.astype(np.uint16), np.add)[chosen]
+    return sums.astype(np.float32) / np.float32(_SIDE * _SIDE)
+
+
+def _to_lab(rgb: Floats) -> Floats:
+    """Convert sRGB colors (0 to 255) to CIELAB. The distance of two results is their ΔE (CIE 1976)."""
+    share = rgb / np.float32(255)
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4).astype(np.float32)  # noqa: PLR2004
+    xyz = linear @ _TO_XYZ.T
+    x, y, z = np.moveaxis(np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116), -1, 0)  # noqa: PLR2004
+    return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1).astype(np.float32)
+
+
+def _is_balanced(one: Plane, other: Plane) -> Flags:
+    """Return around which cells as much got darker as got brighter."""
+    change = other.astype(np.int16) - one
+    balanced: Flags = np.abs(_sum_around_cells(change)) <= _BALANCED * _sum_around_cells(np.abs(change))
+    return balanced
+
+
+def _measure_shift(one: Plane, other: Plane) -> Floats:
+    """Return the share of the change around each cell that one small movement explains, from 0 to 1.
+
+    The method is that of Lucas and Kanade: where brightness has a slope, a movement changes it by the slope
+    times the distance. The distance that leaves the least change unexplained is the estimate.
+    """
+    change = other.astype(np.int32) - one
+    both = one.astype(np.int32) + other
+    across, down = np.zeros_like(both), np.zeros_like(both)  # four times the slope
+    np.subtract(both[:, 2:], both[:, :-2], out=across[:, 1:-1])
+    np.subtract(both[2:], both[:-2], out=down[1:-1])
+    xx, xy, yy = (_sum_around_cells(product) for product in (across * across, across * down, down * down))
+    xt, yt, tt = (_sum_around_cells(product) for product in (across * change, down * change, change * change))
+    steep_x, steep_y = xx + np.float32(_SLOPE_NOISE), yy + np.float32(_SLOPE_NOISE)
+    area = steep_x * steep_y - xy * xy
+    dx, dy = (steep_y * xt - xy * yt) / area, (steep_x * yt - xy * xt) / area
+    left = tt - 2 * (dx * xt + dy * yt) + dx * dx * xx + 2 * dx * dy * xy + dy * dy * yy
+    is_shift = (np.hypot(dx, dy) * 4 <= _LARGEST_SHIFT) & (tt > _LEAST_CHANGE)
+    explained: Floats = np.where(is_shift, 1 - left / np.maximum(tt, 1), 0)
+    return explained
+
+
+def _sum_around_cells(values: npt.NDArray[np.signedinteger]) -> Floats:
+    """Return the sum over each cell and its eight neighbors."""
+    return _combine_neighbors(_combine_cells(values, np.add).astype(np.float32), np.add)
+
+
+def _pad(pixels: Array) -> Array:
+    """Repeat the last rows and columns until both sides are whole cells."""
+    rows, columns = (-length % _SIDE for length in pixels.shape[:2])
+    if not rows and not columns:
+        return pixels
+    return np.pad(pixels, [(0, rows), (0, columns), (0, 0)][: pixels.ndim], mode="edge")
+
+
+def _combine_cells(pixels: Array, combine: np.ufunc) -> Array:
+    """Return the sum, minimum or maximum of each cell.
+
+    It uses slices, because numpy's reductions over several axes are ten times slower on small cells.
+    """
+    rows = combine(combine(pixels[0::4], pixels[1::4]), combine(pixels[2::4], pixels[3::4]))
+    columns: Array = combine(combine(rows[:, 0::4], rows[:, 1::4]), combine(rows[:, 2::4], rows[:, 3::4]))
+    return columns
+
+
+def _combine_neighbors(values: Array, combine: np.ufunc) -> Array:
+    """Return the sum, minimum or maximum of each element and its eight neighbors."""
+    rows = values.copy()
+    combine(rows[1:], values[:-1], out=rows[1:])
+    combine(rows[:-1], values[1:], out=rows[:-1])
+    both = rows.copy()
+    combine(both[:, 1:], rows[:, :-1], out=both[:, 1:])
+    combine(both[:, :-1], rows[:, 1:], out=both[:, :-1])
+    return both
+
+
+def _spread_to_pixels(cells: Array) -> Array:
+    """Return for each pixel the value of its cell."""
+    pixels: Array = cells.repeat(_SIDE, 0).repeat(_SIDE, 1)
+    return pixels

@@ -8,24 +8,61 @@ This is a diff of two texts whose lines are rows of pixels. Equal rows have the 
    landmarks that have the same order in both images becomes the **anchors**: each is aligned with its equal.
    The rows between two anchors are a smaller gap, which goes back to step 2.
 4. A gap without anchors gets the cheapest edit (see row_edits.py), which compares how rows look.
-5. Last, **detours** are removed: rows that seem to be inserted and soon removed again (see detours.py).
+5. Last, `_remove_detours` removes **detours**: rows that seem to be inserted and soon removed again.
 
 The result is a list of stretches: consecutive rows that are equal, paired, inserted or removed.
 """
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
-from prshots.server.adapters.pictures.engine.detours import remove_detours
-from prshots.server.adapters.pictures.engine.row_edits import INSERT, PAIR, REMOVE, find_edit
-from prshots.server.adapters.pictures.engine.stretches import Kind, Sketches, Stretch
+from prshots.server.adapters.pictures.engine.row_edits import (
+    EDIT_MUST_SAVE,
+    INSERT,
+    PAIR,
+    REMOVE,
+    ROW_COST,
+    Sketch,
+    find_edit,
+    pairing_costs,
+)
+
+Kind = Literal["equal", "paired", "inserted", "removed"]
+"""Paired rows belong together but differ. Only they have to be compared pixel by pixel."""
 
 Anchor = tuple[int, int]
 """The same row in the before image and in the after image."""
 
 _KINDS: dict[int, Kind] = {PAIR: "paired", REMOVE: "removed", INSERT: "inserted"}
+
+_WIDEST, _LONGEST = 8, 200
+"""In rows: how far a detour moves its rows, and how many it has. More than that counts as a movement. On the
+corpus in tests/comparison, `line-moved` and `rounder-corners` get another verdict if detours stay. With 3 to
+24 and with 40 to 1,000 rows, no verdict changes."""
+
+
+class Stretch(NamedTuple):
+    """Consecutive rows of the same kind. Equal and paired stretches have as many rows before as after."""
+
+    kind: Kind
+    before: int
+    """Its first row in the before image. For inserted rows, the row that they were inserted above."""
+    after: int
+    rows: int
+
+    @property
+    def shift(self) -> int:
+        """By how many rows it moves the rows below it down; negative if up."""
+        return {"inserted": self.rows, "removed": -self.rows}.get(self.kind, 0)
+
+
+class Sketches(NamedTuple):
+    """Called with a first row and an end row, each returns the sketches of these rows of one image."""
+
+    before: Callable[[int, int], Sketch]
+    after: Callable[[int, int], Sketch]
 
 
 class _Gap(NamedTuple):
@@ -59,7 +96,7 @@ def align(
             open_gaps += _split(gap, anchors)
         else:
             found += _edit(gap, sketches)
-    return _join(remove_detours(_join(found, before, after), sketches), before, after)
+    return _join(_remove_detours(_join(found, before, after), sketches), before, after)
 
 
 def _find_unique(rows: Sequence[int]) -> set[int]:
@@ -134,6 +171,54 @@ def _edit(gap: _Gap, sketches: Sketches) -> list[Stretch]:
         found.append(Stretch(_KINDS[step], i, j, 1))
         i, j = i + (step != INSERT), j + (step != REMOVE)
     return found
+
+
+def _remove_detours(stretches: list[Stretch], sketches: Sketches) -> list[Stretch]:
+    """Pair the rows of detours straight: rows inserted (or removed) and soon removed (or inserted) again.
+
+    Between the two, all rows seem to have moved by a few rows, but the rows above and below did not. A row of
+    a rounded corner can equal the next row of a corner with another radius, and such rows become anchors.
+    That is not a movement, unless the detour saves a lot.
+    """
+    kept: list[Stretch] = []
+    index = 0
+    while index < len(stretches):
+        end = _find_detour_end(stretches, index)
+        if end and _is_cheaper_straight(stretches[index:end], sketches):
+            _, before, after, _ = stretches[index]
+            rows = sum(stretch.rows for stretch in stretches[index:end] if stretch.kind != "removed")
+            kept += [Stretch("paired", before + row, after + row, 1) for row in range(rows)]
+            index = end
+        else:
+            kept.append(stretches[index])
+            index += 1
+    return kept
+
+
+def _find_detour_end(stretches: list[Stretch], start: int) -> int:
+    """Return the index of the first stretch after a detour; 0 if no detour starts here."""
+    shift = rows = 0
+    for end, stretch in enumerate(stretches[start:], start + 1):
+        shift += stretch.shift
+        rows += stretch.rows
+        if shift == 0:
+            return end if end > start + 1 else 0
+        if abs(shift) > _WIDEST or rows > _LONGEST:
+            break
+    return 0
+
+
+def _is_cheaper_straight(detour: list[Stretch], sketches: Sketches) -> bool:
+    before, after = detour[0].before, detour[0].after
+    rows = sum(stretch.rows for stretch in detour if stretch.kind != "inserted")
+    ours, theirs = sketches.before(before, before + rows), sketches.after(after, after + rows)
+    cost = 0
+    for kind, i, j, length in detour:
+        if kind == "paired":
+            cost += int(pairing_costs(ours[i - before :][:length], theirs[j - after :][:length]).sum())
+        elif kind != "equal":
+            cost += length * ROW_COST
+    return int(pairing_costs(ours, theirs).sum()) <= cost + EDIT_MUST_SAVE
 
 
 def _join(found: list[Stretch], before: Sequence[int], after: Sequence[int]) -> list[Stretch]:

@@ -9,7 +9,8 @@ cost of the cheapest edit of the first `i` and the first `j` rows, and the path 
 import numpy as np
 import numpy.typing as npt
 
-from prshots.server.adapters.pictures.engine.stretches import Sketch
+Sketch = npt.NDArray[np.float32]
+"""A few brightness values per row, similar for rows that look alike: see `Canvas.row_sketches`."""
 
 PAIR, REMOVE, INSERT = 0, 1, 2
 Step = int

@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 from PIL import Image, ImageFile
 
-from prshots.server.adapters.pictures.engine.bands import BAND_PIXELS, band
-from prshots.server.adapters.pictures.engine.open_image import open_image, pillow_errors_as_ours
-from prshots.server.adapters.pictures.engine.orientation import (
+from prshots.server.adapters.pictures.engine.decoding import (
+    BAND_PIXELS,
     ROTATED,
     TOP_AT_END,
+    band,
+    open_image,
     orientation_of,
+    pillow_errors_as_ours,
     turn_upright,
 )
 

@@ -1,7 +1,7 @@
 """The messages between the API and a picture worker: a JSON header, then bytes.
 
 A job names an operation and its options; its bytes are the images. A reply's bytes are the result, unless its
-header names an error.
+header names an error. The result of a comparison is packed in the same way.
 """
 
 import json
@@ -16,6 +16,7 @@ from prshots.contract.errors import (
     PictureTooLargeError,
     UnsupportedPictureError,
 )
+from prshots.server.domain.comparison.models import PairResult
 
 PREFIX = struct.Struct(">II")
 """The lengths of the header and of all the bytes after it."""
@@ -66,6 +67,24 @@ def result_of(header: bytes, body: bytes) -> bytes:
     if facts["error"] is not None:
         raise _ERRORS[facts["error"]](facts["words"])
     return body
+
+
+def pack_pair(result: PairResult) -> bytes:
+    facts = {
+        "verdict": result.verdict,
+        "pixels": result.pixels,
+        "regions": result.regions,
+        "shift": result.shift,
+    }
+    return _pack(facts, result.marked)
+
+
+def unpack_pair(packed: bytes) -> PairResult:
+    header_size, _ = PREFIX.unpack_from(packed)
+    end = PREFIX.size + header_size
+    facts = json.loads(packed[PREFIX.size : end])
+    regions = tuple((left, top, width, height) for left, top, width, height in facts["regions"])
+    return PairResult(facts["verdict"], facts["pixels"], regions, facts["shift"], packed[end:])
 
 
 def _pack(header: dict[str, Any], *bodies: bytes) -> bytes:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from prshots.contract.errors import PictureTooLargeError, PictureWorkerDiedError, PictureWorkerError
-from prshots.server.adapters.pictures import pair_results
-from prshots.server.adapters.pictures.workers.jobs import PictureJob, result_of
+from prshots.server.adapters.pictures.workers.jobs import PictureJob, result_of, unpack_pair
 from prshots.server.adapters.pictures.workers.worker_process import WORKER, WorkerProcess
 from prshots.server.domain.comparison.models import PairResult
 
@@ -64,7 +63,7 @@ class PictureWorkers:
         return await self.run("thumbnail", data, tallness=tallness)
 
     async def compare(self, before: bytes, after: bytes) -> PairResult:
-        return pair_results.unpack(await self.run("compare", before, after))
+        return unpack_pair(await self.run("compare", before, after))
 
     async def run(self, operation: str, *pictures: bytes, **options: float | str) -> bytes:
         """Return an operation's result.

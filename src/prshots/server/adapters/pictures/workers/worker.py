@@ -15,7 +15,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from prshots.contract.errors import PictureError, PictureTooLargeError
-from prshots.server.adapters.pictures.workers.jobs import PictureJob, pack_error, pack_result, read_job
+from prshots.server.adapters.pictures.workers.jobs import (
+    PictureJob,
+    pack_error,
+    pack_pair,
+    pack_result,
+    read_job,
+)
 
 Operations = Mapping[str, Callable[..., bytes]]
 """Operations by name. Each gets the job's images and options, and raises PictureError."""
@@ -46,7 +52,7 @@ def _compare(before: bytes, after: bytes) -> bytes:
     # numpy takes 20 MB, which a worker that renders thumbnails does not need.
     from prshots.server.adapters.pictures.engine.compare import compare
 
-    return compare(before, after)
+    return pack_pair(compare(before, after))
 
 
 def _reply(operations: Operations, job: PictureJob) -> bytes:

@@ -1,4 +1,4 @@
-"""Opens an image for decoding, within the limits of all operations on images.
+"""Decodes images, within the limits of all operations on images.
 
 We read the number of pixels from the header before we decode any. Measured peak memory for the largest
 allowed image: 190 MB for PNG, 340 MB for a progressive CMYK JPEG, 330 MB for WebP. The WebP decoder keeps
@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Iterator
 
-from PIL import Image, ImageFile
+from PIL import ExifTags, Image, ImageFile
 from PIL.JpegImagePlugin import JpegImageFile
 from PIL.PngImagePlugin import PngImageFile
 from PIL.WebPImagePlugin import WebPImageFile
@@ -26,10 +26,31 @@ MAX_PIXELS = {"png": 40_000_000, "jpg": 40_000_000, "webp": 20_000_000}
 MAX_LENGTH = 65_535
 """The longest side, in pixels: the limit of the JPEG format."""
 
+BAND_PIXELS = 1_000_000
+"""How many pixels a band of rows has. A row of the longest side fits. Converting a whole image at once would
+take a second copy of all pixels."""
+
+ROTATED = {5, 6, 7, 8}
+"""Orientations that show the file's rows as columns."""
+
+TOP_AT_END = {3, 4, 7, 8}
+"""Orientations whose top is the file's last row or column."""
+
 _DECODERS: dict[str, type[ImageFile.ImageFile]] = {
     "png": PngImageFile,
     "jpg": JpegImageFile,
     "webp": WebPImageFile,
+}
+
+_UPRIGHT = 1
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
 }
 
 _COMPRESSED_METADATA = {b"iCCP", b"iTXt", b"zTXt"}
@@ -74,3 +95,33 @@ def pillow_errors_as_ours() -> Iterator[None]:
         raise PictureTooLargeError("has too many pixels to decode") from error
     except Exception as error:
         raise DamagedPictureError(f"cannot be decoded: {error}") from error
+
+
+def orientation_of(picture: Image.Image) -> int:
+    exif = Image.Exif()
+    try:
+        # Not `getexif()`: it decodes a PNG, and then hides errors in its pixels.
+        exif.load(picture.info.get("exif", b""))
+        return int(exif.get(ExifTags.Base.Orientation, _UPRIGHT))
+    except Exception:  # noqa: BLE001 - unreadable metadata does not make the image invalid
+        return _UPRIGHT
+
+
+def turn_upright(picture: Image.Image, orientation: int) -> Image.Image:
+    """Turn decoded pixels the way they are shown."""
+    return picture.transpose(_TURNS[orientation]) if orientation in _TURNS else picture
+
+
+def bands(top: int, bottom: int, width: int) -> Iterator[tuple[int, int]]:
+    """Split rows into bands. Yield the first row of each, and the row after its last."""
+    height = max(1, BAND_PIXELS // width)
+    for start in range(top, bottom, height):
+        yield start, min(start + height, bottom)
+
+
+def band(picture: Image.Image, box: tuple[int, int, int, int], mode: str) -> Image.Image:
+    """Return a rectangle (left, top, right, bottom) in a mode of eight bits per channel."""
+    part = picture.crop(box)
+    if part.mode == "I;16":  # Pillow would keep the lower eight bits of 16-bit gray
+        part = part.convert("I").point(lambda gray: gray / 257).convert("L")
+    return part if part.mode == mode else part.convert(mode)  # the same mode would be one more copy
