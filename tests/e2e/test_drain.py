@@ -1,5 +1,6 @@
 """Shutdown without losing a request: readiness fails first, then requests in progress finish."""
 
+import contextlib
 import signal
 import socket
 import threading
@@ -10,89 +11,43 @@ from typing import Self
 import httpx
 import pytest
 
-from prshots.server.adapters.keys import KeyFile
-from support.service import Service, png, upload
-from support.service_processes import SlowUpload, fetch, is_ready, key_of, kill_supervisor, records, serve
+from support.service import Service, upload
+from support.service_processes import fetch, is_ready, kill_supervisor, records, serve
 from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
 
-def test_a_draining_component_is_not_ready_but_still_answers(service: Service) -> None:
+def test_a_draining_component_is_not_ready_answers_and_closes_the_connection(service: Service) -> None:
+    """The server sends `Connection: close` and then closes the connection itself."""
     service.settings |= {"DRAIN_SECONDS": "300"}  # longer than the test, which ends with a kill
     service.start()
     addresses = (service.web_url, service.base_url, service.img_url)
-    with service.client(service.new_token()) as client:
+    ask = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    with service.client(service.new_token()) as client, contextlib.ExitStack() as stack:
         view_url = upload(client).json()["view_url"]
+        ports = (service.web_port, service.api_port, service.img_port)
+        connections = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60)) for port in ports
+        ]
+        for connection in connections:
+            connection.sendall(ask)
+            assert b"200 OK" in connection.recv(65536)
         service.process.send_signal(signal.SIGTERM)
         wait_until(lambda: not any(map(is_ready, addresses)), "readiness to go red")
+        for connection in connections:
+            connection.sendall(ask)
+            reply = b"".join(iter(lambda connection=connection: connection.recv(65536), b""))
+            assert b"200 OK" in reply
+            assert b"connection: close" in reply.lower()
         for address in addresses:
             reply = httpx.get(f"{address}/readyz", timeout=60, trust_env=False)
             assert (reply.status_code, reply.json()["error"]) == (503, "not ready: stopping")
-            assert httpx.get(f"{address}/healthz", timeout=60, trust_env=False).status_code == 200
         replies = [upload(client), fetch(view_url), client.get(f"{service.web_url}/v1/comment?pr_number=7")]
         assert [reply.status_code for reply in replies] == [200] * 3
         assert [reply.headers.get_list("connection") for reply in replies] == [["close"]] * 3
     kill_supervisor(service)
     assert "Traceback" not in service.log
-
-
-@pytest.mark.parametrize("part", ["web", "api", "delivery"])
-def test_a_draining_component_closes_the_connection_after_its_reply(
-    shared_service: Service, service: Service, part: str
-) -> None:
-    """The server sends `Connection: close` and then closes the connection itself."""
-    del shared_service
-    service.settings |= {"DRAIN_SECONDS": "300"}
-    KeyFile(service.data_dir / "signing-keys").create_if_missing()  # delivery alone waits for them
-    serve(service, part)
-    port = {"web": service.web_port, "api": service.api_port, "delivery": service.img_port}[part]
-    address = f"http://127.0.0.1:{port}"
-    wait_until(lambda: part == "web" or is_ready(address), "the part to be ready")
-    wait_until(lambda: _answers(address), "the part to be up")
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert b"200 OK" in connection.recv(65536)
-        service.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: not is_ready(address), "readiness to go red")
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-        reply = b""
-        while piece := connection.recv(65536):  # until the server closes
-            reply += piece
-        assert b"200 OK" in reply
-        assert b"connection: close" in reply.lower()
-    kill_supervisor(service)
-
-
-def _answers(address: str) -> bool:
-    try:
-        return httpx.get(f"{address}/healthz", timeout=5, trust_env=False).status_code == 200
-    except httpx.TransportError:
-        return False
-
-
-def _refuses(port: int) -> bool:
-    """Tell whether the port is closed. A load balancer then tries the next replica."""
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=60).close()
-    except ConnectionRefusedError:
-        return True
-    return False
-
-
-def test_shutdown_waits_for_a_slow_upload_up_to_the_grace_period(service: Service) -> None:
-    service.settings |= {"GRACE_SECONDS": "120"}
-    service.start()
-    image = png(300_000)
-    with service.client(service.new_token()) as client:
-        slow = SlowUpload(client, image)
-        service.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: _refuses(service.api_port), "the port to be closed during the upload")
-        time.sleep(5)  # longer than the default of 4 s
-        response = slow.finish()
-    assert response.status_code == 200
-    assert service.process.wait(timeout=60) == 0
-    assert (service.images_dir / key_of(response.json()["view_url"])).read_bytes() == image
 
 
 DRAIN_SECONDS = 2

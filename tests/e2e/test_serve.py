@@ -1,5 +1,6 @@
 """`prshots serve`: how it starts, stops, and recovers when its processes die."""
 
+import contextlib
 import os
 import re
 import shlex
@@ -10,14 +11,15 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from datetime import datetime
 
 import httpx
 import pytest
 
 from prshots.contract.errors import SettingsError
-from prshots.server.adapters.keys import KeyFile
 from prshots.server.config.settings import Settings
+from prshots.server.observability.metrics_folder import JUST_MADE_SECONDS, PREFIX, metrics_folder
 from prshots.server.processes import listeners, worker_group
 from support.service import PNG, Service, png, upload
 from support.service_processes import (
@@ -30,7 +32,7 @@ from support.service_processes import (
     fetch,
     image_files,
     is_alive,
-    is_ready,
+    key_of,
     kill,
     kill_supervisor,
     records,
@@ -80,23 +82,7 @@ def deaths(service: Service) -> list[datetime]:
 # Starting
 
 
-def assert_it_stops_cleanly(service: Service, number: signal.Signals) -> None:
-    process = service.process
-    assert process is not None
-    started = children(process.pid)
-    if number == signal.SIGINT:  # Ctrl-C reaches the workers too
-        os.killpg(process.pid, number)
-    else:
-        process.send_signal(number)
-    assert process.wait(timeout=60) == 0
-    assert len(started) >= len(WORKERS)
-    assert not [pid for pid in started if is_alive(pid)]
-    assert "Traceback" not in service.log
-    assert "died" not in service.log
-
-
 def test_a_first_start_creates_what_it_needs_and_prints_the_next_steps(service: Service) -> None:
-    """It creates what it needs, prints the next steps, and stops cleanly."""
     service.folder /= "somebody's folder"
     service.folder.mkdir()
     service.start()
@@ -114,91 +100,123 @@ def test_a_first_start_creates_what_it_needs_and_prints_the_next_steps(service: 
     paste([*commands, uploading.replace("screenshots/", shlex.quote(str(screenshot)))])
     assert len(records(service)) == 1
 
-    assert_it_stops_cleanly(service, signal.SIGTERM)
+    started = children(supervisor_pid(service))
+    assert service.stop() == 0
+    assert len(started) >= len(WORKERS)
+    assert not [pid for pid in started if is_alive(pid)]
+    assert "Traceback" not in service.log
+    assert "died" not in service.log
 
 
 @pytest.mark.slow
-def test_with_a_config_file_the_printed_commands_name_it(service: Service) -> None:
-    """The commands that it prints name the config file, and Ctrl-C stops it."""
+def test_a_config_file_is_named_in_the_printed_commands_and_read_by_each_new_worker(service: Service) -> None:
+    """A worker that keeps dying, because the file is broken, restarts after longer pauses. Ctrl-C stops everything."""
     config = service.folder / "my settings.toml"
     config.write_text(f'data_dir = "{service.data_dir}"\n')
+    settings = config.read_text()
     environment = {name: value for name, value in service.env.items() if name != "PRSHOTS_DATA_DIR"}
-    serve(service, "--config", str(config), env=environment, own_group=True)
+    process = serve(service, "--config", str(config), env=environment, own_group=True)
     service.wait_until_up()
     with service.client(paste(printed_commands(service))) as client:
         assert upload(client).status_code == 200
-    assert_it_stops_cleanly(service, signal.SIGINT)
 
-
-@pytest.mark.slow
-def test_the_api_can_run_alone(service: Service) -> None:
-    serve(service, "api")
-    wait_until(lambda: service.base_url in service.log, "the table of addresses")
+    wait_for_first_sweep(service)
+    config.write_text("not TOML")
+    kill(component_pids(service)["api"])
+    wait_until(lambda: service.log.count("worker died") >= 7, "the seventh death")
+    sixth, seventh = deaths(service)[5:7]
+    assert (seventh - sixth).total_seconds() >= 1  # the pause is now 1.6 s; the log has whole seconds
+    assert health(service.img_url) == 200
+    config.write_text(settings)
     assert health(service.base_url) == 200
-    assert list(component_pids(service)) == ["api"]
-    assert service.img_url not in service.log
-    with pytest.raises(httpx.ConnectError):
-        health(service.img_url)
 
-
-@pytest.mark.slow
-def test_delivery_can_run_alone(service: Service) -> None:
-    serve(service, "delivery", "delivery")  # a duplicate has no effect
-    wait_until(lambda: service.img_url in service.log, "the table of addresses")
-    assert health(service.img_url) == 200
-    assert list(component_pids(service)) == ["delivery"]
-    assert "create demo" not in service.log
-    assert not service.data_dir.exists()
-    with pytest.raises(httpx.ConnectError):
-        health(service.base_url)
-
-
-@pytest.mark.slow
-def test_delivery_waits_for_the_keys_that_the_api_creates(service: Service) -> None:
-    """A key that delivery made itself would verify nothing."""
-    serve(service, "delivery")
-    wait_until(lambda: service.img_url in service.log, "the table of addresses")
-    assert health(service.img_url) == 200
-    assert httpx.get(f"{service.img_url}/readyz").json()["error"] == "not ready: keys"
-    image = fetch(f"{service.img_url}/i/{'0a' * 16}.png?exp=2000000000&token=k1.{'0' * 64}")
-    assert (image.status_code, image.headers["retry-after"]) == (503, "5")
-    assert image.json() == {"error": "signing keys unavailable, retry later"}
-    assert fetch(f"{service.img_url}/elsewhere").status_code == 404
-    KeyFile(service.data_dir / "signing-keys").create_if_missing()
-    assert fetch(str(image.url)).status_code == 403
+    started = children(process.pid)
+    os.killpg(process.pid, signal.SIGINT)  # Ctrl-C reaches the workers too
+    assert process.wait(timeout=60) == 0
+    assert not [pid for pid in started if is_alive(pid)]
     assert "Traceback" not in service.log
 
 
 @pytest.mark.slow
-def test_the_web_component_can_run_alone(service: Service) -> None:
-    serve(service, "web")
-    wait_until(lambda: service.web_url in service.log, "the greeting")
-    assert health(service.web_url) == 200
-    assert list(component_pids(service)) == ["web"]
-    assert not service.data_dir.exists()
-    assert httpx.get(f"{service.web_url}/v1/comment", trust_env=False).status_code == 502
+def test_each_component_can_run_alone(service: Service) -> None:
+    """Delivery waits for the keys that the API creates: a key that it made itself would verify nothing."""
+    alone = {}
+    for part in WORKERS:
+        (service.folder / part).mkdir()
+        alone[part] = replace(
+            service, folder=service.folder / part, settings={"DATA_DIR": str(service.data_dir)}
+        )
+    delivery, web, api = alone["delivery"], alone["web"], alone["api"]
+    with contextlib.ExitStack() as stack:
+        for part in alone.values():
+            stack.callback(lambda part=part: part.process and part.stop())
+
+        serve(delivery, "delivery", "delivery")  # a duplicate has no effect
+        wait_until(lambda: service.img_url in delivery.log, "the table of addresses")
+        assert health(service.img_url) == 200
+        assert list(component_pids(delivery)) == ["delivery"]
+        assert "create demo" not in delivery.log
+        with pytest.raises(httpx.ConnectError):
+            health(service.base_url)
+        assert httpx.get(f"{service.img_url}/readyz").json()["error"] == "not ready: keys"
+        image = fetch(f"{service.img_url}/i/{'0a' * 16}.png?exp=2000000000&token=k1.{'0' * 64}")
+        assert (image.status_code, image.headers["retry-after"]) == (503, "5")
+        assert image.json() == {"error": "signing keys unavailable, retry later"}
+        assert fetch(f"{service.img_url}/elsewhere").status_code == 404
+
+        serve(web, "web")
+        wait_until(lambda: service.web_url in web.log, "the greeting")
+        assert health(service.web_url) == 200
+        assert list(component_pids(web)) == ["web"]
+        assert fetch(f"{service.web_url}/v1/comment").status_code == 502
+        assert not service.data_dir.exists()
+
+        serve(api, "api")
+        wait_until(lambda: service.base_url in api.log, "the table of addresses")
+        assert health(service.base_url) == 200
+        assert list(component_pids(api)) == ["api"]
+        assert service.img_url not in api.log
+        assert fetch(f"{service.web_url}/v1/comment").status_code == 401
+        assert fetch(str(image.url)).status_code == 403
+        assert not [part for part in alone if "Traceback" in alone[part].log]
 
 
 @pytest.mark.slow
-def test_a_sweep_runs_at_startup(service: Service) -> None:
+def test_a_start_after_a_killed_supervisor_cleans_up_and_sweeps(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = service.folder / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     service.start()
     wait_for_first_sweep(service)  # an interrupted sweep would leave something behind
-    with service.client(service.new_token(policy="retain_days", retain_days="1")) as client:
-        view_url = upload(client).json()["view_url"]
-    assert service.stop() == 0
+    with (
+        service.client(service.new_token()) as client,
+        service.client(service.new_token(policy="retain_days", retain_days="1")) as expiring,
+    ):
+        kept, due = upload(client).json(), upload(expiring).json()
+    orphans = children(supervisor_pid(service))
+    kill_supervisor(service)
     change_database(service, "UPDATE images SET uploaded_at = uploaded_at - ?", 2 * DAY)
-    service.start()
-    wait_until(lambda: not records(service), "the sweep")
-    assert image_files(service) == set()
-    assert fetch(view_url).status_code == 410
+    (metrics,) = temporary.glob(f"{PREFIX}*")
+    with metrics_folder(["other"]) as others:  # of another running supervisor
+        beside = others.rename(temporary / f"{PREFIX}other")
+        for folder in (metrics, beside):
+            os.utime(folder, (0, time.time() - 2 * JUST_MADE_SECONDS))
+        service.start()  # on the same ports, which it waits for
+        assert (metrics.exists(), beside.exists()) == (False, True)
+    wait_until(lambda: not any(map(is_alive, orphans)), "the end of its children")
+    wait_until(lambda: records(service) == [(kept["id"],)], "the sweep")
+    assert image_files(service) == {key_of(kept["view_url"])}
+    assert [fetch(shot["view_url"]).status_code for shot in (kept, due)] == [200, 410]
 
 
 # Failed starts
 
 
 @pytest.mark.slow
-def test_a_second_serve_says_that_it_waits_for_the_port_and_gives_up(service: Service) -> None:
-    service.start()
+def test_a_second_serve_says_that_it_waits_for_the_port_and_gives_up(shared_service: Service) -> None:
+    service = shared_service
     second = service.run_as_process("serve")
     assert (second.returncode, second.stdout) == (1, "")
     waiting, gave_up = second.stderr.splitlines()
@@ -207,7 +225,7 @@ def test_a_second_serve_says_that_it_waits_for_the_port_and_gives_up(service: Se
     assert health(service.web_url) == health(service.base_url) == health(service.img_url) == 200
 
 
-@pytest.mark.parametrize("part", ["web", "api", "img"])
+@pytest.mark.parametrize("part", ["web", "api", "img", "sweep"])
 def test_a_port_that_stays_in_use_is_reported(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     monkeypatch.setattr(listeners, "PORT_SECONDS", 0.0)
     names = {"img": "delivery"}
@@ -250,21 +268,31 @@ def test_ctrl_c_during_startup_prints_no_traceback(service: Service, workers: in
     assert "Traceback" not in service.log
 
 
+def refuses(port: int) -> bool:
+    """Tell whether the port is closed. A load balancer then tries the next replica."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=60).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
 @pytest.mark.slow
-def test_shutdown_waits_for_uploads_in_progress(service: Service) -> None:
+def test_shutdown_waits_for_uploads_in_progress_up_to_the_grace_period(service: Service) -> None:
     service.settings |= {"DRAIN_SECONDS": "1", "GRACE_SECONDS": "120"}
     service.start()
     token, images = service.new_token(), [png(300_000), png(300_000)]
     with service.client(token, service.web_url) as through_web, service.client(token) as client:
         slow = [SlowUpload(through_web, images[0]), SlowUpload(client, images[1])]
         service.process.send_signal(signal.SIGTERM)
-        for address in (service.web_url, service.base_url):
-            wait_until(lambda address=address: not is_ready(address), "the worker to stop")
+        for port in (service.web_port, service.api_port):
+            wait_until(lambda port=port: refuses(port), "the port to be closed during the uploads")
+        time.sleep(5)  # longer than the default of 4 s
         replies = [upload.finish() for upload in slow]
     assert [reply.status_code for reply in replies] == [200, 200]
     assert service.process.wait(timeout=60) == 0
-    service.start()
-    assert [fetch(reply.json()["view_url"]).content for reply in replies] == images
+    stored = [service.images_dir / key_of(reply.json()["view_url"]) for reply in replies]
+    assert [path.read_bytes() for path in stored] == images
 
 
 @pytest.mark.slow
@@ -303,54 +331,27 @@ def test_clients_that_never_finish_do_not_block_the_shutdown(service: Service) -
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_is_restarted(service: Service) -> None:
-    service.start()
-    with service.client(service.new_token()) as client:
-        before = component_pids(service)
-        urls = {"web": service.web_url, "api": service.base_url, "delivery": service.img_url}
-        for part, url in urls.items():
-            kill(before[part])
-            # No connection is refused: it waits in the listening socket for the next worker.
-            assert health(url) == 200
-            assert component_pids(service)[part] != before[part]
-        response = upload(client)
-    assert fetch(response.json()["view_url"]).content.startswith(PNG)
-    assert service.log.count("worker died, starting it again") == len(urls)
-    assert service.stop() == 0
-
-
-@pytest.mark.slow
-def test_repeated_worker_deaths_leave_no_open_files_or_zombies(service: Service) -> None:
+def test_a_worker_that_dies_is_restarted_and_leaves_no_open_files_or_zombies(service: Service) -> None:
     service.start()
     pid = supervisor_pid(service)
     wait_for_first_sweep(service)
-    before = descriptors(pid)
-    for _ in range(3):
-        for worker in component_pids(service).values():
-            kill(worker)
-        service.wait_until_up()
-    wait_until(lambda: descriptors(pid) == before, "the supervisor to close what belonged to the dead")
-    assert service.log.count("worker died") == 3 * len(WORKERS)
+    before, open_files = component_pids(service), descriptors(pid)
+    urls = {"web": service.web_url, "api": service.base_url, "delivery": service.img_url}
+    for part, url in urls.items():
+        kill(before[part])
+        # No connection is refused: it waits in the listening socket for the next worker.
+        assert health(url) == 200
+        assert component_pids(service)[part] != before[part]
+    with service.client(service.new_token()) as client:
+        assert fetch(upload(client).json()["view_url"]).content.startswith(PNG)
+    for worker in component_pids(service).values():
+        kill(worker)
+    service.wait_until_up()
+    wait_until(lambda: descriptors(pid) == open_files, "the supervisor to close what belonged to the dead")
+    assert service.log.count("worker died, starting it again") == 2 * len(WORKERS)
     assert len(children(pid)) == len(WORKERS)  # no zombies
     assert all(map(is_alive, children(pid)))
-
-
-@pytest.mark.slow
-def test_a_worker_that_keeps_dying_is_restarted_after_longer_pauses(service: Service) -> None:
-    config = service.folder / "prshots.toml"
-    config.write_text("")
-    serve(service, "--config", str(config))
-    service.wait_until_up()
-    wait_for_first_sweep(service)
-    config.write_text("not TOML")
-    kill(component_pids(service)["api"])
-    wait_until(lambda: service.log.count("worker died") >= 7, "the seventh death")
-    sixth, seventh = deaths(service)[5:7]
-    assert (seventh - sixth).total_seconds() >= 1  # the pause is now 1.6 s; the log has whole seconds
-    assert "Traceback" not in service.log
-    assert health(service.img_url) == 200
-    config.write_text("")
-    assert health(service.base_url) == 200
+    assert service.stop() == 0
 
 
 @pytest.mark.slow
@@ -374,18 +375,6 @@ def test_a_worker_that_restarts_on_a_broken_database_answers_503_until_it_is_rep
         wait_until(lambda: upload(client).status_code == 200, "the database to be back")
     assert service.log.count("the database is not available") == 1
     assert "Traceback" not in service.log
-
-
-@pytest.mark.slow
-def test_the_workers_of_a_killed_supervisor_exit(service: Service) -> None:
-    service.start()
-    with service.client(service.new_token()) as client:
-        view_url = upload(client).json()["view_url"]
-    orphans = children(supervisor_pid(service))
-    kill_supervisor(service)
-    service.start()  # on the same ports, which it waits for
-    wait_until(lambda: not any(map(is_alive, orphans)), "the end of its children")
-    assert fetch(view_url).status_code == 200
 
 
 def test_a_process_ends_with_its_supervisor_even_while_it_is_busy() -> None:
