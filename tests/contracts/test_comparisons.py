@@ -124,7 +124,7 @@ class TestImages:
         after, before = await here.stores.add_pair(commit_sha=FIRST)
         shot = PlannedShot(after.shot, after, ShotBase.before(before), CHANGED)
         assert await here.begin(here.request(), shot)
-        base = (await here.of_newest_commit()).shots[0].base
+        base = (await here.shown()).shots[0].base
         assert base
         assert base.is_before
         assert base.image.id == before.id
@@ -137,7 +137,7 @@ class TestRecording:
         shot = planned(image, base)
         assert await here.begin(request, shot)
         assert await here.record(request, shot, COMPARED)
-        found = await here.of_newest_commit()
+        found = await here.shown()
         assert (found.request, found.state, found.seen_at) == (request, COMPARED, NOW + 5)
         assert (found.base_commit, found.missing) == ("c" * 40, 2)
         (read,) = found.shots
@@ -154,7 +154,7 @@ class TestRecording:
         await here.begin(request, shot)
         await here.begin(request, shot, run="newer")
         assert not await here.record(request, shot, COMPARED)
-        found = await here.of_newest_commit()
+        found = await here.shown()
         assert (found.state, found.shots[0].result.verdict) == (RUNNING, None)
 
     async def test_the_newer_commit_is_shown_whichever_is_asked_for_last(self, here: Here) -> None:
@@ -162,7 +162,7 @@ class TestRecording:
         second = await here.image(commit_sha=SECOND)
         await here.begin(here.request(SECOND), planned(second, base), run="2", state=COMPARED)
         await here.begin(here.request(), planned(first, base), run="1", state=COMPARED)
-        assert (await here.of_newest_commit()).request.commit_sha == SECOND
+        assert (await here.shown()).request.commit_sha == SECOND
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST)
         await here.begin(here.request(SECOND), planned(second, base), run="3")
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST)  # a client may still wait for it
@@ -180,16 +180,16 @@ class TestRecording:
         dark = await here.image(commit_sha=FIRST, theme="dark")
         await here.begin(here.request(), planned(image, base), planned(dark, base))
         await here.records.schedule([dark.id, base.id], NOW)
-        found = await here.of_newest_commit()
+        found = await here.shown()
         assert [(shot.shot.theme, shot.base) for shot in found.shots] == [("", None)]
         await here.records.remove_images([image.id, dark.id])
-        assert list((await here.of_newest_commit()).shots) == []
+        assert list((await here.shown()).shots) == []
 
     async def test_the_version_changes_with_everything_that_is_shown(self, here: Here) -> None:
         image, base = await here.images()
         dark, other = await here.image(commit_sha=FIRST, theme="dark"), await here.base()
         request, shot = here.request(), planned(image, base)
-        shown, version = here.comparisons.shown, here.comparisons.version
+        shown, version = here.comparisons.of_newest_commit, here.comparisons.version
         assert await version(here.project.id, 7) is None
         await here.begin(request, shot, planned(dark, other))
         assert await version(here.project.id, 7) is None  # every result would change it

@@ -243,9 +243,9 @@ class TestRemovingAProject:
         assert not await stores.records.remove_project(stores.project.id)
         assert await stores.records.retire_project(stores.project.id, NOW, 2) == 3
         assert await stores.records.project_of_token(token.sha256) is None
-        assert len(await stores.next_scheduled()) == 2
+        assert len(await stores.scheduled()) == 2
         assert await stores.records.retire_project(stores.project.id, NOW, 2) == 3
-        assert await stores.next_scheduled() == sorted(ids(images))
+        assert await stores.scheduled() == sorted(ids(images))
         await stores.records.remove_images(ids(images))
         assert await stores.records.remove_project(stores.project.id)
         assert [each.id for each in await stores.records.projects()] == [neighbor.ID, other.id]

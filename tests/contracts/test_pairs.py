@@ -67,7 +67,7 @@ async def test_everything_that_schedules_an_image_schedules_its_before_image(
 ) -> None:
     after, before = await here.add_pair()
     await mark(here, after.id)
-    assert await here.next_scheduled() == sorted([after.id, before.id])
+    assert await here.scheduled() == sorted([after.id, before.id])
     assert await here.records.remove_images([after.id, before.id]) == 1
     assert (await here.totals())[:2] == (0, 0)
     assert await here.wrong_totals() == []
@@ -77,7 +77,7 @@ async def test_a_before_image_stays_as_long_as_its_image(here: Stores) -> None:
     await here.add_pair()
     assert await here.records.schedule_due(NOW + DAY, 10) == 0
     assert await here.baselines.release(NOW + 999 * DAY, 10) == 0
-    assert await here.next_scheduled() == []
+    assert await here.scheduled() == []
 
 
 async def test_a_before_image_is_not_reused_as_a_baseline(here: Stores) -> None:

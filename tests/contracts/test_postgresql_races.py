@@ -141,7 +141,7 @@ class TestTwoSweeps:
             return total + marked
 
         assert sum(await asyncio.gather(sweep(stores.records), sweep(stores.open_again()))) == 150
-        assert len(await stores.next_scheduled()) == 150
+        assert len(await stores.scheduled()) == 150
 
     async def test_do_not_wait_for_each_other(self, stores: Stores) -> None:
         await stores.add_some(5, uploaded_at=1)
@@ -182,7 +182,7 @@ async def test_closing_a_pull_request_and_deleting_its_images_does_not_deadlock(
 async def test_concurrent_closings_of_a_pull_request_delete_all_its_images(stores: Stores) -> None:
     async def expire() -> None:
         await stores.records.close_pr(stores.project.id, 7, NOW, schedule=True)
-        await stores.records.remove_images(await stores.next_scheduled())
+        await stores.records.remove_images(await stores.scheduled())
 
     for _ in range(3):
         await asyncio.gather(*(stores.add() for _ in range(30)))

@@ -176,7 +176,7 @@ class TestScheduling:
         mine, of_another_pr = (await stores.add()).id, (await stores.add(pr_number=8)).id
         theirs = (await stores.add(await stores.add_project())).id
         await stores.records.schedule([mine, of_another_pr, theirs], NOW)
-        assert await stores.next_scheduled() == sorted([mine, of_another_pr, theirs])
+        assert await stores.scheduled() == sorted([mine, of_another_pr, theirs])
         of_project = await stores.records.next_scheduled("", 10, stores.project.id)
         assert ids(of_project) == sorted([mine, of_another_pr])
         assert ids(await stores.records.next_scheduled("", 10, stores.project.id, 8)) == [of_another_pr]
@@ -233,7 +233,7 @@ class TestScheduleDue:
         old = await stores.add_some(2, uploaded_at=NOW - 3 * DAY)
         await stores.add(uploaded_at=NOW - 3 * DAY + 1)
         assert await stores.records.schedule_due(NOW, 10) == 2
-        assert await stores.next_scheduled() == sorted(ids(old))
+        assert await stores.scheduled() == sorted(ids(old))
         assert await stores.records.schedule_due(NOW, 10) == 0
 
     @pytest.mark.parametrize("policy", [Policy.PR_CLOSE, Policy.MANUAL])
@@ -255,7 +255,7 @@ class TestScheduleDue:
         await stores.add(pr_number=8)
         await stores.records.close_pr(stores.project.id, 7, NOW, schedule=False)
         assert await stores.records.schedule_due(NOW, 10) == due
-        assert await stores.next_scheduled() == [closed.id][:due]
+        assert await stores.scheduled() == [closed.id][:due]
 
     async def test_the_limit_applies_across_all_projects(self, stores: Stores) -> None:
         for _ in range(3):

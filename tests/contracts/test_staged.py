@@ -150,12 +150,12 @@ class TestMove:
             *(here.staged.schedule_expired(LATER, 2) for _ in range(4)),
             move(here, limit=5),
         )
-        of_pull, scheduled = set(await here.of_pull()), set(await here.next_scheduled())
+        of_pull, scheduled = set(await here.of_pull()), set(await here.scheduled())
         assert of_pull.isdisjoint(scheduled)
         assert len(of_pull) >= moved
         await here.staged.schedule_expired(LATER, 100)
-        assert of_pull | set(await here.next_scheduled()) == set(staged)
-        await here.records.remove_images(await here.next_scheduled())
+        assert of_pull | set(await here.scheduled()) == set(staged)
+        await here.records.remove_images(await here.scheduled())
         assert await here.wrong_totals() == []
 
 
@@ -174,7 +174,7 @@ class TestPair:
     async def test_expires_as_one_image(self, here: Stores) -> None:
         image, before = await stage_pair(here)
         assert await here.staged.schedule_expired(LATER, 10) == 1
-        assert await here.next_scheduled() == sorted([image.id, before.id])
+        assert await here.scheduled() == sorted([image.id, before.id])
 
 
 class TestExpiry:
@@ -182,7 +182,7 @@ class TestExpiry:
         image = await stage(here)
         assert await here.staged.schedule_expired(LATER - 1, 100) == 0
         assert await here.staged.schedule_expired(LATER, 100) == 1
-        assert await here.next_scheduled() == [image.id]
+        assert await here.scheduled() == [image.id]
         assert await here.staged.schedule_expired(LATER, 100) == 0
 
     async def test_other_sweeps_leave_staged_images_alone(self, here: Stores) -> None:
@@ -190,7 +190,7 @@ class TestExpiry:
         await stage(here)
         assert await here.records.schedule_due(LATER, 100) == 0
         assert await here.baselines.release(LATER, 100) == 0
-        assert await here.next_scheduled() == []
+        assert await here.scheduled() == []
 
     @pytest.mark.slow
     async def test_a_moved_image_expires_with_the_pull_request(self, here: Stores) -> None:
@@ -210,7 +210,7 @@ class TestExpiry:
         image, before = await stage_pair(here)
         assert not await here.records.remove_project(here.project.id)
         assert await here.records.retire_project(here.project.id, NOW, 100) > 0
-        assert await here.next_scheduled() == sorted([image.id, before.id])
+        assert await here.scheduled() == sorted([image.id, before.id])
         await here.records.remove_images([image.id, before.id])
         assert await here.records.remove_project(here.project.id)
 

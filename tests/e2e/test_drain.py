@@ -41,8 +41,8 @@ def test_a_draining_component_is_not_ready_answers_and_closes_the_connection(ser
             assert b"200 OK" in reply
             assert b"connection: close" in reply.lower()
         for address in addresses:
-            reply = httpx.get(f"{address}/readyz", timeout=60, trust_env=False)
-            assert (reply.status_code, reply.json()["error"]) == (503, "not ready: stopping")
+            ready = httpx.get(f"{address}/readyz", timeout=60, trust_env=False)
+            assert (ready.status_code, ready.json()["error"]) == (503, "not ready: stopping")
         replies = [upload(client), fetch(view_url), client.get(f"{service.web_url}/v1/comment?pr_number=7")]
         assert [reply.status_code for reply in replies] == [200] * 3
         assert [reply.headers.get_list("connection") for reply in replies] == [["close"]] * 3

@@ -82,7 +82,7 @@ MESSAGES = {
     "viewport": "viewport must be like 1280x800",
     "theme": "theme must be light or dark",
 }
-INVALID = {
+INVALID: dict[str, list[object]] = {
     "name": [None, "", "n" * 201, "\N{FIRE}" * 201, "a\0b", "n" * 20_000],
     "pr_number": [
         *(None, "", "0", "-1", "+7", "1.5", "7.0", "1e3", "0x7", "seven"),

@@ -469,14 +469,15 @@ class TestInvalidRequests:
 
     def test_an_invalid_setting_is_400_and_changes_nothing(self, ann: Person, project: str) -> None:
         before = ann.get_json(f"/projects/{project}")
-        for name, values in {
+        invalid: dict[str, list[object]] = {
             "name": ["", " x", "x" * 101, 5],
             "policy": ["never", None, "retain_days"],
             "retain_days": [0, "7", True, 10**30],
             "repository": ["javascript:alert(1)", None],
             "keep_baselines": [0, "7", True, None],
             "uploads_per_minute": [0, 10_001, "7", True],
-        }.items():
+        }
+        for name, values in invalid.items():
             for value in values:
                 reply = ann.ask("PATCH", f"/projects/{project}", **{name: value})
                 assert (reply.status_code, set(reply.json())) == (400, {"error"}), (name, value)

@@ -95,7 +95,7 @@ class Stores:
         return pull
 
     async def scheduled(self) -> list[str]:
-        return ids(await self.records.scheduled("", 1000))
+        return ids(await self.records.next_scheduled("", 1000))
 
     async def totals(self) -> tuple[int, int, int]:
         """Return the project's stored number of images, of bytes and of open pull requests."""
