@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
+from prshots.server import wiring
 from prshots.server.config.settings import Settings
-from prshots.server.wiring import engines
 from support.contract_stores import Stores
 from support.stores_and_records import ENGINES, PARTITIONED, opener
 
@@ -20,7 +20,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def engine(settings: Settings) -> Iterator[Engine]:
-    made = engines._database(settings).engine
+    made = wiring._database(settings).engine
     yield made
     made.dispose()
 
