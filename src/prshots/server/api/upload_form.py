@@ -105,8 +105,7 @@ class _Form:
                 self._chunks.clear()
 
     def finish(self, received: int) -> UploadForm:
-        texts = {name: _text(value) for name, value in self._fields.items()}
-        fields = {name: text for name, text in texts.items() if text is not None}
+        fields = {name: _text(value) for name, value in self._fields.items()}
         image, before = self._file("image"), self._file("before")
         most = self._max_image_bytes * (2 if before else 1) + MAX_OVERHEAD_BYTES
         return UploadForm(image, fields, received > most, before)
@@ -122,12 +121,12 @@ def _is_file(part: MultipartSegment) -> bool:
     return part.filename is not None or part.header("Content-Type") is not None
 
 
-def _text(value: bytearray) -> str | None:
-    """Return the field's text; None if it is not UTF-8, so that it counts as missing."""
+def _text(value: bytearray) -> str:
+    """Return the field's text; a NUL, which no field accepts, if it is not UTF-8."""
     try:
         text = value.decode("utf-8")
     except UnicodeDecodeError:
-        return None
+        return "\0"
     return text.replace("\r\n", "\n")  # browsers send every newline as CRLF
 
 
