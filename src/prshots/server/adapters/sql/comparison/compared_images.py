@@ -1,4 +1,4 @@
-"""Which images a comparison is about: those of a commit, and pairs that were uploaded together."""
+"""The images of a comparison: those of a commit, and pairs that were uploaded together."""
 
 from collections.abc import Collection
 
