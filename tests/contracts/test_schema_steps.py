@@ -12,6 +12,7 @@ import pytest
 import structlog
 from sqlalchemy import Engine
 
+from prshots.contract.errors import RecordsError
 from prshots.server.adapters.sql.database import migrate as migrating
 from prshots.server.adapters.sql.database.database import open_sqlite
 from prshots.server.adapters.sql.database.found_schema import FIRST_VERSION, FoundSchema
@@ -243,5 +244,5 @@ def test_a_new_database_takes_all_steps_at_once_and_another_one_each() -> None:
 
     assert taken(None) == ["0011", "0012", "0013"]
     assert (taken("0011"), taken("0012")) == (["0012"], ["0013"])
-    with pytest.raises(LookupError):
+    with pytest.raises(RecordsError, match="unknown schema '0010'"):
         taken("0010")

@@ -85,7 +85,7 @@ _CHANGEABLE = (
 _IMAGES, _BASES = (
     select(func.aggregate_strings(_CHANGEABLE, ","))
     .select_from(compared_shots.join(images, images.c.id == column))
-    .where(*given(compared_shots, "project_id", "pr_number", "commit_sha"), ACTIVE)
+    .where(*given(compared_shots, *_COMMIT), ACTIVE)
     for column in (compared_shots.c.image_id, compared_shots.c.base_id)
 )
 

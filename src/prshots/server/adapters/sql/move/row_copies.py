@@ -183,12 +183,12 @@ def _insert(connection: Connection, table: Table, rows: Rows) -> None:
 def _between(table: Table, after: Key, until: Key | None) -> list[ColumnElement[bool]]:
     limits = [_is_after(table, after)] if after else []
     if until is not None:
-        limits.append(_key(table) <= _value(table, until))
+        limits.append(tuple_(*table.primary_key) <= _value(table, until))
     return limits
 
 
 def _is_after(table: Table, after: Key) -> ColumnElement[bool]:
-    return _key(table) > _value(table, after)
+    return tuple_(*table.primary_key) > _value(table, after)
 
 
 def _primary_keys(table: Table, keys: Collection[Key]) -> set[Key]:
@@ -200,20 +200,11 @@ def _primary_keys(table: Table, keys: Collection[Key]) -> set[Key]:
 
 
 def _is_one_of(table: Table, keys: Sequence[Key]) -> ColumnElement[bool]:
-    columns = list(table.primary_key)
-    if len(columns) == 1:
-        return columns[0].in_([key[0] for key in keys])
-    return tuple_(*columns).in_(keys)
-
-
-def _key(table: Table) -> ColumnElement[Any]:
-    columns = list(table.primary_key)
-    return columns[0] if len(columns) == 1 else tuple_(*columns)
+    return tuple_(*table.primary_key).in_(keys)
 
 
 def _value(table: Table, key: Key) -> ColumnElement[Any]:
-    typed = [literal(part, column.type) for part, column in zip(key, table.primary_key, strict=True)]
-    return typed[0] if len(typed) == 1 else tuple_(*typed)
+    return tuple_(*(literal(part, column.type) for part, column in zip(key, table.primary_key, strict=True)))
 
 
 def _in_batches(keys: Collection[Any]) -> Iterator[list[Any]]:
