@@ -23,7 +23,7 @@ from sqlalchemy import (
 
 from prshots.contract.errors import NotFoundError
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, equal, given, project_gone_as
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, equal, given, in_batches, project_gone_as
 from prshots.server.adapters.sql.comparison.compared_images import OF_PR, active_images, at_commit, pairs_at
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
@@ -40,7 +40,6 @@ from prshots.server.domain.images.models import Image, ShotKey
 
 KEPT_SECONDS = 600
 """How long the comparison of an older commit stays, because a client may still ask for it."""
-_PAIRS_AT_ONCE = 400
 
 _LOCK_IMAGES = (
     select(images.c.id)
@@ -158,8 +157,7 @@ class SqlComparisons:
 
         def read(connection: Connection) -> dict[tuple[str, str], ShotResult]:
             known = {}
-            for start in range(0, len(wanted), _PAIRS_AT_ONCE):
-                some = wanted[start : start + _PAIRS_AT_ONCE]
+            for some in in_batches(wanted):
                 query = select(*pair, *(pair_results.c[name] for name in _RESULT)).where(*of_engine)
                 for before, after, *result in connection.execute(query.where(tuple_(*pair).in_(some))):
                     known[before, after] = _result(*result)

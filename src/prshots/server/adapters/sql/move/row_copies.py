@@ -17,6 +17,7 @@ from sqlalchemy import (
     tuple_,
 )
 
+from prshots.server.adapters.sql.columns import in_batches
 from prshots.server.adapters.sql.database.schema import images, metadata
 from prshots.server.adapters.sql.move.move_state import Key
 
@@ -26,7 +27,6 @@ PAGE = 2000
 COPY_LOCK = 0x7072_7368_6F74_7303
 """The number of the advisory lock on PostgreSQL. Any number works, as long as nothing else uses it."""
 
-_KEYS_AT_ONCE = 500
 _SEEDED = {"installation", "organizations"}
 """The tables that a migration itself puts rows into."""
 
@@ -52,13 +52,13 @@ def rows_between(connection: Connection, table: Table, after: Key, until: Key | 
 
 def rows_with(connection: Connection, table: Table, keys: Collection[Key]) -> Iterator[Rows]:
     """Yield the rows with these keys, some at a time."""
-    for some in _in_batches(_primary_keys(table, keys)):
+    for some in in_batches(_primary_keys(table, keys)):
         yield connection.execute(select(table).where(_is_one_of(table, some))).all()
 
 
 def replace_rows(connection: Connection, table: Table, keys: Collection[Key], pages: Iterable[Rows]) -> None:
     """Delete the rows with these keys, then insert these rows."""
-    for some in _in_batches(_primary_keys(table, keys)):
+    for some in in_batches(_primary_keys(table, keys)):
         connection.execute(delete(table).where(_is_one_of(table, some)))
     for rows in pages:
         _insert(connection, table, rows)
@@ -155,7 +155,7 @@ def images_of_shard(connection: Connection, shard: str) -> Rows:
 def images_with(connection: Connection, image_ids: Collection[str]) -> Rows:
     """Return the same of the active images among these."""
     found: list[Sequence[Any]] = []
-    for some in _in_batches(image_ids):
+    for some in in_batches(image_ids):
         found += connection.execute(_OBJECTS.where(images.c.id.in_(some), images.c.scheduled_at.is_(None)))
     return found
 
@@ -205,8 +205,3 @@ def _is_one_of(table: Table, keys: Sequence[Key]) -> ColumnElement[bool]:
 
 def _value(table: Table, key: Key) -> ColumnElement[Any]:
     return tuple_(*(literal(part, column.type) for part, column in zip(key, table.primary_key, strict=True)))
-
-
-def _in_batches(keys: Collection[Any]) -> Iterator[list[Any]]:
-    listed = list(keys)
-    return (listed[at : at + _KEYS_AT_ONCE] for at in range(0, len(listed), _KEYS_AT_ONCE))
