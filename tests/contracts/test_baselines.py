@@ -203,7 +203,7 @@ class TestRetention:
         assert await here.bases("5", "4", "3", "2", "1", shots=("cart", "old")) == {"cart": "5", "old": "1"}
         assert await here.baselines.release(NOW, 100) == 0
 
-    async def test_another_branch_keeps_its_own(self, here: Installation) -> None:
+    async def test_each_branch_keeps_its_own_commits(self, here: Installation) -> None:
         for commit in "123":
             await here.build(commit, {"cart": "same"}, branch="release")
         for commit in "456":
@@ -211,7 +211,7 @@ class TestRetention:
         assert await here.baselines.release(NOW, 100) == 1
         assert await here.bases("3", branch="release") == {"cart": "3"}
 
-    async def test_what_an_open_pull_request_shows_stays(self, here: Installation) -> None:
+    async def test_images_that_an_open_pull_request_shows_stay(self, here: Installation) -> None:
         await here.build("1", {"cart": "1"})
         await here.show(await here.base("1"))
         for commit in "234":
@@ -232,7 +232,7 @@ class TestRetention:
 
 
 class TestPages:
-    async def test_commits_and_their_images(self, here: Installation) -> None:
+    async def test_commits_are_listed_with_their_images(self, here: Installation) -> None:
         await here.build("1", {"cart": "1", "home": "same"})
         await here.build("2", {"cart": "2", "home": "same"})
         await here.baselines.complete(here.project.id, "main", sha("2"), NOW)
@@ -246,7 +246,7 @@ class TestPages:
         rest = await here.baselines.of_commit(here.project.id, "main", sha("2"), first[0].shot, 10)
         assert [image.name for image in first + rest] == ["cart", "home"]
 
-    async def test_a_deleted_image_is_no_baseline_any_more(self, here: Installation) -> None:
+    async def test_a_removed_image_leaves_its_baselines(self, here: Installation) -> None:
         await here.build("1", {"cart": "1"})
         (image,) = await here.of_commit("1")
         await here.records.remove_images([image.id])

@@ -77,7 +77,7 @@ def here(stores: Stores) -> Here:
 
 
 class TestImages:
-    async def test_the_newest_of_each_shot_at_a_commit(self, here: Here) -> None:
+    async def test_images_at_a_commit_are_the_newest_of_each_shot(self, here: Here) -> None:
         await here.image(commit_sha=FIRST)
         newer = await here.image(commit_sha=FIRST)
         dark, deleted = [await here.image(commit_sha=FIRST, theme=theme) for theme in ("dark", "deleted")]
@@ -117,7 +117,7 @@ class TestImages:
         assert await found(SECOND) == [first]
         second = await pair(name="cart", commit_sha=SECOND)
         assert await found(SECOND) == [second]
-        await here.records.schedule([second[1]], NOW)  # only its before
+        await here.records.schedule([second[1]], NOW)  # only its before image
         assert await found(SECOND) == []
 
     async def test_a_pair_is_recorded_without_a_base_commit(self, here: Here) -> None:
@@ -217,7 +217,7 @@ class TestRecording:
         await here.begin(request, shot, run="newer", state=COMPARED)
         assert await version(here.project.id, 7) not in {None, *known}
 
-    async def test_expiry_of_the_pull_request_removes_it(self, here: Here) -> None:
+    async def test_expiry_of_the_pull_request_removes_its_comparison(self, here: Here) -> None:
         image, base = await here.images()
         await here.begin(here.request(), planned(image, base))
         await here.records.close_pr(here.project.id, 7, NOW, schedule=True)

@@ -13,8 +13,8 @@ from sqlalchemy import select
 from prshots.contract.errors import InvalidInputError, MovedError, MoveError, RecordsError
 from prshots.contract.object_names import OWNER_MARK, origin_key
 from prshots.server import wiring
+from prshots.server.adapters.sql import columns
 from prshots.server.adapters.sql.database.schema import images, metadata
-from prshots.server.adapters.sql.move import row_copies
 from prshots.server.adapters.sql.move.change_log import changes_in
 from prshots.server.adapters.sql.move.move_state import read_state
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
@@ -290,7 +290,7 @@ async def test_continues_after_an_error_without_copying_again(place: Callable[[s
 async def test_an_image_that_got_the_number_of_a_deleted_one_is_copied_once(
     place: Callable[[str], Settings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_copies, "_KEYS_AT_ONCE", 1)
+    monkeypatch.setattr(columns, "AT_ONCE", 1)
     source, other = place("embedded"), place("embedded")
     async with _running(source) as (shop, _):
         plan = MovePlan.of(source, other.database_url, None)

@@ -49,7 +49,7 @@ def asked(url: str) -> Iterator[psycopg.Connection[Any]]:
         yield connection
 
 
-def test_all_images_and_indexes_are_there_afterwards(url: str, asked: psycopg.Connection[Any]) -> None:
+def test_partitioning_keeps_all_images_and_indexes(url: str, asked: psycopg.Connection[Any]) -> None:
     def state() -> tuple[list[Any], set[Any], Any]:
         indexes = asked.execute("SELECT indexname FROM pg_indexes WHERE tablename = 'images'").fetchall()
         engine = open_postgresql(url).engine
@@ -76,7 +76,7 @@ async def test_new_images_come_after_the_old_ones(url: str, asked: psycopg.Conne
 
 
 @pytest.mark.parametrize(("partitions", "reason"), [(1, "choose 2 to 256"), (4, "partitioned already")])
-def test_what_it_refuses_changes_nothing(
+def test_a_refused_partitioning_changes_nothing(
     url: str, asked: psycopg.Connection[Any], partitions: int, reason: str
 ) -> None:
     if partitions > 1:

@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import Connection, event, text
 
 from prshots.contract.errors import RecordsError, RecordsUnsureError
 from prshots.server.adapters.objects.disk import DiskStore
@@ -26,10 +26,9 @@ from prshots.server.adapters.sql.database.postgresql import (
     Timeouts,
     open_postgresql,
 )
-from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.domain.images.checks import Upload, UploadedFile, UploadFields
-from prshots.server.domain.images.models import Image
-from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION
+from support.contract_stores import Stores
 from support.engine_servers import NOBODY, PostgreSQL, running_postgresql
 from support.service import PNG, SHA
 from support.stores_and_records import (
@@ -47,6 +46,7 @@ from support.waiting import eventually
 
 pytestmark = pytest.mark.slow
 
+Call = Callable[[Database], Awaitable[object]]
 NEVER = 3600.0
 PATIENT = Timeouts(connect=int(NEVER), lock=NEVER, statement=NEVER, call=NEVER)
 """Each test shortens one of these limits, and only where nothing else can end the wait."""
@@ -65,62 +65,61 @@ def url(own_server: PostgreSQL) -> str:
 
 
 @pytest.fixture
-async def database(url: str) -> AsyncIterator[Database]:
-    opened = open_postgresql(url)
-    yield opened
-    await opened.close()
+async def stores(url: str) -> AsyncIterator[Stores]:
+    made = Stores("postgresql", lambda: open_postgresql(url))
+    await made.fill()
+    yield made
+    await made.close()
 
 
 @pytest.fixture
-def records(database: Database) -> SqlRecords:
-    return SqlRecords(database)
+async def opening(url: str) -> AsyncIterator[Callable[..., Database]]:
+    """Return a function that opens the database with timeouts of an hour, except for the given ones."""
+    async with contextlib.AsyncExitStack() as opened:
 
+        def open_it(**limits: float) -> Database:
+            database = open_postgresql(url, replace(PATIENT, **limits))  # type: ignore[arg-type]
+            opened.push_async_callback(database.close)
+            return database
 
-@pytest.fixture
-async def project(records: SqlRecords) -> Project:
-    made = a_project()
-    await records.add_project(made)
-    return made
+        yield open_it
 
 
 class TestServerRestarts:
     async def test_calls_after_a_restart_succeed_on_new_connections(
-        self, own_server: PostgreSQL, records: SqlRecords, project: Project
+        self, own_server: PostgreSQL, stores: Stores
     ) -> None:
-        image = an_image(project)
-        await records.add_image(image)
+        image = await stores.add()
         own_server.stop()
         own_server.start()
-        assert await records.image(project.id, image.id)  # this call and the next two get dead connections
-        assert len(await records.projects()) == 1
-        await records.add_image(an_image(project))
+        assert await stores.image(image.id)  # this call and the next two get dead connections
+        assert len(await stores.records.projects()) == 1
+        await stores.add()
 
     async def test_while_the_server_is_down_every_call_fails_and_then_recovers(
-        self, own_server: PostgreSQL, database: Database, records: SqlRecords, project: Project
+        self, own_server: PostgreSQL, stores: Stores
     ) -> None:
-        await records.add_image(an_image(project))
+        await stores.add()
         own_server.stop()
         try:
             for call in DATABASE_CALLS.values():
                 with pytest.raises(RecordsError, match=r"^the database did not answer: .*refused$"):
-                    await call(database)
+                    await call(stores.database)
         finally:
             own_server.start()
-        await records.add_image(an_image(project))
-        assert (await records.images_of_pr(project.id, 7, 9))[0] == 2
+        await stores.add()
+        assert len(await stores.of_pull()) == 2
 
     async def test_a_kill_during_uploads_loses_no_acknowledged_image(
-        self, own_server: PostgreSQL, records: SqlRecords, project: Project
+        self, own_server: PostgreSQL, stores: Stores
     ) -> None:
-        acknowledged: list[Image] = []
+        acknowledged: set[str] = set()
         enough, over = asyncio.Event(), False
 
         async def upload() -> None:
             while not over:
-                image = an_image(project)
                 with contextlib.suppress(RecordsError):
-                    await records.add_image(image)
-                    acknowledged.append(image)
+                    acknowledged.add((await stores.add()).id)
                 if len(acknowledged) > 100:
                     enough.set()
                 await asyncio.sleep(0)
@@ -131,49 +130,47 @@ class TestServerRestarts:
         over = True
         await asyncio.gather(*uploading)
         await asyncio.to_thread(own_server.start)
-        assert await records.known_ids([image.id for image in acknowledged]) == {
-            image.id for image in acknowledged
-        }
-        pull = await SqlOverview(records._database).pull(project.id, 7)
-        assert pull is not None
-        assert pull.images == (await records.images_of_pr(project.id, 7, 1))[0]
+        stored = await stores.of_pull()
+        assert acknowledged <= set(stored)
+        assert (await stores.pull()).images == len(stored)
 
 
 class TestTimeouts:
     CALLS = (DATABASE_CALLS["look up"], DATABASE_CALLS["read"])
 
     async def test_a_frozen_server_does_not_block_the_event_loop(
-        self, own_server: PostgreSQL, url: str
+        self, own_server: PostgreSQL, opening: Callable[..., Database]
     ) -> None:
-        database = open_postgresql(url, PATIENT)
+        database = opening()
         with own_server.frozen():
             asked = [asyncio.create_task(call(database)) for call in self.CALLS * 20]  # type: ignore[arg-type]
             await asyncio.sleep(0.05)  # with a blocked event loop, this would take an hour
             assert not any(task.done() for task in asked)
         await asyncio.gather(*asked)
-        await database.close()
 
     @pytest.mark.parametrize("call", CALLS, ids=["look up", "read"])
     async def test_calls_to_a_frozen_server_time_out_and_recover_when_it_thaws(
-        self, own_server: PostgreSQL, url: str, call: Callable[[Database], Awaitable[object]]
+        self, own_server: PostgreSQL, opening: Callable[..., Database], call: Call
     ) -> None:
-        database = open_postgresql(url, PATIENT)
+        database = opening()
         await call(database)  # opens a connection
         with own_server.frozen(), giving_up_after(database, 0.3):
             with pytest.raises(RecordsError) as raised:
                 await call(database)
             assert str(raised.value) == "the database did not answer: no answer in time"
         await call(database)
-        await database.close()
 
-    async def test_connecting_to_a_frozen_server_times_out(self, own_server: PostgreSQL, url: str) -> None:
-        database = open_postgresql(url, replace(PATIENT, connect=2))  # the minimum that libpq accepts
+    async def test_connecting_to_a_frozen_server_times_out(
+        self, own_server: PostgreSQL, opening: Callable[..., Database]
+    ) -> None:
+        database = opening(connect=2)  # the minimum that libpq accepts
         with own_server.frozen(), pytest.raises(RecordsError, match="did not answer"):
             await database.check()
-        await database.close()
 
-    async def test_a_call_that_waits_too_long_for_a_thread_fails_and_never_runs(self, url: str) -> None:
-        database, may_end = open_postgresql(url, replace(PATIENT, call=0.2)), threading.Event()
+    async def test_a_call_that_waits_too_long_for_a_thread_fails_and_never_runs(
+        self, opening: Callable[..., Database]
+    ) -> None:
+        database, may_end = opening(call=0.2), threading.Event()
         for _ in range(READERS):
             database._readers.submit(may_end.wait)
         ran: list[object] = []
@@ -184,27 +181,25 @@ class TestTimeouts:
         assert ran == []
 
     async def test_a_frozen_server_ends_reads_writes_and_the_queue_behind_them_at_the_deadline(
-        self, own_server: PostgreSQL, url: str, project: Project
+        self, own_server: PostgreSQL, stores: Stores, opening: Callable[..., Database]
     ) -> None:
-        database = open_postgresql(url, replace(PATIENT, call=1))
+        database = opening(call=1)
         records = SqlRecords(database)
         with own_server.frozen():
             calls = [
-                *(records.add_image(an_image(project)) for _ in range(20)),
+                *(records.add_image(an_image(stores.project)) for _ in range(20)),
                 *(records.check() for _ in range(20)),
             ]
             outcomes = await asyncio.gather(*calls, return_exceptions=True)
             assert all(isinstance(outcome, RecordsError) for outcome in outcomes)
         # They waited for a thread or a connection. Nothing is sent after their deadline.
         await eventually_answers(database)
-        assert (await records.images_of_pr(project.id, 7, 99))[0] == 0
-        await database.close()
+        assert await stores.of_pull() == []
 
     async def test_calls_whose_clients_left_give_their_connections_back(
-        self, own_server: PostgreSQL, url: str
+        self, own_server: PostgreSQL, stores: Stores
     ) -> None:
-        database = open_postgresql(url)
-        await database.check()
+        database = stores.database
         with own_server.frozen():
             asked = [asyncio.create_task(call(database)) for call in self.CALLS * 20]  # type: ignore[arg-type]
             await asyncio.sleep(0)
@@ -214,23 +209,24 @@ class TestTimeouts:
         await eventually_answers(database)
         pool: Any = database.engine.pool
         await eventually(lambda: pool.checkedout() == 0, "the connections to come back")
-        await database.close()
 
-    async def test_the_server_cancels_a_query_that_takes_too_long(self, url: str) -> None:
-        database = open_postgresql(url, replace(PATIENT, statement=0.3))
+    async def test_the_server_cancels_a_query_that_takes_too_long(
+        self, opening: Callable[..., Database]
+    ) -> None:
+        database = opening(statement=0.3)
         with pytest.raises(RecordsError, match="statement timeout"):
-            await database.read(lambda connection: connection.execute(text("SELECT pg_sleep(3600)")))
+            await database.first(text("SELECT pg_sleep(3600)"))
         await eventually_answers(database)
-        await database.close()
 
-    async def test_waiting_for_a_row_lock_times_out(self, url: str, project: Project) -> None:
-        database = open_postgresql(url, replace(PATIENT, lock=0.3))
+    async def test_waiting_for_a_row_lock_times_out(
+        self, url: str, stores: Stores, opening: Callable[..., Database]
+    ) -> None:
+        records = SqlRecords(opening(lock=0.3))
         with psycopg.connect(url) as holding:
             holding.execute("UPDATE projects SET retain_days = 1")
             with pytest.raises(RecordsError, match="lock timeout"):
-                await SqlRecords(database).change_project(project)
-        await SqlRecords(database).change_project(project)
-        await database.close()
+                await records.change_project(stores.project)
+        await records.change_project(stores.project)
 
 
 async def eventually_answers(database: Database) -> None:
@@ -258,21 +254,21 @@ def giving_up_after(database: Database, seconds: float) -> Iterator[None]:
 
 class TestCommitting:
     async def test_a_write_that_loses_its_connection_before_commit_is_retried_once(
-        self, database: Database
+        self, stores: Stores
     ) -> None:
         tried = 0
 
-        def work(connection: object) -> None:
+        def work(connection: Connection) -> None:
             nonlocal tried
             tried += 1
-            connection.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))  # type: ignore[attr-defined]
+            connection.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
 
         with pytest.raises(RecordsError, match="terminating connection"):
-            await database.write(work)
+            await stores.database.write(work)
         assert tried == 2
 
     async def test_an_upload_cut_off_during_commit_is_not_retried_and_keeps_its_file(
-        self, url: str, records: SqlRecords, project: Project, tmp_path: Path
+        self, url: str, stores: Stores, tmp_path: Path
     ) -> None:
         with psycopg.connect(url) as preparing:
             preparing.execute(
@@ -282,56 +278,51 @@ class TestCommitting:
                 "FOR EACH ROW EXECUTE FUNCTION die()"
             )
         store, file = DiskStore(tmp_path), UploadedFile("image/png", [PNG], len(PNG))
-        images = image_service(records, store)
+        images = image_service(stores.records, store)
         checked = images.check_upload(Upload(UploadFields("cart", SHA, "1280x800", theme=""), file), 7)
         try:
             with pytest.raises(RecordsUnsureError):
-                await images.store_upload(project, 7, checked)
+                await images.store_upload(stores.project, 7, checked)
         finally:
             with psycopg.connect(url) as preparing:
                 preparing.execute("DROP FUNCTION die CASCADE")
         assert len(list(tmp_path.rglob("*.png"))) == 1
-        await images.store_upload(project, 7, checked)
+        await images.store_upload(stores.project, 7, checked)
         store.close()
 
     async def test_a_commit_whose_reply_was_lost_is_acknowledged(
-        self, own_server: PostgreSQL, records: SqlRecords, project: Project
+        self, own_server: PostgreSQL, stores: Stores
     ) -> None:
         """The commit waits for a standby that does not exist. If the connection is cut then, the commit is done."""
-        image = an_image(project)
         own_server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
         own_server.execute("SELECT pg_reload_conf()")
         try:
-            adding = asyncio.create_task(records.add_image(image))
+            adding = asyncio.create_task(stores.add())
             cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
             while not own_server.execute(cut):
                 await asyncio.sleep(0.02)
-            await adding
+            image = await adding
         finally:
             own_server.execute("ALTER SYSTEM RESET synchronous_standby_names")
             own_server.execute("SELECT pg_reload_conf()")
-        assert await records.image(project.id, image.id)
+        assert await stores.image(image.id)
 
-    async def test_both_writes_of_a_deadlock_succeed(
-        self, database: Database, records: SqlRecords, project: Project
-    ) -> None:
-        other, each_has_one, one_is_done = a_project(), threading.Barrier(2), threading.Event()
-        await records.add_project(other)
+    async def test_both_writes_of_a_deadlock_succeed(self, stores: Stores) -> None:
+        project, other = stores.project, await stores.add_project()
+        each_has_one, one_is_done = threading.Barrier(2), threading.Event()
         tries: Counter[tuple[str, ...]] = Counter()
 
-        def in_order(connection: object, *ids: str) -> None:
+        def in_order(connection: Connection, *ids: str) -> None:
             tries[ids] += 1
             if tries[ids] > 1:
                 one_is_done.wait(60)  # earlier, a second try could meet a second deadlock
             for project_id in ids:
-                connection.execute(  # type: ignore[attr-defined]
-                    text("UPDATE projects SET retain_days = 1 WHERE id = :id"), {"id": project_id}
-                )
+                connection.execute(text(f"UPDATE projects SET retain_days = 1 WHERE id = '{project_id}'"))
                 if project_id == ids[0] and tries[ids] == 1:
                     each_has_one.wait(60)  # each now needs the row that the other has locked
 
         async def write(*ids: str) -> None:
-            await database.write(lambda connection: in_order(connection, *ids))
+            await stores.database.write(lambda connection: in_order(connection, *ids))
             one_is_done.set()
 
         await asyncio.gather(write(project.id, other.id), write(other.id, project.id))
@@ -356,11 +347,11 @@ async def test_a_full_disk_fails_uploads_until_there_is_space(own_server: Postgr
         own_server.execute("DROP TABLESPACE small")
 
 
-async def test_computed_numbers_have_the_same_types_as_on_sqlite(database: Database) -> None:
+async def test_computed_numbers_have_the_same_types_as_on_sqlite(stores: Stores) -> None:
     asking = text(
         "SELECT sum(n::bigint), sum(-n::bigint), avg(n), extract(epoch FROM now()) FROM generate_series(1, 2) n"
     )
-    row = await database.read(lambda connection: tuple(connection.execute(asking).one()))
+    row = await stores.database.first(asking)
     assert row[:3] == (3, -3, 1.5)
     assert [type(number) for number in row] == [int, int, float, float]
 
@@ -369,8 +360,8 @@ async def test_the_pool_never_exceeds_its_connection_limit(own_server: PostgreSQ
     database = open_postgresql(f"{url}?application_name=counted")
     all_at_work, may_end = threading.Barrier(READERS + WRITERS + 1), threading.Event()
 
-    def work(connection: object) -> None:
-        connection.execute(text("SELECT 1"))  # type: ignore[attr-defined]
+    def work(connection: Connection) -> None:
+        connection.execute(text("SELECT 1"))
         all_at_work.wait(60)
         may_end.wait(60)
 
@@ -386,25 +377,24 @@ async def test_the_pool_never_exceeds_its_connection_limit(own_server: PostgreSQ
     await database.close()
 
 
-async def test_reads_do_not_open_a_transaction(database: Database) -> None:
+async def test_reads_do_not_open_a_transaction(stores: Stores) -> None:
     asking = text("SELECT now() = statement_timestamp()")  # true if each statement is a transaction
 
-    def twice(connection: object) -> list[object]:
-        return [connection.execute(asking).scalar_one() for _ in range(2)]  # type: ignore[attr-defined]
+    def twice(connection: Connection) -> list[object]:
+        return [connection.execute(asking).scalar_one() for _ in range(2)]
 
-    assert await database.read(twice) == [True, True]
+    assert await stores.database.read(twice) == [True, True]
 
 
-async def test_nul_finds_nothing_and_invalid_unicode_is_an_error(records: SqlRecords) -> None:
-    assert await records.project("nul \0", LOCAL_ORGANIZATION) is None
+async def test_nul_finds_nothing_and_invalid_unicode_is_an_error(stores: Stores) -> None:
+    assert await stores.records.project("nul \0", LOCAL_ORGANIZATION) is None
     with pytest.raises(RecordsError, match="valid Unicode"):
-        await records.project("\udcff", LOCAL_ORGANIZATION)
+        await stores.records.project("\udcff", LOCAL_ORGANIZATION)
 
 
 @pytest.mark.parametrize("options", ["", "?options=-c%20statement_timeout%3D777&application_name=mine"])
 async def test_options_in_the_database_url_override_the_defaults(url: str, options: str) -> None:
     database = open_postgresql(url + options)
     asking = text("SELECT current_setting('statement_timeout'), current_setting('application_name')")
-    told = await database.read(lambda connection: tuple(connection.execute(asking).one()))
-    assert told == (("777ms", "mine") if options else ("9s", "prshots"))
+    assert await database.first(asking) == (("777ms", "mine") if options else ("9s", "prshots"))
     await database.close()

@@ -12,6 +12,7 @@ import pytest
 import structlog
 from sqlalchemy import Engine
 
+from prshots.contract.errors import RecordsError
 from prshots.server.adapters.sql.database import migrate as migrating
 from prshots.server.adapters.sql.database.database import open_sqlite
 from prshots.server.adapters.sql.database.found_schema import FIRST_VERSION, FoundSchema
@@ -27,7 +28,7 @@ from support.migrations import (
     upgrade_to,
     with_next_migration,
 )
-from support.schema_rules import Sent, broken_rules, schema_of
+from support.schema_rules import broken_rules, note_statements, schema_of
 from support.waiting import wait_until
 
 OURS = {table.name: set(table.columns.keys()) for table in metadata.sorted_tables}
@@ -72,13 +73,12 @@ BREAKING_ON_POSTGRESQL = {
 
 def broken_by(engine: Engine, step: Step, migrations: Path, used: dict[str, set[str]]) -> list[str]:
     """Take a step on a database that has the schema before it, and return which rules it breaks."""
-    before, sent = schema_of(engine), Sent()
-    sent.listen(engine)
+    before, sent = schema_of(engine), note_statements(engine)
     is_concurrent = step.builds_indexes and engine.dialect.name == "postgresql"
     options = {"isolation_level": "AUTOCOMMIT"} if is_concurrent else {}  # as `migrate` does
     upgrade_to(engine.execution_options(**options), step.revision, migrations)
     if step.builds_indexes and not is_concurrent:
-        sent.statements.clear()  # on SQLite, writers wait for any change of the schema
+        sent.clear()  # on SQLite, writers wait for any change of the schema
     return broken_rules(step.kind, before, schema_of(engine), sent, used)
 
 
@@ -192,8 +192,7 @@ def test_an_index_is_built_while_others_write(
     body = 'create_index("images_by_name", "images", ["name"])'
     source = next_migration(body, more="builds_indexes = True\n")
     become_next_version(monkeypatch, with_next_migration(tmp_path, source))
-    sent = Sent()
-    sent.listen(engine)
+    sent = note_statements(engine)
     with psycopg.connect(url, autocommit=True) as other:
         if left_by_a_kill != "nothing":
             other.execute("CREATE INDEX images_by_name ON images (name)")
@@ -205,7 +204,7 @@ def test_an_index_is_built_while_others_write(
             writing.execute("UPDATE images SET scheduled_at = 1 WHERE id = 'none'")
             migrating_twice = [threads.submit(migrate, engine) for _ in range(2)]
             if left_by_a_kill != "a valid index":
-                wait_until(lambda: "CONCURRENTLY" in "".join(sent.statements), "the index to be built")
+                wait_until(lambda: "CONCURRENTLY" in "".join(sent), "the index to be built")
                 other.execute("UPDATE images SET scheduled_at = 1 WHERE id = 'none'")  # does not wait
             writing.commit()
             assert {each.result(timeout=90).now.version for each in migrating_twice} == {NEXT_VERSION}
@@ -215,7 +214,7 @@ def test_an_index_is_built_while_others_write(
         # The server drops the lock of a connection that was closed when it gets to it.
         wait_until(lambda: other.execute(ADVISORY_LOCKS).fetchone() == (0,), "the end of the advisory lock")
     assert valid == (True,)
-    concurrently = [statement.split()[0] for statement in sent.statements if "CONCURRENTLY" in statement]
+    concurrently = [statement.split()[0] for statement in sent if "CONCURRENTLY" in statement]
     expected = {"nothing": ["CREATE"], "an invalid index": ["DROP", "CREATE"], "a valid index": []}
     assert concurrently == expected[left_by_a_kill]
     engine.dispose()
@@ -243,5 +242,5 @@ def test_a_new_database_takes_all_steps_at_once_and_another_one_each() -> None:
 
     assert taken(None) == ["0011", "0012", "0013"]
     assert (taken("0011"), taken("0012")) == (["0012"], ["0013"])
-    with pytest.raises(LookupError):
+    with pytest.raises(RecordsError, match="unknown schema '0010'"):
         taken("0010")

@@ -186,7 +186,7 @@ class TestExpiry:
         assert await here.staged.schedule_expired(LATER, 100) == 0
 
     async def test_other_sweeps_leave_staged_images_alone(self, here: Stores) -> None:
-        """It belongs to no pull request and is no baseline, but it is not left over."""
+        """Without a pull request and not a baseline, it still isn't left over."""
         await stage(here)
         assert await here.records.schedule_due(LATER, 100) == 0
         assert await here.baselines.release(LATER, 100) == 0

@@ -52,8 +52,7 @@ def with_next_migration(folder: Path, source: str) -> Path:
 def become_next_version(monkeypatch: pytest.MonkeyPatch, migrations: Path) -> None:
     """Let `migrate` in this process migrate like the next version."""
     monkeypatch.setattr(migrate, "MIGRATIONS", migrations)
-    for module in (migrate, found_schema):
-        monkeypatch.setattr(module, "SCHEMA_VERSION", NEXT_VERSION)
+    monkeypatch.setattr(found_schema, "SCHEMA_VERSION", NEXT_VERSION)
 
 
 def source_of_next_release(folder: Path, migration: str) -> Path:

@@ -120,12 +120,10 @@ def _rows() -> Rows:
     owner = {"organization_id": ID, "user_id": ID, "role": "owner"}
     user = {"provider": "github", "subject": ID, "login": ID, "name": ID, "avatar_url": ""}
     project = {"organization_id": ID, "name": ID, "policy": "manual", "repository": "https://forge.test/n/n"}
-    trust = {
-        "issuer": "https://neighbor.example",
-        "claims": "{}",
-        "anchor": "repository=neighbor",
-        "created_by": ID,
-    }
+    trust = {"issuer": "https://n.example", "claims": "{}", "anchor": "repository=n", "created_by": ID}
+    put_url = {"sha256": ID, "project_id": ID, "token_id": "lasting", "pr_number": 7, **SHOT}
+    put_url |= {"name": "cart", "commit_sha": "0" * 40, "content_type": "image/png", "expires_at": NEVER}
+    put_url |= {"branch": "fix", "repository": "acme/shop"}
     token = {"label": "ci", "hint": "msr_…", "project_id": ID, "created_at": NOW}
     return {
         "organizations": [{"id": ID, "name": ID, "created_at": NOW}],
@@ -140,7 +138,7 @@ def _rows() -> Rows:
         ],
         **_images_and_baselines(),
         **_comparisons(),
-        "put_urls": [_put_url()],
+        "put_urls": [put_url],
     }
 
 
@@ -195,19 +193,12 @@ def _comparisons() -> Rows:
         for number in (7, 8)
         for commit in COMMITS
     ]
-    comparison = {
-        "branch": "main",
-        "commits": "[]",
-        "complete": 1,
-        "run": ID,
-        "state": ComparisonState.COMPARED,
-    }
+    comparison = {"branch": "main", "commits": "[]", "complete": 1, "run": ID, "missing": 0}
+    times = {"first_seq": 10**9, "started_at": NOW, "seen_at": NOW, "state": ComparisonState.COMPARED}
     result = {"verdict": Verdict.REMOVED, "pixels": 1, "regions": "[]", "shift": 0, "reason": ""}
     pair = {"project_id": ID, "engine": 1, "created_at": NEVER}
     return {
-        "comparisons": [
-            {**each, **comparison, "first_seq": 10**9, "started_at": NOW, "seen_at": NOW} for each in of_pulls
-        ],
+        "comparisons": [each | comparison | times for each in of_pulls],
         "compared_shots": [
             {**each, **SHOT, **result, "name": name, "ancestor": 0} for each in of_pulls for name in NAMES
         ],
@@ -217,18 +208,6 @@ def _comparisons() -> Rows:
             for after in HASHES
         ],
     }
-
-
-def _put_url() -> dict[str, object]:
-    place = {
-        "project_id": ID,
-        "token_id": "lasting",
-        "pr_number": 7,
-        "branch": "fix",
-        "repository": "acme/shop",
-    }
-    about = {"name": "cart", "commit_sha": "0" * 40, "content_type": "image/png", "expires_at": NEVER}
-    return {"sha256": ID, **place, **about, **SHOT}
 
 
 IMAGES = sum(image["kind"] != "before" for image in _rows()["images"])

@@ -6,7 +6,7 @@ Compares the schema before and after, as the database describes it, and reads th
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Engine, event, inspect
@@ -40,16 +40,11 @@ class Table:
     """The tables that its foreign keys name without saying what happens at a delete."""
 
 
-@dataclass
-class Sent:
-    """The statements that a database got."""
-
-    statements: list[str] = field(default_factory=list)
-
-    def listen(self, engine: Engine) -> None:
-        @event.listens_for(engine, "before_cursor_execute")
-        def note(_: Any, __: Any, statement: str, *___: Any) -> None:
-            self.statements.append(statement)
+def note_statements(engine: Engine) -> list[str]:
+    """Return a list that gets every statement from now on."""
+    sent: list[str] = []
+    event.listen(engine, "before_cursor_execute", lambda _, __, statement, *___: sent.append(statement))
+    return sent
 
 
 def schema_of(engine: Engine) -> dict[str, Table]:
@@ -93,7 +88,7 @@ def broken_rules(
     kind: str,
     before: Mapping[str, Table],
     after: Mapping[str, Table],
-    sent: Sent,
+    sent: Iterable[str],
     used: Mapping[str, AbstractSet[str]],
 ) -> list[str]:
     """Return what the step may not do. `used` has the columns by table that the version before uses."""
@@ -124,10 +119,10 @@ def broken_rules(
     ]
 
 
-def _locks(changed: Iterable[str], before: Mapping[str, Table], sent: Sent) -> Iterator[str]:
+def _locks(changed: Iterable[str], before: Mapping[str, Table], sent: Iterable[str]) -> Iterator[str]:
     if len(changed := list(changed)) > 1:
         yield f"it changes several tables at once, and locks them together: {', '.join(changed)}"
-    for statement in sent.statements:
+    for statement in sent:
         if (match := _INDEX.search(statement)) and match[1] in before:
             yield f"it builds an index of {match[1]} while uploads wait: use steps.create_index"
 

@@ -2,9 +2,9 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, FromClause, bindparam, literal_column, select
 from sqlalchemy.exc import IntegrityError
@@ -16,6 +16,11 @@ from prshots.server.adapters.sql.database.schema import images, organizations, p
 from prshots.server.domain.images.models import Image, ListedImage, PullRequestRecord, ShotKey
 from prshots.server.domain.people.models import User
 from prshots.server.domain.projects.models import Project, UploadToken
+
+T = TypeVar("T")
+
+AT_ONCE = 500
+"""How many values a statement takes in a list: databases limit their number."""
 
 IMAGE = [images.c[name] for name in Image._fields]
 LISTED_IMAGE = [images.c[name] for name in ListedImage._fields]
@@ -39,6 +44,12 @@ def given(table: FromClause, *names: str) -> list[ColumnElement[bool]]:
 
 def equal(table: FromClause, **values: object) -> list[ColumnElement[bool]]:
     return [table.c[name] == value for name, value in values.items()]
+
+
+def in_batches(values: Iterable[T]) -> Iterator[list[T]]:
+    """Yield the values in lists that fit into one statement."""
+    listed = list(values)
+    return (listed[start : start + AT_ONCE] for start in range(0, len(listed), AT_ONCE))
 
 
 ACTIVE_OF_PR = (*given(images, "project_id", "pr_number"), ACTIVE)

@@ -8,7 +8,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     FromClause,
-    Select,
     String,
     bindparam,
     cast,
@@ -30,6 +29,7 @@ from prshots.server.adapters.sql.columns import (
     SHOT,
     TOKEN,
     equal,
+    given,
     newest_of_pr,
     project_from,
 )
@@ -54,21 +54,20 @@ _PROJECT_OF_MEMBER = Prepared(
     .select_from(_OF_MEMBER)
     .where(projects.c.id == bindparam("project_id"), members.c.user_id == bindparam("user_id"))
 )
-_Key = Sequence[ColumnElement[Any]]
-"""Sorts a list, and tells where the next page starts: after the last row of this one."""
+# A key sorts a list, and tells where a page starts: behind the last row of the page before.
+_PROJECT_KEY = (projects.c.name, projects.c.id)
+_PULL_KEY = (pulls.c.last_upload_at, pulls.c.pr_number)
+_FIRST_PROJECT, _FIRST_PULL, _FIRST_SHOT = ("", ""), (2**62, 0), ShotKey("", "", "")
+"""Keys before the first row of a list."""
 
-_PROJECT_KEY: _Key = (projects.c.name, projects.c.id)
-_PULL_KEY: _Key = (pulls.c.last_upload_at, pulls.c.pr_number)
-_SHOT_KEY: _Key = SHOT
 
-
-def _last(key: _Key) -> ColumnElement[Any]:
+def _last(key: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
     """Return the key of the last row, which `_values` gives."""
     return tuple_(*(bindparam(f"last_{column.name}", type_=column.type) for column in key))
 
 
-def _values(key: _Key, last: tuple[object, ...] | None) -> dict[str, object]:
-    return {f"last_{column.name}": value for column, value in zip(key, last or (), strict=bool(last))}
+def _values(key: Sequence[ColumnElement[Any]], last: Sequence[object]) -> dict[str, object]:
+    return {f"last_{column.name}": value for column, value in zip(key, last, strict=True)}
 
 
 def _first_commit_with_these_bytes() -> ColumnElement[str]:
@@ -95,32 +94,6 @@ def _first_commit_with_these_bytes() -> ColumnElement[str]:
     )
 
 
-def _pulls(*, closed: bool | None, continued: bool) -> Select[Any]:
-    query = select(*PULL).where(
-        pulls.c.project_id == bindparam("project_id"), pulls.c.pr_number > NO_PULL_REQUEST
-    )
-    if closed is not None:
-        query = query.where(pulls.c.closed_at.is_not(None) if closed else pulls.c.closed_at.is_(None))
-    if continued:
-        query = query.where(tuple_(*_PULL_KEY) < _last(_PULL_KEY))
-    return query.order_by(*(column.desc() for column in _PULL_KEY)).limit(bindparam("limit"))
-
-
-def _shots(*, continued: bool) -> Select[Any]:
-    places = select(
-        func.max(images.c.seq).label("seq"), func.count(images.c.commit_sha.distinct()).label("commits")
-    ).where(*ACTIVE_OF_PR)
-    if continued:
-        places = places.where(tuple_(*_SHOT_KEY) > _last(_SHOT_KEY))
-    page = places.group_by(*_SHOT_KEY).order_by(*_SHOT_KEY).limit(bindparam("limit")).subquery()
-    return (
-        select(*IMAGE, page.c.commits, _first_commit_with_these_bytes())
-        .select_from(page.join(images, images.c.seq == page.c.seq))
-        .where(images.c.project_id == bindparam("project_id"))  # so that only its partition is read
-        .order_by(*_SHOT_KEY)
-    )
-
-
 # Building a query takes longer than running it, so those of pages that poll are built once.
 _SUMMARIES = (
     select(
@@ -135,9 +108,11 @@ _SUMMARIES = (
     .where(members.c.user_id == bindparam("user_id"))
 )
 _SUMMARY = Prepared(_SUMMARIES.where(projects.c.id == bindparam("project_id")))
-_page = _SUMMARIES.order_by(*_PROJECT_KEY).limit(bindparam("limit"))
-_PROJECTS = Prepared(_page)
-_PROJECTS_AFTER = Prepared(_page.where(tuple_(*_PROJECT_KEY) > _last(_PROJECT_KEY)))
+_PROJECTS = Prepared(
+    _SUMMARIES.where(tuple_(*_PROJECT_KEY) > _last(_PROJECT_KEY))
+    .order_by(*_PROJECT_KEY)
+    .limit(bindparam("limit"))
+)
 _DAYS = (
     select(uploads_by_day)
     .where(
@@ -146,12 +121,32 @@ _DAYS = (
     )
     .order_by(uploads_by_day.c.day)
 )
-_PULLS = {
-    (closed, continued): _pulls(closed=closed, continued=continued)
-    for closed in (None, False, True)
-    for continued in (False, True)
+_PULLS = (
+    select(*PULL)
+    .where(*given(pulls, "project_id"), pulls.c.pr_number > NO_PULL_REQUEST)
+    .where(tuple_(*_PULL_KEY) < _last(_PULL_KEY))
+    .order_by(*(column.desc() for column in _PULL_KEY))
+    .limit(bindparam("limit"))
+)
+_IN_STATE = {
+    None: _PULLS,
+    False: _PULLS.where(pulls.c.closed_at.is_(None)),
+    True: _PULLS.where(pulls.c.closed_at.is_not(None)),
 }
-_SHOTS, _SHOTS_AFTER = (Prepared(_shots(continued=continued)) for continued in (False, True))
+_page = (
+    select(func.max(images.c.seq).label("seq"), func.count(images.c.commit_sha.distinct()).label("commits"))
+    .where(*ACTIVE_OF_PR, tuple_(*SHOT) > _last(SHOT))
+    .group_by(*SHOT)
+    .order_by(*SHOT)
+    .limit(bindparam("limit"))
+    .subquery()
+)
+_SHOTS = Prepared(
+    select(*IMAGE, _page.c.commits, _first_commit_with_these_bytes())
+    .select_from(_page.join(images, images.c.seq == _page.c.seq))
+    .where(*given(images, "project_id"))  # so that only its partition is read
+    .order_by(*SHOT)
+)
 
 NAMES_SEARCHED = 5000
 """How many of the newest pull requests are searched for names, because that reads all their images."""
@@ -172,9 +167,9 @@ class SqlOverview:
     async def projects_of(
         self, user_id: str, after: tuple[str, str] | None, limit: int
     ) -> list[ProjectSummary]:
-        query = _PROJECTS_AFTER if after else _PROJECTS
-        rows = await self._database.rows(query, user_id=user_id, limit=limit, **_values(_PROJECT_KEY, after))
-        return list(map(_summary, rows))
+        last = _values(_PROJECT_KEY, after or _FIRST_PROJECT)
+        rows = await self._database.rows(_PROJECTS, user_id=user_id, limit=limit, **last)
+        return [_summary(row) for row in rows]
 
     async def summary_of(self, user_id: str, project_id: str) -> ProjectSummary | None:
         rows = await self._database.rows(_SUMMARY, user_id=user_id, project_id=project_id)
@@ -211,12 +206,11 @@ class SqlOverview:
         before: tuple[int, int] | None,
         limit: int,
     ) -> list[PullRequestRecord]:
-        query = _PULLS[closed, before is not None]
+        query = _IN_STATE[closed]
         if search:
             query = query.where(_found_by(search, project_id))
-        rows = await self._database.rows(
-            query, project_id=project_id, limit=limit, **_values(_PULL_KEY, before)
-        )
+        last = _values(_PULL_KEY, before or _FIRST_PULL)
+        rows = await self._database.rows(query, project_id=project_id, limit=limit, **last)
         return [PullRequestRecord(*row) for row in rows]
 
     async def pull(self, project_id: str, pr_number: int) -> PullRequestRecord | None:
@@ -248,9 +242,9 @@ class SqlOverview:
         return await self._database.read(read)
 
     async def shots(self, project_id: str, pr_number: int, after: ShotKey | None, limit: int) -> list[Shot]:
-        query = _SHOTS_AFTER if after else _SHOTS
         of_pr = {"project_id": project_id, "pr_number": pr_number, "limit": limit}
-        return list(map(_shot, await self._database.rows(query, **of_pr, **_values(_SHOT_KEY, after))))
+        last = _values(SHOT, after or _FIRST_SHOT)
+        return [_shot(row) for row in await self._database.rows(_SHOTS, **of_pr, **last)]
 
     async def images_of_shot(
         self, project_id: str, pr_number: int, shot: ShotKey, before: int, limit: int

@@ -1,7 +1,7 @@
 """Baselines: which image a shot has on a branch at a commit, and how long it is kept."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, insert, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
@@ -14,6 +14,7 @@ from prshots.server.adapters.sql.columns import (
     SHOT,
     equal,
     given,
+    in_batches,
     project_gone_as,
 )
 from prshots.server.adapters.sql.comparison.dependent_rows import note_commits, point_baselines, pointer
@@ -24,12 +25,8 @@ from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.domain.comparison.models import BaselineCommit, Bases, ShotBase
 from prshots.server.domain.images.models import Image, ShotKey
 
-T = TypeVar("T")
-
 _NEAR_COMMITS = 5
 """How many listed commits are read whole. After that, few shots should be left to look for one by one."""
-
-_NAMES_AT_ONCE = 400
 
 _SHOT = (baselines.c.name, baselines.c.viewport, baselines.c.theme)
 _WITH_IMAGE = baselines.join(
@@ -109,7 +106,7 @@ class SqlBaselines:
     ) -> list[Image | None]:
         def record(connection: Connection) -> list[Image | None]:
             known: dict[tuple[ShotKey, str | None], Image] = {}
-            for some in _in_batches(shots):
+            for some in in_batches(shots):
                 same_bytes = {
                     "project_id": project_id,
                     "names": sorted({shot.name for shot, _ in some}),
@@ -277,7 +274,7 @@ class _Search:
         nearest: dict[ShotKey, ShotBase] = {}
         if not commits:
             return nearest
-        for names in _names_in_batches(shots):
+        for names in in_batches(sorted({shot.name for shot in shots})):
             asked = self._asked | {"commits": commits, "names": names}
             for row in self._connection.execute(_OF_NAMES, asked):
                 shot, base = _base(row, is_listed=True)
@@ -288,7 +285,7 @@ class _Search:
 
     def _newest_of_branch(self, shots: list[ShotKey]) -> dict[ShotKey, ShotBase]:
         newest: dict[ShotKey, ShotBase] = {}
-        for names in _names_in_batches(shots):
+        for names in in_batches(sorted({shot.name for shot in shots})):
             asked = self._asked | {"names": names}
             newest |= dict(
                 _base(row, is_listed=False) for row in self._connection.execute(_NEWEST_OF_NAMES, asked)
@@ -302,11 +299,3 @@ class _Search:
 def _base(row: Sequence[Any], *, is_listed: bool) -> tuple[ShotKey, ShotBase]:
     name, viewport, theme, commit_sha, *image = row
     return ShotKey(name, viewport, theme), ShotBase(Image(*image), commit_sha, is_listed)
-
-
-def _names_in_batches(shots: Iterable[ShotKey]) -> Iterator[Sequence[str]]:
-    return _in_batches(sorted({shot.name for shot in shots}))
-
-
-def _in_batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (items[start : start + _NAMES_AT_ONCE] for start in range(0, len(items), _NAMES_AT_ONCE))

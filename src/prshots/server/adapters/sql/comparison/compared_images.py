@@ -1,15 +1,14 @@
-"""Which images a comparison is about: those of a commit, and pairs that were uploaded together."""
+"""The images of a comparison: those of a commit, and pairs that were uploaded together."""
 
 from collections.abc import Collection
 
 from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select
 
-from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, given
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, given, in_batches
 from prshots.server.adapters.sql.database.schema import images
 from prshots.server.domain.images.models import Image, ShotKey
 
 SHORTEST_SHA = 7
-_IMAGES_AT_ONCE = 1000
 
 OF_PR = given(images, "project_id", "pr_number")
 _ACTIVE_WITH_IDS = select(*IMAGE).where(images.c.id.in_(bindparam("image_ids", expanding=True)), ACTIVE)
@@ -48,9 +47,8 @@ def pairs_at(
 
 
 def active_images(connection: Connection, image_ids: Collection[str]) -> dict[str, Image]:
-    ordered, active = sorted(image_ids), {}
-    for start in range(0, len(ordered), _IMAGES_AT_ONCE):
-        some = ordered[start : start + _IMAGES_AT_ONCE]
+    active = {}
+    for some in in_batches(sorted(image_ids)):
         for image in map(Image._make, connection.execute(_ACTIVE_WITH_IDS, {"image_ids": some})):
             active[image.id] = image
     return active

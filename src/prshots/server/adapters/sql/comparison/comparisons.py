@@ -1,5 +1,6 @@
 """The comparisons of pull requests, and what is known about pairs of images."""
 
+import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -8,7 +9,9 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
+    String,
     bindparam,
+    cast,
     delete,
     func,
     insert,
@@ -20,9 +23,8 @@ from sqlalchemy import (
 
 from prshots.contract.errors import NotFoundError
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, equal, given, project_gone_as
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, equal, given, in_batches, project_gone_as
 from prshots.server.adapters.sql.comparison.compared_images import OF_PR, active_images, at_commit, pairs_at
-from prshots.server.adapters.sql.comparison.comparison_versions import NEWEST, version_of
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull
@@ -38,7 +40,6 @@ from prshots.server.domain.images.models import Image, ShotKey
 
 KEPT_SECONDS = 600
 """How long the comparison of an older commit stays, because a client may still ask for it."""
-_PAIRS_AT_ONCE = 400
 
 _LOCK_IMAGES = (
     select(images.c.id)
@@ -63,6 +64,28 @@ _KEEP_PAIR = text(
     "ON CONFLICT (project_id, before_sha256, after_sha256) DO UPDATE SET engine = excluded.engine, "
     "verdict = excluded.verdict, pixels = excluded.pixels, regions = excluded.regions, "
     "shift = excluded.shift, reason = excluded.reason, created_at = excluded.created_at"
+)
+
+_NEWEST = (
+    select(comparisons)
+    .where(*given(comparisons, "project_id", "pr_number"))
+    .order_by(comparisons.c.first_seq.desc(), comparisons.c.started_at.desc())
+    .limit(1)
+)
+"""The comparison of the pull request's newest commit that has one."""
+
+# All that can change of an image while it is compared. With its `seq`, the order of the rows does not matter.
+_CHANGEABLE = (
+    cast(images.c.seq, String)
+    + func.coalesce(images.c.thumbnail, "")
+    + "-"
+    + func.coalesce(images.c.diff_base, "")
+)
+_IMAGES, _BASES = (
+    select(func.aggregate_strings(_CHANGEABLE, ","))
+    .select_from(compared_shots.join(images, images.c.id == column))
+    .where(*given(compared_shots, *_COMMIT), ACTIVE)
+    for column in (compared_shots.c.image_id, compared_shots.c.base_id)
 )
 
 
@@ -134,8 +157,7 @@ class SqlComparisons:
 
         def read(connection: Connection) -> dict[tuple[str, str], ShotResult]:
             known = {}
-            for start in range(0, len(wanted), _PAIRS_AT_ONCE):
-                some = wanted[start : start + _PAIRS_AT_ONCE]
+            for some in in_batches(wanted):
                 query = select(*pair, *(pair_results.c[name] for name in _RESULT)).where(*of_engine)
                 for before, after, *result in connection.execute(query.where(tuple_(*pair).in_(some))):
                     known[before, after] = _result(*result)
@@ -193,10 +215,10 @@ class SqlComparisons:
         return Image(*row) if row else None
 
     async def of_newest_commit(self, project_id: str, pr_number: int) -> StoredComparison | None:
-        return await self._first(NEWEST, project_id=project_id, pr_number=pr_number)
+        return await self._first(_NEWEST, project_id=project_id, pr_number=pr_number)
 
     async def version(self, project_id: str, pr_number: int) -> str | None:
-        return await self._database.read(lambda connection: version_of(connection, project_id, pr_number))
+        return await self._database.read(lambda connection: _version_of(connection, project_id, pr_number))
 
     async def of_commit(self, project_id: str, pr_number: int, commit_sha: str) -> StoredComparison | None:
         return await self._first(select(comparisons).where(*_this(project_id, pr_number, commit_sha)))
@@ -287,6 +309,17 @@ def _result_row(result: ShotResult) -> dict[str, object]:
 def _result(verdict: str | None, pixels: int, regions: str, shift: int, reason: str) -> ShotResult:
     found = [] if regions == "[]" else [tuple(region) for region in json.loads(regions)]
     return ShotResult(Verdict(verdict) if verdict else None, pixels, found, shift, reason)
+
+
+def _version_of(connection: Connection, project_id: str, pr_number: int) -> str | None:
+    """Return what the page depends on, as a short text. It polls, and usually nothing has changed."""
+    of_pr = {"project_id": project_id, "pr_number": pr_number}
+    newest = connection.execute(_NEWEST, of_pr).first()
+    if newest is None or newest.state == ComparisonState.RUNNING:
+        return None
+    of_commit = of_pr | {"commit_sha": newest.commit_sha}
+    parts = [connection.execute(query, of_commit).scalar() for query in (_IMAGES, _BASES)]
+    return hashlib.sha256(f"{newest.run} {newest.state} {parts}".encode()).hexdigest()
 
 
 def _read_comparison(connection: Connection, row: Any) -> StoredComparison:  # noqa: ANN401 - a row of the table

@@ -11,10 +11,9 @@ import structlog
 from sqlalchemy import Engine, text, update
 from sqlalchemy.exc import DBAPIError
 
-from prshots.contract.errors import RecordsError
 from prshots.server.adapters.sql.database.found_schema import FoundSchema, found_schema
-from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION, installation
-from prshots.server.adapters.sql.database.steps import Step, next_steps, steps_of
+from prshots.server.adapters.sql.database.schema import installation
+from prshots.server.adapters.sql.database.steps import next_steps, steps_of
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -71,7 +70,7 @@ def _found(engine: Engine) -> FoundSchema:
 def _take_next_steps(engine: Engine, found: FoundSchema) -> None:
     """Take the next step in a transaction, unless another process has taken it."""
     config = _config()
-    taken = _next_steps(config, found)
+    taken = next_steps(steps_of(config), found.version)
     options: dict[str, object] = {"writes": True, "migrates": True}
     if found.version and taken[-1].builds_indexes and engine.dialect.name == "postgresql":
         options["isolation_level"] = "AUTOCOMMIT"
@@ -91,16 +90,6 @@ def _config() -> "Config":
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     return config
-
-
-def _next_steps(config: "Config", found: FoundSchema) -> list[Step]:
-    try:
-        return next_steps(steps_of(config), found.version)
-    except LookupError as error:
-        raise RecordsError(
-            f"the database has the unknown schema {found.version!r}, this version of prshots has "
-            f"{SCHEMA_VERSION}: restore a backup"
-        ) from error
 
 
 class _LockWaits:

@@ -124,7 +124,7 @@ def _parameters(url: str, timeouts: Timeouts) -> dict[str, Any]:
 def _lock_for_migration(connection: Connection) -> None:
     """Let one process migrate at a time, without a timeout. The connection is not reused.
 
-    It asks again and again: a query that waited would have a snapshot, and an index that is built while
+    It polls: a query that waited would have a snapshot, and an index that is built while
     others write waits until every older snapshot is gone. Such an index needs no timeout for locks, because
     nobody waits behind it.
     """

@@ -109,7 +109,7 @@ projects = Table(
 )
 
 # `claims`, `pins` and `refused_ids` are JSON objects. `anchor` is the claim that names the repository, as
-# `name=value` up to its first `*`: by it, a token's trusts are found, however many projects trust its issuer.
+# `name=value` up to its first `*`. An index on it finds a token's trusts.
 trusts = Table(
     "trusts",
     metadata,
@@ -186,7 +186,7 @@ pulls = Table(
     # 1 if the last upload opened it (the first one ever, or the first since it was closed), else 0. An upload
     # reads it in its own transaction to update the project's number of open pull requests.
     Column("opened", Integer, nullable=False),
-    # What the forge says about it. `path` is the rest of its address after the project's repository.
+    # From the forge. `path` is the rest of its address after the project's repository.
     Column("title", text(), nullable=False),
     Column("source_branch", text(), nullable=False),
     Column("author", text(), nullable=False),
@@ -294,7 +294,7 @@ compared_shots = Table(
     Column("reason", text(), nullable=False),
 )
 
-# What is known about two images with these hashes. `engine` is the version of the rules that decided.
+# Results for two images with these hashes. `engine` is the version of the rules that decided.
 pair_results = Table(
     "pair_results",
     metadata,

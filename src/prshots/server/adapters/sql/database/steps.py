@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import text
+
+from prshots.contract.errors import RecordsError
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -41,15 +43,15 @@ def steps_of(config: "Config") -> list[Step]:
     from alembic.script import ScriptDirectory
 
     scripts = reversed(list(ScriptDirectory.from_config(config).walk_revisions()))
-    return [_step(script.module) for script in scripts]
-
-
-def _step(module: Any) -> Step:  # noqa: ANN401 - Alembic loads it by its path
-    return Step(module.revision, module.step, module.oldest, getattr(module, "builds_indexes", False))
+    modules: list[Any] = [script.module for script in scripts]
+    return [
+        Step(module.revision, module.step, module.oldest, getattr(module, "builds_indexes", False))
+        for module in modules
+    ]
 
 
 def next_steps(steps: Sequence[Step], version: str | None) -> list[Step]:
-    """Return the steps to take in the next transaction. Raises LookupError for an unknown version.
+    """Return the steps to take in the next transaction. Raises RecordsError for an unknown version.
 
     Nobody uses an empty database, so it takes all of them. Otherwise they are taken one at a time, so that no
     transaction locks two tables.
@@ -57,7 +59,10 @@ def next_steps(steps: Sequence[Step], version: str | None) -> list[Step]:
     if version is None:
         return list(steps)
     if version not in {step.revision for step in steps}:
-        raise LookupError(version)
+        raise RecordsError(
+            f"the database has the unknown schema {version!r}, this version of prshots has "
+            f"{steps[-1].revision}: restore a backup"
+        )
     return [step for step in steps if step.revision > version][:1]
 
 
@@ -71,7 +76,7 @@ def create_index(name: str, table: str, columns: Sequence[str], **options: Any) 
     from alembic import op
 
     connection = op.get_bind()
-    if not _is_outside_transaction(connection):
+    if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":  # in a transaction
         op.create_index(name, table, columns, **options)
         return
     is_valid = connection.execute(_IS_VALID, {"name": name}).scalar()
@@ -80,7 +85,3 @@ def create_index(name: str, table: str, columns: Sequence[str], **options: Any) 
     if not is_valid:
         is_partitioned = connection.execute(_IS_PARTITIONED, {"name": table}).scalar()
         op.create_index(name, table, columns, postgresql_concurrently=not is_partitioned, **options)
-
-
-def _is_outside_transaction(connection: Connection) -> bool:
-    return connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT"

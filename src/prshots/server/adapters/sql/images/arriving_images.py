@@ -30,13 +30,13 @@ class _Arriving(NamedTuple):
     before: Image | None
     done: asyncio.Future[None]
 
-    def succeed(self) -> None:
-        if not self.done.cancelled():
-            self.done.set_result(None)
-
-    def fail(self, error: Exception) -> None:
-        if not self.done.cancelled():
+    def finish(self, error: Exception | None) -> None:
+        if self.done.cancelled():
+            return
+        if error:
             self.done.set_exception(error)
+        else:
+            self.done.set_result(None)
 
 
 class _Queue:
@@ -138,15 +138,12 @@ class ArrivingImages:
                 await self._report_failure(batch, error)
         else:
             for arriving in batch.members():
-                arriving.succeed()
+                arriving.finish(None)
 
     async def _report_failure(self, batch: _Batch, error: Exception) -> None:
         committed = await self._find_committed(batch) if isinstance(error, RecordsUnsureError) else set()
         for arriving in batch.members():
-            if arriving.image.id in committed:
-                arriving.succeed()
-            else:
-                arriving.fail(error)
+            arriving.finish(None if arriving.image.id in committed else error)
 
     async def _find_committed(self, batch: _Batch) -> set[str]:
         """Return which of these were committed in spite of the error. Others may still appear later."""

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, Update, bindparam, update
 
-from prshots.server.adapters.sql.columns import ACTIVE
+from prshots.server.adapters.sql.columns import ACTIVE, in_batches
 from prshots.server.adapters.sql.database.schema import images
-
-BEFORE_IMAGES_AT_ONCE = 1000
 
 
 def schedule_statement(*which: ColumnElement[bool]) -> Update:
@@ -31,8 +29,7 @@ def schedule_images(connection: Connection, statement: Update, given: dict[str, 
     """Schedule images and their before images. Return how many, without before images. `given` has `now`."""
     marked: Sequence[str | None] = connection.execute(statement, given).scalars().all()
     before_ids = sorted(before_id for before_id in marked if before_id is not None)
-    for start in range(0, len(before_ids), BEFORE_IMAGES_AT_ONCE):
-        some = before_ids[start : start + BEFORE_IMAGES_AT_ONCE]
+    for some in in_batches(before_ids):
         connection.execute(_SCHEDULE_BEFORE_IMAGES, {"before_ids": some, "now": given["now"]})
     return len(marked)
 

@@ -28,7 +28,7 @@ from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Im
 _WITH_IMAGE = staged.join(
     images, and_(images.c.id == staged.c.image_id, images.c.project_id == staged.c.project_id)
 )
-# Said of the image, too: PostgreSQL looks again at a row that it had to wait for, and at no other one.
+# About the image, not the staged row: PostgreSQL checks only the row again that it had to wait for.
 _WAITS = ACTIVE & (images.c.kind == "staged")
 _GIVEN: BindParameter[list[str]] = bindparam("image_ids", expanding=True)
 _MOVE = (

@@ -1,1 +1,1 @@
-"""What `prshots move` reads and writes in a database."""
+"""The database side of `prshots move`."""

@@ -18,7 +18,7 @@ EVENTS = ("insert", "update", "delete")
 
 @dataclass(slots=True)
 class Changes:
-    """What the log shows in one snapshot: keys by table, and the entries that said so."""
+    """The log in one snapshot: the changed keys by table, and the entries that name them."""
 
     keys: dict[str, set[Key]] = field(default_factory=dict)
     entries: list[tuple[int, int]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a database knows about a move: into it, or out of it. `prshots move` creates and drops these tables.
+"""The state of a move into a database or out of it. `prshots move` creates and drops these tables.
 
 They are not part of the schema, so that a move needs no migration and leaves nothing in the target.
 """
@@ -44,7 +44,7 @@ _state = Table(
     Column("started_at", BigInteger, nullable=False),
 )
 
-# Which rows have changed since they were copied. `row_key` is a JSON list.
+# The rows that have changed since they were copied. `row_key` is a JSON list.
 changes = Table(
     "move_changes",
     metadata,
@@ -74,7 +74,7 @@ class MoveState:
 
     @property
     def where_to(self) -> str:
-        """What the operator has to set."""
+        """The settings that the operator has to change."""
         places = {"PRSHOTS_DATABASE_URL": self.database_place, "PRSHOTS_STORE_URL": self.store_place}
         return " and ".join(f"{name} to {place}" for name, place in places.items() if place)
 

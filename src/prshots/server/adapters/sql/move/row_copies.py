@@ -17,6 +17,7 @@ from sqlalchemy import (
     tuple_,
 )
 
+from prshots.server.adapters.sql.columns import in_batches
 from prshots.server.adapters.sql.database.schema import images, metadata
 from prshots.server.adapters.sql.move.move_state import Key
 
@@ -26,7 +27,6 @@ PAGE = 2000
 COPY_LOCK = 0x7072_7368_6F74_7303
 """The number of the advisory lock on PostgreSQL. Any number works, as long as nothing else uses it."""
 
-_KEYS_AT_ONCE = 500
 _SEEDED = {"installation", "organizations"}
 """The tables that a migration itself puts rows into."""
 
@@ -52,13 +52,13 @@ def rows_between(connection: Connection, table: Table, after: Key, until: Key | 
 
 def rows_with(connection: Connection, table: Table, keys: Collection[Key]) -> Iterator[Rows]:
     """Yield the rows with these keys, some at a time."""
-    for some in _in_batches(_primary_keys(table, keys)):
+    for some in in_batches(_primary_keys(table, keys)):
         yield connection.execute(select(table).where(_is_one_of(table, some))).all()
 
 
 def replace_rows(connection: Connection, table: Table, keys: Collection[Key], pages: Iterable[Rows]) -> None:
     """Delete the rows with these keys, then insert these rows."""
-    for some in _in_batches(_primary_keys(table, keys)):
+    for some in in_batches(_primary_keys(table, keys)):
         connection.execute(delete(table).where(_is_one_of(table, some)))
     for rows in pages:
         _insert(connection, table, rows)
@@ -155,7 +155,7 @@ def images_of_shard(connection: Connection, shard: str) -> Rows:
 def images_with(connection: Connection, image_ids: Collection[str]) -> Rows:
     """Return the same of the active images among these."""
     found: list[Sequence[Any]] = []
-    for some in _in_batches(image_ids):
+    for some in in_batches(image_ids):
         found += connection.execute(_OBJECTS.where(images.c.id.in_(some), images.c.scheduled_at.is_(None)))
     return found
 
@@ -183,12 +183,12 @@ def _insert(connection: Connection, table: Table, rows: Rows) -> None:
 def _between(table: Table, after: Key, until: Key | None) -> list[ColumnElement[bool]]:
     limits = [_is_after(table, after)] if after else []
     if until is not None:
-        limits.append(_key(table) <= _value(table, until))
+        limits.append(tuple_(*table.primary_key) <= _value(table, until))
     return limits
 
 
 def _is_after(table: Table, after: Key) -> ColumnElement[bool]:
-    return _key(table) > _value(table, after)
+    return tuple_(*table.primary_key) > _value(table, after)
 
 
 def _primary_keys(table: Table, keys: Collection[Key]) -> set[Key]:
@@ -200,22 +200,8 @@ def _primary_keys(table: Table, keys: Collection[Key]) -> set[Key]:
 
 
 def _is_one_of(table: Table, keys: Sequence[Key]) -> ColumnElement[bool]:
-    columns = list(table.primary_key)
-    if len(columns) == 1:
-        return columns[0].in_([key[0] for key in keys])
-    return tuple_(*columns).in_(keys)
-
-
-def _key(table: Table) -> ColumnElement[Any]:
-    columns = list(table.primary_key)
-    return columns[0] if len(columns) == 1 else tuple_(*columns)
+    return tuple_(*table.primary_key).in_(keys)
 
 
 def _value(table: Table, key: Key) -> ColumnElement[Any]:
-    typed = [literal(part, column.type) for part, column in zip(key, table.primary_key, strict=True)]
-    return typed[0] if len(typed) == 1 else tuple_(*typed)
-
-
-def _in_batches(keys: Collection[Any]) -> Iterator[list[Any]]:
-    listed = list(keys)
-    return (listed[at : at + _KEYS_AT_ONCE] for at in range(0, len(listed), _KEYS_AT_ONCE))
+    return tuple_(*(literal(part, column.type) for part, column in zip(key, table.primary_key, strict=True)))

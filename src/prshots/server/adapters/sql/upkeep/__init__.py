@@ -1,1 +1,1 @@
-"""What the upkeep asks about the whole database."""
+"""Queries and repairs over the whole database."""

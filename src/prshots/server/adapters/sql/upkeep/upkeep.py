@@ -1,4 +1,4 @@
-"""What the sweep and `prshots check` ask about the whole database."""
+"""Queries of the sweep and `prshots check` over the whole database."""
 
 import time
 from collections.abc import Collection
