@@ -90,7 +90,7 @@ def place(seaweedfs: SeaweedFS, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pla
         yield made
 
 
-@pytest.mark.parametrize("size", [0, 1, 300_000, 9 * MB])
+@pytest.mark.parametrize("size", [0, 300_000, 9 * MB])
 def test_images_of_any_size_are_delivered_until_they_are_deleted(place: Place, size: int) -> None:
     content = secrets.token_bytes(size)
     target = place.put(content)
@@ -190,15 +190,6 @@ def test_a_client_that_disconnects_ends_reading_from_the_store(place: Place, res
     place.served.settle(lambda: not place.served.server._connections)
     place.served.settle(place.is_at_rest)
     assert place.reader.taken < 4 * 16 * MB  # reading stops when the client disconnects
-
-
-def test_a_client_that_half_closes_still_gets_its_reply(place: Place) -> None:
-    target = place.put(bytes(3 * MB))
-    with place.served.connect(receive_buffer=4096) as wire:
-        wire.sock.sendall(get(target))
-        wire.sock.shutdown(socket.SHUT_WR)
-        assert len(wire.reply()[2]) == 3 * MB
-        assert wire.is_ended()
 
 
 def test_a_graceful_stop_lets_streams_finish(place: Place) -> None:
