@@ -43,11 +43,12 @@ class Project:
         assert reply.status_code == 200
         return dict(reply.json())
 
-    def push(self, commit: str, **shots: bytes) -> None:
+    def push(self, commit: str, before: bytes | None = None, **shots: bytes) -> None:
+        """Upload images for the pull request, each as a pair if there is a before image."""
         for name, image in shots.items():
             kind = "image/jpeg" if image.startswith(b"\xff\xd8") else "image/png"
             about = {"name": name, "pr_number": self.pr_number, "commit_sha": sha(commit)}
-            reply = upload(self.client, image, **about, viewport="320x240", content_type=kind)
+            reply = upload(self.client, image, **about, viewport="320x240", content_type=kind, before=before)
             assert reply.status_code == 200
 
     def asked(self, commit: str, *commits: str, **fields: object) -> httpx.Response:
@@ -351,6 +352,35 @@ class TestComment:
         changes = project.comment("changes")
         assert changes.splitlines()[1] == "### 2 screenshots: 1 changed, 1 unchanged"
         assert changes.count("<img") == 2
+
+
+RED = drawn_page(button="#d70022")
+
+
+class TestPairs:
+    def test_a_pair_is_compared_without_baselines(self, project):
+        project.push("one", before=PLAIN, cart=RED)
+        found = project.compare("one")
+        (shot,) = found["shots"]
+        assert (found["state"], found["base_commit"], found["pairs"]) == ("compared", None, 1)
+        assert (shot["verdict"], shot["pair"], shot["base_commit"]) == ("changed", "manual", None)
+        assert {"ancestor", "commit_sha"}.isdisjoint(shot)
+        assert httpx.get(shot["before_url"]).content == PLAIN
+        assert httpx.get(shot["view_url"]).content == RED
+        assert httpx.get(shot["diff_url"]).status_code == 200
+        comment = project.comment("changes")
+        assert "before and after uploaded together" in comment
+        assert shot["before_url"].replace("&", "&amp;") in comment
+
+    def test_a_merge_adopts_a_pair_only_if_the_branch_has_its_shot(self, project):
+        project.build("base", cart=PLAIN)
+        project.push("one", before=PLAIN, cart=RED, by_hand=RED)
+        project.compare("one", "base")
+        merged = {"pr_number": project.pr_number, "merged_as": sha("merge"), "branch": "main"}
+        assert project.client.post("/v1/expire", json=merged).json()["baselines"] == 1
+        project.push("two", cart=RED, by_hand=RED)
+        found = project.compare("two", "merge", "base")
+        assert verdicts(found) == {"cart": "unchanged", "by_hand": "new"}
 
 
 class TestPullRequests:

@@ -104,19 +104,13 @@ class TestImageProxy:
     @pytest.mark.parametrize(
         ("answer", "words"),
         [
-            ((302, {"Location": "https://sso.example/login?next=secret"}, b""), "redirects to https"),
-            (
-                (302, {"Location": "/login?next=secret"}, b""),
-                "a redirect to /login. An image proxy cannot sign in",
-            ),
+            ((302, {"Location": "/login?next=secret"}, b""), "An image proxy cannot sign in"),
             ((200, {"Content-Type": "text/html"}, b"<html>"), "a page instead of the image"),
             ((403, {}, b'{"error":"invalid signature"}'), "the same PRSHOTS_SIGNING_KEYS_FILE"),
             ((403, {}, b"<html>forbidden"), "a proxy in front refuses it"),
             ((401, {}, b""), "requires a sign-in"),
-            ((410, {}, b'{"error":"expired"}'), "the same PRSHOTS_STORE_URL"),
             ((404, {}, b"<html>"), "Route /i/ to the delivery component"),
             ((502, {}, b"<html>"), "See its log"),
-            ((503, {}, b'{"error":"x"}'), "See its log"),
         ],
     )
     async def test_any_other_answer_is_a_problem_with_advice(
@@ -383,8 +377,6 @@ class TestStoredImages:
             ("404 NoSuchBucket", "the bucket does not exist: create it"),
             ("403 AccessDenied", "s3:DeleteObject"),
             ("403 RequestTimeTooSkewed", "use NTP"),
-            ("400 AuthorizationHeaderMalformed", "another region: set `region`"),
-            ("301 PermanentRedirect", "another region: set `region`"),
             ("301", "another region: set `region`"),
             ("403", "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
             ("500 InternalError", "see the store's log"),

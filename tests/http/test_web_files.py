@@ -45,26 +45,22 @@ def answer(response: httpx.Response) -> tuple[int, object]:
 
 
 @pytest.mark.parametrize(
-    ("path", "content_type"),
+    ("path", "content_type", "lifetime"),
     [
-        ("assets/index-1a2b.js", "text/javascript; charset=utf-8"),
-        ("assets/index-3c4d.css", "text/css; charset=utf-8"),
-        ("assets/dot-5e6f.png", "image/png"),
+        ("assets/index-1a2b.js", "text/javascript; charset=utf-8", "31536000, immutable"),
+        ("assets/index-3c4d.css", "text/css; charset=utf-8", "31536000, immutable"),
+        ("assets/dot-5e6f.png", "image/png", "31536000, immutable"),
+        ("favicon.svg", "image/svg+xml", "3600"),
     ],
 )
-def test_assets_are_cached_as_immutable(client: httpx.Client, path: str, content_type: str) -> None:
+def test_assets_are_cached_as_immutable_and_other_files_for_an_hour(
+    client: httpx.Client, path: str, content_type: str, lifetime: str
+) -> None:
     response = client.get(f"/{path}")
     assert response.status_code == 200
     assert response.content == FILES[path]
     assert response.headers["content-type"] == content_type
-    assert response.headers["cache-control"] == "public, max-age=31536000, immutable"
-
-
-def test_other_files_are_cached_for_an_hour(client: httpx.Client) -> None:
-    response = client.get("/favicon.svg")
-    assert response.content == FILES["favicon.svg"]
-    assert response.headers["content-type"] == "image/svg+xml"
-    assert response.headers["cache-control"] == "public, max-age=3600"
+    assert response.headers["cache-control"] == f"public, max-age={lifetime}"
 
 
 @pytest.mark.parametrize(
