@@ -1,4 +1,4 @@
-"""POST /v1/upload with a before: the reply, each check of the before, and that the pair is one image."""
+"""POST /v1/upload with a before image: the reply, each check, and that the pair is one image."""
 
 import httpx
 import pytest
@@ -61,7 +61,7 @@ def test_the_comment_has_one_image_and_deleting_it_deletes_both_files(shared_ser
         (b"", "image/png", 415, f"before: {NOT_A_PNG}"),
     ],
 )
-def test_a_bad_before_is_refused_with_the_image(
+def test_bad_before_image_is_refused_with_the_image(
     client: httpx.Client, before: bytes, content_type: str, status: int, message: str
 ) -> None:
     reply = upload_pair(client, before, content_type)
@@ -83,17 +83,17 @@ BEFORE = 'form-data; name="before"; filename="before.png"'
 A_BEFORE = part(BEFORE, png(), "Content-Type: image/png")
 
 
-def test_a_before_without_an_image_is_400(shared_service: Service, token: str) -> None:
+def test_before_image_without_an_image_is_400(shared_service: Service, token: str) -> None:
     reply = post_body(shared_service, token, body_of([A_BEFORE, *text_parts()]))
     assert (reply.status, reply.error) == (400, "image file required")
 
 
-def test_two_befores_are_400(shared_service: Service, token: str) -> None:
+def test_two_before_images_are_400(shared_service: Service, token: str) -> None:
     reply = post_body(shared_service, token, body_of([image_part(), A_BEFORE, A_BEFORE, *text_parts()]))
     assert (reply.status, reply.error) == (400, "invalid multipart/form-data body")
 
 
-def test_the_path_of_a_before_in_the_place_of_the_file_is_415(shared_service: Service, token: str) -> None:
+def test_path_in_place_of_the_before_image_is_415(shared_service: Service, token: str) -> None:
     reply = post_body(
         shared_service, token, body_of([image_part(), text_part("before", "a.png"), *text_parts()])
     )
@@ -103,13 +103,13 @@ def test_the_path_of_a_before_in_the_place_of_the_file_is_415(shared_service: Se
 @pytest.mark.parametrize(
     "nothing", [text_part("before", ""), part('form-data; name="before"; filename=""', b"")]
 )
-def test_an_empty_before_field_is_none(shared_service: Service, token: str, nothing: bytes) -> None:
+def test_empty_before_field_is_ignored(shared_service: Service, token: str, nothing: bytes) -> None:
     reply = post_body(shared_service, token, body_of([image_part(), nothing, *text_parts()]))
     assert reply.status == 200
     assert b"before_url" not in reply.body
 
 
-def test_a_baseline_has_no_before(client: httpx.Client) -> None:
+def test_baseline_ignores_a_before_image(client: httpx.Client) -> None:
     reply = upload_pair(client, b"ignored, as every unknown field", path="/v1/baseline", branch="main")
     assert reply.status_code == 200
     assert list(reply.json()) == ["id", "view_url", "markdown"]

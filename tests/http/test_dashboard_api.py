@@ -107,7 +107,7 @@ class TestPages:
 
         asyncio.run(add())
 
-    def test_projects_by_name(self, shared_service: Service) -> None:
+    def test_projects_are_paged_by_name(self, shared_service: Service) -> None:
         with sign_in(shared_service) as person:
             names = [f"{number:02}" for number in range(30)]
             made = [person.project(name) for name in names]
@@ -117,14 +117,16 @@ class TestPages:
             zip(names, made, strict=True)
         )
 
-    def test_pull_requests(self, shop: Shop, shared_service: Service) -> None:
+    def test_pull_requests_are_paged(self, shop: Shop, shared_service: Service) -> None:
         numbers = range(1, 71)
         self.fill(shared_service, shop, *({"pr_number": number} for number in numbers))
         found = pages(shop, "/pulls", "pulls")
         assert [len(page) for page in found] == [30, 30, 10]
         assert sorted(pull["pr_number"] for page in found for pull in page) == list(numbers)
 
-    def test_shots_after_a_name_with_any_characters(self, shop: Shop, shared_service: Service) -> None:
+    def test_shots_are_paged_after_a_name_with_any_characters(
+        self, shop: Shop, shared_service: Service
+    ) -> None:
         odd = "b\u3000\n\x1b\u2028\U0001f468\u200d\U0001f469"
         names = [*(f"a{number:03}" for number in range(SHOTS_PAGE - 1)), odd, "c"]
         self.fill(shared_service, shop, *({"pr_number": 7, "name": name} for name in names))
@@ -136,7 +138,7 @@ class TestPages:
         )
         assert [image["name"] for image in images.json()["images"]] == [odd]
 
-    def test_images_of_a_baseline_and_staged_images(self, shop: Shop) -> None:
+    def test_baseline_images_and_staged_images_are_paged(self, shop: Shop) -> None:
         shop.ask("PATCH", "", uploads_per_minute=1000)
         names = [f"{number:02}" for number in range(61)]
         for name in names:
@@ -172,7 +174,7 @@ class TestProjects:
 
 
 class TestSettings:
-    def test_can_be_changed_one_at_a_time(self, shop: Shop) -> None:
+    def test_settings_can_be_changed_one_at_a_time(self, shop: Shop) -> None:
         for change in (
             {"name": f"renamed-{shop.project}"},
             {"retain_days": 7},
@@ -214,7 +216,7 @@ def test_a_project_and_its_usage_count_uploads_and_what_is_left(shop: Shop) -> N
 
 
 class TestDeletingAProject:
-    def test_requires_its_name_and_deletes_every_image(self, shop: Shop) -> None:
+    def test_deleting_requires_the_name_and_deletes_every_image(self, shop: Shop) -> None:
         urls = [upload(shop.ci).json()["view_url"] for _ in range(3)]
         wrong = shop.ask("POST", "/delete", name="something else")
         assert wrong.status_code == 400
@@ -225,9 +227,7 @@ class TestDeletingAProject:
         assert [httpx.get(url).status_code for url in urls] == [410] * 3
         assert upload(shop.ci).status_code == 401
 
-    def test_is_503_and_keeps_the_project_if_an_image_cannot_be_deleted(
-        self, shop: Shop, shared_service: Service
-    ) -> None:
+    def test_deleting_is_503_if_an_image_cannot_be_deleted(self, shop: Shop, shared_service: Service) -> None:
         image_id = uploaded(shop.ci)
         name = shop.get_json()["name"]
         path = next(shared_service.images_dir.glob(f"*/{image_id}.png"))
@@ -241,7 +241,7 @@ class TestDeletingAProject:
 
 
 class TestPullRequests:
-    def test_are_listed_with_counts_and_their_newest_images(self, shop: Shop) -> None:
+    def test_pull_requests_have_counts_and_their_newest_images(self, shop: Shop) -> None:
         ids = [uploaded(shop.ci, pr_number=5, name=f"shot {number}") for number in range(6)]
         uploaded(shop.ci, pr_number=3)
         pulls = {pull["pr_number"]: pull for pull in shop.get_json("/pulls")["pulls"]}
@@ -249,7 +249,7 @@ class TestPullRequests:
         assert [image["id"] for image in pulls[5]["newest"]] == ids[:1:-1]
         assert (pulls[5]["images"], pulls[5]["last_commit"], pulls[5]["closed_at"]) == (6, SHA, None)
 
-    def test_are_filtered_by_state_and_search_text(self, shop: Shop) -> None:
+    def test_pull_requests_are_filtered_by_state_and_search_text(self, shop: Shop) -> None:
         uploaded(shop.ci, pr_number=41, name="login")
         uploaded(shop.ci, pr_number=42, name="cart")
         shop.ci.post("/v1/expire", json={"pr_number": 41})
@@ -275,7 +275,7 @@ class TestPullRequests:
 
 
 class TestGallery:
-    def test_lists_the_newest_image_of_each_shot_and_counts_its_commits(self, shop: Shop) -> None:
+    def test_gallery_has_the_newest_image_of_each_shot(self, shop: Shop) -> None:
         first = uploaded(shop.ci, name="cart", viewport="375x812")
         old = uploaded(shop.ci, name="cart", viewport="375x812")
         new = uploaded(shop.ci, name="cart", viewport="375x812", commit_sha="f" * 40)
@@ -363,7 +363,7 @@ def thumbnails(shop: Shop, *image_ids: str) -> dict[str, Any]:
 
 
 class TestThumbnails:
-    def test_are_created_on_request_and_deleted_with_the_image(self, shop: Shop) -> None:
+    def test_thumbnail_is_made_on_request_and_deleted_with_its_image(self, shop: Shop) -> None:
         image = upload(shop.ci, picture(1280, 800)).json()
         url = thumbnails(shop, image["id"], "0" * 32)["thumbnails"][image["id"]]
         reply = httpx.get(url)
@@ -529,7 +529,7 @@ class TestComparison:
         asked = {"pr_number": 7, "commit_sha": sha("push"), "branch": "main", "commits": [sha(base)]}
         return dict(shop.ci.post("/v1/compare", json=asked | more, timeout=60).json())
 
-    def test_has_both_images_of_each_shot_and_the_verdicts_of_the_public_api(self, shop: Shop) -> None:
+    def test_comparison_has_both_images_and_the_public_verdicts(self, shop: Shop) -> None:
         plain, red = drawn_page(), drawn_page(button="red")
         for name in ("cart", "gone", "same"):
             as_baseline(shop.ci, "base", name, plain)
@@ -551,7 +551,7 @@ class TestComparison:
         made = shop.ask("POST", "/thumbnails", ids=ids).json()["thumbnails"]
         assert [httpx.get(made[each]).status_code for each in ids] == [200, 200]
 
-    def test_an_unchanged_one_is_304_until_something_in_it_changes(self, shop: Shop) -> None:
+    def test_comparison_is_304_until_something_in_it_changes(self, shop: Shop) -> None:
         as_baseline(shop.ci, "base", "cart", drawn_page())
         image = self.push(shop, "cart", drawn_page())
         url = f"{shop.url}/pulls/7/comparison"
@@ -567,7 +567,7 @@ class TestComparison:
         assert changed.json()["comparison"]["shots"][0]["after"]["thumbnail_url"] == made[image]
         assert changed.headers["etag"] != first.headers["etag"]
 
-    def test_says_what_a_run_lacks_and_which_base_is_no_ancestor(self, shop: Shop) -> None:
+    def test_comparison_counts_missing_shots_and_marks_other_bases(self, shop: Shop) -> None:
         for name in ("cart", "home", "about"):
             as_baseline(shop.ci, "base", name, drawn_page())
         self.push(shop, "cart", drawn_page())
@@ -580,7 +580,7 @@ class TestComparison:
 
 
 class TestBaselines:
-    def test_are_listed_by_commit_and_branch_newest_first(self, shop: Shop) -> None:
+    def test_baselines_are_listed_newest_first(self, shop: Shop) -> None:
         image = drawn_page()
         as_baseline(shop.ci, "one", "cart", image)
         as_baseline(shop.ci, "one", "home", image)
@@ -601,7 +601,7 @@ class TestBaselines:
 
 
 class TestStaged:
-    def test_are_listed_newest_first_and_can_be_deleted(self, shop: Shop) -> None:
+    def test_staged_images_are_listed_newest_first_and_can_be_deleted(self, shop: Shop) -> None:
         image = drawn_page()
         cart = stage(shop.ci, "cart", image=image)
         home = stage(shop.ci, "home", "next", image=image, before=drawn_page(button="red"))

@@ -81,7 +81,8 @@ async def proxied(folder: Path, answer: Callable[[str, bytes], Answer]) -> str:
         return answer(target, path.read_bytes())
 
     async with answering(with_stored) as url:
-        findings = await check_image_proxy(settings(folder, img_url=url), RING, can_store=True)
+        small = settings(folder, img_url=url, max_image_bytes=20_000)
+        findings = await check_image_proxy(small, RING, can_store=True)
     assert list(root.rglob("*.png")) == []
     assert "token=" not in said(findings)
     return said(findings)
@@ -97,9 +98,7 @@ def as_delivery(target: str, image: bytes, **headers: str) -> Answer:
 
 class TestImageProxy:
     async def test_an_intact_image_from_delivery_is_ok(self, tmp_path: Path) -> None:
-        words = await proxied(tmp_path, as_delivery)
-        assert words.startswith("ok ")
-        assert "5 MB in" in words
+        assert (await proxied(tmp_path, as_delivery)).startswith("ok ")
 
     @pytest.mark.parametrize(
         ("answer", "words"),
@@ -125,7 +124,7 @@ class TestImageProxy:
         def cut(target: str, image: bytes) -> Answer:
             return as_delivery(target, image[:-1])
 
-        assert "5,242,878 bytes that differ from the 5,242,879 stored" in await proxied(tmp_path / "1", cut)
+        assert "19,998 bytes that differ from the 19,999 stored" in await proxied(tmp_path / "1", cut)
         webp = {"Content-Type": "image/webp"}
         assert "as image/webp" in await proxied(tmp_path / "2", lambda _, image: (200, webp, image))
 
@@ -148,7 +147,7 @@ class TestImageProxy:
             findings = await check_image_proxy(settings(tmp_path, img_url=url), RING, can_store=True)
         assert "could not be fetched: no answer within" in said(findings)
 
-    async def test_is_skipped_without_keys_or_a_store(self, tmp_path: Path) -> None:
+    async def test_check_is_skipped_without_keys_or_a_store(self, tmp_path: Path) -> None:
         for ring, can_store in ((None, True), (RING, False)):
             assert "skipped" in said(await check_image_proxy(settings(tmp_path), ring, can_store=can_store))
         assert not (tmp_path / "data").exists()

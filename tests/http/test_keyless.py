@@ -174,7 +174,7 @@ def test_only_a_job_whose_claims_match_the_trust_gets_a_token(world: World) -> N
 
 
 class TestTheProject:
-    def test_is_named_by_its_id_or_by_organization_and_name(self, world: World) -> None:
+    def test_project_is_named_by_its_id_or_full_name(self, world: World) -> None:
         world.trust()
         id_token = world.id_token()
         for project in (world.project_id, world.full_name):
@@ -184,7 +184,7 @@ class TestTheProject:
         half_a_character = json.dumps({"id_token": id_token, "project": "\udc80"}).encode()
         assert world.ask(content=half_a_character).status_code == 401
 
-    def test_of_a_stranger_with_the_same_name_gets_nothing(self, world: World) -> None:
+    def test_a_strangers_project_of_the_same_name_gets_nothing(self, world: World) -> None:
         """Anyone can add a trust for any repository to their own project of any name."""
         organization, name = world.full_name.split("/")
         world.trust(environment="production")
@@ -204,7 +204,7 @@ class TestTheProject:
                 assert reply.status_code == 400, reply.text
                 assert "set project to organization/name, or to the project's id" in reply.json()["error"]
 
-    def test_can_be_left_out_or_named_alone_only_in_the_operators_organization(
+    def test_project_may_be_omitted_only_in_the_operators_organization(
         self, world: World, shared_service: Service
     ) -> None:
         world.trust()
@@ -224,7 +224,7 @@ class TestTheProject:
 
 
 class TestARepositoryOfTheSameName:
-    def test_is_refused_until_the_pin_is_reset(self, world: World) -> None:
+    def test_repository_of_the_same_name_is_refused_until_the_pin_is_reset(self, world: World) -> None:
         trust_id = world.trust()
         path = f"/projects/{world.project_id}/trusts"
 
@@ -252,7 +252,7 @@ class TestARepositoryOfTheSameName:
         assert trust()["pins"]["repository_id"] == "4712"
         assert world.exchange(world.id_token(**ours)).status_code == 401
 
-    def test_its_last_try_is_noted_once_a_minute_and_when_its_ids_differ(self, world: World) -> None:
+    def test_last_refusal_is_noted_once_a_minute_and_for_new_ids(self, world: World) -> None:
         world.trust()
         assert world.exchange(world.id_token(repository_id="1")).status_code == 200
         began, noted = int(time.time()), []
@@ -265,7 +265,7 @@ class TestARepositoryOfTheSameName:
 
 
 class TestATokenOfAPullRequest:
-    def test_works_for_this_pull_request_only(self, world: World) -> None:
+    def test_token_of_a_pull_request_works_for_it_only(self, world: World) -> None:
         world.trust()
         with world.service.client(world.person.token(world.project_id)) as anyone:
             others = upload(anyone, pr_number="8").json()["id"]
@@ -287,7 +287,7 @@ class TestATokenOfAPullRequest:
             assert client.post("/v1/expire", json={"pr_number": 7}).status_code == 200
 
     @pytest.mark.parametrize("ref", ["refs/heads/main", "refs/heads/refs/pull/7/merge", "refs/tags/v1"])
-    def test_is_not_what_another_job_gets(self, world: World, ref: str) -> None:
+    def test_token_of_another_job_works_for_all_pull_requests(self, world: World, ref: str) -> None:
         world.trust()
         with world.job(ref=ref) as client:
             assert [upload(client, pr_number=number).status_code for number in ("7", "8")] == [200, 200]
@@ -306,7 +306,7 @@ def send(client: httpx.Client, path: str, branch: str) -> httpx.Response:
 
 
 class TestBaselines:
-    def test_a_job_writes_those_of_the_branch_that_its_trust_names(self, world: World) -> None:
+    def test_job_writes_baselines_of_its_branch_only(self, world: World) -> None:
         world.trust(ref="refs/heads/*")
         with world.job(**PUSH_TO_MAIN) as client:
             assert send(client, "/v1/baseline", "main").status_code == 200
@@ -316,7 +316,7 @@ class TestBaselines:
             "this token can write baselines of 'main' only, which its job runs for; got 'next'",
         )
 
-    def test_a_trust_without_a_ref_cannot_write_or_delete_them(self, world: World) -> None:
+    def test_trust_without_a_ref_cannot_write_or_delete_baselines(self, world: World) -> None:
         world.trust()
         with world.service.client(world.person.token(world.project_id)) as anyone:
             baseline = send(anyone, "/v1/baseline", "main").json()["id"]
@@ -326,7 +326,7 @@ class TestBaselines:
             assert "add a `ref` to the trust" in reply.json()["error"]
             assert client.delete(f"/v1/images/{baseline}").status_code == 404
 
-    def test_a_job_of_a_pull_request_never_does(self, world: World) -> None:
+    def test_job_of_a_pull_request_never_writes_baselines(self, world: World) -> None:
         world.trust(ref="refs/*")
         with world.job(**PULL_REQUEST_7) as client:
             reply = send(client, "/v1/baseline", "main")
@@ -459,7 +459,7 @@ def test_token_exchanges_are_counted_by_result(world: World) -> None:
 
 
 class TestTheDashboard:
-    def test_lists_trusts_with_their_issuer_claims_and_creator(self, world: World) -> None:
+    def test_dashboard_lists_trusts_and_trusted_issuers(self, world: World) -> None:
         first, second = world.trust(ref="refs/heads/main"), world.trust(environment="review")
         shown = world.person.get_json(f"/projects/{world.project_id}/trusts")["trusts"]
         assert {trust["id"] for trust in shown} == {first, second}
@@ -486,7 +486,7 @@ class TestTheDashboard:
             ({"issuer": "https://gitlab.com/", "claims": {"sub": "x"}}, "PRSHOTS_TRUSTED_ISSUERS"),
         ],
     )
-    def test_refuses_an_invalid_trust_with_the_reason(
+    def test_dashboard_refuses_an_invalid_trust_with_the_reason(
         self, world: World, body: dict[str, Any], words: str
     ) -> None:
         reply = world.person.ask("POST", f"/projects/{world.project_id}/trusts", **body)
@@ -494,7 +494,7 @@ class TestTheDashboard:
         assert words in reply.json()["error"]
         assert world.person.get_json(f"/projects/{world.project_id}/trusts") == {"trusts": []}
 
-    def test_answers_409_for_a_duplicate_trust_and_404_for_an_unknown_one(self, world: World) -> None:
+    def test_duplicate_trust_is_409_and_an_unknown_one_404(self, world: World) -> None:
         world.trust()
         body = {"issuer": world.issuer.url, "claims": {"repository": world.repository}}
         path = f"/projects/{world.project_id}/trusts"
