@@ -5,10 +5,9 @@ import contextlib
 import io
 import os
 import secrets
-import socket
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,9 @@ from prshots.server.doctor.image_proxy import check_image_proxy, png_of
 from prshots.server.doctor.stored_images import advice
 from prshots.server.links.signing import Key, KeyRing
 from support.free_ports import free_port
+from support.http_server import QuietHandler, serving
 from support.stores_and_records import a_project, an_image, open_records, small_disk
+from support.web_component import scripted_api
 
 RING = KeyRing([Key("k1", b"s" * 32)])
 
@@ -47,28 +48,24 @@ def said(findings: list[DoctorFinding], about: str = "") -> str:
 Answer = tuple[int, dict[str, str], bytes]
 
 
-@contextlib.asynccontextmanager
-async def answering(answer: Callable[[str], Answer | None]) -> AsyncIterator[str]:
+def answering(answer: Callable[[str], Answer | None]) -> contextlib.AbstractContextManager[str]:
     """Serve HTTP. `answer` gets each request's target and returns the reply, or None to never reply."""
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.read(65536)
-        assert b"cookie" not in head.lower()
-        reply = answer(head.split()[1].decode()) if head.startswith(b"GET ") else (400, {}, b"")
-        with contextlib.suppress(OSError):
+    class Handler(QuietHandler):
+        def do_GET(self) -> None:  # noqa: N802 - the name that http.server looks for
+            assert "cookie" not in self.headers
+            reply = answer(self.path)
             if reply is None:
-                await reader.read()  # until the client disconnects
-            else:
-                status, headers, body = reply
-                fields = {"Content-Length": str(len(body)), "Connection": "close"} | headers
-                lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-                writer.write(f"HTTP/1.1 {status} X\r\n{lines}\r\n".encode() + body)
-                await writer.drain()
-        writer.close()
+                self.rfile.read()  # until the client disconnects
+                return
+            status, headers, body = reply
+            self.send_response_only(status)
+            for name, value in ({"Content-Length": str(len(body))} | headers).items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    return serving(Handler)
 
 
 async def proxied(folder: Path, answer: Callable[[str, bytes], Answer]) -> str:
@@ -80,7 +77,7 @@ async def proxied(folder: Path, answer: Callable[[str, bytes], Answer]) -> str:
         (path,) = root.rglob("*.png")
         return answer(target, path.read_bytes())
 
-    async with answering(with_stored) as url:
+    with answering(with_stored) as url:
         small = settings(folder, img_url=url, max_image_bytes=20_000)
         findings = await check_image_proxy(small, RING, can_store=True)
     assert list(root.rglob("*.png")) == []
@@ -143,7 +140,7 @@ class TestImageProxy:
     async def test_a_timeout_is_reported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("prshots.server.doctor.fetch.REQUEST_SECONDS", 0.5)
         (tmp_path / "data" / "images").mkdir(parents=True)
-        async with answering(lambda _: None) as url:
+        with answering(lambda _: None) as url:
             findings = await check_image_proxy(settings(tmp_path, img_url=url), RING, can_store=True)
         assert "could not be fetched: no answer within" in said(findings)
 
@@ -163,7 +160,7 @@ class TestComponents:
     READY: Answer = (200, {}, b'{"status":"ok","checks":{"database":"ok"}}')
 
     async def parts(self, tmp_path: Path, ready: Answer, alive: Answer = READY, **others: str) -> str:
-        async with answering(lambda target: ready if target == "/readyz" else alive) as url:
+        with answering(lambda target: ready if target == "/readyz" else alive) as url:
             here = {"base_url": url, "img_url": url, "web_url": url} | others
             return said(await check_components(settings(tmp_path, **here)), "API")
 
@@ -210,24 +207,14 @@ class TestComponents:
 
         assert "prshots serve" in await found(f"http://127.0.0.1:{free_port()}")
         assert "its DNS entry" in await found("http://nowhere.invalid")
-        async with answering(lambda _: self.READY) as url:
+        with answering(lambda _: self.READY) as url:
             assert "does not speak TLS there" in await found(url.replace("http", "https"))
 
     async def test_a_server_that_does_not_speak_http_is_reported(self, tmp_path: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-
-            async def speak() -> None:
-                connection, _ = await asyncio.get_running_loop().sock_accept(server)
-                connection.send(b"220 smtp.example ESMTP\r\n")
-                connection.close()
-
-            server.setblocking(False)
-            speaking = asyncio.create_task(speak())
-            words = await self.parts(
-                tmp_path, self.READY, base_url=f"http://127.0.0.1:{server.getsockname()[1]}"
-            )
-            await speaking
-        assert "does not speak HTTP" in words
+        with scripted_api() as server:
+            server.act = lambda peer: peer.send(b"220 smtp.example ESMTP\r\n")
+            url = f"http://127.0.0.1:{server.port}"
+            assert "does not speak HTTP" in await self.parts(tmp_path, self.READY, base_url=url)
 
 
 class TestAddresses:
@@ -394,7 +381,7 @@ class TestStoredImages:
 
         assert "nothing listens there: start the store" in await cause(f"http://127.0.0.1:{free_port()}")
         assert "unknown host name" in await cause("http://nowhere.invalid")
-        async with answering(lambda _: (200, {}, b"")) as url:
+        with answering(lambda _: (200, {}, b"")) as url:
             assert "does not speak TLS there" in await cause(url.replace("http", "https"))
             assert "answers HTTP" in await cause(url)
         assert "DNS" in await advice(StoreError("x"), settings(tmp_path, store_url="s3://shots?region=x"))
