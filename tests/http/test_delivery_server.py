@@ -139,7 +139,7 @@ def test_replies_to_slow_clients_are_not_buffered_in_memory(served: ServedFromDi
         stack.callback(tracemalloc.stop)
         wires = [stack.enter_context(served.connect(receive_buffer=4096)) for _ in range(20)]
         for wire in wires:
-            wire.sock.sendall(get(target) + get(target) * 50)  # pipelined requests wait too
+            wire.sock.sendall(get(target) + get(target) * 50)  # pipelined requests also wait
         served.settle(lambda: sum(one._is_sending for one in tuple(served.server._connections)) == 20)
         for wire in wires:
             wire.sock.recv(100_000)

@@ -1,4 +1,4 @@
-"""A request means the same in whichever pieces its head arrives: every request, split after every byte."""
+"""A request means the same however its head is split: every request, split after every byte."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ from support.service_processes import fetch
 
 HOST = "Host: localhost\r\nUser-Agent: a client\r\n"
 LONGEST = 2000
-"""Of the requests here. The few of 40 KB test a limit of size, and splitting them everywhere takes a minute."""
+"""The longest request to split, in bytes. The few of 40 KB test a size limit, and splitting them takes a minute."""
 
 TURNS = 100
 """How often the event loop may turn until a small app has answered."""
@@ -189,7 +189,7 @@ def test_delivery_reads_a_split_head_as_a_whole_one(
     uvloop.run(compare())
 
 
-def test_a_header_in_a_segment_of_its_own_is_not_a_method(shared_service: Service) -> None:
+def test_a_header_in_a_separate_segment_is_not_a_method(shared_service: Service) -> None:
     """Three segments that the server once read as a DELETE."""
     token = shared_service.new_token()
     with shared_service.client(token) as client:
