@@ -72,7 +72,7 @@ async def test_a_locked_pull_request_leaves_the_marked_image_to_the_sweep(place:
     with place.locked("pulls"), pytest.raises(ExpireFailedError, match=r"^expire failed, retry later$"):
         await place.delete()
     assert await place.is_marked()
-    swept = await expire_scheduled(place.records, place.store, await place.records.scheduled("", 10))
+    swept = await expire_scheduled(place.records, place.store, await place.records.next_scheduled("", 10))
     assert swept.expired == 1
 
 

@@ -43,11 +43,12 @@ class Project:
         assert reply.status_code == 200
         return dict(reply.json())
 
-    def push(self, commit: str, **shots: bytes) -> None:
+    def push(self, commit: str, before: bytes | None = None, **shots: bytes) -> None:
+        """Upload images for the pull request, each as a pair if there is a before image."""
         for name, image in shots.items():
             kind = "image/jpeg" if image.startswith(b"\xff\xd8") else "image/png"
             about = {"name": name, "pr_number": self.pr_number, "commit_sha": sha(commit)}
-            reply = upload(self.client, image, **about, viewport="320x240", content_type=kind)
+            reply = upload(self.client, image, **about, viewport="320x240", content_type=kind, before=before)
             assert reply.status_code == 200
 
     def asked(self, commit: str, *commits: str, **fields: object) -> httpx.Response:
@@ -83,7 +84,7 @@ def verdicts(reply: dict[str, Any]) -> dict[str, str]:
 
 
 class TestBaselines:
-    def test_the_reply_is_an_uploads(self, project):
+    def test_baseline_reply_has_the_fields_of_an_upload(self, project):
         reply = project.baseline("1").json()
         assert set(reply) == {"id", "view_url", "markdown"}
         assert httpx.get(reply["view_url"]).content == PLAIN
@@ -100,11 +101,11 @@ class TestBaselines:
             ({"theme": "blue"}, "theme must be light or dark"),
         ],
     )
-    def test_checks_are_an_uploads_in_the_same_order(self, project, fields, error):
+    def test_baseline_fields_are_checked_in_the_order_of_an_upload(self, project, fields, error):
         reply = project.baseline("1", **fields)
         assert (reply.status_code, reply.json()) == (400, {"error": error})
 
-    def test_other_checks_are_an_uploads(self, project):
+    def test_baseline_form_size_and_type_are_checked_like_an_upload(self, project):
         form = {"name": "cart", "viewport": "1x1", "commit_sha": sha("1"), "branch": "main"}
         assert project.client.post("/v1/baseline", data=form).json()["error"] == (
             "invalid multipart/form-data body"
@@ -114,7 +115,7 @@ class TestBaselines:
         text = ("shot.png", b"not a picture", "image/png")
         assert project.client.post("/v1/baseline", data=form, files={"image": text}).status_code == 415
 
-    def test_known_records_what_the_service_has(self, project):
+    def test_known_records_shots_that_the_service_has(self, project):
         project.build("1", cart=PLAIN)
         known, unknown = (
             {"name": name, "viewport": "320x240", "theme": "", "sha256": hashlib.sha256(PLAIN).hexdigest()}
@@ -153,7 +154,7 @@ class TestBaselines:
         reply = project.client.post("/v1/baseline/known", json=body)
         assert (reply.status_code, reply.json()) == (400, {"error": error})
 
-    def test_a_thousand_long_names_fit(self, project):
+    def test_known_accepts_a_thousand_long_names(self, project):
         shots = [
             {"name": "\N{GRINNING FACE}" * 190 + str(number), "viewport": "1x1", "sha256": "0" * 64}
             for number in range(1000)
@@ -164,7 +165,7 @@ class TestBaselines:
 
 
 class TestVerdicts:
-    def test_each_verdict_and_its_fields(self, project):
+    def test_compare_returns_each_verdict_with_its_fields(self, project):
         project.build("1", complete=True, same=PLAIN, encoded=PLAIN, button=PLAIN, banner=PLAIN, gone=PLAIN)
         project.push(
             "p",
@@ -206,7 +207,7 @@ class TestVerdicts:
         assert (shots["gone"]["view_url"], shots["gone"]["before_url"] is None) == (None, False)
         assert project.latest() == reply
 
-    def test_a_broken_picture_is_that_shots_failure(self, project):
+    def test_broken_picture_fails_only_its_own_shot(self, project):
         project.build("1", cart=PLAIN, home=PLAIN)
         project.push("p", cart=png(), home=drawn_page(button="red"))
         reply = project.compare("p", "1")
@@ -216,13 +217,13 @@ class TestVerdicts:
 
 
 class TestBases:
-    def test_without_any_baseline(self, project):
+    def test_state_is_no_baseline_if_there_are_none(self, project):
         project.push("p", cart=PLAIN)
         reply = project.compare("p", "1", complete=True)
         assert (reply["state"], reply["shots"], reply["base_commit"]) == ("no_baseline", [], None)
         assert set(reply["counts"].values()) == {0}
 
-    def test_none_listed_has_it(self, project):
+    def test_newest_baseline_is_used_if_no_listed_commit_has_the_shot(self, project):
         project.build("1", cart=PLAIN)
         project.push("p", cart=drawn_page(button="red"), other=PLAIN)
         shots = {shot["name"]: shot for shot in project.compare("p", "2")["shots"]}
@@ -239,7 +240,9 @@ class TestBases:
             (False, False, 0, "incomplete"),
         ],
     )
-    def test_removed_takes_two_complete_runs(self, project, complete, base_is_complete, removed, state):
+    def test_shot_is_removed_only_if_both_runs_are_complete(
+        self, project, complete, base_is_complete, removed, state
+    ):
         project.build("1", complete=base_is_complete, cart=PLAIN, home=PLAIN)
         project.push("p", cart=PLAIN)
         reply = project.compare("p", "1", complete=complete)
@@ -270,20 +273,20 @@ class TestBadInput:
             ({"complete": "yes"}, "complete must be true or false"),
         ],
     )
-    def test_a_comparison(self, project, changes, error):
+    def test_compare_refuses_bad_input(self, project, changes, error):
         reply = project.asked("p", **changes)
         assert (reply.status_code, reply.json()) == (400, {"error": error})
 
-    def test_there_is_no_comparison(self, project):
+    def test_missing_comparison_is_404(self, project):
         reply = project.client.get("/v1/compare", params={"pr_number": project.pr_number})
         assert (reply.status_code, reply.json()) == (404, {"error": "not found"})
         assert project.client.get("/v1/compare").json() == {"error": "pr_number required"}
 
-    def test_an_unknown_view(self, project):
+    def test_unknown_view_is_400(self, project):
         reply = project.client.get("/v1/comment", params={"pr_number": 7, "view": "new"})
         assert (reply.status_code, reply.json()) == (400, {"error": "view must be all, latest or changes"})
 
-    def test_nothing_was_uploaded(self, project):
+    def test_commit_without_images_is_incomplete(self, project):
         project.build("1", cart=PLAIN)
         for commits, complete in ([("1",), False], [(), False], [(), True]):
             reply = project.compare("p", *commits, complete=complete)
@@ -291,7 +294,7 @@ class TestBadInput:
 
 
 class TestTheEnd:
-    def test_expiry_deletes_the_difference_too(self, project):
+    def test_expiry_also_deletes_the_difference(self, project):
         project.build("1", cart=PLAIN)
         project.push("p", cart=drawn_page(button="red"))
         (shot,) = project.compare("p", "1")["shots"]
@@ -332,7 +335,7 @@ class TestTheEnd:
 
 
 class TestComment:
-    def test_without_a_view_it_is_the_specifications(self, project):
+    def test_comment_without_a_view_is_the_specifications(self, project):
         project.push("p", cart=PLAIN)
         plain = project.client.get("/v1/comment", params={"pr_number": project.pr_number}).json()
         assert set(plain) == {"pr_number", "markdown"}
@@ -353,8 +356,37 @@ class TestComment:
         assert changes.count("<img") == 2
 
 
+RED = drawn_page(button="#d70022")
+
+
+class TestPairs:
+    def test_a_pair_is_compared_without_baselines(self, project):
+        project.push("one", before=PLAIN, cart=RED)
+        found = project.compare("one")
+        (shot,) = found["shots"]
+        assert (found["state"], found["base_commit"], found["pairs"]) == ("compared", None, 1)
+        assert (shot["verdict"], shot["pair"], shot["base_commit"]) == ("changed", "manual", None)
+        assert {"ancestor", "commit_sha"}.isdisjoint(shot)
+        assert httpx.get(shot["before_url"]).content == PLAIN
+        assert httpx.get(shot["view_url"]).content == RED
+        assert httpx.get(shot["diff_url"]).status_code == 200
+        comment = project.comment("changes")
+        assert "before and after uploaded together" in comment
+        assert shot["before_url"].replace("&", "&amp;") in comment
+
+    def test_a_merge_adopts_a_pair_only_if_the_branch_has_its_shot(self, project):
+        project.build("base", cart=PLAIN)
+        project.push("one", before=PLAIN, cart=RED, by_hand=RED)
+        project.compare("one", "base")
+        merged = {"pr_number": project.pr_number, "merged_as": sha("merge"), "branch": "main"}
+        assert project.client.post("/v1/expire", json=merged).json()["baselines"] == 1
+        project.push("two", cart=RED, by_hand=RED)
+        found = project.compare("two", "merge", "base")
+        assert verdicts(found) == {"cart": "unchanged", "by_hand": "new"}
+
+
 class TestPullRequests:
-    def test_what_the_client_knows(self, project):
+    def test_pull_accepts_what_the_client_knows(self, project):
         project.push("p", cart=PLAIN)
         body = {
             "pr_number": project.pr_number,
@@ -378,11 +410,11 @@ class TestPullRequests:
             ({"title": 7}, "title must be a string"),
         ],
     )
-    def test_bad_input(self, project, changes, error):
+    def test_pull_refuses_bad_input(self, project, changes, error):
         body = {"pr_number": 1, "repository": "https://forge.example/acme/shop"} | changes
         reply = project.client.post("/v1/pull", json=body)
         assert reply.status_code == 400
         assert error in reply.json()["error"]
 
-    def test_an_unknown_pull_request(self, project):
+    def test_pull_of_an_unknown_pull_request_is_404(self, project):
         assert project.client.post("/v1/pull", json={"pr_number": 9999}).status_code == 404

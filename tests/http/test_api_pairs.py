@@ -1,16 +1,13 @@
-"""POST /v1/upload with a before: the reply, each check of the before, and that the pair is one image."""
-
-from collections.abc import Iterator
-from typing import Any
+"""POST /v1/upload with a before image: the reply, each check, and that the pair is one image."""
 
 import httpx
 import pytest
 
-from support.drawn_pages import drawn_page, sha
 from support.raw_requests import body_of, image_part, part, post_body, text_part, text_parts
 from support.service import JPEG, MAX_BYTES, SHA, Service, png
 
 FIELDS = {"name": "checkout/cart", "pr_number": "7", "commit_sha": SHA, "viewport": "1280x800"}
+NOT_A_PNG = "declared image/png, but the file content is not a valid PNG"
 
 
 def upload_pair(
@@ -60,16 +57,11 @@ def test_the_comment_has_one_image_and_deleting_it_deletes_both_files(shared_ser
     [
         (png(MAX_BYTES), "image/png", 413, "before: payload too large (max 5MB)"),
         (png(), "image/gif", 415, "before: unsupported content-type (png/jpeg/webp)"),
-        (
-            JPEG,
-            "image/png",
-            415,
-            "before: declared image/png, but the file content is not a valid PNG",
-        ),
-        (b"", "image/png", 415, "before: declared image/png, but the file content is not a valid PNG"),
+        (JPEG, "image/png", 415, f"before: {NOT_A_PNG}"),
+        (b"", "image/png", 415, f"before: {NOT_A_PNG}"),
     ],
 )
-def test_a_bad_before_is_refused_with_the_image(
+def test_bad_before_image_is_refused_with_the_image(
     client: httpx.Client, before: bytes, content_type: str, status: int, message: str
 ) -> None:
     reply = upload_pair(client, before, content_type)
@@ -78,7 +70,7 @@ def test_a_bad_before_is_refused_with_the_image(
 
 def test_the_image_is_checked_first(client: httpx.Client) -> None:
     bad = upload_pair(client, b"", image=JPEG)
-    assert bad.json() == {"error": "declared image/png, but the file content is not a valid PNG"}
+    assert bad.json() == {"error": NOT_A_PNG}
     assert upload_pair(client, b"", image=png(MAX_BYTES)).json() == {"error": "payload too large (max 5MB)"}
     assert upload_pair(client, b"", name="").json() == {"error": "name required"}
 
@@ -91,17 +83,17 @@ BEFORE = 'form-data; name="before"; filename="before.png"'
 A_BEFORE = part(BEFORE, png(), "Content-Type: image/png")
 
 
-def test_a_before_without_an_image_is_400(shared_service: Service, token: str) -> None:
+def test_before_image_without_an_image_is_400(shared_service: Service, token: str) -> None:
     reply = post_body(shared_service, token, body_of([A_BEFORE, *text_parts()]))
     assert (reply.status, reply.error) == (400, "image file required")
 
 
-def test_two_befores_are_400(shared_service: Service, token: str) -> None:
+def test_two_before_images_are_400(shared_service: Service, token: str) -> None:
     reply = post_body(shared_service, token, body_of([image_part(), A_BEFORE, A_BEFORE, *text_parts()]))
     assert (reply.status, reply.error) == (400, "invalid multipart/form-data body")
 
 
-def test_the_path_of_a_before_in_the_place_of_the_file_is_415(shared_service: Service, token: str) -> None:
+def test_path_in_place_of_the_before_image_is_415(shared_service: Service, token: str) -> None:
     reply = post_body(
         shared_service, token, body_of([image_part(), text_part("before", "a.png"), *text_parts()])
     )
@@ -111,79 +103,13 @@ def test_the_path_of_a_before_in_the_place_of_the_file_is_415(shared_service: Se
 @pytest.mark.parametrize(
     "nothing", [text_part("before", ""), part('form-data; name="before"; filename=""', b"")]
 )
-def test_an_empty_before_field_is_none(shared_service: Service, token: str, nothing: bytes) -> None:
+def test_empty_before_field_is_ignored(shared_service: Service, token: str, nothing: bytes) -> None:
     reply = post_body(shared_service, token, body_of([image_part(), nothing, *text_parts()]))
     assert reply.status == 200
     assert b"before_url" not in reply.body
 
 
-def test_a_baseline_has_no_before(client: httpx.Client) -> None:
+def test_baseline_ignores_a_before_image(client: httpx.Client) -> None:
     reply = upload_pair(client, b"ignored, as every unknown field", path="/v1/baseline", branch="main")
     assert reply.status_code == 200
     assert list(reply.json()) == ["id", "view_url", "markdown"]
-
-
-# Compared
-
-
-PLAIN, RED = drawn_page(), drawn_page(button="#d70022")
-
-
-@pytest.fixture
-def mine(shared_service: Service) -> Iterator[httpx.Client]:
-    """Return a client of a new project."""
-    with shared_service.client(shared_service.new_token()) as client:
-        yield client
-
-
-def push(client: httpx.Client, commit: str, name: str, image: bytes, before: bytes | None = None) -> None:
-    fields = FIELDS | {"name": name, "commit_sha": sha(commit)}
-    files = {"image": ("after.png", image, "image/png")}
-    if before is not None:
-        files["before"] = ("before.png", before, "image/png")
-    assert client.post("/v1/upload", data=fields, files=files).status_code == 200
-
-
-def build(client: httpx.Client, commit: str, name: str, image: bytes) -> None:
-    fields = {"name": name, "viewport": "1280x800", "commit_sha": sha(commit), "branch": "main"}
-    files = {"image": ("shot.png", image, "image/png")}
-    assert client.post("/v1/baseline", data=fields, files=files).status_code == 200
-
-
-def compare(client: httpx.Client, commit: str, **fields: object) -> dict[str, Any]:
-    asked = {"pr_number": 7, "commit_sha": sha(commit), "branch": "main", "commits": [sha("base")]}
-    reply = client.post("/v1/compare", json=asked | fields, timeout=60)
-    assert reply.status_code == 200, reply.text
-    return dict(reply.json())
-
-
-def test_a_pair_is_compared_without_baselines(mine: httpx.Client) -> None:
-    push(mine, "one", "cart", RED, before=PLAIN)
-    found = compare(mine, "one")
-    (shot,) = found["shots"]
-    assert (found["state"], found["base_commit"], found["pairs"]) == ("compared", None, 1)
-    assert (shot["verdict"], shot["pair"], shot["base_commit"]) == ("changed", "manual", None)
-    assert {"ancestor", "commit_sha"}.isdisjoint(shot)
-    assert httpx.get(shot["before_url"]).content == PLAIN
-    assert httpx.get(shot["view_url"]).content == RED
-    assert httpx.get(shot["diff_url"]).status_code == 200
-
-    comment = mine.get("/v1/comment", params={"pr_number": 7, "view": "changes"}).json()["markdown"]
-    assert "before and after uploaded together" in comment
-    assert shot["before_url"].replace("&", "&amp;") in comment
-
-
-def test_a_merge_adopts_a_pair_only_if_the_branch_has_its_shot(mine: httpx.Client) -> None:
-    build(mine, "base", "cart", PLAIN)
-    for name in ("cart", "by hand"):
-        push(mine, "one", name, RED, before=PLAIN)
-    compare(mine, "one")
-    merged = mine.post("/v1/expire", json={"pr_number": 7, "merged_as": sha("merge"), "branch": "main"})
-    assert merged.json()["baselines"] == 1
-    push(mine, "two", "cart", RED)
-    push(mine, "two", "by hand", RED)
-    found = compare(mine, "two", commits=[sha("merge"), sha("base")])
-    assert {shot["name"]: shot["verdict"] for shot in found["shots"]} == {
-        "cart": "unchanged",
-        "by hand": "new",
-    }

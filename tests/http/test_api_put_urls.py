@@ -44,7 +44,7 @@ def put(url: str, image: bytes = IMAGE, **headers: str) -> httpx.Response:
     return httpx.put(url, content=image, headers=PNG | headers)
 
 
-def test_a_put_answers_as_an_upload(project, shared_service):
+def test_put_has_the_reply_of_an_upload(project, shared_service):
     before = int(time.time())
     urls = project.urls(theme="dark")
     assert set(urls) == {"put_url", "expires_at"}
@@ -56,7 +56,7 @@ def test_a_put_answers_as_an_upload(project, shared_service):
     assert project.count() == 1
 
 
-def test_of_several_at_once_one_is_stored(project):
+def test_url_stores_one_of_several_concurrent_puts(project):
     url = project.urls()["put_url"]
     with ThreadPoolExecutor(4) as threads:
         replies = list(threads.map(put, [url] * 4))
@@ -76,7 +76,7 @@ def test_of_several_at_once_one_is_stored(project):
     ],
     ids=["too large", "empty", "not an image", "another type", "no type"],
 )
-def test_a_refused_put_does_not_use_it_up(project, image, kind, status, error):
+def test_refused_put_does_not_use_up_the_url(project, image, kind, status, error):
     url = project.urls()["put_url"]
     reply = httpx.put(url, content=image, headers={"Content-Type": kind})
     assert (reply.status_code, reply.json()) == (status, {"error": error})
@@ -89,7 +89,7 @@ def test_an_absurdly_long_body_is_refused(project):
     assert (reply.status_code, reply.json()) == (413, {"error": "payload too large (max 5MB)"})
 
 
-def test_it_can_stage_an_image(project):
+def test_url_can_stage_an_image(project):
     urls = project.urls(pr_number=None, branch="fix", repository="acme/shop")
     reply = put(urls["put_url"]).json()
     assert set(reply) == {"id", "view_url", "markdown", "expires_at", "dashboard_url"}
@@ -128,6 +128,6 @@ class TestBefore:
         ({"with_before": "yes"}, 400, "with_before must be true or false"),
     ],
 )
-def test_bad_input(project, changes, status, error):
+def test_bad_input_is_refused(project, changes, status, error):
     reply = project.asked(**changes)
     assert (reply.status_code, reply.json()) == (status, {"error": error})

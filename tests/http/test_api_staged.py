@@ -48,7 +48,7 @@ def project(shared_service: Service) -> Iterator[Project]:
 
 
 class TestStage:
-    def test_the_reply_is_an_uploads_and_says_until_when(self, project, shared_service):
+    def test_reply_has_the_fields_of_an_upload_and_the_expiry(self, project, shared_service):
         before = int(time.time())
         reply = project.stage().json()
         assert set(reply) == {"id", "view_url", "markdown", "expires_at", "dashboard_url"}
@@ -70,12 +70,12 @@ class TestStage:
             ({"theme": "blue"}, "theme must be light or dark"),
         ],
     )
-    def test_checks_are_an_uploads_in_the_same_order(self, project, fields, error):
+    def test_fields_are_checked_in_the_order_of_an_upload(self, project, fields, error):
         reply = project.stage(**fields)
         assert (reply.status_code, reply.json()) == (400, {"error": error})
         assert project.staged() == []
 
-    def test_other_checks_are_an_uploads(self, project):
+    def test_form_size_and_type_are_checked_like_an_upload(self, project):
         form = {"name": "cart", "viewport": "1x1", "commit_sha": sha("1"), "branch": "fix"}
         assert project.client.post("/v1/staged", data=form).json()["error"] == (
             "invalid multipart/form-data body"
@@ -84,7 +84,7 @@ class TestStage:
         assert project.stage(image=b"not a picture").status_code == 415
         assert project.staged() == []
 
-    def test_it_is_in_no_comment_and_no_pull_request(self, project):
+    def test_staged_image_is_not_in_a_comment(self, project):
         project.stage()
         upload(project.client, name="own", pr_number=7)
         assert "1 screenshot" in project.comment()
@@ -92,7 +92,7 @@ class TestStage:
 
 
 class TestList:
-    def test_what_is_staged_for_a_branch(self, project):
+    def test_list_has_the_images_of_the_branch(self, project):
         first, second = project.stage().json(), project.stage("home", theme="dark").json()
         project.stage(branch="other")
         shots = project.staged()
@@ -101,7 +101,7 @@ class TestList:
         assert shots[1] == second | about
 
     @pytest.mark.parametrize("query", ["", "branch=", "branch=a&branch=b", "branch=a%00b"])
-    def test_bad_input(self, project, query):
+    def test_list_without_exactly_one_valid_branch_is_400(self, project, query):
         reply = project.client.get(f"/v1/staged?{query}")
         assert reply.status_code == 400
 
@@ -115,7 +115,7 @@ class TestList:
 
 
 class TestPair:
-    def test_a_before_is_staged_and_moved_with_its_image(self, project):
+    def test_before_image_is_staged_and_moved_with_its_image(self, project):
         reply = project.stage_files(PAIR).json()
         assert httpx.get(reply["before_url"]).content == PAIR["before"]
         (shot,) = project.staged()
@@ -126,13 +126,13 @@ class TestPair:
         assert (compared["pair"], compared["verdict"]) == ("manual", "changed")
         assert compared["before_url"] == reply["before_url"]
 
-    def test_a_bad_before_stages_nothing(self, project):
+    def test_bad_before_image_stages_nothing(self, project):
         assert project.stage_files({"image": IMAGE, "before": b"text"}).status_code == 415
         assert project.staged() == []
 
 
 class TestMove:
-    def test_the_images_keep_their_addresses(self, project):
+    def test_moved_images_keep_their_urls(self, project):
         staged = project.stage().json()
         moved = {"branch": "fix", "pr_number": 7, "moved": 1, "kept": 0, "reason": ""}
         assert project.move().json() == moved
@@ -141,7 +141,7 @@ class TestMove:
         assert project.staged() == []
 
     @pytest.mark.parametrize("repository", ["", "acme/shop", "eve/shop"])
-    def test_never_to_a_pull_request_of_a_fork(self, project, repository):
+    def test_nothing_moves_to_a_pull_request_from_a_fork(self, project, repository):
         """Anyone can name a branch of their fork like ours."""
         project.stage("ours")
         project.stage("theirs", repository="eve/shop")
@@ -150,7 +150,7 @@ class TestMove:
         assert reply["reason"].startswith("the pull request comes from a fork")
         assert len(project.staged()) == 2
 
-    def test_never_from_a_fork_to_ours(self, project):
+    def test_images_of_a_fork_never_move_to_our_pull_request(self, project):
         project.stage("ours")
         project.stage("named", repository="Acme/Shop")
         project.stage("theirs", repository="eve/shop")

@@ -302,22 +302,6 @@ async def test_replies_to_head_and_304_have_no_body(running: Running) -> None:
         assert (await peer.reply()).json["path"] == "/next"
 
 
-async def test_a_client_that_closes_its_half_still_gets_the_reply(running: Running) -> None:
-    async with running.peer() as peer:
-        peer.send(request("POST / HTTP/1.1", "Content-Length: 3", body=b"abc"))
-        peer.writer.write_eof()
-        assert (await peer.reply()).json["body"] == 3
-        assert await peer.is_closed()
-
-
-async def test_an_incomplete_body_looks_like_a_client_that_has_left(running: Running) -> None:
-    async with running.peer() as peer:
-        peer.send(request("POST / HTTP/1.1", "Content-Length: 5", body=b"abc"))
-        peer.writer.write_eof()
-        reply = await peer.reply()
-        assert (reply.json["body"], reply.json["end"]) == (3, "http.disconnect")
-
-
 async def test_an_app_that_streams_learns_that_the_client_has_left(running: Running) -> None:
     async def stream(_scope: Message, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})

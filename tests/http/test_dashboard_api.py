@@ -7,6 +7,7 @@ import time
 import zipfile
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 import httpx
@@ -28,15 +29,31 @@ def ann(shared_service: Service) -> Iterator[Person]:
         yield person
 
 
-@pytest.fixture
-def project(ann: Person) -> str:
-    return ann.project()
+class Shop:
+    """A project of Ann's: as she sees it in the dashboard, and as its CI job uploads to it."""
+
+    def __init__(self, ann: Person, service: Service) -> None:
+        self.ann, self._service = ann, service
+        self.project = ann.project()
+        self.url = f"/v1/dashboard/projects/{self.project}"
+
+    @cached_property
+    def ci(self) -> httpx.Client:
+        return self._service.client(self.ann.token(self.project))
+
+    def ask(self, method: str, path: str, **body: Any) -> httpx.Response:
+        return self.ann.ask(method, f"/projects/{self.project}{path}", **body)
+
+    def get_json(self, path: str = "") -> Any:
+        return self.ann.get_json(f"/projects/{self.project}{path}")
 
 
 @pytest.fixture
-def ci(shared_service: Service, ann: Person, project: str) -> Iterator[httpx.Client]:
-    with shared_service.client(ann.token(project)) as client:
-        yield client
+def shop(ann: Person, shared_service: Service) -> Iterator[Shop]:
+    made = Shop(ann, shared_service)
+    yield made
+    if "ci" in vars(made):
+        made.ci.close()
 
 
 def picture(width: int, height: int) -> bytes:
@@ -61,18 +78,17 @@ def test_me_returns_the_user_the_organizations_and_the_service(ann: Person, shar
     assert me["service"]["max_image_bytes"] == 5 * 1024 * 1024
 
 
-def test_an_unchanged_project_is_304(ann: Person, project: str) -> None:
-    first = ann.ask("GET", f"/projects/{project}")
+def test_an_unchanged_project_is_304(shop: Shop) -> None:
+    first = shop.ask("GET", "")
     assert first.headers["cache-control"] == "no-store"
-    url = f"/v1/dashboard/projects/{project}"
-    again = ann.get(url, headers={"If-None-Match": first.headers["etag"]})
+    again = shop.ann.get(shop.url, headers={"If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
-    ann.ask("PATCH", f"/projects/{project}", retain_days=9)
-    changed = ann.get(url, headers={"If-None-Match": first.headers["etag"]})
+    shop.ask("PATCH", "", retain_days=9)
+    changed = shop.ann.get(shop.url, headers={"If-None-Match": first.headers["etag"]})
     assert (changed.status_code, changed.json()["retain_days"]) == (200, 9)
 
 
-def pages(person: Person, path: str, items: str) -> list[list[Any]]:
+def pages(person: Person | Shop, path: str, items: str) -> list[list[Any]]:
     """Follow a list to its end. Return the items of each page."""
     found, after = [], ""
     while after is not None:
@@ -83,15 +99,15 @@ def pages(person: Person, path: str, items: str) -> list[list[Any]]:
 
 
 class TestPages:
-    def fill(self, service: Service, project: str, *images: dict[str, Any]) -> None:
+    def fill(self, service: Service, shop: Shop, *images: dict[str, Any]) -> None:
         async def add() -> None:
             async with open_all(service.data_dir) as (records, _, _):
-                (mine,) = [found for found in await records.projects() if found.id == project]
+                (mine,) = [found for found in await records.projects() if found.id == shop.project]
                 await asyncio.gather(*(records.add_image(an_image(mine, **about)) for about in images))
 
         asyncio.run(add())
 
-    def test_projects_by_name(self, shared_service: Service) -> None:
+    def test_projects_are_paged_by_name(self, shared_service: Service) -> None:
         with sign_in(shared_service) as person:
             names = [f"{number:02}" for number in range(30)]
             made = [person.project(name) for name in names]
@@ -101,40 +117,39 @@ class TestPages:
             zip(names, made, strict=True)
         )
 
-    def test_pull_requests(self, shared_service: Service, ann: Person, project: str) -> None:
+    def test_pull_requests_are_paged(self, shop: Shop, shared_service: Service) -> None:
         numbers = range(1, 71)
-        self.fill(shared_service, project, *({"pr_number": number} for number in numbers))
-        found = pages(ann, f"/projects/{project}/pulls", "pulls")
+        self.fill(shared_service, shop, *({"pr_number": number} for number in numbers))
+        found = pages(shop, "/pulls", "pulls")
         assert [len(page) for page in found] == [30, 30, 10]
         assert sorted(pull["pr_number"] for page in found for pull in page) == list(numbers)
 
-    def test_shots_after_a_name_with_any_characters(
-        self, shared_service: Service, ann: Person, project: str
+    def test_shots_are_paged_after_a_name_with_any_characters(
+        self, shop: Shop, shared_service: Service
     ) -> None:
         odd = "b\u3000\n\x1b\u2028\U0001f468\u200d\U0001f469"
         names = [*(f"a{number:03}" for number in range(SHOTS_PAGE - 1)), odd, "c"]
-        self.fill(shared_service, project, *({"pr_number": 7, "name": name} for name in names))
-        found = pages(ann, f"/projects/{project}/pulls/7/shots", "shots")
+        self.fill(shared_service, shop, *({"pr_number": 7, "name": name} for name in names))
+        found = pages(shop, "/pulls/7/shots", "shots")
         assert [shot["newest"]["name"] for page in found for shot in page] == names
-        images = ann.get(
-            f"/v1/dashboard/projects/{project}/pulls/7/images", params={"name": odd, "viewport": "1280x800"}
+        images = shop.ann.get(
+            f"{shop.url}/pulls/7/images",
+            params={"name": odd, "viewport": "1280x800"},
         )
         assert [image["name"] for image in images.json()["images"]] == [odd]
 
-    def test_images_of_a_baseline_and_staged_images(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
-        ann.ask("PATCH", f"/projects/{project}", uploads_per_minute=1000)
+    def test_baseline_images_and_staged_images_are_paged(self, shop: Shop) -> None:
+        shop.ask("PATCH", "", uploads_per_minute=1000)
         names = [f"{number:02}" for number in range(61)]
         for name in names:
-            as_baseline(ci, "one", name, png(100))
-            stage(ci, name, image=png(100))
-        of_commit = f"/projects/{project}/baselines/images?branch=main&commit_sha={sha('one')}"
-        images = [each for page in pages(ann, of_commit, "images") for each in page]
+            as_baseline(shop.ci, "one", name, png(100))
+            stage(shop.ci, name, image=png(100))
+        of_commit = f"/baselines/images?branch=main&commit_sha={sha('one')}"
+        images = [each for page in pages(shop, of_commit, "images") for each in page]
         assert [each["name"] for each in images] == names
         assert {(each["pr_number"], each["theme"]) for each in images} == {(0, "dark")}
-        assert ann.get_json(of_commit.replace("main", "nowhere"))["images"] == []
-        staged = [each for page in pages(ann, f"/projects/{project}/staged", "staged") for each in page]
+        assert shop.get_json(of_commit.replace("main", "nowhere"))["images"] == []
+        staged = [each for page in pages(shop, "/staged", "staged") for each in page]
         assert [each["image"]["name"] for each in staged] == names[::-1]
 
 
@@ -159,9 +174,9 @@ class TestProjects:
 
 
 class TestSettings:
-    def test_can_be_changed_one_at_a_time(self, ann: Person, project: str) -> None:
+    def test_settings_can_be_changed_one_at_a_time(self, shop: Shop) -> None:
         for change in (
-            {"name": f"renamed-{project}"},
+            {"name": f"renamed-{shop.project}"},
             {"retain_days": 7},
             {"policy": "manual"},
             {"retain_days": None},
@@ -171,32 +186,27 @@ class TestSettings:
             {"uploads_per_minute": 10_000},
             {"uploads_per_minute": None},
         ):
-            assert ann.ask("PATCH", f"/projects/{project}", **change).status_code == 200
-            found = ann.get_json(f"/projects/{project}")
+            assert shop.ask("PATCH", "", **change).status_code == 200
+            found = shop.get_json()
             assert {name: found[name] for name in change} == change
 
-    def test_would_expire_counts_the_images_that_a_policy_would_delete(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
-        ann.ask("PATCH", f"/projects/{project}", policy="manual")
+    def test_would_expire_counts_the_images_that_a_policy_would_delete(self, shop: Shop) -> None:
+        shop.ask("PATCH", "", policy="manual")
         for number in (1, 2):
-            uploaded(ci, png(100), pr_number=number)
-        ci.post("/v1/expire", json={"pr_number": 1})
-        path = f"/projects/{project}/would-expire"
-        assert ann.get_json(f"{path}?policy=pr_close") == {"images": 1, "bytes": 100}
-        assert ann.get_json(f"{path}?policy=manual&retain_days=30") == {"images": 0, "bytes": 0}
+            uploaded(shop.ci, png(100), pr_number=number)
+        shop.ci.post("/v1/expire", json={"pr_number": 1})
+        assert shop.get_json("/would-expire?policy=pr_close") == {"images": 1, "bytes": 100}
+        assert shop.get_json("/would-expire?policy=manual&retain_days=30") == {"images": 0, "bytes": 0}
 
 
-def test_a_project_and_its_usage_count_uploads_and_what_is_left(
-    ann: Person, project: str, ci: httpx.Client
-) -> None:
+def test_a_project_and_its_usage_count_uploads_and_what_is_left(shop: Shop) -> None:
     for number in (1, 2, 2, 3):
-        uploaded(ci, png(100), pr_number=number)
-    ci.post("/v1/expire", json={"pr_number": 1})
-    found = ann.get_json(f"/projects/{project}")
+        uploaded(shop.ci, png(100), pr_number=number)
+    shop.ci.post("/v1/expire", json={"pr_number": 1})
+    found = shop.get_json()
     assert (found["images"], found["bytes"], found["open_pulls"]) == (3, 300, 2)
     assert sum(found["uploads_per_day"][-2:]) == 4  # midnight may pass
-    usage = ann.get_json(f"/projects/{project}/usage?days=3")
+    usage = shop.get_json("/usage?days=3")
     assert len(usage["days"]) == 3
     assert sum(day["uploads"] for day in usage["days"]) == 4
     assert sum(day["bytes"] for day in usage["days"]) == 400
@@ -206,52 +216,46 @@ def test_a_project_and_its_usage_count_uploads_and_what_is_left(
 
 
 class TestDeletingAProject:
-    def test_requires_its_name_and_deletes_every_image(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
-        urls = [upload(ci).json()["view_url"] for _ in range(3)]
-        wrong = ann.ask("POST", f"/projects/{project}/delete", name="something else")
+    def test_deleting_requires_the_name_and_deletes_every_image(self, shop: Shop) -> None:
+        urls = [upload(shop.ci).json()["view_url"] for _ in range(3)]
+        wrong = shop.ask("POST", "/delete", name="something else")
         assert wrong.status_code == 400
         assert httpx.get(urls[0]).status_code == 200
-        name = ann.get_json(f"/projects/{project}")["name"]
-        assert ann.ask("POST", f"/projects/{project}/delete", name=name).json() == {"remaining": 0}
-        assert ann.ask("GET", f"/projects/{project}").status_code == 404
+        name = shop.get_json()["name"]
+        assert shop.ask("POST", "/delete", name=name).json() == {"remaining": 0}
+        assert shop.ask("GET", "").status_code == 404
         assert [httpx.get(url).status_code for url in urls] == [410] * 3
-        assert upload(ci).status_code == 401
+        assert upload(shop.ci).status_code == 401
 
-    def test_is_503_and_keeps_the_project_if_an_image_cannot_be_deleted(
-        self, ann: Person, project: str, ci: httpx.Client, shared_service: Service
-    ) -> None:
-        image_id = uploaded(ci)
-        name = ann.get_json(f"/projects/{project}")["name"]
+    def test_deleting_is_503_if_an_image_cannot_be_deleted(self, shop: Shop, shared_service: Service) -> None:
+        image_id = uploaded(shop.ci)
+        name = shop.get_json()["name"]
         path = next(shared_service.images_dir.glob(f"*/{image_id}.png"))
         path.unlink()
         path.mkdir()  # a folder cannot be unlinked
-        reply = ann.ask("POST", f"/projects/{project}/delete", name=name)
+        reply = shop.ask("POST", "/delete", name=name)
         assert (reply.status_code, reply.json()) == (503, {"error": "expire failed, retry later"})
-        assert ann.ask("GET", f"/projects/{project}").status_code == 200
+        assert shop.ask("GET", "").status_code == 200
         path.rmdir()
-        assert ann.ask("POST", f"/projects/{project}/delete", name=name).json() == {"remaining": 0}
+        assert shop.ask("POST", "/delete", name=name).json() == {"remaining": 0}
 
 
 class TestPullRequests:
-    def test_are_listed_with_counts_and_their_newest_images(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
-        ids = [uploaded(ci, pr_number=5, name=f"shot {number}") for number in range(6)]
-        uploaded(ci, pr_number=3)
-        pulls = {pull["pr_number"]: pull for pull in ann.get_json(f"/projects/{project}/pulls")["pulls"]}
+    def test_pull_requests_have_counts_and_their_newest_images(self, shop: Shop) -> None:
+        ids = [uploaded(shop.ci, pr_number=5, name=f"shot {number}") for number in range(6)]
+        uploaded(shop.ci, pr_number=3)
+        pulls = {pull["pr_number"]: pull for pull in shop.get_json("/pulls")["pulls"]}
         assert list(pulls) in ([3, 5], [5, 3])  # by number, if both were uploaded in the same second
         assert [image["id"] for image in pulls[5]["newest"]] == ids[:1:-1]
         assert (pulls[5]["images"], pulls[5]["last_commit"], pulls[5]["closed_at"]) == (6, SHA, None)
 
-    def test_are_filtered_by_state_and_search_text(self, ann: Person, project: str, ci: httpx.Client) -> None:
-        uploaded(ci, pr_number=41, name="login")
-        uploaded(ci, pr_number=42, name="cart")
-        ci.post("/v1/expire", json={"pr_number": 41})
+    def test_pull_requests_are_filtered_by_state_and_search_text(self, shop: Shop) -> None:
+        uploaded(shop.ci, pr_number=41, name="login")
+        uploaded(shop.ci, pr_number=42, name="cart")
+        shop.ci.post("/v1/expire", json={"pr_number": 41})
 
         def numbers(query: str) -> list[int]:
-            pulls = ann.get_json(f"/projects/{project}/pulls?{query}")["pulls"]
+            pulls = shop.get_json(f"/pulls?{query}")["pulls"]
             return [pull["pr_number"] for pull in pulls]
 
         assert numbers("state=open") == [42]
@@ -260,39 +264,35 @@ class TestPullRequests:
         assert numbers("q=cart") == [42]
         assert sorted(numbers("q=%234")) == [41, 42]
         assert numbers("q=nothing") == []
-        closed = ann.get_json(f"/projects/{project}/pulls/41")
+        closed = shop.get_json("/pulls/41")
         assert (closed["images"], closed["bytes"]) == (0, 0)
         assert abs(closed["closed_at"] - time.time()) < 60
 
     @pytest.mark.parametrize("number", ["9", "0", "x", "-1", "99999999999999999999", "1.5"])
-    def test_an_unknown_pull_request_is_404(self, ann: Person, project: str, number: str) -> None:
-        reply = ann.ask("GET", f"/projects/{project}/pulls/{number}")
+    def test_an_unknown_pull_request_is_404(self, shop: Shop, number: str) -> None:
+        reply = shop.ask("GET", f"/pulls/{number}")
         assert (reply.status_code, reply.json()) == (404, {"error": "not found"})
 
 
 class TestGallery:
-    def test_lists_the_newest_image_of_each_shot_and_counts_its_commits(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
-        first = uploaded(ci, name="cart", viewport="375x812")
-        old = uploaded(ci, name="cart", viewport="375x812")
-        new = uploaded(ci, name="cart", viewport="375x812", commit_sha="f" * 40)
-        wide = upload(ci, name="cart", viewport="1280x800").json()
-        shots = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
+    def test_gallery_has_the_newest_image_of_each_shot(self, shop: Shop) -> None:
+        first = uploaded(shop.ci, name="cart", viewport="375x812")
+        old = uploaded(shop.ci, name="cart", viewport="375x812")
+        new = uploaded(shop.ci, name="cart", viewport="375x812", commit_sha="f" * 40)
+        wide = upload(shop.ci, name="cart", viewport="1280x800").json()
+        shots = shop.get_json("/pulls/7/shots")["shots"]
         assert [(shot["newest"]["id"], shot["commits"]) for shot in shots] == [(wide["id"], 1), (new, 2)]
         image = shots[0]["newest"]
         assert (image["url"], image["markdown"]) == (wide["view_url"], wide["markdown"])
         assert (image["type"], image["size"], image["thumbnail"]) == ("image/png", 1000, None)
-        images = ann.get_json(f"/projects/{project}/pulls/7/images?name=cart&viewport=375x812")["images"]
+        images = shop.get_json("/pulls/7/images?name=cart&viewport=375x812")["images"]
         assert [image["id"] for image in images] == [new, old, first]
 
-    def test_a_zip_has_the_newest_image_of_each_shot(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
+    def test_a_zip_has_the_newest_image_of_each_shot(self, shop: Shop) -> None:
         old, new, other = png(2000), png(300_000), png(1000)
         for name, data, commit in (("b/10", old, "a"), ("b/10", new, "b"), ("b/2", other, "a")):
-            assert upload(ci, data, name=name, commit_sha=commit * 40).status_code == 200
-        reply = ann.ask("GET", f"/projects/{project}/pulls/7/zip")
+            assert upload(shop.ci, data, name=name, commit_sha=commit * 40).status_code == 200
+        reply = shop.ask("GET", "/pulls/7/zip")
         assert reply.headers["content-type"] == "application/zip"
         assert re.match(r'attachment; filename="project-\w+-pr-7\.zip"', reply.headers["content-disposition"])
         with zipfile.ZipFile(io.BytesIO(reply.content)) as archive:
@@ -300,115 +300,108 @@ class TestGallery:
                 "b/2@1280x800.png": other,
                 "b/10@1280x800.png": new,
             }
-        head = ann.head(f"/v1/dashboard/projects/{project}/pulls/7/zip")
+        head = shop.ann.head(f"{shop.url}/pulls/7/zip")
         assert (head.status_code, head.content) == (200, b"")
-        assert ann.ask("GET", f"/projects/{project}/pulls/8/zip").status_code == 404
+        assert shop.ask("GET", "/pulls/8/zip").status_code == 404
 
     def test_a_zip_leaves_out_deleted_images_and_breaks_off_when_the_store_fails(
-        self, ann: Person, shared_service: Service, project: str, ci: httpx.Client
+        self, shop: Shop, shared_service: Service
     ) -> None:
-        images = [uploaded(ci, png(100_000), name=name) for name in ("a", "b", "c")]
+        images = [uploaded(shop.ci, png(100_000), name=name) for name in ("a", "b", "c")]
         first, second, last = (shared_service.images_dir / each[:2] / f"{each}.png" for each in images)
         first.unlink()
-        path = f"/projects/{project}/pulls/7/zip"
-        with zipfile.ZipFile(io.BytesIO(ann.ask("GET", path).content)) as archive:
+        with zipfile.ZipFile(io.BytesIO(shop.ask("GET", "/pulls/7/zip").content)) as archive:
             assert archive.namelist() == ["b@1280x800.png", "c@1280x800.png"]
         last.unlink()
         last.mkdir()
         with pytest.raises(httpx.RemoteProtocolError):
-            ann.ask("GET", path)
+            shop.ask("GET", "/pulls/7/zip")
         second.unlink()
-        reply = ann.ask("GET", path)
+        reply = shop.ask("GET", "/pulls/7/zip")
         last.rmdir()
         assert (reply.status_code, reply.json()) == (503, {"error": "storage unavailable, retry later"})
 
     @pytest.mark.parametrize("body", [b"GET / HTTP/1.1\r\n\r\n", b"3\r\nabc\r\n0\r\n\r\n"])
     def test_a_zip_is_refused_for_a_request_with_a_body(
-        self, ann: Person, shared_service: Service, project: str, ci: httpx.Client, body: bytes
+        self, shop: Shop, shared_service: Service, body: bytes
     ) -> None:
-        uploaded(ci)
+        uploaded(shop.ci)
         head = [
-            f"GET /v1/dashboard/projects/{project}/pulls/7/zip HTTP/1.1",
-            *("Host: localhost", f"Cookie: {ann.headers['cookie']}", "Transfer-Encoding: chunked", "", ""),
+            f"GET {shop.url}/pulls/7/zip HTTP/1.1",
+            *("Host: localhost", f"Cookie: {shop.ann.headers['cookie']}"),
+            *("Transfer-Encoding: chunked", "", ""),
         ]
         for _ in range(10):  # the reply and the broken body raced
             reply = send(shared_service, "\r\n".join(head).encode(), body)
             assert (reply.status, reply.error) == (400, "this request must have no body")
 
-    def test_expiring_a_pull_request_deletes_its_images_under_any_policy(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
-        ann.ask("PATCH", f"/projects/{project}", policy="manual")
-        urls = [upload(ci).json()["view_url"] for _ in range(3)]
-        kept = upload(ci, pr_number=8).json()["view_url"]
-        reply = ann.ask("POST", f"/projects/{project}/pulls/7/expire")
+    def test_expiring_a_pull_request_deletes_its_images_under_any_policy(self, shop: Shop) -> None:
+        shop.ask("PATCH", "", policy="manual")
+        urls = [upload(shop.ci).json()["view_url"] for _ in range(3)]
+        kept = upload(shop.ci, pr_number=8).json()["view_url"]
+        reply = shop.ask("POST", "/pulls/7/expire")
         assert reply.json() == {"expired": 3, "failed": 0}
         assert [httpx.get(url).status_code for url in urls] == [410] * 3
         assert httpx.get(kept).status_code == 200
-        assert ann.get_json(f"/projects/{project}")["policy"] == "manual"
+        assert shop.get_json()["policy"] == "manual"
 
-    def test_the_comment_is_returned_as_markdown_and_as_escaped_html(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
-        url = upload(ci, name="<b>*bold*</b>").json()["view_url"]
-        comment = ann.get_json(f"/projects/{project}/pulls/7/comment")
-        assert comment["markdown"] == ci.get("/v1/comment?pr_number=7").json()["markdown"]
+    def test_the_comment_is_returned_as_markdown_and_as_escaped_html(self, shop: Shop) -> None:
+        url = upload(shop.ci, name="<b>*bold*</b>").json()["view_url"]
+        comment = shop.get_json("/pulls/7/comment")
+        assert comment["markdown"] == shop.ci.get("/v1/comment?pr_number=7").json()["markdown"]
         assert "<h3>1 screenshot</h3>" in comment["html"]
         assert url.replace("&", "&amp;") in comment["html"]
         assert "<b>" not in comment["html"]
 
 
-def thumbnails(person: Person, project: str, *image_ids: str) -> dict[str, Any]:
+def thumbnails(shop: Shop, *image_ids: str) -> dict[str, Any]:
     """Ask for thumbnails as a page does: again, for those that take longer than a request."""
-    path = f"/projects/{project}/thumbnails"
     return wait_for(
-        lambda: dict(person.ask("POST", path, ids=image_ids).json()),
+        lambda: dict(shop.ask("POST", "/thumbnails", ids=image_ids).json()),
         lambda reply: "later" not in reply["missing"].values(),
     )
 
 
 class TestThumbnails:
-    def test_are_created_on_request_and_deleted_with_the_image(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
-        image = upload(ci, picture(1280, 800)).json()
-        url = thumbnails(ann, project, image["id"], "0" * 32)["thumbnails"][image["id"]]
+    def test_thumbnail_is_made_on_request_and_deleted_with_its_image(self, shop: Shop) -> None:
+        image = upload(shop.ci, picture(1280, 800)).json()
+        url = thumbnails(shop, image["id"], "0" * 32)["thumbnails"][image["id"]]
         reply = httpx.get(url)
         assert (reply.status_code, reply.headers["content-type"]) == (200, "image/webp")
         assert len(reply.content) <= 30_000
         assert Picture.open(io.BytesIO(reply.content)).size == (480, 300)
-        (shot,) = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
+        (shot,) = shop.get_json("/pulls/7/shots")["shots"]
         assert (shot["newest"]["thumbnail"], shot["newest"]["thumbnail_url"]) == ("made", url)
-        path = f"/projects/{project}/images/{image['id']}"
-        assert ann.ask("DELETE", path).json() == {"ok": True, "id": image["id"]}
+        path = f"/images/{image['id']}"
+        assert shop.ask("DELETE", path).json() == {"ok": True, "id": image["id"]}
         assert [httpx.get(each).status_code for each in (url, image["view_url"])] == [410, 410]
-        assert ann.ask("DELETE", path).status_code == 404
+        assert shop.ask("DELETE", path).status_code == 404
 
-    def test_a_broken_image_has_no_thumbnail(self, ann: Person, project: str, ci: httpx.Client) -> None:
-        image_id = uploaded(ci)  # starts like a PNG, but is not one
-        assert thumbnails(ann, project, image_id) == {
+    def test_a_broken_image_has_no_thumbnail(self, shop: Shop) -> None:
+        image_id = uploaded(shop.ci)  # starts like a PNG, but is not one
+        assert thumbnails(shop, image_id) == {
             "thumbnails": {image_id: None},
             "missing": {image_id: "damaged"},
         }
-        (shot,) = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
+        (shot,) = shop.get_json("/pulls/7/shots")["shots"]
         assert (shot["newest"]["thumbnail"], shot["newest"]["thumbnail_url"]) == ("damaged", None)
 
 
 class TestTokens:
     def test_a_token_is_shown_once_and_works_until_it_is_revoked(
-        self, ann: Person, project: str, shared_service: Service
+        self, shop: Shop, shared_service: Service
     ) -> None:
-        made = ann.ask("POST", f"/projects/{project}/tokens", label=" nightly ").json()
+        made = shop.ask("POST", "/tokens", label=" nightly ").json()
         with shared_service.client(made["secret"]) as ci:
             assert upload(ci).status_code == 200
-            (listed,) = ann.get_json(f"/projects/{project}/tokens")["tokens"]
-            login = ann.get_json("/me")["user"]["login"]
+            (listed,) = shop.get_json("/tokens")["tokens"]
+            login = shop.ann.get_json("/me")["user"]["login"]
             assert (listed["label"], listed["created_by"], listed["revoked_at"]) == ("nightly", login, None)
             assert listed["hint"] == f"msr_…{made['secret'][-4:]}"
             assert made["secret"] not in str(listed)
-            assert ann.ask("DELETE", f"/projects/{project}/tokens/{listed['id']}").json() == {"ok": True}
+            assert shop.ask("DELETE", f"/tokens/{listed['id']}").json() == {"ok": True}
             assert upload(ci).status_code == 401
-        (listed,) = ann.get_json(f"/projects/{project}/tokens")["tokens"]
+        (listed,) = shop.get_json("/tokens")["tokens"]
         assert listed["revoked_at"] is not None
 
 
@@ -463,13 +456,13 @@ class TestOrganizations:
 
 class TestInvalidRequests:
     @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b"[" * 10_000, b'{"name":"' + b"x" * 70_000])
-    def test_a_body_that_is_not_a_json_object_is_400(self, ann: Person, project: str, body: bytes) -> None:
-        reply = ann.patch(f"/v1/dashboard/projects/{project}", content=body)
+    def test_a_body_that_is_not_a_json_object_is_400(self, shop: Shop, body: bytes) -> None:
+        reply = shop.ann.patch(shop.url, content=body)
         assert (reply.status_code, set(reply.json())) == (400, {"error"})
 
-    def test_an_invalid_setting_is_400_and_changes_nothing(self, ann: Person, project: str) -> None:
-        before = ann.get_json(f"/projects/{project}")
-        invalid: dict[str, list[object]] = {
+    def test_an_invalid_setting_is_400_and_changes_nothing(self, shop: Shop) -> None:
+        before = shop.get_json()
+        settings: dict[str, list[Any]] = {
             "name": ["", " x", "x" * 101, 5],
             "policy": ["never", None, "retain_days"],
             "retain_days": [0, "7", True, 10**30],
@@ -477,11 +470,11 @@ class TestInvalidRequests:
             "keep_baselines": [0, "7", True, None],
             "uploads_per_minute": [0, 10_001, "7", True],
         }
-        for name, values in invalid.items():
+        for name, values in settings.items():
             for value in values:
-                reply = ann.ask("PATCH", f"/projects/{project}", **{name: value})
+                reply = shop.ask("PATCH", "", **{name: value})
                 assert (reply.status_code, set(reply.json())) == (400, {"error"}), (name, value)
-        assert ann.get_json(f"/projects/{project}") == before
+        assert shop.get_json() == before
 
     @pytest.mark.parametrize(
         ("path", "body", "status"),
@@ -498,9 +491,9 @@ class TestInvalidRequests:
         ],
     )
     def test_an_invalid_value_is_refused(
-        self, ann: Person, project: str, path: str, body: dict[str, object], status: int
+        self, shop: Shop, path: str, body: dict[str, object], status: int
     ) -> None:
-        reply = ann.ask("POST", path.format(project), **body)
+        reply = shop.ann.ask("POST", path.format(shop.project), **body)
         assert (reply.status_code, set(reply.json())) == (status, {"error"})
 
     @pytest.mark.parametrize(
@@ -518,8 +511,8 @@ class TestInvalidRequests:
             *(f"/projects/{{}}/usage?days={days}" for days in ("0", "367", "x", "-1", "")),
         ],
     )
-    def test_an_invalid_query_is_400(self, ann: Person, project: str, path: str) -> None:
-        reply = ann.ask("GET", path.format(project))
+    def test_an_invalid_query_is_400(self, shop: Shop, path: str) -> None:
+        reply = shop.ann.ask("GET", path.format(shop.project))
         assert (reply.status_code, set(reply.json())) == (400, {"error"})
 
     def test_a_wrong_method_is_405_and_an_unknown_route_is_404(self, ann: Person) -> None:
@@ -529,18 +522,22 @@ class TestInvalidRequests:
 
 
 class TestComparison:
-    def test_has_both_images_of_each_shot_and_the_verdicts_of_the_public_api(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
+    def push(self, shop: Shop, name: str, image: bytes) -> str:
+        return uploaded(shop.ci, image, name=name, commit_sha=sha("push"), viewport="320x240", theme="dark")
+
+    def compare(self, shop: Shop, base: str, **more: object) -> dict[str, Any]:
+        asked = {"pr_number": 7, "commit_sha": sha("push"), "branch": "main", "commits": [sha(base)]}
+        return dict(shop.ci.post("/v1/compare", json=asked | more, timeout=60).json())
+
+    def test_comparison_has_both_images_and_the_public_verdicts(self, shop: Shop) -> None:
         plain, red = drawn_page(), drawn_page(button="red")
         for name in ("cart", "gone", "same"):
-            as_baseline(ci, "base", name, plain)
-        ci.post("/v1/baseline/complete", json={"branch": "main", "commit_sha": sha("base")})
+            as_baseline(shop.ci, "base", name, plain)
+        shop.ci.post("/v1/baseline/complete", json={"branch": "main", "commit_sha": sha("base")})
         for name, image in {"cart": red, "added": red, "same": plain}.items():
-            uploaded(ci, image, name=name, commit_sha=sha("push"), viewport="320x240", theme="dark")
-        body = {"pr_number": 7, "commit_sha": sha("push"), "branch": "main", "commits": [sha("base")]}
-        public = ci.post("/v1/compare", json=body | {"complete": True}, timeout=60).json()
-        found = ann.get_json(f"/projects/{project}/pulls/7/comparison")["comparison"]
+            self.push(shop, name, image)
+        public = self.compare(shop, "base", complete=True)
+        found = shop.get_json("/pulls/7/comparison")["comparison"]
         of_run = ("commit_sha", "branch", "base_commit", "state")
         assert [found[name] for name in of_run] == [public[name] for name in of_run]
         assert found["missing"] == 0
@@ -551,55 +548,45 @@ class TestComparison:
             assert urls == [same["before_url"], same["view_url"]]
         assert [shot["verdict"] for shot in found["shots"]] == ["changed", "new", "removed", "unchanged"]
         ids = [found["shots"][0][side]["id"] for side in ("before", "after")]
-        made = ann.ask("POST", f"/projects/{project}/thumbnails", ids=ids).json()["thumbnails"]
+        made = shop.ask("POST", "/thumbnails", ids=ids).json()["thumbnails"]
         assert [httpx.get(made[each]).status_code for each in ids] == [200, 200]
 
-    def test_an_unchanged_one_is_304_until_something_in_it_changes(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
-        as_baseline(ci, "base", "cart", drawn_page())
-        image = uploaded(
-            ci, drawn_page(), name="cart", commit_sha=sha("push"), viewport="320x240", theme="dark"
-        )
-        body = {"pr_number": 7, "commit_sha": sha("push"), "branch": "main", "commits": [sha("base")]}
-        url = f"/v1/dashboard/projects/{project}/pulls/7/comparison"
-        assert ann.get(url).json() == {"comparison": None}
-        ci.post("/v1/compare", json=body, timeout=60)
-        first = ann.get(url)
+    def test_comparison_is_304_until_something_in_it_changes(self, shop: Shop) -> None:
+        as_baseline(shop.ci, "base", "cart", drawn_page())
+        image = self.push(shop, "cart", drawn_page())
+        url = f"{shop.url}/pulls/7/comparison"
+        assert shop.ann.get(url).json() == {"comparison": None}
+        self.compare(shop, "base")
+        first = shop.ann.get(url)
         has = {"If-None-Match": first.headers["etag"]}
-        again = ann.get(url, headers=has)
+        again = shop.ann.get(url, headers=has)
         assert (again.status_code, again.content) == (304, b"")
         assert again.headers["etag"] == first.headers["etag"]
-        made = ann.ask("POST", f"/projects/{project}/thumbnails", ids=[image]).json()["thumbnails"]
-        changed = ann.get(url, headers=has)
+        made = shop.ask("POST", "/thumbnails", ids=[image]).json()["thumbnails"]
+        changed = shop.ann.get(url, headers=has)
         assert changed.json()["comparison"]["shots"][0]["after"]["thumbnail_url"] == made[image]
         assert changed.headers["etag"] != first.headers["etag"]
 
-    def test_says_what_a_run_lacks_and_which_base_is_no_ancestor(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
+    def test_comparison_counts_missing_shots_and_marks_other_bases(self, shop: Shop) -> None:
         for name in ("cart", "home", "about"):
-            as_baseline(ci, "base", name, drawn_page())
-        uploaded(ci, drawn_page(), name="cart", commit_sha=sha("push"), viewport="320x240", theme="dark")
+            as_baseline(shop.ci, "base", name, drawn_page())
+        self.push(shop, "cart", drawn_page())
         said = []
         for commit in ("base", "other"):
-            body = {"pr_number": 7, "commit_sha": sha("push"), "branch": "main", "commits": [sha(commit)]}
-            ci.post("/v1/compare", json=body, timeout=60)
-            found = ann.get_json(f"/projects/{project}/pulls/7/comparison")["comparison"]
+            self.compare(shop, commit)
+            found = shop.get_json("/pulls/7/comparison")["comparison"]
             said.append((found["state"], found["missing"], found["shots"][0]["ancestor"]))
         assert said == [("incomplete", 2, True), ("compared", 0, False)]
 
 
 class TestBaselines:
-    def test_are_listed_by_commit_and_branch_newest_first(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
+    def test_baselines_are_listed_newest_first(self, shop: Shop) -> None:
         image = drawn_page()
-        as_baseline(ci, "one", "cart", image)
-        as_baseline(ci, "one", "home", image)
-        as_baseline(ci, "two", "cart", image, branch="next")
-        ci.post("/v1/baseline/complete", json={"branch": "main", "commit_sha": sha("one")})
-        found = ann.get_json(f"/projects/{project}/baselines")
+        as_baseline(shop.ci, "one", "cart", image)
+        as_baseline(shop.ci, "one", "home", image)
+        as_baseline(shop.ci, "two", "cart", image, branch="next")
+        shop.ci.post("/v1/baseline/complete", json={"branch": "main", "commit_sha": sha("one")})
+        found = shop.get_json("/baselines")
         assert sorted(found["branches"]) == ["main", "next"]
         assert [
             (each["branch"], each["commit_sha"], each["shots"], each["bytes"], each["complete"])
@@ -608,27 +595,25 @@ class TestBaselines:
             ("next", sha("two"), 1, len(image), False),
             ("main", sha("one"), 2, 2 * len(image), True),
         ]
-        of_main = ann.get_json(f"/projects/{project}/baselines?branch=main")
+        of_main = shop.get_json("/baselines?branch=main")
         assert [each["commit_sha"] for each in of_main["commits"]] == [sha("one")]
-        assert ann.get_json(f"/projects/{project}/baselines?branch=nowhere")["commits"] == []
+        assert shop.get_json("/baselines?branch=nowhere")["commits"] == []
 
 
 class TestStaged:
-    def test_are_listed_newest_first_and_can_be_deleted(
-        self, ann: Person, project: str, ci: httpx.Client
-    ) -> None:
+    def test_staged_images_are_listed_newest_first_and_can_be_deleted(self, shop: Shop) -> None:
         image = drawn_page()
-        cart = stage(ci, "cart", image=image)
-        home = stage(ci, "home", "next", image=image, before=drawn_page(button="red"))
-        found = ann.get_json(f"/projects/{project}/staged")
+        cart = stage(shop.ci, "cart", image=image)
+        home = stage(shop.ci, "home", "next", image=image, before=drawn_page(button="red"))
+        found = shop.get_json("/staged")
         assert [(each["image"]["id"], each["branch"], each["repository"]) for each in found["staged"]] == [
             (home, "next", ""),
             (cart, "fix", ""),
         ]
         assert [bool(each["before"]) for each in found["staged"]] == [True, False]
         assert found["staged"][0]["expires_at"] - found["staged"][0]["image"]["uploaded_at"] == 7 * 86_400
-        assert ann.ask("DELETE", f"/projects/{project}/images/{home}").status_code == 200
-        assert len(ann.get_json(f"/projects/{project}/staged")["staged"]) == 1
+        assert shop.ask("DELETE", f"/images/{home}").status_code == 200
+        assert len(shop.get_json("/staged")["staged"]) == 1
 
 
 def as_baseline(ci: httpx.Client, commit: str, name: str, image: bytes, branch: str = "main") -> None:

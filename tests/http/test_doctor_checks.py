@@ -5,10 +5,9 @@ import contextlib
 import io
 import os
 import secrets
-import socket
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,9 @@ from prshots.server.doctor.image_proxy import check_image_proxy, png_of
 from prshots.server.doctor.stored_images import advice
 from prshots.server.links.signing import Key, KeyRing
 from support.free_ports import free_port
+from support.http_server import QuietHandler, serving
 from support.stores_and_records import a_project, an_image, open_records, small_disk
+from support.web_component import scripted_api
 
 RING = KeyRing([Key("k1", b"s" * 32)])
 
@@ -47,28 +48,24 @@ def said(findings: list[DoctorFinding], about: str = "") -> str:
 Answer = tuple[int, dict[str, str], bytes]
 
 
-@contextlib.asynccontextmanager
-async def answering(answer: Callable[[str], Answer | None]) -> AsyncIterator[str]:
+def answering(answer: Callable[[str], Answer | None]) -> contextlib.AbstractContextManager[str]:
     """Serve HTTP. `answer` gets each request's target and returns the reply, or None to never reply."""
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.read(65536)
-        assert b"cookie" not in head.lower()
-        reply = answer(head.split()[1].decode()) if head.startswith(b"GET ") else (400, {}, b"")
-        with contextlib.suppress(OSError):
+    class Handler(QuietHandler):
+        def do_GET(self) -> None:  # noqa: N802 - the name that http.server looks for
+            assert "cookie" not in self.headers
+            reply = answer(self.path)
             if reply is None:
-                await reader.read()  # until the client disconnects
-            else:
-                status, headers, body = reply
-                fields = {"Content-Length": str(len(body)), "Connection": "close"} | headers
-                lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-                writer.write(f"HTTP/1.1 {status} X\r\n{lines}\r\n".encode() + body)
-                await writer.drain()
-        writer.close()
+                self.rfile.read()  # until the client disconnects
+                return
+            status, headers, body = reply
+            self.send_response_only(status)
+            for name, value in ({"Content-Length": str(len(body))} | headers).items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    return serving(Handler)
 
 
 async def proxied(folder: Path, answer: Callable[[str, bytes], Answer]) -> str:
@@ -80,8 +77,9 @@ async def proxied(folder: Path, answer: Callable[[str, bytes], Answer]) -> str:
         (path,) = root.rglob("*.png")
         return answer(target, path.read_bytes())
 
-    async with answering(with_stored) as url:
-        findings = await check_image_proxy(settings(folder, img_url=url), RING, can_store=True)
+    with answering(with_stored) as url:
+        small = settings(folder, img_url=url, max_image_bytes=20_000)
+        findings = await check_image_proxy(small, RING, can_store=True)
     assert list(root.rglob("*.png")) == []
     assert "token=" not in said(findings)
     return said(findings)
@@ -97,26 +95,18 @@ def as_delivery(target: str, image: bytes, **headers: str) -> Answer:
 
 class TestImageProxy:
     async def test_an_intact_image_from_delivery_is_ok(self, tmp_path: Path) -> None:
-        words = await proxied(tmp_path, as_delivery)
-        assert words.startswith("ok ")
-        assert "5 MB in" in words
+        assert (await proxied(tmp_path, as_delivery)).startswith("ok ")
 
     @pytest.mark.parametrize(
         ("answer", "words"),
         [
-            ((302, {"Location": "https://sso.example/login?next=secret"}, b""), "redirects to https"),
-            (
-                (302, {"Location": "/login?next=secret"}, b""),
-                "a redirect to /login. An image proxy cannot sign in",
-            ),
+            ((302, {"Location": "/login?next=secret"}, b""), "An image proxy cannot sign in"),
             ((200, {"Content-Type": "text/html"}, b"<html>"), "a page instead of the image"),
             ((403, {}, b'{"error":"invalid signature"}'), "the same PRSHOTS_SIGNING_KEYS_FILE"),
             ((403, {}, b"<html>forbidden"), "a proxy in front refuses it"),
             ((401, {}, b""), "requires a sign-in"),
-            ((410, {}, b'{"error":"expired"}'), "the same PRSHOTS_STORE_URL"),
             ((404, {}, b"<html>"), "Route /i/ to the delivery component"),
             ((502, {}, b"<html>"), "See its log"),
-            ((503, {}, b'{"error":"x"}'), "See its log"),
         ],
     )
     async def test_any_other_answer_is_a_problem_with_advice(
@@ -131,7 +121,7 @@ class TestImageProxy:
         def cut(target: str, image: bytes) -> Answer:
             return as_delivery(target, image[:-1])
 
-        assert "5,242,878 bytes that differ from the 5,242,879 stored" in await proxied(tmp_path / "1", cut)
+        assert "19,998 bytes that differ from the 19,999 stored" in await proxied(tmp_path / "1", cut)
         webp = {"Content-Type": "image/webp"}
         assert "as image/webp" in await proxied(tmp_path / "2", lambda _, image: (200, webp, image))
 
@@ -150,11 +140,11 @@ class TestImageProxy:
     async def test_a_timeout_is_reported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("prshots.server.doctor.fetch.REQUEST_SECONDS", 0.5)
         (tmp_path / "data" / "images").mkdir(parents=True)
-        async with answering(lambda _: None) as url:
+        with answering(lambda _: None) as url:
             findings = await check_image_proxy(settings(tmp_path, img_url=url), RING, can_store=True)
         assert "could not be fetched: no answer within" in said(findings)
 
-    async def test_is_skipped_without_keys_or_a_store(self, tmp_path: Path) -> None:
+    async def test_check_is_skipped_without_keys_or_a_store(self, tmp_path: Path) -> None:
         for ring, can_store in ((None, True), (RING, False)):
             assert "skipped" in said(await check_image_proxy(settings(tmp_path), ring, can_store=can_store))
         assert not (tmp_path / "data").exists()
@@ -170,7 +160,7 @@ class TestComponents:
     READY: Answer = (200, {}, b'{"status":"ok","checks":{"database":"ok"}}')
 
     async def parts(self, tmp_path: Path, ready: Answer, alive: Answer = READY, **others: str) -> str:
-        async with answering(lambda target: ready if target == "/readyz" else alive) as url:
+        with answering(lambda target: ready if target == "/readyz" else alive) as url:
             here = {"base_url": url, "img_url": url, "web_url": url} | others
             return said(await check_components(settings(tmp_path, **here)), "API")
 
@@ -217,24 +207,14 @@ class TestComponents:
 
         assert "prshots serve" in await found(f"http://127.0.0.1:{free_port()}")
         assert "its DNS entry" in await found("http://nowhere.invalid")
-        async with answering(lambda _: self.READY) as url:
+        with answering(lambda _: self.READY) as url:
             assert "does not speak TLS there" in await found(url.replace("http", "https"))
 
     async def test_a_server_that_does_not_speak_http_is_reported(self, tmp_path: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-
-            async def speak() -> None:
-                connection, _ = await asyncio.get_running_loop().sock_accept(server)
-                connection.send(b"220 smtp.example ESMTP\r\n")
-                connection.close()
-
-            server.setblocking(False)
-            speaking = asyncio.create_task(speak())
-            words = await self.parts(
-                tmp_path, self.READY, base_url=f"http://127.0.0.1:{server.getsockname()[1]}"
-            )
-            await speaking
-        assert "does not speak HTTP" in words
+        with scripted_api() as server:
+            server.act = lambda peer: peer.send(b"220 smtp.example ESMTP\r\n")
+            url = f"http://127.0.0.1:{server.port}"
+            assert "does not speak HTTP" in await self.parts(tmp_path, self.READY, base_url=url)
 
 
 class TestAddresses:
@@ -356,27 +336,25 @@ class TestStoredImages:
     async def test_images_that_the_store_lacks_are_a_problem(self, tmp_path: Path) -> None:
         records, project = open_records(tmp_path / "data"), a_project()
         await records.add_project(project)
-        images = [an_image(project) for _ in range(120)]
+        images = [an_image(project) for _ in range(20)]
         await asyncio.gather(*(records.add_image(image) for image in images))
-        assert "problem the database has 120 images, but the store has none" in await self.found(tmp_path)
+        assert "problem the database has 20 images, but the store has none" in await self.found(tmp_path)
         assert not (tmp_path / "data" / "images").exists()
         (tmp_path / "data" / "images").mkdir()
         words = await self.found(tmp_path)
-        assert "problem the database has 120 images, but the store has none" in words
+        assert "problem the database has 20 images, but the store has none" in words
         assert "prshots check" in words
         store = DiskStore(tmp_path / "data" / "images")
         for image in images:
             await store.put(image.key, [b"x"])
         assert "and all are there" in await self.found(tmp_path)
-        await records.schedule([image.id for image in images[:60]], 1)  # these may lack their bytes
-        await store.delete([image.key for image in images[:60]])
+        await records.schedule([image.id for image in images[:10]], 1)  # these may lack their bytes
+        await store.delete([image.key for image in images[:10]])
         assert "and all are there" in await self.found(tmp_path)
-        await store.delete([image.key for image in images[60:119]])
+        await store.delete([image.key for image in images[10:19]])
         store.close()
-        await records.remove_images([image.id for image in images[:60]])
-        assert "problem 59 of 60 images that were looked up are not in the store" in await self.found(
-            tmp_path
-        )
+        await records.remove_images([image.id for image in images[:10]])
+        assert "problem 9 of 10 images that were looked up are not in the store" in await self.found(tmp_path)
         await records.close()
 
     @pytest.mark.parametrize(
@@ -385,8 +363,6 @@ class TestStoredImages:
             ("404 NoSuchBucket", "the bucket does not exist: create it"),
             ("403 AccessDenied", "s3:DeleteObject"),
             ("403 RequestTimeTooSkewed", "use NTP"),
-            ("400 AuthorizationHeaderMalformed", "another region: set `region`"),
-            ("301 PermanentRedirect", "another region: set `region`"),
             ("301", "another region: set `region`"),
             ("403", "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
             ("500 InternalError", "see the store's log"),
@@ -405,7 +381,7 @@ class TestStoredImages:
 
         assert "nothing listens there: start the store" in await cause(f"http://127.0.0.1:{free_port()}")
         assert "unknown host name" in await cause("http://nowhere.invalid")
-        async with answering(lambda _: (200, {}, b"")) as url:
+        with answering(lambda _: (200, {}, b"")) as url:
             assert "does not speak TLS there" in await cause(url.replace("http", "https"))
             assert "answers HTTP" in await cause(url)
         assert "DNS" in await advice(StoreError("x"), settings(tmp_path, store_url="s3://shots?region=x"))

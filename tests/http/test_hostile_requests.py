@@ -1,4 +1,4 @@
-"""Malformed and ambiguous requests get the reply that we say, and nothing in them is executed as another request."""
+"""Malformed and ambiguous requests get the expected reply, and nothing in them runs as another request."""
 
 import contextlib
 import re

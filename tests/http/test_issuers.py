@@ -98,7 +98,7 @@ def issuer() -> Iterator[Keys]:
 
 
 class TestKeys:
-    async def test_are_fetched_once_for_concurrent_requests(self, issuer: Keys) -> None:
+    async def test_keys_are_fetched_once_for_concurrent_requests(self, issuer: Keys) -> None:
         watch = PortWatch()
         watch.over(issuer.issuers, Issuers)
         issuer.may_answer.clear()
@@ -113,7 +113,7 @@ class TestKeys:
         assert watch.unseen == []
         assert issuer.asked == ["/.well-known/openid-configuration", "/jwks"]
 
-    async def test_that_are_known_are_used_while_others_wait_for_a_slow_issuer(self, issuer: Keys) -> None:
+    async def test_known_keys_work_while_others_wait_for_a_slow_issuer(self, issuer: Keys) -> None:
         assert await issuer.claims(issuer.token())
         issuer.may_answer.clear()
         invented = asyncio.create_task(issuer.claims(issuer.token("second")))
@@ -125,7 +125,7 @@ class TestKeys:
         with pytest.raises(ExchangeRefusedError, match="No key for kid"):
             await invented
 
-    async def test_that_are_due_are_used_if_the_issuer_is_slow(
+    async def test_due_keys_are_used_if_the_issuer_is_slow(
         self, issuer: Keys, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(issuers, "PATIENCE_SECONDS", 0.01)
@@ -165,7 +165,7 @@ class TestKeys:
         issuer.now = NOW + FRESH_SECONDS
         await issuer.refuses(old)
 
-    async def test_are_used_for_up_to_an_hour_while_the_issuer_is_down(self, issuer: Keys) -> None:
+    async def test_keys_work_for_an_hour_while_the_issuer_is_down(self, issuer: Keys) -> None:
         token = issuer.token(exp=NOW + 2 * STALE_SECONDS)
         await issuer.claims(token)
         issuer.is_down = True
@@ -196,7 +196,7 @@ class TestKeys:
         issuer.now += PAUSE_SECONDS
         assert await issuer.claims(issuer.token())
 
-    async def test_that_are_unusable_raise_a_provider_error(self, issuer: Keys) -> None:
+    async def test_unusable_keys_raise_a_provider_error(self, issuer: Keys) -> None:
         for keys in ([], [{"kty": "RSA", "kid": "first"}], ["x"], [{"kty": "unheard of"}]):
             issuer.keys = keys  # type: ignore[assignment]
             with pytest.raises(ProviderError, match="unusable"):
@@ -228,7 +228,7 @@ def signed_with_hmac(secret: bytes, header: dict[str, str], claims: str) -> str:
 
 
 class TestTokens:
-    async def test_signed_with_an_elliptic_curve_are_accepted(self, issuer: Keys) -> None:
+    async def test_tokens_signed_with_an_elliptic_curve_are_accepted(self, issuer: Keys) -> None:
         curve = ECKey.generate_key("P-256", {"kid": "curve"})
         issuer.keys.append(curve.as_dict(private=False))
         claims = json.dumps({"iss": issuer.url, "exp": NOW + 1})
@@ -247,12 +247,12 @@ class TestTokens:
             ({"iss": None}, "iss"),
         ],
     )
-    async def test_with_an_invalid_time_or_issuer_are_refused(
+    async def test_tokens_with_an_invalid_time_or_issuer_are_refused(
         self, issuer: Keys, claims: dict[str, Any], reason: str
     ) -> None:
         await issuer.refuses(issuer.token(**claims), f"is invalid.*{reason}")
 
-    async def test_that_are_forged_are_refused(self, issuer: Keys) -> None:
+    async def test_forged_tokens_are_refused(self, issuer: Keys) -> None:
         good = issuer.token()
         claims = good.split(".")[1]
         public = key("first").as_pem(private=False)
@@ -266,18 +266,18 @@ class TestTokens:
             await issuer.refuses(forged, reason)
         assert await issuer.claims(good)
 
-    async def test_signed_with_a_published_hmac_key_are_refused(self, issuer: Keys) -> None:
+    async def test_tokens_signed_with_a_published_hmac_key_are_refused(self, issuer: Keys) -> None:
         shared = OctKey.generate_key(256, {"kid": "shared"})
         issuer.keys.append(shared.as_dict())
         claims = issuer.token().split(".")[1]
         forged = signed_with_hmac(shared.raw_value, {"alg": "HS256", "kid": "shared"}, claims)
         await issuer.refuses(forged, "unsupported_algorithm")
 
-    async def test_with_less_than_a_minute_of_clock_skew_are_accepted(self, issuer: Keys) -> None:
+    async def test_tokens_with_a_minute_of_clock_skew_are_accepted(self, issuer: Keys) -> None:
         just = CLOCK_LEEWAY_SECONDS - 1
         assert await issuer.claims(issuer.token(exp=NOW - just, nbf=NOW + just, iat=NOW + just))
 
-    async def test_with_a_critical_header_are_refused_before_anything_is_fetched(self, issuer: Keys) -> None:
+    async def test_tokens_with_a_critical_header_are_refused_unfetched(self, issuer: Keys) -> None:
         await issuer.refuses(issuer.token(header={"crit": ["b64"], "b64": True}), "critical header")
         for nonsense in ("", "a.b.c", "e30.e30.x"):
             await issuer.refuses(nonsense, "is invalid")

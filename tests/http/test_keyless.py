@@ -69,6 +69,10 @@ class World:
     def exchange(self, id_token: object, **more: object) -> httpx.Response:
         return self.ask(json={"id_token": id_token, "project": self.project_id, **more})
 
+    def job(self, **claims: str) -> httpx.Client:
+        """Return a client with the token that a job with these claims gets."""
+        return self.service.client(self.exchange(self.id_token(**claims)).json()["token"])
+
     def ask(self, **request: Any) -> httpx.Response:
         return self.issuer.client.post(f"{self.service.base_url}/v1/oidc/token", **request)
 
@@ -169,7 +173,7 @@ def test_only_a_job_whose_claims_match_the_trust_gets_a_token(world: World) -> N
 
 
 class TestTheProject:
-    def test_is_named_by_its_id_or_by_organization_and_name(self, world: World) -> None:
+    def test_project_is_named_by_its_id_or_full_name(self, world: World) -> None:
         world.trust()
         id_token = world.id_token()
         for project in (world.project_id, world.full_name):
@@ -179,7 +183,7 @@ class TestTheProject:
         half_a_character = json.dumps({"id_token": id_token, "project": "\udc80"}).encode()
         assert world.ask(content=half_a_character).status_code == 401
 
-    def test_of_a_stranger_with_the_same_name_gets_nothing(self, world: World) -> None:
+    def test_a_strangers_project_of_the_same_name_gets_nothing(self, world: World) -> None:
         """Anyone can add a trust for any repository to their own project of any name."""
         organization, name = world.full_name.split("/")
         world.trust(environment="production")
@@ -199,7 +203,7 @@ class TestTheProject:
                 assert reply.status_code == 400, reply.text
                 assert "set project to organization/name, or to the project's id" in reply.json()["error"]
 
-    def test_can_be_left_out_or_named_alone_only_in_the_operators_organization(
+    def test_project_may_be_omitted_only_in_the_operators_organization(
         self, world: World, shared_service: Service
     ) -> None:
         world.trust()
@@ -219,7 +223,7 @@ class TestTheProject:
 
 
 class TestARepositoryOfTheSameName:
-    def test_is_refused_until_the_pin_is_reset(self, world: World) -> None:
+    def test_repository_of_the_same_name_is_refused_until_the_pin_is_reset(self, world: World) -> None:
         trust_id = world.trust()
         path = f"/projects/{world.project_id}/trusts"
 
@@ -247,7 +251,7 @@ class TestARepositoryOfTheSameName:
         assert trust()["pins"]["repository_id"] == "4712"
         assert world.exchange(world.id_token(**ours)).status_code == 401
 
-    def test_its_last_try_is_noted_once_a_minute_and_when_its_ids_differ(self, world: World) -> None:
+    def test_last_refusal_is_noted_once_a_minute_and_for_new_ids(self, world: World) -> None:
         world.trust()
         assert world.exchange(world.id_token(repository_id="1")).status_code == 200
         began, noted = int(time.time()), []
@@ -260,12 +264,11 @@ class TestARepositoryOfTheSameName:
 
 
 class TestATokenOfAPullRequest:
-    def test_works_for_this_pull_request_only(self, world: World) -> None:
+    def test_token_of_a_pull_request_works_for_it_only(self, world: World) -> None:
         world.trust()
         with world.service.client(world.person.token(world.project_id)) as anyone:
             others = upload(anyone, pr_number="8").json()["id"]
-        token = world.exchange(world.id_token(ref="refs/pull/7/merge")).json()["token"]
-        with world.service.client(token) as client:
+        with world.job(ref="refs/pull/7/merge") as client:
             own = upload(client, pr_number="7").json()["id"]
             for reply in (
                 upload(client, pr_number="8"),
@@ -283,53 +286,51 @@ class TestATokenOfAPullRequest:
             assert client.post("/v1/expire", json={"pr_number": 7}).status_code == 200
 
     @pytest.mark.parametrize("ref", ["refs/heads/main", "refs/heads/refs/pull/7/merge", "refs/tags/v1"])
-    def test_is_not_what_another_job_gets(self, world: World, ref: str) -> None:
+    def test_token_of_another_job_works_for_all_pull_requests(self, world: World, ref: str) -> None:
         world.trust()
-        token = world.exchange(world.id_token(ref=ref)).json()["token"]
-        with world.service.client(token) as client:
+        with world.job(ref=ref) as client:
             assert [upload(client, pr_number=number).status_code for number in ("7", "8")] == [200, 200]
 
 
-class TestBaselines:
-    def uploaded(self, world: World, branch: str, **claims: str) -> httpx.Response:
-        token = world.exchange(world.id_token(**claims)).json()["token"]
-        form = {"name": "cart", "viewport": "1x1", "commit_sha": SHA, "branch": branch}
-        with world.service.client(token) as client:
-            return client.post("/v1/baseline", data=form, files={"image": ("a.png", png(), "image/png")})
+PUSH_TO_MAIN = {"ref": "refs/heads/main", "event_name": "push"}
+PUSH_TO_FIX = {"ref": "refs/heads/fix", "event_name": "push"}
+PULL_REQUEST_7 = {"ref": "refs/pull/7/merge", "event_name": "pull_request"}
+MOVE_FIX = {"branch": "fix", "repository": "", "from_fork": False}
 
-    def test_a_job_writes_those_of_the_branch_that_its_trust_names(self, world: World) -> None:
+
+def send(client: httpx.Client, path: str, branch: str) -> httpx.Response:
+    """Upload a baseline or a staged image."""
+    form = {"name": "cart", "viewport": "1x1", "commit_sha": SHA, "branch": branch}
+    return client.post(path, data=form, files={"image": ("a.png", png(), "image/png")})
+
+
+class TestBaselines:
+    def test_job_writes_baselines_of_its_branch_only(self, world: World) -> None:
         world.trust(ref="refs/heads/*")
-        push = {"ref": "refs/heads/main", "event_name": "push"}
-        assert self.uploaded(world, "main", **push).status_code == 200
-        other = self.uploaded(world, "next", **push)
+        with world.job(**PUSH_TO_MAIN) as client:
+            assert send(client, "/v1/baseline", "main").status_code == 200
+            other = send(client, "/v1/baseline", "next")
         assert (other.status_code, other.json()["error"]) == (
             403,
             "this token can write baselines of 'main' only, which its job runs for; got 'next'",
         )
 
-    def test_a_trust_without_a_ref_cannot_write_or_delete_them(self, world: World) -> None:
+    def test_trust_without_a_ref_cannot_write_or_delete_baselines(self, world: World) -> None:
         world.trust()
-        reply = self.uploaded(world, "main", ref="refs/heads/main", event_name="push")
-        assert reply.status_code == 403
-        assert "add a `ref` to the trust" in reply.json()["error"]
-        form = {"name": "cart", "viewport": "1x1", "commit_sha": SHA, "branch": "main"}
         with world.service.client(world.person.token(world.project_id)) as anyone:
-            files = {"image": ("a.png", png(), "image/png")}
-            baseline = anyone.post("/v1/baseline", data=form, files=files).json()["id"]
-        token = world.exchange(world.id_token(ref="refs/heads/main", event_name="push")).json()["token"]
-        with world.service.client(token) as client:
+            baseline = send(anyone, "/v1/baseline", "main").json()["id"]
+        with world.job(**PUSH_TO_MAIN) as client:
+            reply = send(client, "/v1/baseline", "main")
+            assert reply.status_code == 403
+            assert "add a `ref` to the trust" in reply.json()["error"]
             assert client.delete(f"/v1/images/{baseline}").status_code == 404
 
-    def test_a_job_of_a_pull_request_never_does(self, world: World) -> None:
+    def test_job_of_a_pull_request_never_writes_baselines(self, world: World) -> None:
         world.trust(ref="refs/*")
-        job = {"ref": "refs/pull/7/merge", "event_name": "pull_request"}
-        reply = self.uploaded(world, "main", **job)
-        assert (reply.status_code, reply.json()["error"]) == (
-            403,
-            "a job of a pull request cannot write baselines",
-        )
-        token = world.exchange(world.id_token(**job)).json()["token"]
-        with world.service.client(token) as client:
+        with world.job(**PULL_REQUEST_7) as client:
+            reply = send(client, "/v1/baseline", "main")
+            assert reply.status_code == 403
+            assert reply.json() == {"error": "a job of a pull request cannot write baselines"}
             commit = {"branch": "main", "commit_sha": SHA}
             known = client.post("/v1/baseline/known", json=commit | {"shots": []})
             complete = client.post("/v1/baseline/complete", json=commit)
@@ -339,24 +340,12 @@ class TestBaselines:
             assert client.post("/v1/expire", json=merged).json()["baselines"] == 0
 
 
-PUSH_TO_FIX = {"ref": "refs/heads/fix", "event_name": "push"}
-PULL_REQUEST_7 = {"ref": "refs/pull/7/merge", "event_name": "pull_request"}
-MOVE_FIX = {"branch": "fix", "repository": "", "from_fork": False}
-
-
 class TestStaged:
-    def client(self, world: World, claims: dict[str, str]) -> httpx.Client:
-        return world.service.client(world.exchange(world.id_token(**claims)).json()["token"])
-
-    def staged(self, client: httpx.Client, branch: str) -> httpx.Response:
-        form = {"name": "cart", "viewport": "1x1", "commit_sha": SHA, "branch": branch}
-        return client.post("/v1/staged", data=form, files={"image": ("a.png", png(), "image/png")})
-
     def test_a_job_of_a_branch_stages_for_its_branch_only(self, world: World) -> None:
         world.trust(ref="refs/heads/*")
-        with self.client(world, PUSH_TO_FIX) as client:
-            assert self.staged(client, "fix").status_code == 200
-            other = self.staged(client, "main")
+        with world.job(**PUSH_TO_FIX) as client:
+            assert send(client, "/v1/staged", "fix").status_code == 200
+            other = send(client, "/v1/staged", "main")
             assert (other.status_code, other.json()["error"]) == (
                 403,
                 "this token can stage images of 'fix' only, which its job runs for; got 'main'",
@@ -369,14 +358,12 @@ class TestStaged:
 
     def test_a_job_of_a_pull_request_moves_to_its_own_and_never_stages(self, world: World) -> None:
         world.trust(ref="refs/*")
-        with self.client(world, PUSH_TO_FIX) as client:
-            assert self.staged(client, "fix").status_code == 200
-        with self.client(world, PULL_REQUEST_7) as client:
-            refused = self.staged(client, "fix")
-            assert (refused.status_code, refused.json()["error"]) == (
-                403,
-                "a job of a pull request cannot stage images",
-            )
+        with world.job(**PUSH_TO_FIX) as client:
+            assert send(client, "/v1/staged", "fix").status_code == 200
+        with world.job(**PULL_REQUEST_7) as client:
+            refused = send(client, "/v1/staged", "fix")
+            assert refused.status_code == 403
+            assert refused.json() == {"error": "a job of a pull request cannot stage images"}
             assert client.get("/v1/staged?branch=fix").status_code == 403
             assert client.post("/v1/staged/move", json=MOVE_FIX | {"pr_number": 8}).status_code == 403
             moved = client.post("/v1/staged/move", json=MOVE_FIX | {"pr_number": 7})
@@ -471,7 +458,7 @@ def test_token_exchanges_are_counted_by_result(world: World) -> None:
 
 
 class TestTheDashboard:
-    def test_lists_trusts_with_their_issuer_claims_and_creator(self, world: World) -> None:
+    def test_dashboard_lists_trusts_and_trusted_issuers(self, world: World) -> None:
         first, second = world.trust(ref="refs/heads/main"), world.trust(environment="review")
         shown = world.person.get_json(f"/projects/{world.project_id}/trusts")["trusts"]
         assert {trust["id"] for trust in shown} == {first, second}
@@ -498,7 +485,7 @@ class TestTheDashboard:
             ({"issuer": "https://gitlab.com/", "claims": {"sub": "x"}}, "PRSHOTS_TRUSTED_ISSUERS"),
         ],
     )
-    def test_refuses_an_invalid_trust_with_the_reason(
+    def test_dashboard_refuses_an_invalid_trust_with_the_reason(
         self, world: World, body: dict[str, Any], words: str
     ) -> None:
         reply = world.person.ask("POST", f"/projects/{world.project_id}/trusts", **body)
@@ -506,7 +493,7 @@ class TestTheDashboard:
         assert words in reply.json()["error"]
         assert world.person.get_json(f"/projects/{world.project_id}/trusts") == {"trusts": []}
 
-    def test_answers_409_for_a_duplicate_trust_and_404_for_an_unknown_one(self, world: World) -> None:
+    def test_duplicate_trust_is_409_and_an_unknown_one_404(self, world: World) -> None:
         world.trust()
         body = {"issuer": world.issuer.url, "claims": {"repository": world.repository}}
         path = f"/projects/{world.project_id}/trusts"

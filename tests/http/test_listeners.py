@@ -12,7 +12,7 @@ from prshots.server.processes.listeners import listen
 from support.free_ports import free_port
 
 CONNECTIONS = 90
-"""So many that the kernel leaves out one of three sockets once in 10^15 runs."""
+"""With this many, the kernel leaves out one of three sockets once in 10^15 runs."""
 
 
 @pytest.fixture

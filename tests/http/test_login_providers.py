@@ -91,20 +91,20 @@ def way(request: pytest.FixtureRequest) -> Way:
 
 
 class TestACode:
-    async def test_works_once(self, way: Way) -> None:
+    async def test_code_works_once(self, way: Way) -> None:
         make, sign_in, login = way
         provider = make()
         code = await authorize(provider, sign_in, login)
         await identity(provider, code)
         assert await refusal(provider, code) is Refusal.EXPIRED
 
-    async def test_with_a_wrong_verifier_is_refused(self, way: Way) -> None:
+    async def test_code_with_a_wrong_verifier_is_refused(self, way: Way) -> None:
         make, sign_in, login = way
         provider = make()
         code = await authorize(provider, sign_in, login)
         assert await refusal(provider, code, verifier=secrets.token_urlsafe(32)) is Refusal.EXPIRED
 
-    async def test_with_a_wrong_client_secret_is_an_error_that_shows_neither(self, way: Way) -> None:
+    async def test_wrong_client_secret_is_an_error_without_secrets(self, way: Way) -> None:
         make, sign_in, login = way
         provider = make(client_secret="wrong and secret")
         code = await authorize(provider, sign_in, login)
@@ -169,7 +169,7 @@ class TestGitHub:
         assert octocat.organizations == {"Example-Org"}
         assert octocat.emails == {"octocat@example.org"}
 
-    async def test_is_asked_for_organizations_only_when_configured(self, github_url: str) -> None:
+    async def test_github_is_asked_for_organizations_only_if_configured(self, github_url: str) -> None:
         provider = a_github(github_url)
         url = await provider.authorization_url(redirect_uri=BACK, state="s", verifier=VERIFIER, nonce=NONCE)
         assert "read%3Aorg" not in url
@@ -244,7 +244,7 @@ def liar(key: RSAKey) -> Iterator[Liar]:
 
 
 class TestOidcReplies:
-    async def test_that_are_valid_sign_the_person_in(self, liar: Liar) -> None:
+    async def test_valid_replies_sign_the_person_in(self, liar: Liar) -> None:
         assert (await liar.identity()).account == "1"
 
     @pytest.mark.parametrize(
@@ -287,13 +287,13 @@ class TestOidcReplies:
     @pytest.mark.parametrize(
         "path", ["/.well-known/openid-configuration", "/token_endpoint", "/jwks_uri", "/userinfo_endpoint"]
     )
-    async def test_that_are_malformed_raise_a_provider_error(self, liar: Liar, path: str) -> None:
+    async def test_malformed_replies_raise_a_provider_error(self, liar: Liar, path: str) -> None:
         for answer in (b"<html>", b"", b"[" * 100_000, b"[]", b"7"):
             liar.answers[path] = answer
             with pytest.raises(ProviderError):
                 await liar.identity()
 
-    async def test_over_the_size_limit_raise_a_provider_error(self, liar: Liar) -> None:
+    async def test_replies_over_the_size_limit_raise_a_provider_error(self, liar: Liar) -> None:
         path = "/.well-known/openid-configuration"
         liar.answers[path] = json.dumps(liar.answers[path]).encode() + b" " * MAX_REPLY_BYTES
         with pytest.raises(ProviderError, match="more than"):

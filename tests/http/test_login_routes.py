@@ -168,7 +168,7 @@ class TestProviderSignIn:
 
 
 class TestASession:
-    async def test_starts_with_a_sign_in_link_that_works_once(
+    async def test_sign_in_link_starts_a_session_once(
         self, browser: httpx.AsyncClient, signin: SignIn
     ) -> None:
         code = await signin.make_link()
@@ -182,7 +182,7 @@ class TestASession:
         )
         assert (await browser.get("/me")).json() == "operator"
 
-    async def test_ends_with_sign_out(self, browser: httpx.AsyncClient, signin: SignIn) -> None:
+    async def test_sign_out_ends_the_session(self, browser: httpx.AsyncClient, signin: SignIn) -> None:
         secret = await signin.redeem_link(await signin.make_link())
         browser.cookies.set(SESSION, secret, domain="shots.example.org")
         reply = await browser.post("/auth/sign-out", headers=OURS)
@@ -191,7 +191,7 @@ class TestASession:
         assert (await browser.get("/me", headers={"Cookie": f"{SESSION}={secret}"})).status_code == 401
         assert (await browser.post("/auth/sign-out", headers=OURS)).status_code == 200
 
-    async def test_ends_in_all_browsers_with_sign_out_everywhere(
+    async def test_sign_out_everywhere_ends_all_sessions(
         self, browser: httpx.AsyncClient, signin: SignIn
     ) -> None:
         here, there = [await signin.redeem_link(await signin.make_link()) for _ in range(2)]
@@ -202,14 +202,14 @@ class TestASession:
         assert (await browser.get("/me", headers={"Cookie": f"{SESSION}={there}"})).status_code == 401
         assert (await browser.post("/auth/sign-out-everywhere", headers=OURS | headers)).status_code == 401
 
-    async def test_with_two_session_cookies_is_401(self, browser: httpx.AsyncClient, signin: SignIn) -> None:
+    async def test_two_session_cookies_are_401(self, browser: httpx.AsyncClient, signin: SignIn) -> None:
         secret = await signin.redeem_link(await signin.make_link())
         one = f"{SESSION}={secret}"
         assert (await browser.get("/me", headers={"Cookie": f"a=b; {one};c"})).json() == "operator"
         for headers in ([("Cookie", f"{one}; {one}")], [("Cookie", one), ("Cookie", f"{SESSION}=x")]):
             assert (await browser.get("/me", headers=headers)).status_code == 401
 
-    async def test_with_an_invalid_cookie_is_401(self, browser: httpx.AsyncClient) -> None:
+    async def test_invalid_session_cookie_is_401(self, browser: httpx.AsyncClient) -> None:
         for cookie in (
             "",
             ";;;=",
@@ -257,13 +257,13 @@ class TestTheOrigin:
             ("https://10.0.0.7", "10.0.0.7:443"),
         ],
     )
-    async def test_of_the_dashboard_is_accepted(
+    async def test_origin_of_the_dashboard_is_accepted(
         self, browser: httpx.AsyncClient, origin: str, host: str
     ) -> None:
         reply = await browser.post("/change", headers={"Origin": origin, "Host": host})
         assert reply.status_code == 200
 
-    async def test_that_is_foreign_missing_or_invalid_is_403(self, browser: httpx.AsyncClient) -> None:
+    async def test_foreign_missing_or_invalid_origin_is_403(self, browser: httpx.AsyncClient) -> None:
         for origin in FOREIGN:
             headers = {} if origin is None else {"Origin": origin}
             for host in ("api.internal", "shots.example.org", "10.0.0.7:8443"):
@@ -272,7 +272,7 @@ class TestTheOrigin:
                 assert reply.json() == {"error": "this request did not come from the dashboard"}
 
     @pytest.mark.parametrize("path", ["/auth/link", "/auth/sign-out", "/auth/sign-out-everywhere"])
-    async def test_is_required_by_every_route_that_changes_something(
+    async def test_every_changing_route_requires_our_origin(
         self, browser: httpx.AsyncClient, path: str
     ) -> None:
         for headers in ({}, {"Origin": "https://evil.test"}):
@@ -282,19 +282,19 @@ class TestTheOrigin:
         ("site", "status"),
         [("same-origin", 200), ("same-site", 403), ("cross-site", 403), ("none", 403), ("", 403)],
     )
-    async def test_of_the_dashboard_must_be_the_browsers_own_view_too(
+    async def test_sec_fetch_site_must_agree_with_the_origin(
         self, browser: httpx.AsyncClient, site: str, status: int
     ) -> None:
         reply = await browser.post("/change", headers=OURS | {"Sec-Fetch-Site": site})
         assert reply.status_code == status
 
-    async def test_on_plain_http_has_the_scheme_http(self, signin: SignIn) -> None:
+    async def test_origin_on_plain_http_has_the_scheme_http(self, signin: SignIn) -> None:
         transport = httpx.ASGITransport(routes(signin, "http://localhost:8080"))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as browser:
             for origin, status in (("http://127.0.0.1:8080", 200), ("https://127.0.0.1:8080", 403)):
                 assert (await browser.post("/change", headers={"Origin": origin})).status_code == status
 
-    async def test_sent_twice_is_403(self, browser: httpx.AsyncClient) -> None:
+    async def test_origin_sent_twice_is_403(self, browser: httpx.AsyncClient) -> None:
         reply = await browser.post("/change", headers=[("Origin", WEB), ("Origin", WEB)])
         assert reply.status_code == 403
 

@@ -86,7 +86,7 @@ def quiet_world(shared_service: Service, people: tuple[Person, Person, Person]) 
 def world(
     request: pytest.FixtureRequest, shared_service: Service, people: tuple[Person, Person, Person]
 ) -> World:
-    """Make a world of its own for each test that may change it."""
+    """Make a separate world for each test that may change it."""
     if "method" in request.fixturenames and request.getfixturevalue("method") == "GET":
         found: World = request.getfixturevalue("quiet_world")
         return found

@@ -1,13 +1,11 @@
 """The web component in front of the real API: clients get exactly what the API replies."""
 
 import re
-import socket
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
-from support.raw_requests import MULTIPART, body_of, image_part, read_reply, request_head, text_parts
 from support.service import MAX_BYTES, Service, png, upload
 
 PER_REPLY = {"date", "x-request-id"}
@@ -17,10 +15,6 @@ PER_REPLY = {"date", "x-request-id"}
 def web_client(shared_service: Service, token: str) -> Iterator[httpx.Client]:
     with shared_service.client(token, shared_service.web_url) as made:
         yield made
-
-
-def connect(service: Service) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", service.web_port), timeout=60)
 
 
 def kept_headers(response: httpx.Response) -> list[tuple[str, str]]:
@@ -61,32 +55,6 @@ def test_a_reply_is_the_same_as_from_the_api(
     assert kept_headers(through_web) == kept_headers(direct)
     assert len(through_web.headers.get_list("x-request-id")) == 1
     assert not [name for name in through_web.headers if name.startswith("access-control-")]
-
-
-def test_an_upload_that_is_too_large_is_413(web_client: httpx.Client) -> None:
-    response = upload(web_client, png(3 * MAX_BYTES))
-    assert (response.status_code, response.json()) == (413, {"error": "payload too large (max 5MB)"})
-
-
-@pytest.mark.parametrize("framing", ["Content-Length: 100000", "Transfer-Encoding: chunked"])
-@pytest.mark.parametrize("hang_up", [socket.SHUT_WR, socket.SHUT_RDWR])
-def test_an_incomplete_upload_stores_nothing(
-    shared_service: Service, web_client: httpx.Client, token: str, framing: str, hang_up: int
-) -> None:
-    """Only the end of the body is missing. A relay that added one would turn this into a valid upload."""
-    before = shared_service.stored_files()
-    body = body_of([*text_parts(), image_part(png(5000))])
-    if "chunked" in framing:
-        body = f"{len(body):x}\r\n".encode() + body + b"\r\n"
-    with connect(shared_service) as connection:
-        connection.sendall(request_head(token, f"Content-Type: {MULTIPART}", framing) + body)
-        web_client.get("/v1/comment", params={"pr_number": 7}).raise_for_status()  # by now the API reads it
-        connection.shutdown(hang_up)
-        if hang_up == socket.SHUT_WR:  # only the client's half is closed
-            reply = read_reply(connection)
-            assert (reply.status, reply.error) == (400, "invalid multipart/form-data body")
-    assert web_client.get("/v1/comment", params={"pr_number": 7}).status_code == 200
-    assert shared_service.stored_files() == before
 
 
 def test_web_does_not_relay_the_api_docs_or_health_check(shared_service: Service) -> None:

@@ -1,6 +1,6 @@
-"""Requests as the tests of parsers and the collections of smuggling attacks write them, and what we answer.
+"""Hostile requests, from the tests of parsers and collections of smuggling attacks, with our replies.
 
-The last part of many, SMUGGLED, stands for a request that must never be executed, and LENGTH for its length.
+SMUGGLED, the last part of many, stands for a request that must never be executed, and LENGTH for its length.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """A running web component and a scripted API behind it, over real sockets."""
 
 import contextlib
+import queue
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -52,8 +53,8 @@ class WebComponent(ServerInThread):
 class Peer:
     """The API side of one connection."""
 
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
+    def __init__(self, connection: socket.socket, heads: "queue.Queue[list[bytes]]") -> None:
+        self._connection, self._heads = connection, heads
         self._unread = b""
 
     def read_head(self) -> list[bytes]:
@@ -64,6 +65,7 @@ class Peer:
                 return []
             self._unread += piece
         head, _, self._unread = self._unread.partition(b"\r\n\r\n")
+        self._heads.put(head.split(b"\r\n"))
         return head.split(b"\r\n")
 
     def read(self, count: int) -> bytes:
@@ -78,14 +80,23 @@ class Peer:
             self._connection.sendall(piece)
 
 
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+def answer_ok(peer: Peer) -> None:
+    while peer.read_head():
+        peer.send(OK)
+
+
 @dataclass
 class ScriptedApi:
     """Run `act` on each connection, then close it."""
 
     listener: socket.socket
-    act: Callable[[Peer], None] = lambda _: None
+    act: Callable[[Peer], None]
     connections: int = 0
     _open: set[socket.socket] = field(default_factory=set)
+    _heads: "queue.Queue[list[bytes]]" = field(default_factory=queue.Queue)
 
     @property
     def port(self) -> int:
@@ -100,24 +111,30 @@ class ScriptedApi:
                 threading.Thread(target=self._handle, args=(connection,), daemon=True).start()
 
     def start_anew(self) -> None:
-        """Close all connections, so that a new `act` applies to every connection."""
+        """Close all connections, forget what they sent, and answer the next requests with OK."""
         for connection in list(self._open):
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
         self.connections = 0
+        self.act = answer_ok
+        self._heads = queue.Queue()
+
+    def head(self) -> list[bytes]:
+        """Return the lines of the next request's head."""
+        return self._heads.get(timeout=60)
 
     def _handle(self, connection: socket.socket) -> None:
         connection.settimeout(30)
         self._open.add(connection)
         with connection, contextlib.suppress(OSError):  # the other side has closed
-            self.act(Peer(connection))
+            self.act(Peer(connection, self._heads))
         self._open.discard(connection)
 
 
 @contextlib.contextmanager
 def scripted_api() -> Iterator[ScriptedApi]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        api = ScriptedApi(listener)
+        api = ScriptedApi(listener, answer_ok)
         thread = threading.Thread(target=api.serve, daemon=True)
         thread.start()
         yield api
