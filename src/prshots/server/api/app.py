@@ -113,7 +113,7 @@ def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
 
 def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
-    """Return the route that tells clients what they may upload. Without a token: none of it is secret."""
+    """Return the route that shows the upload limits. It needs no token, because they are not secret."""
     limits = ServiceLimits(max_image_bytes, uploads_per_minute, MAX_NAME_CHARACTERS)
 
     async def tell(_: Request) -> JSONResponse:
