@@ -1,4 +1,4 @@
-"""A cache of things that can be found again, with a limit to its size."""
+"""A cache of limited size."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -8,11 +8,11 @@ V = TypeVar("V")
 
 
 class BoundedCache(Generic[K, V]):
-    """Remembers up to `size` values by key. If a new one does not fit, all others are forgotten first.
+    """Caches up to `size` values by key. If a new value does not fit, it first drops all others.
 
-    Which of them was used last is not known: to note that would take longer than the read itself. `get` is
-    that of a dict, because delivery reads it for every image. Several threads may use it. If they put at the
-    same moment, it may hold one more value per thread until the next one.
+    It does not track which value was used last: that would take longer than the read itself. `get` is that of
+    a dict, because delivery calls it for every image. Several threads may use it. If they put at the same
+    moment, it may hold one more value per thread until the next put.
     """
 
     def __init__(self, size: int) -> None:

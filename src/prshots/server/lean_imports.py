@@ -1,4 +1,4 @@
-"""Keeps packages out of memory that a library imports only in case somebody uses them."""
+"""Keeps packages out of memory that a library imports only in case they are used."""
 
 import contextlib
 import sys

@@ -38,7 +38,7 @@ from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.http.llms import llms_route
 from prshots.server.http.readiness import Readiness
-from prshots.server.http.telemetry import Observer, names_of, service_routes
+from prshots.server.http.telemetry import names_of, observer, service_routes
 
 
 def create_api(
@@ -69,8 +69,8 @@ def create_api(
         *_manual_routes(base_url, max_image_bytes),
         llms_route(base_url, web_url),
     ]
-    observer = Observer("api", names_of(routes), logs=log_requests)
-    return ErrorBoundary(Router(routes, redirect_slashes=False), readiness, observer.note, close)
+    observe = observer("api", names_of(routes), logs=log_requests)
+    return ErrorBoundary(Router(routes, redirect_slashes=False), readiness, observe, close)
 
 
 def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
@@ -113,7 +113,7 @@ def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
 
 def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
-    """Return the route that tells clients what they may upload. Without a token: none of it is secret."""
+    """Return the route that shows the upload limits. It needs no token, because they are not secret."""
     limits = ServiceLimits(max_image_bytes, uploads_per_minute, MAX_NAME_CHARACTERS)
 
     async def tell(_: Request) -> JSONResponse:

@@ -8,27 +8,27 @@ from collections.abc import AsyncIterator
 from prshots.contract.errors import BusyError
 
 BYTES_IN_ALL = 96 * 1024**2
-"""What bodies under way may hold, unless only a few of the largest images would fit. The process needs about
-twice as much, because the memory between the chunks is lost."""
+"""The most memory for bodies in progress, unless only a few of the largest images would fit. The process
+needs about twice as much, because memory between the chunks is lost."""
 
 FEWEST_LARGEST = 8
-"""So many images of the largest allowed size fit at the same time."""
+"""At least this many images of the largest allowed size fit at the same time."""
 
 FILES = 2
-"""How many files a body can have: an image and its before."""
+"""How many files a body can have: an image and its before image."""
 
 SHARES = 4
 """One token gets at most this part of the whole, so that its stalled uploads leave room for others."""
 
 SMALLEST_BYTES = 256 * 1024
-"""Every body counts for at least this much, which bounds the number of small ones too."""
+"""Every body counts for at least this much, which also bounds the number of small bodies."""
 
 WAIT_SECONDS = 10.0
-"""How long a body waits for room, unread. A burst of honest uploads is over by then."""
+"""How long a body waits for room, unread. A burst of uploads is over by then."""
 
 
 class BodySlots:
-    """Memory for bodies under way: reserved before the first byte is read, for each token and in all."""
+    """Memory for bodies in progress: reserved before the first byte is read, per token and in total."""
 
     def __init__(self, max_image_bytes: int) -> None:
         self._largest = FILES * max_image_bytes

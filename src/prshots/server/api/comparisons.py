@@ -33,7 +33,6 @@ BAD_SHOTS = f"shots must be a list of at most {MAX_KNOWN_SHOTS:,} objects"
 BAD_SHA256 = "sha256 must be 64 lower-case hexadecimal characters"
 BAD_MERGED_AS = "merged_as must be 40 hexadecimal characters"
 BAD_COMMITS = f"commits must be a list of at most {MAX_BASE_COMMITS} commits of 40 hexadecimal characters"
-BAD_COMPLETE = "complete must be true or false"
 
 
 def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
@@ -72,9 +71,7 @@ def read_comparison_request(project_id: str, body: Mapping[str, object]) -> Comp
     if not isinstance(commits, list) or len(commits) > MAX_BASE_COMMITS:
         raise InvalidInputError(BAD_COMMITS)
     ancestors = tuple(_read_ancestor(commit) for commit in commits)
-    is_complete = flag_of(body, "complete") if "complete" in body else False
-    if is_complete is None:
-        raise InvalidInputError(BAD_COMPLETE)
+    is_complete = flag_of(body, "complete", default=False)
     return ComparisonRequest(project_id, pr_number, commit_sha, branch, ancestors, is_complete)
 
 

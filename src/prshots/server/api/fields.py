@@ -1,4 +1,4 @@
-"""Fields of the public API's requests: from the type that they come in to the type that the domain takes.
+"""Fields of the public API's requests, converted from text or JSON to the domain's types.
 
 The domain has the rules for their values. Each raises InvalidInputError.
 """
@@ -33,7 +33,7 @@ BAD_MARKER = f"marker must be {' or '.join(Marker)}"
 BAD_VIEW = "view must be all, latest or changes"
 
 NOT_TEXT = "\0"
-"""The text of a field that is not a string: one that no rule allows."""
+"""Stands for a field that is not a string. No rule allows this text."""
 
 _DIGITS = re.compile(r"[0-9]{1,10}")
 
@@ -46,10 +46,12 @@ def text_of(fields: Mapping[str, object], name: str) -> str:
     return value if isinstance(value, str) else NOT_TEXT
 
 
-def flag_of(fields: Mapping[str, object], name: str) -> bool | None:
-    """Return whether a field is true; None if it is neither true nor false."""
-    value = fields.get(name)
-    return value if isinstance(value, bool) else None
+def flag_of(fields: Mapping[str, object], name: str, default: bool | None = None) -> bool:
+    """Return whether a field is true. Without a default, the field is required."""
+    value = fields.get(name, default)
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{name} must be true or false")
+    return value
 
 
 def pr_number_from_text(text: str | None) -> int:

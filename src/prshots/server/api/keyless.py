@@ -27,7 +27,7 @@ from prshots.server.observability import metrics
 MAX_ID_TOKEN = 16 * 1024
 
 _ID_TOKEN = re.compile(r"[\w-]+\.([\w-]+)\.[\w-]*", re.ASCII)
-# What differs between refusals of the same kind begins here.
+# Refusals of the same kind differ only from here on.
 _DETAILS = re.compile(r":| '| [0-9a-f]{12} ")
 
 

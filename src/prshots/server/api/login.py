@@ -31,96 +31,95 @@ class ProvidersView(TypedDict):
 
 
 def login_routes(signin: SignIn, *, web_url: str) -> list[Route]:
-    async def providers(_: Request) -> JSONResponse:
-        view: ProvidersView = {
-            "providers": [
-                {"id": provider.id, "label": provider.label} for provider in signin.providers.values()
-            ],
-            "web_url": web_url,
-        }
-        return JSONResponse(view, headers=_NO_STORE)
-
+    login = _Login(signin, web_url)
     return [
-        Route("/auth/providers", providers, methods=["GET"]),
-        *_provider_routes(signin, web_url),
-        *_session_routes(signin, web_url),
+        Route("/auth/providers", login.list_providers, methods=["GET"]),
+        Route("/auth/login/{provider}", login.go_to_provider, methods=["GET"]),
+        Route("/auth/callback/{provider}", login.return_from_provider, methods=["GET"]),
+        Route("/auth/link", login.redeem_link, methods=["POST"]),
+        Route("/auth/sign-out", login.sign_out, methods=["POST"]),
+        Route("/auth/sign-out-everywhere", login.sign_out_everywhere, methods=["POST"]),
     ]
 
 
-def _provider_routes(signin: SignIn, web_url: str) -> list[Route]:
-    """Return the routes to a login provider and back. A browser follows them, so a refusal is a page too."""
-    login_cookie = _login_cookie(web_url)
+class _Login:
+    def __init__(self, signin: SignIn, web_url: str) -> None:
+        self._signin, self._web_url = signin, web_url
+        self._session_cookie = _session_cookie(web_url)
+        # Ties a sign-in to the browser that started it.
+        self._login_cookie = _cookie("prshots_login", STATE_SECONDS, web_url)
 
-    async def login(request: Request) -> RedirectResponse:
-        provider, given = request.path_params["provider"], login_cookie.read(request)
+    async def list_providers(self, _: Request) -> JSONResponse:
+        providers: list[ProviderView] = [
+            {"id": provider.id, "label": provider.label} for provider in self._signin.providers.values()
+        ]
+        view: ProvidersView = {"providers": providers, "web_url": self._web_url}
+        return JSONResponse(view, headers=_NO_STORE)
+
+    # A browser follows these two, so even a refusal is a page.
+
+    async def go_to_provider(self, request: Request) -> RedirectResponse:
+        given = self._login_cookie.read(request)
         browser_secret = given if is_secret(given) else new_secret()  # shared by all tabs
         try:
-            url = await signin.begin(
-                provider,
+            url = await self._signin.begin(
+                request.path_params["provider"],
                 return_to=request.query_params.get("return_to", "/"),
                 browser_secret=browser_secret,
-                redirect_uri=f"{web_url}/auth/callback/{provider}",
+                redirect_uri=self._callback(request),
             )
         except SignInRefusedError as refused:
-            return _back_to_sign_in(web_url, refused)
+            return self._back_to_sign_in(refused)
         response = RedirectResponse(url, 302, _NO_STORE)
-        login_cookie.give(response, browser_secret)
+        self._login_cookie.give(response, browser_secret)
         return response
 
-    async def callback(request: Request) -> RedirectResponse:
-        provider, query = request.path_params["provider"], request.query_params
+    async def return_from_provider(self, request: Request) -> RedirectResponse:
+        query = request.query_params
         try:
-            secret, return_to = await signin.complete(
-                provider,
+            secret, return_to = await self._signin.complete(
+                request.path_params["provider"],
                 state=query.get("state", ""),
                 code=query.get("code", ""),
                 error=query.get("error", ""),
-                browser_secret=login_cookie.read(request),
-                redirect_uri=f"{web_url}/auth/callback/{provider}",
+                browser_secret=self._login_cookie.read(request),
+                redirect_uri=self._callback(request),
             )
         except SignInRefusedError as refused:
-            return _back_to_sign_in(web_url, refused)
-        response = RedirectResponse(f"{web_url}{return_to}", 303, _NO_STORE)
-        _session_cookie(web_url).give(response, secret)
+            return self._back_to_sign_in(refused)
+        response = RedirectResponse(f"{self._web_url}{return_to}", 303, _NO_STORE)
+        self._session_cookie.give(response, secret)
         return response
 
-    return [
-        Route("/auth/login/{provider}", login, methods=["GET"]),
-        Route("/auth/callback/{provider}", callback, methods=["GET"]),
-    ]
+    def _callback(self, request: Request) -> str:
+        return f"{self._web_url}/auth/callback/{request.path_params['provider']}"
 
+    def _back_to_sign_in(self, refused: SignInRefusedError) -> RedirectResponse:
+        return RedirectResponse(f"{self._web_url}/sign-in?problem={refused.refusal}", 303, _NO_STORE)
 
-def _session_routes(signin: SignIn, web_url: str) -> list[Route]:
-    cookie = _session_cookie(web_url)
-
-    async def link(request: Request) -> JSONResponse:
-        require_own_origin(request, web_url)
+    async def redeem_link(self, request: Request) -> JSONResponse:
+        require_own_origin(request, self._web_url)
         code = (await json_object(request, seconds=STRANGER_SECONDS)).get("code")
         if not isinstance(code, str):
             raise InvalidInputError("code required")
-        response = _done()
-        cookie.give(response, await signin.redeem_link(code))
+        response = JSONResponse({"ok": True}, headers=_NO_STORE)
+        self._session_cookie.give(response, await self._signin.redeem_link(code))
         return response
 
-    async def sign_out(request: Request) -> JSONResponse:
-        require_own_origin(request, web_url)
-        await signin.sign_out(cookie.read(request))
-        response = _done()
-        cookie.take_back(response)
-        return response
+    async def sign_out(self, request: Request) -> JSONResponse:
+        require_own_origin(request, self._web_url)
+        await self._signin.sign_out(self._session_cookie.read(request))
+        return self._signed_out()
 
-    async def sign_out_everywhere(request: Request) -> JSONResponse:
-        require_own_origin(request, web_url)
-        await signin.sign_out_everywhere(await find_signed_in(request, signin, web_url))
-        response = _done()
-        cookie.take_back(response)
-        return response
+    async def sign_out_everywhere(self, request: Request) -> JSONResponse:
+        require_own_origin(request, self._web_url)
+        await self._signin.sign_out_everywhere(await find_signed_in(request, self._signin, self._web_url))
+        return self._signed_out()
 
-    return [
-        Route("/auth/link", link, methods=["POST"]),
-        Route("/auth/sign-out", sign_out, methods=["POST"]),
-        Route("/auth/sign-out-everywhere", sign_out_everywhere, methods=["POST"]),
-    ]
+    def _signed_out(self) -> JSONResponse:
+        response = JSONResponse({"ok": True}, headers=_NO_STORE)
+        self._session_cookie.take_back(response)
+        return response
 
 
 async def find_signed_in(request: Request, signin: SignIn, web_url: str) -> User:
@@ -133,7 +132,7 @@ def require_own_origin(request: Request, web_url: str) -> None:
 
     The origin must be the dashboard's configured address, or the address that the browser used to reach it,
     with the same scheme: anyone on the network can put a page on `http://` of an `https://` dashboard. New
-    browsers also say whether the page has the same origin as the address.
+    browsers also send whether the page has the same origin as the address.
     """
     headers = request.headers
     given, hosts = headers.getlist("origin"), headers.getlist("host")
@@ -185,20 +184,7 @@ def _session_cookie(web_url: str) -> _Cookie:
     return _cookie("prshots_session", SESSION_SECONDS, web_url)
 
 
-def _login_cookie(web_url: str) -> _Cookie:
-    """Return the cookie that ties a sign-in to the browser that started it."""
-    return _cookie("prshots_login", STATE_SECONDS, web_url)
-
-
 def _cookie(name: str, seconds: int, web_url: str) -> _Cookie:
     # With this prefix a browser accepts it only over https and only from this host, not from a sibling.
     secure = web_url.startswith("https://")
     return _Cookie(f"__Host-{name}" if secure else name, seconds, secure)
-
-
-def _back_to_sign_in(web_url: str, refused: SignInRefusedError) -> RedirectResponse:
-    return RedirectResponse(f"{web_url}/sign-in?problem={refused.refusal}", 303, _NO_STORE)
-
-
-def _done() -> JSONResponse:
-    return JSONResponse({"ok": True}, headers=_NO_STORE)

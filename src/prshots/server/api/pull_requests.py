@@ -1,4 +1,4 @@
-"""`POST /v1/pull`: what a client says about a pull request."""
+"""`POST /v1/pull`: a client describes a pull request."""
 
 from collections.abc import Mapping
 

@@ -8,7 +8,7 @@ from starlette.routing import Route
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import COMMIT_SHA
 from prshots.server.api.body_slots import BodySlots
-from prshots.server.api.fields import flag_of, place_of, pr_number_from_json, read_upload_fields, text_of
+from prshots.server.api.fields import place_of, pr_number_from_json, read_upload_fields, text_of
 from prshots.server.api.replies import reply_json
 from prshots.server.api.request_body import declared_length, read_authorized_json
 from prshots.server.api.services import PublicServices
@@ -53,8 +53,10 @@ def read_put_url_request(body: Mapping[str, object]) -> PutUrlRequest:
     """Raise InvalidInputError, UnsupportedTypeError."""
     (pr_number, place), fields = read_upload_fields(body, _read_target, COMMIT_SHA)
     content_type = check_content_type(text_of(body, "content_type")).content_type
-    with_before = flag_of(body, "with_before") if "with_before" in body else False
-    return PutUrlRequest(fields, pr_number, place, content_type, with_before)
+    with_before = body.get("with_before", False)
+    return PutUrlRequest(
+        fields, pr_number, place, content_type, with_before if isinstance(with_before, bool) else None
+    )
 
 
 def _read_target(body: Mapping[str, object]) -> tuple[int, BranchPlace]:

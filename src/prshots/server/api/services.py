@@ -1,4 +1,4 @@
-"""What the public routes work with."""
+"""The services behind the public routes."""
 
 from dataclasses import dataclass
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from starlette.requests import Request
 from starlette.routing import Route
 
-from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import COMMIT_SHA
 from prshots.contract.replies import StagedList
 from prshots.server.api.body_slots import BodySlots
@@ -19,8 +18,6 @@ from prshots.server.api.upload_form import UploadForm
 from prshots.server.domain.images.staging import Move
 from prshots.server.domain.projects.access import Access
 from prshots.server.http.json_response import JSONResponse
-
-BAD_FROM_FORK = "from_fork must be true or false"
 
 
 def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
@@ -56,9 +53,6 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
 
 def read_move(body: Mapping[str, object]) -> Move:
-    """Raise InvalidInputError. `from_fork` has no default: who forgets it must not move anything."""
+    """Raise InvalidInputError. `from_fork` has no default: a caller who forgets it must not move anything."""
     place, pr_number = place_of(body), pr_number_from_json(body.get("pr_number"))
-    from_fork = flag_of(body, "from_fork")
-    if from_fork is None:
-        raise InvalidInputError(BAD_FROM_FORK)
-    return Move(place, pr_number, from_fork)
+    return Move(place, pr_number, flag_of(body, "from_fork"))

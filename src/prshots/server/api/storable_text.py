@@ -1,4 +1,4 @@
-"""Text that a client sends and that every database can hold.
+"""Checks that every database can store a client's text.
 
 JSON can carry half of a surrogate pair, which UTF-8 cannot. PostgreSQL does not store a NUL.
 """

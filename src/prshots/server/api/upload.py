@@ -96,7 +96,7 @@ def make_upload_handler(
 
 
 async def count_against_limit(request: Request, counter: RateCounter, project: Project) -> None:
-    """Count an upload. The reply says what is left of the limit, even if it is an error."""
+    """Count an upload. Even an error reply has the rest of the limit in its headers."""
     try:
         limit = await count_upload(counter, project)
     except errors.RateLimitedError as error:

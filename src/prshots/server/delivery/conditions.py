@@ -1,25 +1,16 @@
 """Chooses which bytes of an image to send: If-None-Match, HEAD, Range and If-Range."""
 
 import re
-from typing import NamedTuple
 
 from prshots.server.delivery.replies import Reply, Request, error_reply
 from prshots.server.http.headers import names_tag
 
-PARTIAL = 206
 # Thirty digits exceed the size of any file, and int() accepts them.
 _RANGE = re.compile(r"bytes=([0-9]{0,30})-([0-9]{0,30})", re.IGNORECASE)
 
 
-class Bytes(NamedTuple):
-    """A reply with this range of the image's bytes."""
-
-    status: int
-    fields: str
-    part: range
-
-
-def apply_conditions(request: Request, tag: str, size: int, fields: str) -> Reply | Bytes:
+def apply_conditions(request: Request, tag: str, size: int, fields: str) -> Reply | range | None:
+    """Return a reply without bytes of the image, or the range to send; None if it is all of them."""
     headers = request.headers
     if "if-none-match" in headers and names_tag(headers["if-none-match"], tag):
         return Reply(304, fields, b"", "not_modified")
@@ -27,13 +18,10 @@ def apply_conditions(request: Request, tag: str, size: int, fields: str) -> Repl
         return Reply(200, f"{fields}Content-Length: {size}\r\n", b"", "sent")
     if "range" in headers and headers.get("if-range", f'"{tag}"') == f'"{tag}"':
         asked = _RANGE.fullmatch(headers["range"])
-        if asked is not None and (part := _read_range(asked[1], asked[2], size)) is not None:
-            return reply_with_range(part, size, fields) if part else _refuse(size)
-    return reply_with_all(size, fields)
-
-
-def reply_with_all(size: int, fields: str) -> Bytes:
-    return Bytes(200, f"{fields}Content-Length: {size}\r\n", range(size))
+        part = _read_range(asked[1], asked[2], size) if asked else None
+        is_beyond_end = part is not None and not part
+        return _refuse(size) if is_beyond_end else part
+    return None
 
 
 def _read_range(first: str, last: str, size: int) -> range | None:
@@ -45,11 +33,14 @@ def _read_range(first: str, last: str, size: int) -> range | None:
     return range(int(first), min(size, int(last) + 1) if last else size)
 
 
-def reply_with_range(part: range, size: int, fields: str) -> Bytes:
-    content_range = f"Content-Range: bytes {part.start}-{part.stop - 1}/{size}\r\n"
-    return Bytes(PARTIAL, f"{fields}{content_range}Content-Length: {len(part)}\r\n", part)
-
-
 def _refuse(size: int) -> Reply:
     extra = f"Content-Range: bytes */{size}\r\n"
     return error_reply(416, "range not satisfiable", extra, result="unsatisfiable")
+
+
+def status_and_fields(part: range | None, size: int, fields: str) -> tuple[int, str]:
+    """Return the status and the header lines of a reply with this range of the image's bytes."""
+    if part is None:
+        return 200, f"{fields}Content-Length: {size}\r\n"
+    content_range = f"Content-Range: bytes {part.start}-{part.stop - 1}/{size}\r\n"
+    return 206, f"{fields}{content_range}Content-Length: {len(part)}\r\n"

@@ -15,13 +15,7 @@ import structlog
 from prshots.contract.errors import KeysError, StoreError
 from prshots.contract.object_names import CONTENT_TYPES, origin_key
 from prshots.server.bounded_cache import BoundedCache
-from prshots.server.delivery.conditions import (
-    PARTIAL,
-    Bytes,
-    apply_conditions,
-    reply_with_all,
-    reply_with_range,
-)
+from prshots.server.delivery.conditions import apply_conditions, status_and_fields
 from prshots.server.delivery.replies import (
     FileSlice,
     Pending,
@@ -214,7 +208,8 @@ class Delivery:
 
     async def _fetch(self, reader: RemoteReader, request: Request, image: Checked) -> Reply:
         """Request the bytes right away if they are needed in any case, otherwise the size first."""
-        part, key = None, origin_key(image.image_id, image.ext)
+        part: range | None = None
+        key = origin_key(image.image_id, image.ext)
         if request.headers or request.method == "HEAD":
             size = await reader.size(key)
             if size is None:
@@ -222,17 +217,13 @@ class Delivery:
             answer = apply_conditions(request, _tag(image), size, self._fields(image, self._clock()))
             if isinstance(answer, Reply):
                 return answer
-            part = answer.part if answer.status == PARTIAL else None
+            part = answer
         stream = await reader.stream(key, part)
         if stream is None:
             return EXPIRED
-        fields = self._fields(image, self._clock())
-        answer = (
-            reply_with_all(stream.size, fields)
-            if part is None
-            else reply_with_range(part, stream.size, fields)
-        )
-        return Reply(answer.status, answer.fields, Streamed(stream.chunks, len(answer.part)), "sent")
+        status, fields = status_and_fields(part, stream.size, self._fields(image, self._clock()))
+        length = stream.size if part is None else len(part)
+        return Reply(status, fields, Streamed(stream.chunks, length), "sent")
 
 
 def _tag(image: Checked) -> str:
@@ -264,12 +255,14 @@ def _internal_error(request: Request) -> Reply:
 
 def _send_file(request: Request, tag: str, file: OpenObject, fields: str) -> Reply:
     """Answer according to the request's conditions. The file stays open only if the reply sends it."""
-    answer = None
     try:
         answer = apply_conditions(request, tag, file.size, fields)
-    finally:
-        if not isinstance(answer, Bytes):
-            os.close(file.fd)
+    except Exception:
+        os.close(file.fd)
+        raise
     if isinstance(answer, Reply):
+        os.close(file.fd)
         return answer
-    return Reply(answer.status, answer.fields, FileSlice(file, answer.part.start, len(answer.part)), "sent")
+    status, fields = status_and_fields(answer, file.size, fields)
+    part = range(file.size) if answer is None else answer
+    return Reply(status, fields, FileSlice(file, part.start, len(part)), "sent")

@@ -48,8 +48,14 @@ Pending = Callable[[], Coroutine[Any, Any, Reply]]
 
 def json_reply(status: int, content: Mapping[str, Any], extra_fields: str = "", result: str = "") -> Reply:
     body = json.dumps(content, separators=(",", ":")).encode()
+    return uncached_reply(status, "application/json", body, extra_fields, result)
+
+
+def uncached_reply(
+    status: int, content_type: str, body: bytes, extra_fields: str = "", result: str = ""
+) -> Reply:
     fields = (
-        "Content-Type: application/json\r\n"
+        f"Content-Type: {content_type}\r\n"
         f"Content-Length: {len(body)}\r\n"
         "Cache-Control: no-store\r\n"
         "X-Content-Type-Options: nosniff\r\n"

@@ -12,7 +12,7 @@ from time import perf_counter
 import structlog
 
 from prshots.server.delivery.decision import RETRY_LATER, Delivery
-from prshots.server.delivery.replies import Pending, Reply, Request, error_reply, json_reply
+from prshots.server.delivery.replies import Pending, Reply, Request, error_reply, json_reply, uncached_reply
 from prshots.server.http.readiness import BrieflyCached, Readiness
 from prshots.server.observability import metrics
 from prshots.server.observability.metrics import BUCKETS
@@ -100,11 +100,4 @@ class DeliveryTelemetry:
         return json_reply(status, content, RETRY_LATER if "error" in content else "")
 
     async def _metrics(self) -> Reply:
-        body = await self._rendered.get()
-        fields = (
-            f"Content-Type: {metrics.CONTENT_TYPE}\r\n"
-            f"Content-Length: {len(body)}\r\n"
-            "Cache-Control: no-store\r\n"
-            "X-Content-Type-Options: nosniff\r\n"
-        )
-        return Reply(200, fields, body)
+        return uncached_reply(200, metrics.CONTENT_TYPE, await self._rendered.get())

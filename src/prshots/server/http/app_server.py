@@ -198,6 +198,8 @@ class AppConnection(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._since_data = 0
+        # Above 64 KB, this pauses reading until the app takes the body. With a limit of 256 KB, a body takes
+        # 1.5 times as much processor time: joining several reads costs more than the pauses.
         super().on_body(body)
 
     def on_message_complete(self) -> None:

@@ -128,7 +128,8 @@ class ErrorBoundary:
                 status = message["status"]
                 if status != STATUS[errors.RequestTimeoutError]:  # we already waited for the body
                     await body.drain(DRAIN_SECONDS)
-                others = (*added, (REQUEST_ID, request_id), *self._close_headers())
+                closing = [(b"connection", b"close")] if self._readiness.is_stopping else []
+                others = (*added, (REQUEST_ID, request_id), *closing)
                 message["headers"] = [*message.get("headers", ()), *others]
             await send(message)
 
@@ -143,9 +144,6 @@ class ErrorBoundary:
                 await reply(scope, body.receive, send_finished)
         finally:
             self._observe(scope, status or NO_REPLY, time.perf_counter() - began)
-
-    def _close_headers(self) -> list[tuple[bytes, bytes]]:
-        return [(b"connection", b"close")] if self._readiness.is_stopping else []
 
 
 def _take_request_id(scope: Message) -> bytes:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from prshots.server.http.error_boundary import HEADERS, Message, path_for_log
+from prshots.server.http.error_boundary import HEADERS, Message, Observe, path_for_log
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.http.readiness import BrieflyCached, Readiness
 from prshots.server.observability import metrics
@@ -50,17 +50,14 @@ def names_of(routes: Iterable[Route]) -> Callable[[Message], str]:
     return name_of
 
 
-class Observer:
-    """Counts and times every request of one component, and logs it if that is enabled."""
+def observer(component: str, name_of: Callable[[Message], str], *, logs: bool) -> Observe:
+    """Return a function that counts and times every request of a component, and logs it if `logs` is set."""
 
-    def __init__(self, component: str, name_of: Callable[[Message], str], *, logs: bool) -> None:
-        self._component, self._name_of, self._logs = component, name_of, logs
-
-    def note(self, scope: Message, status: int, seconds: float) -> None:
-        route = self._name_of(scope)
-        metrics.with_labels(metrics.REQUESTS, self._component, route, str(status)).inc()
-        metrics.with_labels(metrics.REQUEST_SECONDS, self._component, route).observe(seconds)
-        if self._logs:
+    def observe(scope: Message, status: int, seconds: float) -> None:
+        route = name_of(scope)
+        metrics.with_labels(metrics.REQUESTS, component, route, str(status)).inc()
+        metrics.with_labels(metrics.REQUEST_SECONDS, component, route).observe(seconds)
+        if logs:
             _log.info(
                 "request",
                 method=scope["method"],
@@ -68,3 +65,5 @@ class Observer:
                 status=status,
                 milliseconds=round(seconds * 1000, 1),
             )
+
+    return observe

@@ -16,7 +16,7 @@ from prshots.server.http.error_boundary import App, ErrorBoundary, Message, Rece
 from prshots.server.http.headers import origin_of
 from prshots.server.http.llms import llms_route
 from prshots.server.http.readiness import Readiness
-from prshots.server.http.telemetry import NO_STORE, Observer, service_routes
+from prshots.server.http.telemetry import NO_STORE, observer, service_routes
 from prshots.server.web.files import ASSETS, WebFile, choose_file, file_response, load_files
 from prshots.server.web.relay import Relay
 
@@ -49,18 +49,14 @@ def create_web(
     return Web(loaded, Relay(api_url), security_headers(images), [llms], log_requests=log_requests)
 
 
-def content_security_policy(images: Sequence[str]) -> str:
-    """Return a policy without inline code and frames, with only these images from other origins."""
-    return (
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-        f"img-src {' '.join(dict.fromkeys(images))}; "
-        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    )
-
-
 def security_headers(images: Sequence[str]) -> dict[str, str]:
+    """Allow no inline code, no frames, and only these images from other origins."""
     return {
-        "Content-Security-Policy": content_security_policy(images),
+        "Content-Security-Policy": (
+            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+            f"img-src {' '.join(dict.fromkeys(images))}; "
+            "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        ),
         "Cross-Origin-Opener-Policy": "same-origin",
         "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
         "Referrer-Policy": "same-origin",
@@ -88,9 +84,8 @@ class Web:
         own = [*service_routes(readiness), *routes]
         self._service: App = Router(own, redirect_slashes=False)
         self._service_paths = {route.path for route in own}
-        self._boundary = ErrorBoundary(
-            self._answer, readiness, Observer("web", self._name_of, logs=log_requests).note
-        )
+        observe = observer("web", self._name_of, logs=log_requests)
+        self._boundary = ErrorBoundary(self._answer, readiness, observe)
         self.drain = self._boundary.drain
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:

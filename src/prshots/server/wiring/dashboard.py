@@ -10,7 +10,7 @@ from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.api.dashboard.routes import ROUTES
 from prshots.server.api.dashboard.routing import DashboardServices, starlette_routes
 from prshots.server.api.dashboard.view_types import ServiceView
-from prshots.server.api.login import find_signed_in, login_routes, require_own_origin
+from prshots.server.api.login import login_routes
 from prshots.server.api.services import PublicServices
 from prshots.server.config.settings import Settings
 from prshots.server.domain.comparison.ports import BaselineRecords
@@ -52,12 +52,7 @@ def routes_for_people(
     )
     return [
         *login_routes(sign_in, web_url=settings.web_url),
-        *starlette_routes(
-            ROUTES,
-            dashboard,
-            lambda request: find_signed_in(request, sign_in, settings.web_url),
-            lambda request: require_own_origin(request, settings.web_url),
-        ),
+        *starlette_routes(ROUTES, dashboard, sign_in, settings.web_url),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What lets a CI job upload: tokens, and trusts in the job's issuer."""
+"""Credentials of CI jobs: upload tokens, and trusts for keyless uploads."""
 
 from http import HTTPStatus
 

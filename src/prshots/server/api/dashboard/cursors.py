@@ -1,4 +1,4 @@
-"""Cursors: how the dashboard API's lists continue on the next page.
+"""Cursors, with which the dashboard API's lists continue on the next page.
 
 A cursor packs the sort key of a page's last entry. It comes back from the browser, so it is checked like any
 other input: it must hold the types that the list sorts by, and values that a database can compare with.

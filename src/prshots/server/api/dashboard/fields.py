@@ -1,4 +1,4 @@
-"""Checks for what the dashboard's pages send. Each raises InvalidInputError and says what the field takes."""
+"""Checks of fields from the dashboard's pages. Each raises InvalidInputError that names the valid values."""
 
 import re
 from collections.abc import Mapping

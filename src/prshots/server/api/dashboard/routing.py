@@ -1,4 +1,4 @@
-"""What every dashboard route has in common.
+"""The steps that every dashboard route has in common.
 
 A handler runs only for a signed-in user, and a request that changes something must come from the dashboard's
 own pages. A handler under a project gets the project only if the user may see it. Anything that belongs to
@@ -22,6 +22,7 @@ from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsErr
 from prshots.server.api.dashboard import cursors
 from prshots.server.api.dashboard.view_types import ServiceView
 from prshots.server.api.fields import pr_number_from_text
+from prshots.server.api.login import find_signed_in, require_own_origin
 from prshots.server.api.request_body import json_object
 from prshots.server.api.storable_text import is_storable, require_storable
 from prshots.server.domain.comments.service import Comments
@@ -33,6 +34,7 @@ from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.thumbnails import Thumbnails
 from prshots.server.domain.people.models import User
 from prshots.server.domain.people.organizations import Organizations
+from prshots.server.domain.people.sign_in import SignIn
 from prshots.server.domain.projects.keyless import Trusts
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.projects.service import Projects
@@ -57,7 +59,7 @@ def as_not_found(kind: type[PrshotsError]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class DashboardServices:
-    """What the handlers work with."""
+    """The services behind the handlers."""
 
     images: Images
     baselines: BaselineRecords
@@ -125,9 +127,6 @@ PullRequestHandler = Callable[[Call, Project, int], Awaitable[Answer]]
 Version = Callable[[Call, Project, int], Awaitable[str | None]]
 """Returns a text that changes with the answer and costs much less; None if only the answer can tell."""
 
-SignedIn = Callable[[Request], Awaitable[User]]
-RequireOwnOrigin = Callable[[Request], None]
-
 
 @dataclass(frozen=True)
 class DashboardRoute:
@@ -174,18 +173,15 @@ def pull_request_route(
 
 
 def starlette_routes(
-    routes: Iterable[DashboardRoute],
-    services: DashboardServices,
-    signed_in: SignedIn,
-    require_own_origin: RequireOwnOrigin,
+    routes: Iterable[DashboardRoute], services: DashboardServices, signin: SignIn, web_url: str
 ) -> list[Route]:
     """Return one Starlette route per path, so that a wrong method on a known path is a 405."""
 
     def route(path: str, by_method: dict[str, DashboardRoute]) -> Route:
         async def endpoint(request: Request) -> Response:
             if request.method not in _SAFE_METHODS:
-                require_own_origin(request)
-            user = await signed_in(request)
+                require_own_origin(request, web_url)
+            user = await find_signed_in(request, signin, web_url)
             _require_storable_address(request)
             found = by_method["GET" if request.method == "HEAD" else request.method]
             answer = await found.handler(Call(request, user, services))

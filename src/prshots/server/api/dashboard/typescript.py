@@ -63,7 +63,7 @@ def _comment(node: ast.stmt | None) -> list[str]:
 
 
 def _typescript(hint: Any) -> str:  # noqa: ANN401 - a type of any kind
-    """Return a Python type as TypeScript. Raises TypeError for one that JSON does not have."""
+    """Return a Python type as TypeScript. Raises TypeError for a type that JSON lacks."""
     origin, inner = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         return _PLAIN[hint]

@@ -19,8 +19,6 @@ from prshots.server.api.comparisons import BAD_MERGED_AS
 from prshots.server.api.fields import BAD_LIMIT, BAD_MARKER, BAD_VIEW
 from prshots.server.api.openapi.operations import (
     FAULT,
-    INVALID_BODY,
-    OTHER_PULL_REQUEST,
     SECURITY_SCHEMES,
     error_reply,
     json_body,
@@ -53,7 +51,6 @@ _DELETE = operation(
     "deleteImage",
     {
         "200": json_reply("Deleted.", schema_of(Deleted)),
-        "403": OTHER_PULL_REQUEST,
         "404": error_reply("The project has no such image.", "not found"),
         "503": error_reply(
             "The image could not be deleted now. After `expire failed`, the hourly sweep deletes it. After "
@@ -76,7 +73,6 @@ _COMMENT = operation(
             schema_of(SizedComment, optional={"heading", "count", "shown", "listed", "omitted"}),
         ),
         "400": error_reply("A parameter is invalid.", "pr_number required", BAD_LIMIT, BAD_MARKER, BAD_VIEW),
-        "403": OTHER_PULL_REQUEST,
     },
     parameters=[
         required_parameter("pr_number"),
@@ -114,7 +110,6 @@ _EXPIRE = operation(
             BAD_MERGED_AS,
             "branch required",
         ),
-        "403": OTHER_PULL_REQUEST,
     },
     body=json_body(
         named("pr_number"),
@@ -135,7 +130,6 @@ _KNOWN_BASELINES = operation(
     "knownBaselines",
     {
         "200": json_reply("Recorded. Upload only what is `missing`.", schema_of(KnownBaselines)),
-        "400": INVALID_BODY,
         "403": NOT_ITS_BRANCH,
     },
     body=json_body(
@@ -158,7 +152,6 @@ _COMPLETE_BASELINES = operation(
     "completeBaselines",
     {
         "200": json_reply("Recorded.", schema_of(CompletedBaselines)),
-        "400": INVALID_BODY,
         "403": NOT_ITS_BRANCH,
     },
     body=json_body(_COMMIT_OF_BRANCH),
@@ -172,8 +165,6 @@ _COMPARE = operation(
         "202": json_reply(
             "Still running after 10 s: `GET` the latest. `shots` has the shots compared so far.", _COMPARISON
         ),
-        "400": INVALID_BODY,
-        "403": OTHER_PULL_REQUEST,
     },
     body=json_body(
         named("pr_number", "commit_sha", "branch"),
@@ -198,7 +189,6 @@ _LATEST_COMPARISON = operation(
     {
         "200": json_reply("The comparison of the newest commit that has one.", _COMPARISON),
         "400": error_reply("A parameter is invalid.", "pr_number required"),
-        "403": OTHER_PULL_REQUEST,
         "404": error_reply("Nothing has been compared yet.", "not found"),
     },
     parameters=[required_parameter("pr_number")],
@@ -209,8 +199,6 @@ _DESCRIBE_PULL = operation(
     "describePullRequest",
     {
         "200": json_reply("Recorded.", schema_of(Described)),
-        "400": INVALID_BODY,
-        "403": OTHER_PULL_REQUEST,
         "404": error_reply("Nothing has been uploaded to the pull request yet.", "not found"),
     },
     body=json_body(

@@ -1,4 +1,4 @@
-"""What the operations of the OpenAPI document share: their form, and the errors that any of them can have."""
+"""The parts that all operations of the OpenAPI document share: their form, and common errors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -42,8 +42,8 @@ def error_reply(description: str, *messages: str, retry_after: bool = False) -> 
     return json_reply(description, object_of({"error": message})) | headers
 
 
-OTHER_PULL_REQUEST = error_reply("The token belongs to a CI job of another pull request.")
-INVALID_BODY = error_reply("The body is invalid. The message names the first invalid field.")
+_OTHER_PULL_REQUEST = error_reply("The token belongs to a CI job of another pull request.")
+_INVALID_BODY = error_reply("The body is invalid. The message names the first invalid field.")
 INVALID_PARAMETER = error_reply("A parameter is invalid.")
 _OUTAGES = ("storage unavailable, retry later", "database unavailable, retry later")
 _UNAUTHORIZED = error_reply("The token is missing or invalid.", "unauthorized")
@@ -78,10 +78,10 @@ def operation(
     common: dict[str, Reply] = {"500": FAULT, "503": _UNAVAILABLE, "507": _FULL}
     described: Operation = {"summary": summary, "operationId": operation_id}
     if needs_token:
-        common |= {"401": _UNAUTHORIZED}
+        common |= {"401": _UNAUTHORIZED, "403": _OTHER_PULL_REQUEST}
         described["security"] = [{"uploadToken": []}]
     if body:
-        common |= {"408": _TIMEOUT, "503": _UNAVAILABLE_OR_BUSY}
+        common |= {"400": _INVALID_BODY, "408": _TIMEOUT, "503": _UNAVAILABLE_OR_BUSY}
         described["requestBody"] = {"required": True, "content": body}
     if parameters:
         described["parameters"] = list(parameters)

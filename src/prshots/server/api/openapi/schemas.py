@@ -1,4 +1,4 @@
-"""Schemas of JSON: of fields by their name, and of replies from the classes in contract/replies.py."""
+"""JSON schemas: of fields by name, and of replies from the classes in contract/replies.py."""
 
 import ast
 import inspect
@@ -140,7 +140,7 @@ def _type_schema(hint: Any) -> Schema:  # noqa: ANN401 - a type of any kind
 
 
 def _comments(reply: type[Any]) -> dict[str, str]:
-    """Return the strings below the fields, those of base classes included."""
+    """Return the strings under the fields, including those of base classes."""
     found: dict[str, str] = {}
     for kind in reversed(reply.__mro__[:-1]):
         (definition,) = ast.parse(inspect.getsource(kind)).body

@@ -7,7 +7,6 @@ from prshots.contract.formats import FORMATS
 from prshots.contract.replies import Moved, OneTimeUrls, Staged, StagedList, Uploaded
 from prshots.server.api.openapi.operations import (
     INVALID_PARAMETER,
-    OTHER_PULL_REQUEST,
     RATE_LIMIT_HEADERS,
     Operation,
     Reply,
@@ -21,7 +20,6 @@ from prshots.server.api.openapi.operations import (
 )
 from prshots.server.api.openapi.schemas import FIELDS, FULL_COMMIT, named, object_of, or_null, schema_of
 from prshots.server.api.put_urls import NO_TARGET
-from prshots.server.api.staging import BAD_FROM_FORK
 from prshots.server.domain.images.checks import BAD_REPOSITORY, BAD_THEME, payload_too_large
 from prshots.server.domain.images.put_urls import BAD_WITH_BEFORE, BEFORE_FIRST
 from prshots.server.domain.images.staging import MOST_LISTED
@@ -53,7 +51,7 @@ _MESSAGES = {
 
 
 def upload_paths(max_image_bytes: int) -> dict[str, Any]:
-    upload = _upload("Upload a screenshot", "upload", max_image_bytes, ["pr_number"], OTHER_PULL_REQUEST)
+    upload = _upload("Upload a screenshot", "upload", max_image_bytes, ["pr_number"])
     upload_baseline = _upload(
         "Upload a baseline", "uploadBaseline", max_image_bytes, ["branch"], NOT_ITS_BRANCH, is_baseline=True
     )
@@ -80,7 +78,7 @@ def _upload(
     operation_id: str,
     max_image_bytes: int,
     target: Sequence[str],
-    forbidden: Reply,
+    forbidden: Reply | None = None,
     *,
     reply: type[Any] = Uploaded,
     is_baseline: bool = False,
@@ -99,7 +97,7 @@ def _upload(
             "image file required",
             *(_MESSAGES[field] for field in ("name", *target, "commit_sha", "viewport", "theme")),
         ),
-        "403": forbidden,
+        **({"403": forbidden} if forbidden else {}),
         "413": _too_large(max_image_bytes, files),
         "415": error_reply(
             "The image type is not supported, or the content does not match the declared type.",
@@ -166,9 +164,9 @@ _MOVE_STAGED = operation(
             "The moved images now belong to the pull request, under the same URLs.", schema_of(Moved)
         ),
         "400": error_reply(
-            f"The body is invalid, such as `{BAD_FROM_FORK}`. The message names the first invalid field."
+            "The body is invalid, such as `from_fork must be true or false`. The message names the first "
+            "invalid field."
         ),
-        "403": OTHER_PULL_REQUEST,
     },
     body=json_body(
         named("branch", "pr_number") | {"from_fork": {"type": "boolean"}},
