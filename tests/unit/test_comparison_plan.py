@@ -1,4 +1,4 @@
-"""What an image is compared with when some came with a before."""
+"""What an image is compared with if some came with a before image."""
 
 from collections.abc import Mapping
 
@@ -31,7 +31,7 @@ def verdicts(plan: ComparisonPlan) -> dict[ShotKey, Verdict | None]:
     return {shot.shot: shot.result.verdict for shot in plan.shots}
 
 
-def test_a_before_comes_before_the_baseline() -> None:
+def test_a_before_image_replaces_the_baseline() -> None:
     of_main = baseline("pair")
     plan = plan_comparison([PAIR], baselines(of_main), is_complete=True, before_images={PAIR.id: BEFORE})
     assert bases_of(plan) == {"pair": BEFORE.id}
@@ -66,7 +66,7 @@ def test_without_a_pair_there_is_no_baseline() -> None:
     assert (plan.final_state, plan.missing, plan.shots) == (ComparisonState.NO_BASELINE, 0, [])
 
 
-def test_an_image_whose_before_was_deleted_is_as_any_other() -> None:
+def test_an_image_whose_before_image_was_deleted_counts_as_any_other() -> None:
     assert plan_comparison([PAIR], NO_BASELINES, is_complete=False).final_state is ComparisonState.NO_BASELINE
 
 

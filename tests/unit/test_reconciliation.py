@@ -122,7 +122,7 @@ async def test_findings_are_repaired_and_totals_follow(place: Place) -> None:
 
 
 class TestWhileTheServiceRuns:
-    async def test_uploads_and_expiries_in_progress_are_no_findings(self, place: Place) -> None:
+    async def test_uploads_and_expiries_in_progress_are_not_reported(self, place: Place) -> None:
         young = place.file(origin_key(secrets.token_hex(16), "png"), NOW - 10)  # its record comes next
         (uploaded,) = await place.images(1)
         place.file(uploaded.key, NOW - 10)  # too young to be listed
@@ -133,7 +133,7 @@ class TestWhileTheServiceRuns:
         assert (report.found, report.repaired) == (0, 0)
         assert young.exists()
 
-    async def test_an_image_deleted_during_the_check_is_no_finding(
+    async def test_an_image_deleted_during_the_check_is_not_reported(
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Its file was listed; by the time its record is read, both are gone."""

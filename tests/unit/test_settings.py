@@ -214,9 +214,7 @@ def test_an_encoded_password_and_marks_outside_of_it_are_accepted(
 
 
 @pytest.mark.parametrize("value", ["postgresql:ann:word@db", "word", "my secret://word@db/x", "://word"])
-def test_nothing_of_a_secret_value_that_is_no_url_is_shown(
-    monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
+def test_a_secret_value_that_is_not_a_url_is_not_shown(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     for name in ("DATABASE_URL", "STORE_URL", "COUNTER_URL"):
         monkeypatch.setenv(f"PRSHOTS_{name}", value)
         assert error_of().startswith(f"PRSHOTS_{name}: got an invalid value, takes ")

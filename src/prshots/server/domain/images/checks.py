@@ -139,7 +139,7 @@ def check_form(form: re.Pattern[str], text: str, message: str) -> str:
 
 
 def require_pr(only_pr: int | None, pr_number: int) -> None:
-    """Raise ForbiddenError for another pull request than the one that the caller's token is for."""
+    """Raise ForbiddenError unless the caller's token is for this pull request, or for any."""
     if only_pr not in {None, pr_number}:
         raise ForbiddenError(
             f"this token is for pull request {only_pr} only, which its job runs for; got {pr_number}"

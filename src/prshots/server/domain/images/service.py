@@ -119,7 +119,7 @@ class Images:
         return f"{self._web_url}/projects/{project.id}/staged"
 
     async def before_of(self, image: Image) -> Image | None:
-        """Return the before that it was uploaded with; None if it has none any more."""
+        """Return its before image; None if it has none any more."""
         found = await self._records.before_images([image.before_id]) if image.before_id else []
         return found[0] if found else None
 
