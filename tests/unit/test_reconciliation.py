@@ -175,12 +175,6 @@ class TestWrongTotals:
         assert (await place.check())[1] == []
         assert await place.engines.upkeep.stored() == (6, 6000)
 
-    async def test_a_days_uploads_may_exceed_its_images(self, place: Place) -> None:
-        images = await place.images(3)
-        (place.store.root / images[0].key).unlink()
-        await place.records.remove_images([images[0].id])
-        assert (await place.check())[1] == []
-
 
 class TestBrake:
     async def test_an_empty_store_does_not_expire_every_record(self, place: Place) -> None:
