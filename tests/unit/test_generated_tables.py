@@ -13,17 +13,18 @@ with pytest.MonkeyPatch.context() as patch:
     patch.syspath_prepend(ROOT)  # bench is in the repository, but not installed
     from bench import table as bench_table
     from bench.__main__ import MEASUREMENTS
+    from bench.report import read_json
 
 
 def test_the_bench_table_matches_the_results() -> None:
     page = bench_table.PAGE.read_text()
-    results = bench_table.read_json(bench_table.RESULTS)
+    results = read_json(bench_table.RESULTS)
     assert bench_table.with_table(page, results) == page, "run python -m bench.table"
 
 
 def test_every_measurement_has_results_and_a_module() -> None:
     modules = {path.stem for path in (ROOT / "bench" / "measurements").glob("[a-z]*.py")}
-    assert set(MEASUREMENTS) == set(bench_table.read_json(bench_table.RESULTS)) == modules
+    assert set(MEASUREMENTS) == set(read_json(bench_table.RESULTS)) == modules
 
 
 def test_the_drill_table_matches_the_results() -> None:

@@ -20,7 +20,6 @@ from prshots.server.config.settings import Settings
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.baselines import Baselines
 from prshots.server.domain.comparison.service import Comparisons
-from prshots.server.domain.images.pull_requests import PullRequests
 from prshots.server.domain.images.put_urls import PutUrls
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
@@ -146,7 +145,6 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         baselines=Baselines(records=baselines, comparisons=compared, store=store, images=images),
         comparisons=comparisons,
         comments=Comments(engines.images, images, comparisons),
-        pull_requests=PullRequests(engines.images, engines.projects, images),
         staging=staging,
         put_urls=PutUrls(
             records=SqlPutUrls(database), images=images, staging=staging, base_url=settings.base_url

@@ -164,6 +164,18 @@ class PullRequestRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Description:
+    """What a client knows about a pull request; the rest is empty. `path` follows `repository`."""
+
+    pr_number: int
+    repository: str = ""
+    path: str = ""
+    title: str = ""
+    source_branch: str = ""
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Shot:
     """The newest image of a shot, and of how many commits there are images.
 
