@@ -15,8 +15,7 @@ from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.adapters.sql.upkeep.wrong_totals import PULLS_AT_ONCE
 from prshots.server.domain.projects.models import Project
-from prshots.server.domain.upkeep.models import WrongTotal
-from prshots.server.domain.upkeep.ports import Upkeep
+from prshots.server.domain.upkeep.ports import Upkeep, WrongTotal
 from support import neighbor
 from support.port_watch import PortWatch
 from support.stores_and_records import DAY, ENGINES, NOW, PARTITIONED, SqlRecords, a_project, an_image, opener

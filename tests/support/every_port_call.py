@@ -18,7 +18,7 @@ from prshots.server.domain.images.models import BranchPlace, PutUrl, ShotKey, St
 from prshots.server.domain.people.models import LoginState, Session, User
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role, Trust
 from prshots.server.domain.projects.names import ProjectReference
-from prshots.server.domain.upkeep.models import WrongTotal
+from prshots.server.domain.upkeep.ports import WrongTotal
 from support.stores_and_records import NOW, SqlRecords, a_project, a_token, an_image
 
 PROJECT = a_project()

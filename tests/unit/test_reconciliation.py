@@ -14,8 +14,7 @@ from prshots.contract.errors import ForeignStoreError, StoreError, WrongClockErr
 from prshots.contract.object_names import OWNER_MARK, THUMBNAIL_EXT, origin_key
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import Project
-from prshots.server.domain.upkeep.models import WrongTotal
-from prshots.server.domain.upkeep.ports import UpkeepEngines
+from prshots.server.domain.upkeep.ports import UpkeepEngines, WrongTotal
 from prshots.server.domain.upkeep.reconciliation import CheckReport, Discrepancy, check, repair
 from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS, MASS
 from support.stores_and_records import (
