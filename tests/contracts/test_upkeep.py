@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.upkeep.wrong_totals import PULLS_AT_ONCE
-from prshots.server.domain.upkeep.models import WrongTotal
+from prshots.server.domain.upkeep.ports import WrongTotal
 from support import neighbor
 from support.contract_stores import Stores, ids
 from support.stores_and_records import DAY, NOW, an_image

@@ -24,7 +24,7 @@ def test_each_kind_is_bounded_and_the_next_line_has_the_count() -> None:
     assert [line.get("suppressed") for line in lines] == [500 - LINES, None, None]
 
 
-def test_a_caller_who_invents_kinds_is_bounded_too() -> None:
+def test_invented_kinds_share_one_bound() -> None:
     log = BoundedLog("refused", lambda: 0.0)
     with structlog.testing.capture_logs() as lines:
         for number in range(10_000):

@@ -423,11 +423,15 @@ def test_the_smallest_limit_leaves_room_for_an_image():
 
 
 @pytest.mark.parametrize("marker", Marker)
-def test_a_dashboard_url_that_does_not_fit_is_not_linked(marker):
-    address = "https://shots.example.com/" + "x" * 5000
+@pytest.mark.parametrize(
+    ("length", "is_linked"), [(MIN_COMMENT_BYTES // 2, True), (MIN_COMMENT_BYTES // 2 + 1, False)]
+)
+def test_a_dashboard_url_of_more_than_half_the_limit_is_not_linked(length, is_linked, marker):
+    address = "https://".ljust(length, "x")
     text = sized(entries(500), MIN_COMMENT_BYTES, marker, address)
     assert len(text.markdown.encode()) <= MIN_COMMENT_BYTES
-    assert text.markdown.endswith(f"The oldest {text.omitted} screenshots are only in the dashboard.\n")
+    dashboard = f"[dashboard]({address})" if is_linked else "dashboard"
+    assert text.markdown.endswith(f"The oldest {text.omitted} screenshots are only in the {dashboard}.\n")
 
 
 @pytest.mark.parametrize(

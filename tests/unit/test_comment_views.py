@@ -280,7 +280,7 @@ def test_a_base_that_is_not_an_ancestor_is_marked_wherever_the_shot_is():
         ),
     ],
 )  # fmt: skip
-def test_another_state_says_what_is_missing_and_is_never_no_changes(state, heading, sentence):
+def test_an_unfinished_comparison_says_what_is_missing(state, heading, sentence):
     shots = [newest("home"), newest("cart")]
     nothing = comparison([], state) if state else None
     text = changes_view(HTML, nothing, Latest(shots, COMMIT, 1))

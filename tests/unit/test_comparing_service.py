@@ -242,7 +242,7 @@ async def test_a_pair_that_cannot_be_compared_fails_alone(
     assert (place.compared == 0) == is_remembered
 
 
-async def test_what_could_not_be_recorded_at_once_is_recorded_later(
+async def test_results_lost_by_a_failing_database_are_recorded_later(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A database that fails for a moment must not leave a comparison that looks whole and lacks a verdict."""

@@ -1,4 +1,4 @@
-"""What an image is compared with when some came with a before."""
+"""What an image is compared with if some came with a before image."""
 
 from collections.abc import Mapping
 
@@ -31,46 +31,41 @@ def verdicts(plan: ComparisonPlan) -> dict[ShotKey, Verdict | None]:
     return {shot.shot: shot.result.verdict for shot in plan.shots}
 
 
-def test_a_before_comes_before_the_baseline() -> None:
-    of_main = baseline("pair")
-    plan = plan_comparison([PAIR], baselines(of_main), is_complete=True, before_images={PAIR.id: BEFORE})
+def plan_pair(bases: Bases, *others: Image, is_complete: bool = False) -> ComparisonPlan:
+    return plan_comparison([PAIR, *others], bases, is_complete=is_complete, before_images={PAIR.id: BEFORE})
+
+
+def test_a_before_image_replaces_the_baseline() -> None:
+    plan = plan_pair(baselines(baseline("pair")), is_complete=True)
     assert bases_of(plan) == {"pair": BEFORE.id}
     assert plan.final_state is ComparisonState.COMPARED
 
 
-def test_the_same_bytes_twice_are_unchanged() -> None:
-    plan = plan_comparison([PAIR], NO_BASELINES, is_complete=False, before_images={PAIR.id: BEFORE})
-    assert verdicts(plan) == {PAIR.shot: Verdict.UNCHANGED}
-
-
 def test_a_pair_is_compared_on_a_branch_without_baselines() -> None:
-    plan = plan_comparison([PAIR], NO_BASELINES, is_complete=False, before_images={PAIR.id: BEFORE})
+    plan = plan_pair(NO_BASELINES)
     assert bases_of(plan) == {"pair": BEFORE.id}
+    assert verdicts(plan) == {PAIR.shot: Verdict.UNCHANGED}  # the same bytes
     assert (plan.final_state, plan.base_commit, plan.missing) == (ComparisonState.COMPARED, None, 0)
 
 
 def test_without_baselines_other_shots_make_it_incomplete_and_are_not_new() -> None:
-    plan = plan_comparison([PAIR, ALONE], NO_BASELINES, is_complete=True, before_images={PAIR.id: BEFORE})
+    plan = plan_pair(NO_BASELINES, ALONE, is_complete=True)
     assert bases_of(plan) == {"pair": BEFORE.id}
     assert (plan.final_state, plan.missing) == (ComparisonState.INCOMPLETE, 1)
 
 
 def test_with_baselines_other_shots_are_new() -> None:
-    plan = plan_comparison([PAIR, ALONE], baselines(), is_complete=False, before_images={PAIR.id: BEFORE})
+    plan = plan_pair(baselines(), ALONE)
     assert verdicts(plan)[ALONE.shot] is Verdict.NEW
     assert plan.final_state is ComparisonState.COMPARED
 
 
-def test_without_a_pair_there_is_no_baseline() -> None:
-    plan = plan_comparison([ALONE], NO_BASELINES, is_complete=False)
-    assert (plan.final_state, plan.missing, plan.shots) == (ComparisonState.NO_BASELINE, 0, [])
-
-
-def test_an_image_whose_before_was_deleted_is_as_any_other() -> None:
-    assert plan_comparison([PAIR], NO_BASELINES, is_complete=False).final_state is ComparisonState.NO_BASELINE
+def test_without_a_before_image_there_is_no_baseline() -> None:
+    for image in (ALONE, PAIR):  # the before image of a pair may be deleted
+        plan = plan_comparison([image], NO_BASELINES, is_complete=False)
+        assert (plan.final_state, plan.missing, plan.shots) == (ComparisonState.NO_BASELINE, 0, [])
 
 
 def test_a_pair_is_never_removed() -> None:
-    of_main = baselines(baseline("pair"), baseline("gone"))
-    plan = plan_comparison([PAIR], of_main, is_complete=True, before_images={PAIR.id: BEFORE})
+    plan = plan_pair(baselines(baseline("pair"), baseline("gone")), is_complete=True)
     assert {shot.name for shot, verdict in verdicts(plan).items() if verdict is Verdict.REMOVED} == {"gone"}

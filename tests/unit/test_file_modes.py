@@ -68,7 +68,7 @@ async def test_a_data_folder_is_private_except_for_images_in_the_group(tmp_path:
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
 
 
-async def test_a_store_elsewhere_is_private_too(tmp_path: Path) -> None:
+async def test_a_store_outside_the_data_folder_is_private(tmp_path: Path) -> None:
     store = DiskStore(tmp_path / "new" / "images")
     await store.put("ab/" + "ab" * 16 + ".png", [b"x"])
     store.close()

@@ -49,7 +49,7 @@ def test_a_new_copy_replaces_the_old_one() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefghijklmnop"), st.integers(0, 12), st.booleans())))
-def test_the_limit_holds_whatever_happens(steps: list[tuple[str, int, bool]]) -> None:
+def test_the_limit_holds_in_any_order_of_events(steps: list[tuple[str, int, bool]]) -> None:
     copies, kept = HotCopies(LIMIT), 0
     for key, size, arrives in steps:
         if copies.takes(size) and copies.reserve(size):

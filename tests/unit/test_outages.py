@@ -59,7 +59,7 @@ def test_an_outage_of_7000_requests_is_two_lines(outage: Watched, lines: list[An
     assert lines == [AWAY, back(61.2, 7000)]
 
 
-def test_what_works_all_the_time_does_not_end_an_outage(outage: Watched, lines: list[Any]) -> None:
+def test_an_operation_that_never_failed_does_not_end_an_outage(outage: Watched, lines: list[Any]) -> None:
     """On a full disk, reads succeed between the uploads that fail."""
     for _ in range(100):
         outage.fails("put")

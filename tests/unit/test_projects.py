@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -136,7 +137,8 @@ class TestTokens:
         self, accounts: Projects, clock: Clock, tmp_path: Path
     ) -> None:
         web = await accounts.create_project("web")
-        token, secret = new_upload_token(web.id, label="job", created_at=NOW, expires_at=NOW + 900)
+        token, secret = new_upload_token(web.id, "job", NOW)
+        token = replace(token, expires_at=NOW + 900)
         records = open_records(tmp_path)
         await records.add_token(token)
         clock.now = NOW + 899.9

@@ -24,7 +24,7 @@ def test_the_fields_of_a_reply_are_read(case: dict[str, Any]) -> None:
     assert (found and [found.policy, found.quota, found.remaining, found.seconds]) == case["is"]
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_a_limit_is_read_as_it_was_written() -> None:
     limit = RateLimit(LimitPolicy.PROJECT, 40, 0, 23)
     assert limit.fields() == {
         "RateLimit-Policy": '"project";q=40;w=60',

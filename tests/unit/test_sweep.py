@@ -117,14 +117,14 @@ class TestStaged:
         await place.engines.staged.add(StagedImage(image, BranchPlace("fix", ""), expires_at))
         return image
 
-    async def test_images_are_kept_for_their_time_and_no_longer(self, place: Place) -> None:
+    async def test_images_expire_at_their_time(self, place: Place) -> None:
         """Neither the retention of the project nor that of baselines is theirs."""
         await self.stage(place, NOW)
         kept = await self.stage(place, NOW + 1)
         assert await place.sweep() == SweepReport(expired=1, freed_bytes=1000)
         assert await place.left() == {kept.key}
 
-    async def test_a_before_that_was_put_alone_goes_with_its_url(self, place: Place) -> None:
+    async def test_a_before_image_without_its_image_expires_with_its_url(self, place: Place) -> None:
         project = a_project()
         await place.records.add_project(project)
         before = an_image(project, kind="before")
@@ -308,7 +308,7 @@ class TestClock:
         assert "clock is 7,200 s ahead of the image store's: set both clocks" in report.refused["clock"]
         assert report.expired == 1  # people asked for this one, and it needs no clock
 
-    async def test_a_clock_that_is_behind_is_refused_too(self, place: Place) -> None:
+    async def test_refuses_a_clock_that_is_behind(self, place: Place) -> None:
         report = await sweep(place.engines, clock=lambda: NOW - 61)
         assert "clock is 61 s behind" in report.refused["clock"]
 
@@ -320,7 +320,7 @@ class TestClock:
         place.store.now = None
         assert (await place.sweep()).refused == {}
 
-    async def test_the_databases_clock_counts_too(self, place: Place) -> None:
+    async def test_compares_with_the_clock_of_the_database(self, place: Place) -> None:
         class LateUpkeep(SqlUpkeep):
             async def time(self) -> float | None:
                 return NOW - 300.0

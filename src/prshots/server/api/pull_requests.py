@@ -12,7 +12,7 @@ from prshots.server.api.replies import reply_json
 from prshots.server.api.request_body import read_authorized_json
 from prshots.server.api.services import PublicServices
 from prshots.server.domain.images.checks import require_pr
-from prshots.server.domain.images.pull_requests import Description
+from prshots.server.domain.images.models import Description
 from prshots.server.domain.projects.names import MAX_ADDRESS, check_repository
 from prshots.server.http.json_response import JSONResponse
 
@@ -24,7 +24,7 @@ def pull_request_routes(services: PublicServices, slots: BodySlots) -> list[Rout
         access, body = await read_authorized_json(request, services.accounts, slots)
         described = read_description(body)
         require_pr(access.only_pr, described.pr_number)
-        return JSONResponse(reply_json(await services.pull_requests.describe(access.project, described)))
+        return JSONResponse(reply_json(await services.images.describe(access.project, described)))
 
     return [Route("/v1/pull", describe, methods=["POST"])]
 

@@ -6,7 +6,6 @@ from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.baselines import Baselines
 from prshots.server.domain.comparison.service import Comparisons
 from prshots.server.domain.images.ports import RateCounter
-from prshots.server.domain.images.pull_requests import PullRequests
 from prshots.server.domain.images.put_urls import PutUrls
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
@@ -21,7 +20,6 @@ class PublicServices:
     baselines: Baselines
     comparisons: Comparisons
     comments: Comments
-    pull_requests: PullRequests
     staging: Staging
     put_urls: PutUrls
     exchange: TokenExchange

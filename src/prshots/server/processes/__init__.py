@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 BACKLOG = 1024
 """How many connections can wait on a listening socket until a worker accepts them."""
 
+WEB_SECONDS = 1.0
+"""How long the other components accept connections after web stops. Web's last requests go to the API."""
+
 
 def settings_of_child() -> "Settings":
     """Load the supervisor's settings, whose environment its children inherit.

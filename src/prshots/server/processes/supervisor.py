@@ -22,6 +22,7 @@ from prshots.server.observability.metrics_folder import (
     SLOT_VARIABLE,
     metrics_folder,
 )
+from prshots.server.processes import WEB_SECONDS
 from prshots.server.processes.children import Children
 from prshots.server.processes.worker_group import WorkerGroup
 
@@ -33,9 +34,6 @@ the pause doubles each time, so that a worker that cannot start takes little pro
 SWEEP_INTERVAL_SECONDS = 3600.0
 SWEEP_RETRY_SECONDS = 300.0
 """The pause after a failed sweep. Most likely an engine is down, and back within minutes."""
-
-WEB_SECONDS = 1.0
-"""How long the other components accept connections after web stops. Web's last requests go to the API."""
 
 BEYOND_GRACE_SECONDS, KILL_SECONDS = 0.6, 0.2
 """How long we wait for children after their grace period, which each counts from when it handles the signal,

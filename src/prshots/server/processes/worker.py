@@ -26,7 +26,7 @@ from prshots.server.config.settings import Settings
 from prshots.server.observability import metrics
 from prshots.server.observability.logs import configure_logs
 from prshots.server.observability.metrics_folder import RESTARTED_VARIABLE
-from prshots.server.processes import settings_of_child
+from prshots.server.processes import WEB_SECONDS, settings_of_child
 from prshots.server.processes.lifeline import hold
 
 if TYPE_CHECKING:
@@ -44,9 +44,6 @@ FILES_PER_CONNECTION = 2
 
 OTHER_FILES = 256
 """For everything but connections: the database, the store, libraries."""
-
-AFTER_WEB_SECONDS = 1.0
-"""How long the other components accept connections after web stops. Web's last requests go to the API."""
 
 Build = Callable[[Settings, socket.socket], "SocketServer"]
 
@@ -121,7 +118,7 @@ async def _serve(build: Build, settings: Settings, listener: socket.socket, read
     until = time.monotonic() + settings.grace_seconds
     if listener.getsockname()[1] != settings.web_port:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(web_has_ended.wait(), min(AFTER_WEB_SECONDS, settings.grace_seconds / 2))
+            await asyncio.wait_for(web_has_ended.wait(), min(WEB_SECONDS, settings.grace_seconds / 2))
     server.stop_accepting()
     listener.close()
     await server.stop(max(0.0, until - time.monotonic()))

@@ -20,7 +20,6 @@ from prshots.server.config.settings import Settings
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.baselines import Baselines
 from prshots.server.domain.comparison.service import Comparisons
-from prshots.server.domain.images.pull_requests import PullRequests
 from prshots.server.domain.images.put_urls import PutUrls
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
@@ -49,10 +48,6 @@ class _Engines:
         self.database = self._opening.begin(refuses_a_broken_file=not is_restart)
         self.images = SqlImages(self.database)
         self.projects = SqlProjects(self.database)
-        self.baselines = SqlBaselines(self.database)
-        self.comparisons = SqlComparisons(self.database)
-        self.staged = SqlStaged(self.database)
-        self.trusts = SqlTrusts(self.database)
         self._shared_keys = None if settings.on_sqlite else SharedKeys(awaited_keys(settings), self.database)
         if self._shared_keys:
             self._shared_keys.begin()
@@ -65,9 +60,9 @@ class _Engines:
         settings, keys = self._settings, self._shared_keys
         return Readiness(
             {
-                "database": with_space(settings.local_database, self.images.check),
+                "database": _with_space(settings.local_database, self.images.check),
                 **({"keys": keys.check} if keys else {}),
-                "store": with_space(settings.local_store, self.store.check),
+                "store": _with_space(settings.local_store, self.store.check),
                 "counter": self.counter.check,
             },
             # Without a counter uploads continue, without a rate limit. Without a store only uploads and
@@ -115,15 +110,7 @@ def build_api(
         uploads_per_minute=settings.uploads_per_minute,
         base_url=settings.base_url,
         web_url=settings.web_url,
-        for_people=routes_for_people(
-            settings,
-            engines.database,
-            services,
-            baselines=engines.baselines,
-            staged=engines.staged,
-            trusts=engines.trusts,
-            thumbnails=thumbnails,
-        ),
+        for_people=routes_for_people(settings, engines.database, services, thumbnails),
         readiness=engines.readiness(),
         close=close,
         log_requests=settings.log_requests,
@@ -131,10 +118,12 @@ def build_api(
 
 
 def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
+    database, store = engines.database, engines.store
+    baselines, compared = SqlBaselines(database), SqlComparisons(database)
     images = Images(
         records=engines.images,
         projects=engines.projects,
-        store=engines.store,
+        store=store,
         keys=engines.keys,
         img_url=settings.img_url,
         web_url=settings.web_url,
@@ -142,42 +131,35 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         on_expired=metrics.EXPIRED.labels("request").inc,
     )
     comparisons = Comparisons(
-        records=engines.comparisons,
-        baselines=engines.baselines,
-        store=engines.store,
+        records=compared,
+        baselines=baselines,
+        store=store,
         images=images,
         compare=engines.comparison_workers.compare,
         on_decided=lambda verdict: metrics.COMPARED_PAIRS.labels(verdict).inc(),
     )
-    staging = Staging(records=engines.staged, images=images)
+    staging = Staging(records=SqlStaged(database), images=images)
     return PublicServices(
-        accounts=projects_in(engines.database),
+        accounts=projects_in(database),
         images=images,
-        baselines=Baselines(
-            records=engines.baselines, comparisons=engines.comparisons, store=engines.store, images=images
-        ),
+        baselines=Baselines(records=baselines, comparisons=compared, store=store, images=images),
         comparisons=comparisons,
         comments=Comments(engines.images, images, comparisons),
-        pull_requests=PullRequests(engines.images, engines.projects, images),
         staging=staging,
         put_urls=PutUrls(
-            records=SqlPutUrls(engines.database), images=images, staging=staging, base_url=settings.base_url
+            records=SqlPutUrls(database), images=images, staging=staging, base_url=settings.base_url
         ),
-        exchange=_build_exchange(settings, engines),
+        exchange=TokenExchange(
+            SqlTrusts(database),
+            _LazyIssuers(settings.issuers),
+            allowed=settings.issuers,
+            audiences=[settings.base_url, settings.web_url],
+        ),
         counter=engines.counter,
     )
 
 
-def _build_exchange(settings: Settings, engines: _Engines) -> TokenExchange:
-    return TokenExchange(
-        engines.trusts,
-        _LazyIssuers(settings.issuers),
-        allowed=settings.issuers,
-        audiences=[settings.base_url, settings.web_url],
-    )
-
-
-def with_space(path: Path | None, check: Check) -> Check:
+def _with_space(path: Path | None, check: Check) -> Check:
     """Extend an engine's check: raise DegradedError if the disk with its files is nearly full."""
 
     async def check_both() -> None:

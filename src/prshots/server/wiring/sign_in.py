@@ -1,7 +1,8 @@
 """Builds sign-in from settings: who may sign in, and with which provider."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator
+from functools import partial
 
 from prshots.contract.addresses import github_api
 from prshots.server.adapters.sql.database.database import Database
@@ -32,64 +33,30 @@ def allow_list(settings: Settings) -> AllowList:
 def login_providers(settings: Settings) -> dict[str, LoginProvider]:
     """Return the configured providers by id. Raises SettingsError for a half-configured one."""
     settings.check_providers()
-    return {name: _PROVIDERS[name](settings) for name in settings.providers}
+    return {name: _build_provider(settings, name) for name in settings.providers}
 
 
-# The providers' code takes 13 MB, so it is loaded only if one is configured.
+def _build_provider(settings: Settings, name: str) -> LoginProvider:
+    # The providers' code takes 13 MB, so it is loaded only if one is configured.
+    from prshots.server.adapters.identity.login_providers import GitHubProvider, OidcProvider
 
-
-def _github(settings: Settings) -> LoginProvider:
-    from prshots.server.adapters.identity.login_providers import GitHubProvider
-
-    return GitHubProvider(
-        client_id=settings.github_client_id,
-        client_secret=settings.github_client_secret,
-        url=settings.github_url,
-        api_url=github_api(settings.github_url),
-        asks_for_organizations=bool(settings.allowed_organizations),
-    )
-
-
-def _gitlab(settings: Settings) -> LoginProvider:
-    # The username, in both claims; older servers have the second one only.
-    claims = ("preferred_username", "nickname")
-    return _openid_connect(settings, "gitlab", "GitLab", settings.gitlab_url, login_claims=claims)
-
-
-def _gitea(settings: Settings) -> LoginProvider:
-    scope, claims = "openid profile email groups", ("preferred_username",)
-    return _openid_connect(settings, "gitea", "Gitea", settings.gitea_url, scope=scope, login_claims=claims)
-
-
-def _oidc(settings: Settings) -> LoginProvider:
-    return _openid_connect(settings, "oidc", settings.oidc_name, settings.oidc_issuer)
-
-
-def _openid_connect(
-    settings: Settings,
-    provider_id: str,
-    label: str,
-    issuer: str,
-    *,
-    scope: str = "openid profile email",
-    login_claims: Sequence[str] = (),
-) -> LoginProvider:
-    from prshots.server.adapters.identity.login_providers import OidcProvider
-
-    return OidcProvider(
-        provider_id=provider_id,
-        label=label,
-        issuer=issuer,
-        client_id=getattr(settings, f"{provider_id}_client_id"),
-        client_secret=getattr(settings, f"{provider_id}_client_secret"),
-        scope=scope,
-        login_claims=login_claims,
-    )
-
-
-_PROVIDERS: Mapping[str, Callable[[Settings], LoginProvider]] = {
-    "github": _github,
-    "gitlab": _gitlab,
-    "gitea": _gitea,
-    "oidc": _oidc,
-}
+    client_id = getattr(settings, f"{name}_client_id")
+    client_secret = getattr(settings, f"{name}_client_secret")
+    if name == "github":
+        return GitHubProvider(
+            client_id=client_id,
+            client_secret=client_secret,
+            url=settings.github_url,
+            api_url=github_api(settings.github_url),
+            asks_for_organizations=bool(settings.allowed_organizations),
+        )
+    openid = partial(OidcProvider, provider_id=name, client_id=client_id, client_secret=client_secret)
+    match name:
+        case "gitlab":  # the username is in both claims; older servers have the second one only
+            claims = ("preferred_username", "nickname")
+            return openid(label="GitLab", issuer=settings.gitlab_url, login_claims=claims)
+        case "gitea":
+            scope, claim = "openid profile email groups", "preferred_username"
+            return openid(label="Gitea", issuer=settings.gitea_url, scope=scope, login_claims=[claim])
+        case _:
+            return openid(label=settings.oidc_name, issuer=settings.oidc_issuer)

@@ -19,7 +19,7 @@ _LOWEST = 120
 _TALLEST = 320
 _TALLEST_IN_PAIRS = 220
 _ASPECTS = 0.5, 3.0
-"""The picture of a whole page is no ribbon, and a banner is no hairline."""
+"""So that a whole page is not drawn as a ribbon, nor a banner as a hairline."""
 _USUAL = 1280, 800
 
 

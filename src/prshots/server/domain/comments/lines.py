@@ -25,7 +25,7 @@ class ShotLine(NamedTuple):
     bullet: str
 
 
-# For hundreds of lines at every try: faster than a function of our own.
+# For hundreds of lines at every try: faster than our own function.
 _list_of, _verdict_of, _shots_of, _bullet_of = map(attrgetter, ShotLine._fields)
 
 

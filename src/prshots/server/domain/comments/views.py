@@ -124,12 +124,12 @@ def _latest(frame: Frame, latest: Latest, state: str, missing: str) -> SizedComm
     count = len(latest.shots)
     heading = f"### {count} {screenshots(count)}{state}"
     lead = f"At {_commit(latest.commit_sha)} · " if latest.commit_sha else ""
-    match latest.commits - 1:
-        case earlier if earlier > 0:
-            commits = "1 earlier commit" if earlier == 1 else f"{earlier} earlier commits"
-            lead += f"{commits} in the {frame.dashboard}"
-        case _:
-            lead += f"see the {frame.dashboard}"
+    earlier = latest.commits - 1
+    if earlier > 0:
+        commits = "1 earlier commit" if earlier == 1 else f"{earlier} earlier commits"
+        lead += f"{commits} in the {frame.dashboard}"
+    else:
+        lead += f"see the {frame.dashboard}"
     if missing:
         lead = f"{missing}\n\n{lead}"
     shots = sorted(latest.shots, key=lambda shot: shot_key(shot.name, shot.viewport, shot.theme))

@@ -28,10 +28,10 @@ class PairResult:
 
 @dataclass(frozen=True, slots=True)
 class ShotBase:
-    """The baseline that an image is compared with, or the before that was uploaded with it.
+    """The baseline that an image is compared with, or the before image that was uploaded with it.
 
     `is_listed`: it is from one of the commits that the comparison was asked to look at, not just the newest
-    of the branch. A before has no `commit_sha`.
+    of the branch. A before image has no `commit_sha`.
     """
 
     image: Image
@@ -65,7 +65,7 @@ class Bases:
 
 @dataclass(frozen=True, slots=True)
 class BaselineCommit:
-    """The baselines of a branch at a commit. `bytes` counts an image that other commits share, too."""
+    """The baselines of a branch at a commit. `bytes` includes images that other commits share."""
 
     branch: str
     commit_sha: str
@@ -116,7 +116,7 @@ class ComparisonRequest:
 class StoredComparison:
     """A comparison as it is recorded. `missing` counts the base's shots that an incomplete run lacks.
 
-    Without baselines, it counts the run's shots that came without a before.
+    Without baselines, it counts the run's shots that came without a before image.
 
     `seen_at` is when a process last worked on it. `shots` whose image is deleted are left out.
     """

@@ -178,7 +178,7 @@ def _compared_shot(
 
 
 def other_commit(shot: PlannedShot, request: ComparisonRequest) -> str:
-    """Return the commit of the shot's image, if the comparison is of another one. A pair outlives its commit.
+    """Return the commit of the shot's image if it differs from the comparison's. A pair outlives its commit.
 
     Either SHA may be a prefix of the other.
     """

@@ -139,7 +139,7 @@ def check_form(form: re.Pattern[str], text: str, message: str) -> str:
 
 
 def require_pr(only_pr: int | None, pr_number: int) -> None:
-    """Raise ForbiddenError for another pull request than the one that the caller's token is for."""
+    """Raise ForbiddenError unless the caller's token is for this pull request, or for any."""
     if only_pr not in {None, pr_number}:
         raise ForbiddenError(
             f"this token is for pull request {only_pr} only, which its job runs for; got {pr_number}"
@@ -166,7 +166,8 @@ def _check_file(file: UploadedFile, max_image_bytes: int) -> CheckedFile:
     if file.size >= max_image_bytes:
         raise payload_too_large(max_image_bytes)
     image_format = check_content_type(file.content_type)
-    if not image_format.matches(_head(file.chunks)):
+    head = b"".join(chunk[:LEADING_BYTES] for chunk in file.chunks)
+    if not image_format.matches(head):
         raise UnsupportedTypeError(
             f"declared {file.content_type}, but the file content is not a valid {image_format.label}"
         )
@@ -178,12 +179,3 @@ def _check_before_image(file: UploadedFile, max_image_bytes: int) -> CheckedFile
         return _check_file(file, max_image_bytes)
     except (PayloadTooLargeError, UnsupportedTypeError) as error:
         raise type(error)(f"before: {error}") from None
-
-
-def _head(chunks: Sequence[bytes]) -> bytes:
-    head = b""
-    for chunk in chunks:
-        head += chunk[: LEADING_BYTES - len(head)]
-        if len(head) == LEADING_BYTES:
-            break
-    return head

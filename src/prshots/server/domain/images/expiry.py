@@ -24,7 +24,7 @@ async def expire_scheduled(
     going = await _with_before_images(records, images)
     failed_keys = await store.delete([key for image in going for key in image.keys])
     failed = {image.id for image in going if not failed_keys.isdisjoint(image.keys)}
-    # An image whose before cannot be deleted stays: without it, nothing would lead to the before.
+    # An image whose before image cannot be deleted stays: nothing else would lead to the before image.
     gone = [image for image in going if failed.isdisjoint({image.id, image.before_id})]
     expired = await records.remove_images([image.id for image in gone]) if gone else 0
     return ExpiryOutcome(expired, len(going) - len(gone), sum(image.size for image in gone))

@@ -32,7 +32,7 @@ class Image(NamedTuple):
     `kid` is the key that first signed its URL. Signing with it again keeps the URL the same after a rotation.
     `seq` is the upload order, assigned by the database. `thumbnail` is None until someone asks for it.
     `sha256` is None if it was not recorded. `diff_base` is the id of the image that its stored
-    difference was made with. `before_id` is the image that was uploaded with it as its before, which is
+    difference was made with. `before_id` is its before image, which is uploaded and
     deleted with it.
     """
 
@@ -111,7 +111,7 @@ class BranchPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StagedImage:
-    """An image that waits for the pull request of a branch, and its before. Moving it there ends that."""
+    """An image that waits for the pull request of a branch, and its before image, until it is moved there."""
 
     image: Image
     place: BranchPlace
@@ -124,7 +124,7 @@ class PutUrl:
     """A URL that takes one image, once. Only the hash of its secret is stored.
 
     `pr_number` is 0 if the image will be staged at `place`. It ends with the token that it was made with.
-    With `before_sha256`, another URL takes its before first: `before_id` is that image.
+    With `before_sha256`, another URL takes its before image first: `before_id` is its id.
     """
 
     sha256: str
@@ -164,10 +164,22 @@ class PullRequestRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Description:
+    """What a client knows about a pull request; the rest is empty. `path` follows `repository`."""
+
+    pr_number: int
+    repository: str = ""
+    path: str = ""
+    title: str = ""
+    source_branch: str = ""
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Shot:
     """The newest image of a shot, and of how many commits there are images.
 
-    `unchanged_since` is the first commit that had the same bytes, if it is another one.
+    `unchanged_since` is the first commit with the same bytes, if it differs from the image's.
     """
 
     newest: Image

@@ -25,7 +25,7 @@ class ImageRecords(Protocol):
     async def add_image(self, image: Image, branch: str = "", before: Image | None = None) -> None:
         """Commit the image's record durably before returning. With a branch, it becomes a baseline there.
 
-        A `before` is committed with it, or neither is.
+        A `before` image is committed with it, or neither is.
 
         Raises UnauthorizedError if its project is gone, and the token with it.
         """
@@ -50,7 +50,7 @@ class ImageRecords(Protocol):
     async def schedule(self, image_ids: Collection[str], now: int) -> None:
         """Mark images as scheduled for expiry. Images that are already scheduled keep their time.
 
-        Whatever schedules an image, here and below, schedules its before with it.
+        Here and below, scheduling an image also schedules its before image.
         """
 
     async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
@@ -94,7 +94,7 @@ class ImageRecords(Protocol):
     async def describe_pull(
         self, project_id: str, pr_number: int, *, title: str, source_branch: str, author: str, path: str
     ) -> bool:
-        """Write what the forge says about a pull request. What is empty stays as it was.
+        """Write what the forge says about a pull request. Empty values change nothing.
 
         Return False if it does not exist.
         """
@@ -174,8 +174,8 @@ class StagedRecords(Protocol):
     async def move(self, project_id: str, place: BranchPlace, pr_number: int, now: int, limit: int) -> int:
         """Give up to `limit` images that are staged for this branch of this repository to a pull request.
 
-        Those of no repository, too. It is then as if they had been uploaded to it. Return how many. Of
-        concurrent calls, one moves an image.
+        Includes images of no repository. They then count as uploaded to it. Return how many. Concurrent
+        calls move each image once.
         """
 
     async def schedule_expired(self, now: int, limit: int) -> int:
@@ -189,7 +189,7 @@ class PutUrlRecords(Protocol):
         """Add it. Raises UnauthorizedError if its project is gone."""
 
     async def find(self, sha256: str, now: int) -> tuple[PutUrl, Project] | None:
-        """Find a URL, or the one that this is the before's of, by the hash of its secret.
+        """Find a URL by the hash of its secret, or of the secret for its before image.
 
         None if it was used or has expired, or if the token that it was made with is not valid any more.
         """
@@ -198,7 +198,7 @@ class PutUrlRecords(Protocol):
         """Commit the image's record and use up the URL. Return False, and do neither, if it was used."""
 
     async def use_before(self, put_url: PutUrl, before: Image) -> bool:
-        """Commit the record of its before, like `use`. It must belong to an image until the URL expires."""
+        """Commit the record of its before image, like `use`. Its image must follow before the URL expires."""
 
     async def discard_expired(self, now: int, limit: int) -> int:
         """Remove up to `limit` URLs past their `expires_at`, and schedule before images without an image.

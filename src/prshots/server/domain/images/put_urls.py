@@ -106,7 +106,7 @@ class PutUrls:
     async def find(self, secret: str) -> Putting:
         """Return what a URL's secret is for.
 
-        Raises NotFoundError if it was used or is unknown, ConflictError if its before must be put first.
+        Raises NotFoundError if it was used or is unknown, ConflictError if the before image comes first.
         """
         sha256 = hash_of(secret)
         found = await self._records.find(sha256, int(self._clock()))

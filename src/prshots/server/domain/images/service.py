@@ -1,4 +1,4 @@
-"""The image service: upload, delete, expire."""
+"""The image service: upload, describe, delete, expire."""
 
 import secrets
 import time
@@ -16,7 +16,7 @@ from prshots.contract.errors import (
 )
 from prshots.contract.limits import Policy
 from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT
-from prshots.contract.replies import Expired, Uploaded
+from prshots.contract.replies import Described, Expired, Uploaded
 from prshots.server.domain.images.checks import (
     CheckedFile,
     CheckedUpload,
@@ -31,6 +31,7 @@ from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import (
     NO_PULL_REQUEST,
     SECONDS_PER_DAY,
+    Description,
     Image,
     ImageKind,
     ListedImage,
@@ -118,8 +119,26 @@ class Images:
     def staged_page_of(self, project: Project) -> str:
         return f"{self._web_url}/projects/{project.id}/staged"
 
+    async def describe(self, project: Project, described: Description) -> Described:
+        """Record a description. The first client that knows the repository fills it in for the project.
+
+        Raises NotFoundError if nothing was uploaded to the pull request yet.
+        """
+        if described.repository and not project.repository:
+            await self._projects.set_repository(project.id, described.repository)
+        if not await self._records.describe_pull(
+            project.id,
+            described.pr_number,
+            title=described.title,
+            source_branch=described.source_branch,
+            author=described.author,
+            path=described.path,
+        ):
+            raise NotFoundError("not found")
+        return Described(described.pr_number, self.dashboard_url_of(project, described.pr_number))
+
     async def before_of(self, image: Image) -> Image | None:
-        """Return the before that it was uploaded with; None if it has none any more."""
+        """Return its before image; None if it has none any more."""
         found = await self._records.before_images([image.before_id]) if image.before_id else []
         return found[0] if found else None
 

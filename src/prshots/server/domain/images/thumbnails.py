@@ -27,7 +27,7 @@ AT_ONCE = 3
 """Two are rendered while the next one is read from the store, which may be remote."""
 
 MAX_WAITING = 240
-"""For each project. It takes ten pages of the gallery to ask for so many at a time."""
+"""For each project. It takes ten pages of the gallery to ask for this many at once."""
 
 PATIENCE_SECONDS = 10.0
 """How long a caller waits. The rest is made anyway: proxies close a request that takes too long."""

@@ -10,6 +10,7 @@ import time
 import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import PurePosixPath
 
 from prshots.contract.natural_order import shot_key
@@ -47,15 +48,15 @@ class ZipWriter:
 
     def end(self) -> Iterator[bytes]:
         """Return the list of files, which ends the archive."""
-        size, count = sum(map(len, self._directory)), len(self._directory)
+        size, files = sum(map(len, self._directory)), len(self._directory)
         yield from self._directory
-        if count >= _MAX_16 or size >= _MAX_32 or self._offset >= _MAX_32:
+        if files >= _MAX_16 or size >= _MAX_32 or self._offset >= _MAX_32:
             yield struct.pack(
-                "<4sQHHLLQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, self._offset
+                "<4sQHHLLQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, files, files, size, self._offset
             )
             yield struct.pack("<4sLQL", b"PK\x06\x07", 0, self._offset + size, 1)
-        count, size, offset = min(count, _MAX_16), min(size, _MAX_32), min(self._offset, _MAX_32)
-        yield struct.pack("<4sHHHHLLH", b"PK\x05\x06", 0, 0, count, count, size, offset, 0)
+        files, size, offset = min(files, _MAX_16), min(size, _MAX_32), min(self._offset, _MAX_32)
+        yield struct.pack("<4sHHHHLLH", b"PK\x05\x06", 0, 0, files, files, size, offset, 0)
 
     def _entry(self, facts: bytes, name: bytes) -> bytes:
         offset, extra = self._offset, b""
@@ -76,7 +77,7 @@ def file_paths(images: Iterable[Image]) -> Iterator[tuple[str, Image]]:
     for image in sorted(images, key=lambda each: shot_key(*each.shot)):
         path = _safe_path(image.name)
         suffix = f"@{image.viewport}{f'.{image.theme}' if image.theme else ''}.{image.ext}"
-        tries = (f"{path}{f' ({number})' if number > 1 else ''}{suffix}" for number in _from_one())
+        tries = (f"{path}{f' ({number})' if number > 1 else ''}{suffix}" for number in count(1))
         free = next(each for each in tries if _fold_case(each) not in taken)
         taken.add(_fold_case(free))
         yield free, image
@@ -99,13 +100,6 @@ def _safe_path(name: str) -> str:
 
 def _fold_case(path: str) -> str:
     return unicodedata.normalize("NFC", path).casefold()
-
-
-def _from_one() -> Iterator[int]:
-    number = 1
-    while True:
-        yield number
-        number += 1
 
 
 def _dos_time(unix: int) -> bytes:

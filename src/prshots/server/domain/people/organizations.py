@@ -29,14 +29,14 @@ class Organizations:
         return await self._people.organizations_of(user.id)
 
     async def find(self, user: User, organization_id: str) -> tuple[Organization, Role]:
-        """Raise NotFoundError, also if the user is not a member of the organization."""
+        """Raise NotFoundError if it does not exist or the user is not a member."""
         found = await self._people.organization_of(user.id, organization_id)
         if found is None:
             raise NotFoundError("not found")
         return found
 
     async def project(self, user: User, project_id: str) -> Project:
-        """Return a project that the user may use. Raises NotFoundError, also for projects of others."""
+        """Return a project that the user may use. Raises NotFoundError, even for projects of others."""
         project, _ = await self._project(user, project_id)
         return project
 

@@ -28,33 +28,11 @@ def is_upload_token(secret: str) -> bool:
     return UPLOAD_TOKEN.fullmatch(secret) is not None
 
 
-def new_upload_token(
-    project_id: str,
-    *,
-    label: str,
-    created_at: int,
-    created_by: str = "",
-    expires_at: int | None = None,
-    trust_id: str | None = None,
-    pr_number: int | None = None,
-    branch: str | None = None,
-) -> tuple[UploadToken, str]:
+def new_upload_token(project_id: str, label: str, created_at: int) -> tuple[UploadToken, str]:
     """Return the record of a new token, and its secret, which is stored nowhere."""
     secret = f"msr_{secrets.token_hex(32)}"
-    token = UploadToken(
-        id=secrets.token_hex(6),
-        project_id=project_id,
-        label=label,
-        hint=f"msr_…{secret[-4:]}",
-        sha256=hash_of(secret),
-        created_at=created_at,
-        created_by=created_by,
-        expires_at=expires_at,
-        trust_id=trust_id,
-        pr_number=pr_number,
-        branch=branch,
-    )
-    return token, secret
+    hint = f"msr_…{secret[-4:]}"
+    return UploadToken(secrets.token_hex(6), project_id, label, hint, hash_of(secret), created_at), secret
 
 
 class LastUse:

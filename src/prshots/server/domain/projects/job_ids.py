@@ -55,7 +55,7 @@ def ids_to_pin(required: Mapping[str, str], carried: Mapping[str, Any]) -> dict[
 
 
 def differing_ids(pins: Mapping[str, str], carried: Mapping[str, Any]) -> dict[str, str]:
-    """Return this token's ids that are not the pinned ones; one that it does not have is empty."""
+    """Return this token's ids that differ from the pinned ones; a missing id is empty."""
     return {name: _id(carried.get(name)) for name, pin in pins.items() if _id(carried.get(name)) != pin}
 
 
@@ -71,7 +71,7 @@ def pull_request_of(carried: Mapping[str, Any]) -> int | None:
 def branch_of(required: Mapping[str, str], carried: Mapping[str, Any]) -> str | None:
     """Return the branch whose baselines a job can write: the one it runs for, if its trust names a ref.
 
-    A job of a pull request never can, also if it runs the base branch's code (`pull_request_target`).
+    A job of a pull request never can, even if it runs the base branch's code (`pull_request_target`).
     """
     if pull_request_of(carried) is not None or not _names_a_ref(required):
         return None

@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from prshots.contract.errors import (
@@ -134,16 +134,15 @@ class TokenExchange:
         now = int(self._clock())
         matching = await self._matching_trusts(issuer, claims, wanted)
         trust, project = await self._with_same_ids(matching, claims, now)
-        token, secret = new_upload_token(
-            project.id,
-            label=_loggable(claims.get("sub")),
-            created_at=now,
+        token, secret = new_upload_token(project.id, _loggable(claims.get("sub")), now)
+        of_job = replace(
+            token,
             expires_at=now + TOKEN_SECONDS,
             trust_id=trust.id,
             pr_number=pull_request_of(claims),
             branch=branch_of(trust.claims, claims),
         )
-        if not await self._records.add_token_of_trust(token):
+        if not await self._records.add_token_of_trust(of_job):
             raise ExchangeRefusedError("the trust has just been removed")
         await self._last_use.note(trust.id, trust.last_used_at or 0, now, trust=trust.id)
         return Granted(project, now + TOKEN_SECONDS, secret)

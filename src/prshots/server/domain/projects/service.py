@@ -85,9 +85,8 @@ class Projects:
         """Return the new token's record, and its secret, which is stored nowhere."""
         if len(label) > MAX_LABEL or not label.isprintable():
             raise InvalidInputError(f"a label takes up to {MAX_LABEL} printable characters; got {label!r}")
-        token, secret = new_upload_token(
-            project.id, label=label, created_at=int(self._clock()), created_by=created_by
-        )
+        token, secret = new_upload_token(project.id, label, int(self._clock()))
+        token = replace(token, created_by=created_by)
         await self._tokens.add_token(token)
         return token, secret
 

@@ -1,14 +1,30 @@
 """The ports of the upkeep, and how each call can fail."""
 
-from collections.abc import Collection
-from typing import NamedTuple, Protocol
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
 
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore, PutUrlRecords, StagedRecords
 from prshots.server.domain.people.ports import People
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
-from prshots.server.domain.upkeep.models import WrongTotal
+
+Total = Literal["project", "pull request", "day"]
+
+
+@dataclass(frozen=True, slots=True)
+class WrongTotal:
+    """A stored total that differs from what was counted.
+
+    `number` is the pull request's number, or the day (Unix time // 86,400); 0 for a project.
+    """
+
+    of: Total
+    project_id: str
+    number: int
+    stored: Mapping[str, int]
+    counted: Mapping[str, int]
 
 
 class Upkeep(Protocol):

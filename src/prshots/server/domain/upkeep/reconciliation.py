@@ -15,8 +15,7 @@ from prshots.contract.object_names import image_id_of
 from prshots.server.domain.images.expiry import expire_scheduled
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from prshots.server.domain.images.ports import ObjectStore
-from prshots.server.domain.upkeep.models import WrongTotal
-from prshots.server.domain.upkeep.ports import Upkeep, UpkeepEngines
+from prshots.server.domain.upkeep.ports import Upkeep, UpkeepEngines, WrongTotal
 from prshots.server.domain.upkeep.safeguards import (
     LEFTOVER_AGE_SECONDS,
     is_mass,
@@ -104,15 +103,14 @@ async def repair(
     Without `force`, most of all records or files are never removed. Raises like `check`.
     """
     cutoff = await _cutoff(engines, clock)
-    report.refused += [] if force else _brakes(report)
-    may_expire = force or not is_mass(report.records_without_bytes, report.records)
-    may_delete = force or not is_mass(report.files_without_record, report.files)
-    if (report.records_without_bytes and may_expire) or (report.files_without_record and may_delete):
+    expires = report.records_without_bytes and (force or _may_expire(report))
+    deletes = report.files_without_record and (force or _may_delete(report))
+    if expires or deletes:
         await engines.store.owner(await engines.upkeep.installation_id())
         async for window in _compare_all(engines, cutoff):
-            if window.without_bytes and may_expire:
+            if window.without_bytes and expires:
                 await _expire(engines, window.without_bytes, report, int(clock()))
-            if window.without_record and may_delete:
+            if window.without_record and deletes:
                 failed = await engines.store.delete(window.without_record)
                 report.repaired += len(window.without_record) - len(failed)
                 report.failed += len(failed)
@@ -123,20 +121,26 @@ async def repair(
         progress(report)
 
 
-def _brakes(report: CheckReport) -> list[str]:
-    """Return what is too much to remove without being told so."""
-    refused = []
-    if is_mass(report.records_without_bytes, report.records):
-        refused.append(
-            f"{report.records_without_bytes:,} of {report.records:,} images have no bytes: check that "
-            "PRSHOTS_STORE_URL names the right store and that its disk is mounted"
-        )
-    if is_mass(report.files_without_record, report.files):
-        refused.append(
-            f"{report.files_without_record:,} of {report.files:,} files have no record: check that "
-            "PRSHOTS_DATABASE_URL names the right database, and that it is not an older copy"
-        )
-    return refused
+def _may_expire(report: CheckReport) -> bool:
+    """Return False, and note why, if the records without bytes are too many to expire unasked."""
+    if not is_mass(report.records_without_bytes, report.records):
+        return True
+    report.refused.append(
+        f"{report.records_without_bytes:,} of {report.records:,} images have no bytes: check that "
+        "PRSHOTS_STORE_URL names the right store and that its disk is mounted"
+    )
+    return False
+
+
+def _may_delete(report: CheckReport) -> bool:
+    """Return False, and note why, if the files without a record are too many to delete unasked."""
+    if not is_mass(report.files_without_record, report.files):
+        return True
+    report.refused.append(
+        f"{report.files_without_record:,} of {report.files:,} files have no record: check that "
+        "PRSHOTS_DATABASE_URL names the right database, and that it is not an older copy"
+    )
+    return False
 
 
 async def _cutoff(engines: UpkeepEngines, clock: Callable[[], float]) -> float:

@@ -15,7 +15,7 @@ CLOCK_SECONDS = 60.0
 """The largest difference between clocks with which the age of a file means something."""
 
 MASS = 100
-"""Deleting fewer than this needs no confirmation, also if it is everything."""
+"""Deleting fewer than this needs no confirmation, even if it is everything."""
 
 OVERDUE_SECONDS = 86_400
 """Images that have been due for a day should have been deleted by the last 24 sweeps."""
@@ -27,7 +27,7 @@ FOREIGN_STORE = "the image store belongs to another database"
 
 
 def is_mass(deleted: int, of: int) -> bool:
-    """Return whether these are so many of all that someone has to confirm it."""
+    """Return whether someone has to confirm deleting this many."""
     return deleted > MASS and deleted * 2 > of
 
 

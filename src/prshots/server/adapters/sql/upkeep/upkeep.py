@@ -18,7 +18,7 @@ from prshots.server.adapters.sql.images.due import count_due, overdue_in, projec
 from prshots.server.adapters.sql.upkeep.inspection import server_time
 from prshots.server.adapters.sql.upkeep.wrong_totals import recompute, wrong_days, wrong_projects, wrong_pulls
 from prshots.server.domain.images.models import Image
-from prshots.server.domain.upkeep.models import WrongTotal
+from prshots.server.domain.upkeep.ports import WrongTotal
 
 _STORED = select(
     func.coalesce(func.sum(project_totals.c.images), 0), func.coalesce(func.sum(project_totals.c.bytes), 0)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, text
 
 from prshots.contract.limits import MAX_PR_NUMBER
 from prshots.server.domain.images.models import SECONDS_PER_DAY
-from prshots.server.domain.upkeep.models import Total, WrongTotal
+from prshots.server.domain.upkeep.ports import Total, WrongTotal
 
 PULLS_AT_ONCE = 200
 DAYS_AT_ONCE = 7
