@@ -18,8 +18,7 @@ from prshots.server.domain.people.models import User
 from prshots.server.domain.people.ports import People
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Role
 from prshots.server.domain.projects.ports import TrustRecords
-from prshots.server.domain.upkeep.models import WrongTotal
-from prshots.server.domain.upkeep.ports import Upkeep
+from prshots.server.domain.upkeep.ports import Upkeep, WrongTotal
 from support.port_watch import PortWatch
 from support.stores_and_records import NOW, Records, SqlRecords, a_pair, a_project, an_image
 
