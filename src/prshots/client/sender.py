@@ -264,7 +264,6 @@ def no_reply_message(request: httpx.Request, error: httpx.RequestError) -> str:
 
 
 def _connection_error(error: httpx.RequestError) -> str:
-    """Return why there is no connection."""
     for cause in _causes(error):
         match cause:
             case ConnectionRefusedError():
