@@ -85,7 +85,7 @@ def head_of_checkout(checkout: LocalCheckout, pr: int | None, on_wait: OnWait = 
     if not reason:
         try:
             with closing(forge_of(checkout.job, on_wait)) as forge:
-                return _ask_forge(forge, known, checkout, pr)
+                return _ask_forge(forge, known)
         except InvalidInputError:
             raise
         except PrshotsError as error:
@@ -95,18 +95,16 @@ def head_of_checkout(checkout: LocalCheckout, pr: int | None, on_wait: OnWait = 
     return replace(known, job=replace(known.job, source_branch=""), unsure=reason)
 
 
-def _ask_forge(forge: Forge, known: Head, checkout: LocalCheckout, pr: int | None) -> Head:
-    if pr is not None:
-        return _with_pull_request(forge.pull_request(pr), known)
-    found = forge.open_from(checkout.branch, checkout.repository if checkout.is_fork else "")
+def _ask_forge(forge: Forge, known: Head) -> Head:
+    if known.job.pr_number is not None:
+        return _with_pull_request(forge.pull_request(known.job.pr_number), known)
+    found = forge.open_from(known.branch, known.repository if known.from_fork else "")
     if len(found) > 1:
         numbers = ", ".join(str(pull.number) for pull in sorted(found, key=lambda pull: pull.number))
-        raise InvalidInputError(
-            f"{checkout.branch} is the head of several pull requests: {numbers}. Use --pr N"
-        )
+        raise InvalidInputError(f"{known.branch} is the head of several pull requests: {numbers}. Use --pr N")
     if not found:
-        where = checkout.job.repository or forge.label
-        return replace(known, unknown=f"{where} has no open pull request from {checkout.branch}")
+        where = known.job.repository or forge.label
+        return replace(known, unknown=f"{where} has no open pull request from {known.branch}")
     return _with_pull_request(found[0], known)
 
 
@@ -121,13 +119,7 @@ def _with_pull_request(pull: ForgePullRequest, known: Head) -> Head:
         pr_url=pull.url,
     )
     same = "" if pull.from_fork else known.job.repository  # GitLab does not name it
-    return replace(
-        known,
-        job=job,
-        branch=pull.branch,
-        repository=pull.repository or same,
-        from_fork=pull.from_fork,
-    )
+    return Head(job, pull.branch, pull.repository or same, pull.from_fork)
 
 
 def _why_not_ask_forge(job: Job) -> str:
