@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
-from types import TracebackType
 from typing import Any, BinaryIO, NotRequired, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 import httpx
@@ -101,9 +100,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def upload(
