@@ -69,7 +69,7 @@ server_group(tokens.app, name="token")
 server_group(keys.app, name="keys")
 
 
-def _print_version(*, asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         typer.echo(f"prshots {__version__}")
         raise typer.Exit
@@ -83,7 +83,7 @@ def prshots(
         "--version",
         help="Print the version and exit.",
         is_eager=True,
-        callback=lambda asked: _print_version(asked=asked),
+        callback=_print_version,
     ),
 ) -> None:
     del version
@@ -96,9 +96,7 @@ def _is_in_arguments(error: PrshotsError) -> bool:
 
 def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(
-            errors="backslashreplace"
-        )  # do not fail on a name that the terminal cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")  # for a name that the terminal cannot show
     try:
         try:
             app()

@@ -58,9 +58,8 @@ def comment(
     head = _head(job, pr, with_options)
     job, pr_number = head.job, head.job.pr_number or 0
     if around is not None and job.lookup is not None:
-        with suppress(
-            InvalidInputError, CallError
-        ):  # a template without the commit is better than no comment
+        # A template without the commit is better than no comment.
+        with suppress(InvalidInputError, CallError):
             job = with_head(job, pr_number, say)
     with options.connect(url, token, project) as service:
         if words := move_staged(service, head)[1]:

@@ -107,7 +107,6 @@ def with_accounts(config: Path | None, work: Callable[["Projects"], Awaitable[T]
 
 
 def run_with(opening: AbstractAsyncContextManager[S], work: Callable[[S], Awaitable[T]]) -> T:
-    """Run the work inside the context manager."""
     import asyncio  # imported here: the commands that run in CI do not need it
 
     async def run() -> T:

@@ -11,12 +11,11 @@ from prshots.cli.common import (
     QuietOption,
     pluralize,
     print_json,
-    print_table,
     say,
     say_failure,
     stated_option,
 )
-from prshots.cli.output import github_outputs, printable, say_dashboard
+from prshots.cli.output import github_outputs, print_shots, printable, say_dashboard
 from prshots.cli.target import target_of
 from prshots.contract.errors import CallError
 from prshots.contract.replies import ComparisonState, Verdict
@@ -101,20 +100,7 @@ def _print_shots(shots: "Sequence[ComparedShot]") -> None:
     compared = [shot for shot in shots if shot.verdict is not Verdict.FAILED]
     changes = [shot for shot in compared if shot.verdict is not Verdict.UNCHANGED]
     shown = compared if len(compared) <= MAX_ROWS else changes
-    if not 0 < len(shown) <= MAX_ROWS:
-        return
-    themed = any(shot.theme for shot in shown)
-    rows = [
-        [
-            printable(shot.name),
-            shot.viewport,
-            *([shot.theme or "-"] if themed else []),
-            _verdict(shot),
-            _pixels(shot),
-        ]
-        for shot in shown
-    ]
-    print_table(["NAME", "VIEWPORT", *(["THEME"] if themed else []), "VERDICT", "PIXELS"], rows)
+    print_shots(["VERDICT", "PIXELS"], [(shot, [_verdict(shot), _pixels(shot)]) for shot in shown])
 
 
 def _verdict(shot: "ComparedShot") -> str:

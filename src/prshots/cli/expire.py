@@ -4,8 +4,6 @@ from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from prshots.cli import service_options as options
 from prshots.cli.common import QuietOption, pluralize, print_json, say, stated_option
 from prshots.client.ci import validate
@@ -18,10 +16,7 @@ if TYPE_CHECKING:
     from prshots.contract.replies import Expired
 
 
-def _check_full_commit(given: str) -> str:
-    if given.strip() and not validate.full_commit(given):
-        raise typer.BadParameter(f"got {given[:60]!r}: use all 40 hexadecimal characters of the commit")
-    return validate.full_commit(given)
+_check_full_commit = options.check_with(validate.full_commit, "all 40 hexadecimal characters of the commit")
 
 
 def expire(

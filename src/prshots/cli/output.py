@@ -13,8 +13,9 @@ from prshots.contract.statements import exit_code, message
 
 if TYPE_CHECKING:
     from prshots.client.replies import ComparisonReply
-    from prshots.client.shots import Problem
+    from prshots.client.shots import Problem, ShotFile
     from prshots.client.upload import UploadOutcome
+    from prshots.contract.replies import ComparedShot
 
 
 class OutputFormat(StrEnum):
@@ -82,21 +83,12 @@ class UploadReport:
 
     def _print_table(self) -> None:
         """Print what was uploaded. Failures have their own lines already."""
-        good = [outcome for outcome in self.outcomes if not outcome.error]
-        if not 0 < len(good) <= MAX_ROWS:
-            return
-        themed = any(outcome.shot.theme for outcome in good)
         rows = [
-            [
-                printable(outcome.shot.name),
-                outcome.shot.viewport,
-                *([outcome.shot.theme or "-"] if themed else []),
-                readable_size(outcome.shot.size),
-                printable(self._result(outcome)),
-            ]
-            for outcome in good
+            (outcome.shot, [readable_size(outcome.shot.size), printable(self._result(outcome))])
+            for outcome in self.outcomes
+            if not outcome.error
         ]
-        print_table(["NAME", "VIEWPORT", *(["THEME"] if themed else []), "SIZE", "RESULT"], rows)
+        print_shots(["SIZE", "RESULT"], rows)
 
     def _result(self, outcome: "UploadOutcome") -> str:
         done = "would be uploaded" if self.is_dry else "already there" if outcome.is_known else "uploaded"
@@ -127,7 +119,6 @@ class UploadReport:
         return about | done | {"failed": failed} | seen_at
 
     def _print_github_output(self) -> None:
-        """Print lines for the $GITHUB_OUTPUT file."""
         # The delimiter is random: a name that contains it could end the block and set another output.
         end = f"end_{secrets.token_hex(16)}"
         print(f"count={self.count}")
@@ -136,6 +127,19 @@ class UploadReport:
         urls = [outcome.uploaded.view_url for outcome in self.outcomes if outcome.uploaded]
         for name, lines in (("urls", urls), ("markdown", self._markdown())):
             print("\n".join([f"{name}<<{end}", *lines, end]))
+
+
+def print_shots(columns: Sequence[str], rows: "Sequence[tuple[ShotFile | ComparedShot, list[str]]]") -> None:
+    """Print a table of shots with these columns, unless it is too long. Themes have a column if needed."""
+    if not 0 < len(rows) <= MAX_ROWS:
+        return
+    if any(shot.theme for shot, _ in rows):
+        columns = ["THEME", *columns]
+        rows = [(shot, [shot.theme or "-", *cells]) for shot, cells in rows]
+    print_table(
+        ["NAME", "VIEWPORT", *columns],
+        [[printable(shot.name), shot.viewport, *cells] for shot, cells in rows],
+    )
 
 
 def github_outputs(dashboard_url: str, comparison: "ComparisonReply | None") -> list[str]:

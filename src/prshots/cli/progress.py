@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from prshots.cli.common import say, say_failure
@@ -29,9 +28,7 @@ class ProgressLines:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if kind is KeyboardInterrupt:
             self.fail(message("interrupted", count=self.count, total=self._total))
 
@@ -85,11 +82,9 @@ class ProgressBar(ProgressLines):
         self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         self._bar.stop()
-        super().__exit__(kind, error, trace)
+        super().__exit__(kind, *error)
 
     def say(self, words: str) -> None:
         self._bar.console.print(words, markup=False, highlight=False, soft_wrap=True)

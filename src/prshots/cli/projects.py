@@ -20,7 +20,6 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The project's name.")]
 PolicyOption = Annotated[
     Policy | None,
     typer.Option(
@@ -44,7 +43,7 @@ UploadsPerMinuteOption = Annotated[
 
 @app.command()
 def create(
-    name: NameArgument,
+    name: trusts.NameArgument,
     policy: PolicyOption = Policy.PR_CLOSE,
     retain_days: RetainDaysOption = None,
     uploads_per_minute: UploadsPerMinuteOption = None,
@@ -80,7 +79,7 @@ def list_projects(*, as_json: JsonOption = False, config: ConfigOption = None) -
 
 @app.command("set")
 def set_project(
-    name: NameArgument,
+    name: trusts.NameArgument,
     *,
     policy: PolicyOption = None,
     retain_days: RetainDaysOption = None,

@@ -1,6 +1,7 @@
 """Options shared by the commands that call a service."""
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,17 +24,19 @@ def _check_pr(given: int | None) -> int | None:
     return given
 
 
-def _check_commit(given: str) -> str:
-    if given.strip() and not validate.commit(given):
-        raise typer.BadParameter(f"got {given[:60]!r}: use 7 to 40 hexadecimal characters")
-    return validate.commit(given)
+def check_with(validator: Callable[[str], str], rule: str) -> Callable[[str], str]:
+    """Return an option's callback, which refuses invalid values. An empty value counts as not given."""
+
+    def check(given: str) -> str:
+        if given.strip() and not validator(given):
+            raise typer.BadParameter(f"got {given[:60]!r}: use {rule}")
+        return validator(given)
+
+    return check
 
 
-def _check_branch(given: str) -> str:
-    if given.strip() and not validate.branch(given):
-        raise typer.BadParameter(f"got {given[:60]!r}: use the name of a branch, such as main")
-    return validate.branch(given)
-
+_check_commit = check_with(validate.commit, "7 to 40 hexadecimal characters")
+_check_branch = check_with(validate.branch, "the name of a branch, such as main")
 
 Url = Annotated[str, stated_option("url")]
 Token = Annotated[str, stated_option("token")]

@@ -42,17 +42,17 @@ def current_head(
     job = detect_job(environ)
     if job.ci:
         return head_in_ci(with_options(job), pr, on_wait)
-    desk = find_local_checkout(environ)
-    return head_of_checkout(_with_job(desk, with_options(desk.job)), pr, on_wait)
+    checkout = find_local_checkout(environ)
+    return head_of_checkout(_with_job(checkout, with_options(checkout.job)), pr, on_wait)
 
 
-def _with_job(desk: LocalCheckout, job: Job) -> LocalCheckout:
-    """Return the desk with another job. Its branch stays where it is, which may be a fork of that."""
-    if job.repository == desk.job.repository:
-        return replace(desk, job=job)
-    is_fork = "/" in job.repository and desk.repository.lower() not in {"", job.repository.lower()}
+def _with_job(checkout: LocalCheckout, job: Job) -> LocalCheckout:
+    """Return the checkout with another job. Its branch stays where it is, which may be a fork of that."""
+    if job.repository == checkout.job.repository:
+        return replace(checkout, job=job)
+    is_fork = "/" in job.repository and checkout.repository.lower() not in {"", job.repository.lower()}
     return LocalCheckout(
-        replace(job, repository_url=""), desk.repository or job.repository, is_fork, desk.problem
+        replace(job, repository_url=""), checkout.repository or job.repository, is_fork, checkout.problem
     )
 
 
@@ -72,20 +72,20 @@ def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
     return Head(job, job.source_branch, repository, job.from_fork)
 
 
-def head_of_checkout(desk: LocalCheckout, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
+def head_of_checkout(checkout: LocalCheckout, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
     """Return the head that git and the forge name.
 
     Without a pull request, `unknown` says why. Raises InvalidInputError if there is no branch either, or if
     the branch has several pull requests.
     """
-    if pr is None and desk.problem:
-        raise InvalidInputError(f"no pull request: {desk.problem}. Or use --pr N")
-    known = Head(replace(desk.job, pr_number=pr), desk.branch, desk.repository, desk.is_fork)
-    reason = _why_not_ask_forge(desk.job)
+    if pr is None and checkout.problem:
+        raise InvalidInputError(f"no pull request: {checkout.problem}. Or use --pr N")
+    known = Head(replace(checkout.job, pr_number=pr), checkout.branch, checkout.repository, checkout.is_fork)
+    reason = _why_not_ask_forge(checkout.job)
     if not reason:
         try:
-            with closing(forge_of(desk.job, on_wait)) as forge:
-                return _ask_forge(forge, known, desk, pr)
+            with closing(forge_of(checkout.job, on_wait)) as forge:
+                return _ask_forge(forge, known)
         except InvalidInputError:
             raise
         except PrshotsError as error:
@@ -95,16 +95,16 @@ def head_of_checkout(desk: LocalCheckout, pr: int | None, on_wait: OnWait = igno
     return replace(known, job=replace(known.job, source_branch=""), unsure=reason)
 
 
-def _ask_forge(forge: Forge, known: Head, desk: LocalCheckout, pr: int | None) -> Head:
-    if pr is not None:
-        return _with_pull_request(forge.pull_request(pr), known)
-    found = forge.open_from(desk.branch, desk.repository if desk.is_fork else "")
+def _ask_forge(forge: Forge, known: Head) -> Head:
+    if known.job.pr_number is not None:
+        return _with_pull_request(forge.pull_request(known.job.pr_number), known)
+    found = forge.open_from(known.branch, known.repository if known.from_fork else "")
     if len(found) > 1:
         numbers = ", ".join(str(pull.number) for pull in sorted(found, key=lambda pull: pull.number))
-        raise InvalidInputError(f"{desk.branch} is the head of several pull requests: {numbers}. Use --pr N")
+        raise InvalidInputError(f"{known.branch} is the head of several pull requests: {numbers}. Use --pr N")
     if not found:
-        where = desk.job.repository or forge.label
-        return replace(known, unknown=f"{where} has no open pull request from {desk.branch}")
+        where = known.job.repository or forge.label
+        return replace(known, unknown=f"{where} has no open pull request from {known.branch}")
     return _with_pull_request(found[0], known)
 
 
@@ -119,13 +119,7 @@ def _with_pull_request(pull: ForgePullRequest, known: Head) -> Head:
         pr_url=pull.url,
     )
     same = "" if pull.from_fork else known.job.repository  # GitLab does not name it
-    return replace(
-        known,
-        job=job,
-        branch=pull.branch,
-        repository=pull.repository or same,
-        from_fork=pull.from_fork,
-    )
+    return Head(job, pull.branch, pull.repository or same, pull.from_fork)
 
 
 def _why_not_ask_forge(job: Job) -> str:

@@ -3,16 +3,14 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 from prshots.client.ci import Job, Lookup
 from prshots.client.forges import forge_of
+from prshots.client.forges.forge import IssueForge
 from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
 from prshots.contract.statements import message
-
-if TYPE_CHECKING:
-    from prshots.client.forges.forge import IssueForge
 
 T = TypeVar("T")
 
@@ -50,7 +48,7 @@ def with_head(job: Job, pr_number: int, on_wait: OnWait = ignore_wait) -> Job:
 
 
 def _ask_forge(
-    job: Job, missing: str, advice: str, question: Callable[["IssueForge"], T], on_wait: OnWait
+    job: Job, missing: str, advice: str, question: Callable[[IssueForge], T], on_wait: OnWait
 ) -> T:
     """Return the forge's answer. Only GitHub and Gitea run jobs that have to ask."""
     try:

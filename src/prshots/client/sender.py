@@ -84,33 +84,29 @@ class Sender:
         tried = limits = 0
         while True:
             self._wait_for_the_limit()
-            request, reply = self._send_paced(make_request) if is_upload else self._send_once(make_request)
+            reply = self._send_paced(make_request) if is_upload else self._send_once(make_request())
             if isinstance(reply, httpx.Response):
                 if (asked := limit_of(reply)) is not None:
                     limits += 1
-                    self._note_limit(request, reply, asked, limits)
+                    self._note_limit(reply, asked, limits)
                     continue
                 if reply.status_code not in _TEMPORARY:
                     return reply
             tried += 1
             if tried < tries:
-                self._pause(request, reply, tried, tries)
+                self._pause(reply, tried, tries)
             elif isinstance(reply, httpx.Response):
                 return reply
             else:
                 after = f" after {tried} tries" if tried > 1 else ""
-                raise UnreachableError(f"{no_reply_message(request, reply)}{after}") from reply
+                raise UnreachableError(f"{no_reply_message(reply.request, reply)}{after}") from reply
 
-    def _send_once(self, make_request: Callable[[], httpx.Request]) -> tuple[httpx.Request, _Reply]:
-        request = make_request()
-        return request, self._reply_to(request)
-
-    def _send_paced(self, make_request: Callable[[], httpx.Request]) -> tuple[httpx.Request, _Reply]:
+    def _send_paced(self, make_request: Callable[[], httpx.Request]) -> _Reply:
         """Send an upload as soon as the service has room for it."""
         self._wait_for_a_place()
         reply: _Reply | None = None
         try:
-            request, reply = self._send_once(make_request)
+            reply = self._send_once(make_request())
         finally:
             with self._pace_changed:
                 self._pace.end()
@@ -119,9 +115,9 @@ class Sender:
                     if limit or reply.is_success:
                         self._pace.update(limit, time.monotonic())
                 self._pace_changed.notify_all()
-        return request, reply
+        return reply
 
-    def _reply_to(self, request: httpx.Request) -> _Reply:
+    def _send_once(self, request: httpx.Request) -> _Reply:
         """Return the reply, or the error if a retry may help."""
         try:
             return self._client.send(request)
@@ -136,9 +132,9 @@ class Sender:
                 raise UnreachableError("stopped") from error
             raise
 
-    def _note_limit(self, request: httpx.Request, reply: httpx.Response, asked: float, limits: int) -> None:
+    def _note_limit(self, reply: httpx.Response, asked: float, limits: int) -> None:
         limit = RateLimit.of(reply.headers)
-        reason = limit_message(limit) if limit else f"{_place(request)} limits the rate"
+        reason = limit_message(limit) if limit else f"{_place(reply.request)} limits the rate"
         if limits == LIMITS or asked > LONGEST_LIMIT_SECONDS:
             raise RateLimitedError(f"{reason} and asks to wait {asked:.0f} s")
         asked = max(asked, FIRST_PAUSE_SECONDS)
@@ -165,12 +161,12 @@ class Sender:
                 self._tell(limit_message(limit), f"waiting {math.ceil(seconds)} s", seconds)
             self._sleep(seconds or 0)
 
-    def _pause(self, request: httpx.Request, reply: _Reply, tried: int, tries: int) -> None:
+    def _pause(self, reply: _Reply, tried: int, tries: int) -> None:
         if isinstance(reply, httpx.Response):
-            reason = f"{_place(request)} answered {reply.status_code}"
+            reason = f"{_place(reply.request)} answered {reply.status_code}"
             asked = min(retry_after(reply) or 0.0, LONGEST_PAUSE_SECONDS)
         else:
-            reason, asked = no_reply_message(request, reply), 0.0
+            reason, asked = no_reply_message(reply.request, reply), 0.0
         seconds = max(_pause_before(tried), asked)
         self._tell(reason, f"retrying in {math.ceil(seconds)} s, {tried} of {tries}", seconds)
         self._sleep(seconds)
@@ -264,7 +260,6 @@ def no_reply_message(request: httpx.Request, error: httpx.RequestError) -> str:
 
 
 def _connection_error(error: httpx.RequestError) -> str:
-    """Return why there is no connection."""
     for cause in _causes(error):
         match cause:
             case ConnectionRefusedError():

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
-from types import TracebackType
 from typing import Any, BinaryIO, NotRequired, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 import httpx
@@ -22,6 +21,7 @@ from prshots.contract.errors import (
     EXPIRE_FAILED,
     CallError,
     ExpireFailedError,
+    ImageAddressError,
     InvalidInputError,
     NotFoundError,
     PayloadTooLargeError,
@@ -100,9 +100,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def upload(
@@ -137,10 +135,7 @@ class Client:
         Each shot has `name`, `viewport`, `theme` and `sha256`. Also raises InvalidInputError.
         """
         asked = {"branch": branch, "commit_sha": commit_sha, "shots": shots}
-        missing = self._post_json("/v1/baseline/known", asked).get("missing")
-        if not isinstance(missing, list) or not all(isinstance(shot, dict) for shot in missing):
-            raise self._unexpected_reply(["missing"])
-        return missing
+        return self._objects_in(self._post_json("/v1/baseline/known", asked), "missing")
 
     def complete_baselines(self, branch: str, commit_sha: str) -> None:
         """Say that a commit's baselines are all there. Also raises InvalidInputError."""
@@ -242,10 +237,8 @@ class Client:
         With `repository`, only those that move to a pull request from there.
         """
         params = {"branch": branch} | ({} if repository is None else {"repository": repository})
-        found = self._call("GET", "/v1/staged", lambda: {"params": params}).get("staged")
-        if not isinstance(found, list) or not all(isinstance(shot, dict) for shot in found):
-            raise self._unexpected_reply(["staged"])
-        return [self._read(StagedShot, shot) for shot in found]
+        found = self._call("GET", "/v1/staged", lambda: {"params": params})
+        return [self._read(StagedShot, shot) for shot in self._objects_in(found, "staged")]
 
     def move_staged(self, branch: str, pr_number: int, *, repository: str, from_fork: bool) -> Moved:
         """Move what is staged for a branch to its pull request. Also raises InvalidInputError.
@@ -282,11 +275,10 @@ class Client:
             reply = self._sender.send(
                 lambda: self._client.build_request("GET", "/v1/limits", timeout=LIMITS_SECONDS), tries=1
             )
-        except PrshotsError:
-            return None
-        refuse_image_address(self.url, reply)
-        try:
+            refuse_image_address(self.url, reply)
             return self._read(ServiceLimits, self._read_json(reply, "GET /v1/limits"))
+        except ImageAddressError:
+            raise
         except PrshotsError:
             return None
 
@@ -367,6 +359,12 @@ class Client:
         if missing := [name for name in found if not isinstance(found[name], types[name])]:
             raise self._unexpected_reply(missing)
         return kind(**cast("dict[str, Any]", found))
+
+    def _objects_in(self, reply: dict[str, Any], name: str) -> list[dict[str, Any]]:
+        found = reply.get(name)
+        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+            raise self._unexpected_reply([name])
+        return found
 
     def _unexpected_reply(self, missing: Sequence[str]) -> CallError:
         return CallError(

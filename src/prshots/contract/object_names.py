@@ -30,7 +30,6 @@ ORIGIN_KEY = re.compile(rf"([0-9a-f]{{2}})/\1[0-9a-f]{{30}}\.(?:{EXTENSION_PATTE
 
 
 def origin_key(image_id: str, ext: str) -> str:
-    """Return an object's key in the origin store."""
     return f"{image_id[:2]}/{image_id}.{ext}"
 
 

@@ -15,7 +15,7 @@ from prshots.client.forges import forge_of
 from prshots.client.heads import Head, current_head
 from prshots.client.keyless import token_source
 from prshots.client.move_staged import move_staged
-from prshots.client.pairs import find_pairs
+from prshots.client.pairs import Pairs
 from prshots.client.post_comment import Composer, post
 from prshots.client.service import Client
 from prshots.client.shots import Problem
@@ -48,17 +48,7 @@ class CheckoutTools:
     environ: Mapping[str, str]
     tell: Tell
 
-    def show(
-        self,
-        paths: Sequence[str],
-        before: Sequence[str],
-        *,
-        name: str = "",
-        viewport: str = "",
-        theme: str = "",
-        pr: int | None = None,
-    ) -> dict[str, Any]:
-        pairs = find_pairs(paths, before, name=name, viewport=viewport, theme=theme)
+    def show(self, pairs: Pairs, pr: int | None) -> dict[str, Any]:
         if len(pairs.shots) > MAX_SHOTS:
             raise InvalidInputError(
                 f"{len(pairs.shots)} screenshots found: name at most {MAX_SHOTS} in one call, such as only "
@@ -167,8 +157,8 @@ class CheckoutTools:
                 content_type=content_type,
                 with_before=with_before,
                 pr_number=head.job.pr_number,
-                branch="" if head.job.pr_number else head.branch,
-                repository="" if head.job.pr_number else head.repository,
+                branch=head.branch,
+                repository=head.repository,
             )
         return {
             "pr": head.job.pr_number,

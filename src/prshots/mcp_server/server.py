@@ -15,6 +15,7 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from prshots import __version__
+from prshots.client.pairs import find_pairs
 from prshots.contract.errors import PrshotsError
 from prshots.mcp_server.checkout_tools import MAX_SHOTS, CheckoutTools
 
@@ -96,7 +97,9 @@ class Tools:
         return await self._run(
             context,
             folder,
-            lambda tools: tools.show(paths, before or [], name=name, viewport=viewport, theme=theme, pr=pr),
+            lambda tools: tools.show(
+                find_pairs(paths, before or [], name=name, viewport=viewport, theme=theme), pr
+            ),
         )
 
     async def compare(self, context: Context, pr: PullRequest = None, folder: Folder = ".") -> Answer:

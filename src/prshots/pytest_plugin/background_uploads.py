@@ -147,7 +147,6 @@ class BackgroundUploads:
         self._client.close()
 
     def _fatal_error(self) -> str:
-        """Return the error that stopped the uploads."""
         errors = [outcome.error for outcome in self._outcomes if outcome.is_fatal]
         return next((error for error in errors if error != NOT_TRIED), NOT_TRIED)
 

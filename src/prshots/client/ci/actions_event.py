@@ -100,7 +100,6 @@ def _of_run(said: Mapping[str, Any], run: Mapping[str, Any]) -> Job:
 
 
 def _of_deployment(said: Mapping[str, Any], deployment: Mapping[str, Any], ref: str, built: str) -> Job:
-    """Return the job of a deployment, such as a preview."""
     sha = validate.commit(deployment.get("sha"), built)
     named = deployment.get("ref")
     number = number_in(ref) or number_in(named if isinstance(named, str) else "")

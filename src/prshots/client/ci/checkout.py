@@ -18,7 +18,7 @@ def head_commit() -> str:
 
 
 def full_commit(sha: str) -> str:
-    """Return a commit's SHA of 40 characters, from git if it is abbreviated; empty if git has no such one."""
+    """Return a commit's SHA of 40 characters, from git if it is abbreviated; empty if git has none."""
     return validate.full_commit(sha) or (commit_at(sha) if validate.commit(sha) else "")
 
 

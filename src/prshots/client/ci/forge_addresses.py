@@ -56,7 +56,6 @@ class ForgeRepository:
 
 
 def repository_of_pull_request(address: str) -> ForgeRepository:
-    """Return the forge and repository of a pull request's web page."""
     parts = urlsplit(validate.address(address))
     for pattern, kind in _PULL_REQUESTS:
         if found := pattern.match(parts.path.strip("/")):
@@ -80,7 +79,6 @@ _PAGES = {
 
 
 def pull_request_page(kind: ForgeKind | None, repository_url: str, number: int | None) -> str:
-    """Return the web address of a pull request; empty if unknown."""
     if kind is None or number is None or not repository_url:
         return ""
     return f"{repository_url}/{_PAGES[kind]}/{number}"

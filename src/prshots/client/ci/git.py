@@ -35,6 +35,14 @@ _SAFE = (
     *("-c", "maintenance.auto=false"),
     *("-c", "log.showSignature=false"),
 )
+_VARIABLES = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GCM_INTERACTIVE": "never",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "LC_ALL": "C",
+}
+"""Make git fail instead of asking a person, and speak English."""
+
 _LOCKED = re.compile(r"\.lock'|shallow file has changed|another git process", re.IGNORECASE)
 _FIRST_WORDS = re.compile(r"\A(?:fatal|error): ")
 
@@ -77,7 +85,7 @@ def _run(arguments: tuple[str, ...], seconds: float, on_wait: Callable[[], None]
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=os.environ | _without_prompts(),
+            env=os.environ | _VARIABLES,
             encoding="utf-8",
             errors="replace",
             start_new_session=True,  # without a terminal, ssh does not ask anything either
@@ -113,16 +121,6 @@ def _end(process: "subprocess.Popen[str]") -> None:
         process.kill()
     else:
         os.killpg(process.pid, signal.SIGKILL)
-
-
-def _without_prompts() -> dict[str, str]:
-    """Return variables that make git fail instead of asking a person, and speak English."""
-    return {
-        "GIT_TERMINAL_PROMPT": "0",
-        "GCM_INTERACTIVE": "never",
-        "SSH_ASKPASS_REQUIRE": "never",
-        "LC_ALL": "C",
-    }
 
 
 def _reason(said: str) -> str:

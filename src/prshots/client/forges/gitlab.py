@@ -67,7 +67,7 @@ class GitLab(Forge):
         found = self._pull(pr_number)
         if text_at(found, "state") != "merged":
             return None
-        # A fast-forward has neither a merge commit nor, without squashing, another commit than the head.
+        # A fast-forward has neither a merge commit nor, without squashing, a commit other than the head.
         names = ("merge_commit_sha", "squash_commit_sha", "sha")
         sha = next(filter(None, (text_at(found, name) for name in names)), "")
         return merge_if_complete(sha, text_at(found, "target_branch"))
