@@ -19,8 +19,13 @@ from prshots.contract.errors import (
     PictureWorkerDiedError,
     PictureWorkerError,
 )
-from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers, WorkerLimits
-from prshots.server.adapters.pictures.workers.worker_process import INHERITED_VARIABLES, SET_VARIABLES
+from prshots.server.adapters.pictures.workers.pool import (
+    COMPARING,
+    INHERITED_VARIABLES,
+    SET_VARIABLES,
+    PictureWorkers,
+    WorkerLimits,
+)
 from support import nasty_picture_worker
 from support.nasty_pictures import encoded, jpeg_with_scans
 from support.open_files import open_files
