@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import os
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,15 +16,12 @@ from prshots.server.domain.images.expiry import expire_scheduled
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.thumbnails import AT_ONCE, MAX_DEATHS, MAX_WAITING, Thumbnails
 from prshots.server.domain.projects.models import Project
-from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS
-from prshots.server.domain.upkeep.sweep import sweep
 from support.stores_and_records import (
     NOW,
     DiskStoreAt,
     SqlRecords,
     a_project,
     an_image,
-    engines_of,
     filled_up,
     open_records,
     small_disk,
@@ -219,18 +215,6 @@ async def test_concurrent_rendering_and_expiry_leave_no_files(place: Place) -> N
     made, _ = await asyncio.gather(place.thumbnails.make(images), expire_all())
     assert place.files() == set()
     assert set(made) <= {image.id for image in images}
-
-
-async def test_a_thumbnail_stored_after_its_image_expired_is_swept(place: Place) -> None:
-    image = await place.image()
-    await place.expire(image)
-    await place.store.put(image.thumbnail_key, [b"too late"])
-    os.utime(place.store.root / image.thumbnail_key, (NOW, NOW))
-    at = NOW + LEFTOVER_AGE_SECONDS + 1
-    place.store.now = at
-    report = await sweep(engines_of(place.records, place.store), clock=lambda: at)
-    assert report.orphans == 1
-    assert place.files() == set()
 
 
 async def test_two_replicas_can_make_the_same_thumbnails_concurrently(place: Place, tmp_path: Path) -> None:
