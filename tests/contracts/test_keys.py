@@ -117,7 +117,7 @@ def test_an_invalid_or_missing_file_leaves_the_loaded_keys_in_use(
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"\xff\xfe\x00", None])
-def test_without_a_valid_file_loading_the_keys_fails(tmp_path: Path, content: bytes | None) -> None:
+def test_loading_the_keys_fails_without_a_valid_file(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "signing-keys"
     if content is not None:
         path.write_bytes(content)

@@ -103,7 +103,7 @@ def test_rows_that_occur_once_hold_the_alignment_without_a_search(monkeypatch: p
 
 
 @given(st.permutations(range(12)))
-def test_of_rows_in_another_order_the_longest_rising_chain_is_kept(rows: list[int]) -> None:
+def test_longest_rising_chain_of_reordered_rows_is_kept(rows: list[int]) -> None:
     longest = [0] * len(rows)
     for i, row in enumerate(rows):
         longest[i] = 1 + max((longest[k] for k in range(i) if rows[k] < row), default=0)
@@ -149,7 +149,7 @@ def test_boxes_are_tight_around_cells_that_touch(boxes: list[Box], expected: lis
     assert boxes_around(marked(*boxes), 9) == expected
 
 
-def test_with_too_many_groups_the_nearest_are_joined() -> None:
+def test_nearest_groups_are_joined_if_there_are_too_many() -> None:
     marks = marked(Box(0, 0, 1, 1), Box(20, 0, 21, 1), Box(90, 0, 91, 1))
     assert boxes_around(marks, 3) == [Box(0, 0, 1, 1), Box(20, 0, 21, 1), Box(90, 0, 91, 1)]
     assert boxes_around(marks, 2) == [Box(0, 0, 21, 1), Box(90, 0, 91, 1)]

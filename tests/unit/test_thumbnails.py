@@ -228,7 +228,7 @@ async def test_two_replicas_can_make_the_same_thumbnails_concurrently(place: Pla
     assert place.files() == {key for image in images for key in (image.key, image.thumbnail_key)}
 
 
-async def test_with_a_full_disk_the_thumbnail_is_retried_later(place: Place, tmp_path: Path) -> None:
+async def test_thumbnail_is_retried_later_if_the_disk_is_full(place: Place, tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "512k") as disk:
         full = Place(place.records, WatchedStore(disk / "images"))
         full.project = place.project

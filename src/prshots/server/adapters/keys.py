@@ -71,7 +71,7 @@ class KeyFile:
     def create_if_missing(self, taken: Collection[str] = ()) -> bool:
         """Create the file with one new key, whose kid is not taken.
 
-        Return False if the file exists, also if another process was faster.
+        Return False if the file exists, even if another process created it just now.
         """
         if self.path.exists():
             return False
