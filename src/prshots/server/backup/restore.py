@@ -13,12 +13,18 @@ from typing import IO
 from prshots.contract.errors import BackupError
 from prshots.contract.object_names import OWNER_MARK, THUMBNAIL_EXT
 from prshots.server.adapters.objects.disk import sync_folder
-from prshots.server.adapters.private_files import FILE, IMAGE_FILE, IMAGE_FOLDER, make_private_folder
+from prshots.server.adapters.private_files import (
+    FILE,
+    IMAGE_FILE,
+    IMAGE_FOLDER,
+    make_private_folder,
+    new_file,
+)
 from prshots.server.adapters.sql.database.found_schema import FoundSchema
 from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
 from prshots.server.backup.archive_members import ArchiveEntry, IncompleteError, members
 from prshots.server.backup.manifest import FORMAT, Manifest
-from prshots.server.backup.workplace import new_file, workplace
+from prshots.server.backup.workplace import workplace
 from prshots.server.config.settings import Settings
 
 Progress = Callable[[int, int], None]
