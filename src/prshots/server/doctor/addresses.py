@@ -71,11 +71,8 @@ async def _check_component(about: str, url: str) -> list[DoctorFinding]:
 def _readiness(about: str, url: str, ready: Response) -> DoctorFinding:
     body = _json(ready)
     checks = body.get("checks")
-    down = (
-        [f"{name}: {state}" for name, state in checks.items() if state != "ok"]
-        if isinstance(checks, dict)
-        else []
-    )
+    listed = checks.items() if isinstance(checks, dict) else []
+    down = [f"{name}: {state}" for name, state in listed if state != "ok"]
     if ready.is_ok and not down:
         return ok(about, f"{url} is ready")
     if ready.is_ok:

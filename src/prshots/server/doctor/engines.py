@@ -191,17 +191,11 @@ class Engines:
 
     def _owner(self, mark: bytes | None) -> DoctorFinding:
         works = "storing, reading and deleting work"
-        if (
-            mark is None
-            or not self._installation_id
-            or mark.decode(errors="replace") == self._installation_id
-        ):
+        owner = self._installation_id if mark is None else mark.decode(errors="replace")
+        if not self._installation_id or owner == self._installation_id:
             return ok("image store", works)
-        return problem(
-            "image store",
-            f"{works}, but it belongs to another database: PRSHOTS_DATABASE_URL or PRSHOTS_STORE_URL is "
-            "wrong, or one was restored without the other",
-        )
+        cause = "PRSHOTS_DATABASE_URL or PRSHOTS_STORE_URL is wrong, or one was restored without the other"
+        return problem("image store", f"{works}, but it belongs to another database: {cause}")
 
     async def check_counter(self) -> list[DoctorFinding]:
         if self._settings.counts_in_memory:
