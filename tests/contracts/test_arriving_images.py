@@ -31,7 +31,7 @@ def somebody_writes(folder: Path) -> Iterator[None]:
         yield
 
 
-async def test_they_share_a_commit_also_those_that_arrive_while_we_wait_for_our_turn(
+async def test_images_that_arrive_while_another_process_writes_share_a_commit(
     records: SqlRecords, tmp_path: Path
 ) -> None:
     commits: list[object] = []
@@ -49,7 +49,7 @@ async def test_they_share_a_commit_also_those_that_arrive_while_we_wait_for_our_
     assert await records.known_ids(ids) == ids
 
 
-async def test_one_that_was_given_up_is_not_committed_later(records: SqlRecords, tmp_path: Path) -> None:
+async def test_image_that_timed_out_is_not_committed_later(records: SqlRecords, tmp_path: Path) -> None:
     records._database.call_seconds = 0.3
     given_up, later = an_image(PROJECT), an_image(PROJECT)
     with somebody_writes(tmp_path):

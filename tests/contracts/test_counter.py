@@ -147,7 +147,7 @@ class TestSlidingWindow:
 
 
 class TestRemaining:
-    """What a hit says about the uploads that are left. On Valkey, real time passes between two hits."""
+    """A hit reports how many uploads are left. On Valkey, real time passes between two hits."""
 
     async def test_a_hit_says_how_many_are_left_and_when_the_oldest_leaves_the_window(
         self, counting: InMemory | OnValkey, project: str
@@ -198,7 +198,7 @@ class TestRemaining:
         other = f"{project}-2"
         assert [await counts(counter, other) for _ in range(3)] == [True, True, False]
 
-    async def test_in_one_call_each_project_has_its_own_limit(self, counting: Counting, project: str) -> None:
+    async def test_each_project_has_its_own_limit_in_one_call(self, counting: Counting, project: str) -> None:
         counter, other = counting(1), f"{project}-2"
         asked = [counter.hit(project, 3), counter.hit(other), counter.hit(project, 3), counter.hit(other)]
         found = await asyncio.gather(*asked)
@@ -206,7 +206,7 @@ class TestRemaining:
             (True, 3, 2), (True, 1, 0), (True, 3, 1), (False, 1, 0)
         ]  # fmt: skip
 
-    async def test_after_a_lowered_limit_the_uploads_above_it_have_to_leave_first(
+    async def test_uploads_above_a_lowered_limit_leave_the_window_first(
         self, counting: InMemory | OnValkey, project: str
     ) -> None:
         counter = counting(3)

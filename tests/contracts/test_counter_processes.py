@@ -116,7 +116,7 @@ async def test_a_worker_that_was_idle_for_long_skips_what_has_left_the_window(
     idle, log = MemoryCounter(2, lambda: now, memory), UploadLog(memory)
     assert (await idle.hit("project")).is_counted
     ours = log.key(0)
-    for second in range(1, 120):  # so many that the first ones are overwritten
+    for second in range(1, 120):  # enough to overwrite the first ones
         log.append(ours if second % 20 == 0 else 7, now + second)
     now += 120
     other = MemoryCounter(2, lambda: now, memory)
@@ -127,7 +127,7 @@ async def test_a_worker_that_was_idle_for_long_skips_what_has_left_the_window(
     assert [(await counter.hit("project")).remaining for counter in (idle, other)] == [1, 0]
 
 
-async def test_beyond_the_capacity_uploads_pass_uncounted(
+async def test_uploads_beyond_the_capacity_pass_uncounted(
     memory: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory_counter, "CAPACITY", 2)

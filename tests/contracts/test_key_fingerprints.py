@@ -110,7 +110,7 @@ def test_machines_that_start_at_the_same_time_do_not_both_create_keys(
 
 
 class TestKeysOfTheApi:
-    async def test_the_first_start_creates_them(
+    async def test_first_start_creates_the_keys(
         self, database: Database, machine: Callable[[str], KeyFile]
     ) -> None:
         keys = SharedKeys(machine("first"), database)
@@ -150,7 +150,7 @@ class TestKeysOfTheApi:
         with pytest.raises(KeysError, match="key k1 differs"):
             await keys.check()
 
-    async def test_while_the_database_is_down_nothing_is_compared(
+    async def test_keys_are_not_compared_while_the_database_is_down(
         self, database: Database, machine: Callable[[str], KeyFile]
     ) -> None:
         database.not_open = "down"

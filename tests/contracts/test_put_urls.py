@@ -51,28 +51,28 @@ async def here(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
     await database.close()
 
 
-async def test_it_is_found_by_its_secret_or_its_befores(here: Installation) -> None:
+async def test_url_is_found_by_its_secret_or_its_before_images_secret(here: Installation) -> None:
     put_url, _ = await here.add(before_sha256=OF_BEFORE), await here.add(OTHER)
     for sha256 in (SECRET, OF_BEFORE):
         assert await here.put_urls.find(sha256, SOON) == (put_url, here.project)
     assert await here.put_urls.find("4" * 64, SOON) is None
 
 
-async def test_it_is_not_found_after_its_time(here: Installation) -> None:
+async def test_url_is_not_found_after_it_expires(here: Installation) -> None:
     await here.add()
     assert await here.put_urls.find(SECRET, LATER - 1)
     assert await here.put_urls.find(SECRET, LATER) is None
 
 
 @pytest.mark.slow
-async def test_it_ends_with_its_token(here: Installation) -> None:
+async def test_url_ends_with_its_token(here: Installation) -> None:
     await here.add()
     await here.records.revoke_token(here.token.id, NOW)
     assert await here.put_urls.find(SECRET, SOON) is None
 
 
 @pytest.mark.slow
-async def test_the_project_is_gone(here: Installation) -> None:
+async def test_url_ends_with_its_project(here: Installation) -> None:
     await here.add()
     assert await here.records.remove_project(here.project.id)
     assert await here.put_urls.find(SECRET, SOON) is None
@@ -80,7 +80,7 @@ async def test_the_project_is_gone(here: Installation) -> None:
         await here.add()
 
 
-async def test_of_concurrent_uses_one_succeeds(here: Installation) -> None:
+async def test_only_one_of_concurrent_uses_succeeds(here: Installation) -> None:
     put_url = await here.add()
     images = [an_image(here.project) for _ in range(6)]
     used = await asyncio.gather(*(here.put_urls.use(put_url, image, None) for image in images))
@@ -91,7 +91,7 @@ async def test_of_concurrent_uses_one_succeeds(here: Installation) -> None:
 
 
 @pytest.mark.slow
-async def test_it_can_stage_its_image(here: Installation) -> None:
+async def test_url_can_stage_its_image(here: Installation) -> None:
     put_url = await here.add(pr_number=0)
     image = an_image(here.project, kind="staged")
     assert await here.put_urls.use(put_url, image, StagedImage(image, put_url.place, LATER))
@@ -99,7 +99,7 @@ async def test_it_can_stage_its_image(here: Installation) -> None:
     assert (staged.image.id, staged.place) == (image.id, put_url.place)
 
 
-async def test_a_before_is_put_once(here: Installation) -> None:
+async def test_before_image_is_put_once(here: Installation) -> None:
     put_url = await here.add(before_sha256=OF_BEFORE)
     before, again = (an_image(here.project, kind="before") for _ in range(2))
     assert await here.put_urls.use_before(put_url, before)
@@ -109,7 +109,7 @@ async def test_a_before_is_put_once(here: Installation) -> None:
     assert found[0].before_id == before.id
 
 
-async def test_an_expired_url_takes_its_before_along(here: Installation) -> None:
+async def test_expired_url_schedules_its_before_image(here: Installation) -> None:
     put_url = await here.add(before_sha256=OF_BEFORE)
     before = an_image(here.project, kind="before")
     await here.put_urls.use_before(put_url, before)
@@ -120,7 +120,7 @@ async def test_an_expired_url_takes_its_before_along(here: Installation) -> None
 
 
 @pytest.mark.slow
-async def test_a_used_url_leaves_its_before(here: Installation) -> None:
+async def test_used_url_keeps_its_before_image(here: Installation) -> None:
     put_url = await here.add(before_sha256=OF_BEFORE)
     before = an_image(here.project, kind="before")
     await here.put_urls.use_before(put_url, before)

@@ -71,7 +71,7 @@ def test_a_healthy_service_passes_and_each_problem_is_found(service: Service) ->
     assert all("nothing listens there" in unwell[part] for part in ("API", "dashboard", "delivery"))
 
 
-def test_before_the_first_start_doctor_creates_nothing(service: Service) -> None:
+def test_doctor_creates_nothing_before_the_first_start(service: Service) -> None:
     code, unwell = diagnosis(service, API_PORT="70000", DATA_DIR=f"{service.folder}/new")
     assert code == 1
     assert "PRSHOTS_API_PORT" in unwell["settings"]

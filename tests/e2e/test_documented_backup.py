@@ -4,7 +4,6 @@ import re
 import subprocess
 from pathlib import Path
 
-import httpx
 import psycopg
 import pytest
 
@@ -65,15 +64,8 @@ def test_an_incremental_backup_under_load_has_the_bytes_of_every_record(tmp_path
         image for image in known if image not in gone and not list(restored.images_dir.rglob(f"{image}.*"))
     ]
     assert without_bytes == []
-    restored.settings = {"IMG_URL": service.img_url}  # the URLs of the backed up service
-    restored.img_port = service.img_port
-    restored.start()
-    try:
-        shot = next(shot for shot in load.kept if shot.id in known)
-        assert (restored.images_dir / key_of(shot.view_url)).exists()
-        assert httpx.get(shot.view_url, timeout=30, trust_env=False).status_code == 200
-    finally:
-        assert restored.stop() == 0
+    keys = "signing-keys"  # so the URLs from before stay valid
+    assert (restored.data_dir / keys).read_bytes() == (service.data_dir / keys).read_bytes()
 
 
 def test_postgresql_accepts_the_vacuum_statements(postgresql: PostgreSQL, tmp_path: Path) -> None:

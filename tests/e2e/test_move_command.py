@@ -10,7 +10,7 @@ from drills.move import MoveDrill, running_movable_site
 from support.service import Service
 
 
-def test_the_command_says_what_it_does_and_what_to_set(tmp_path: Path) -> None:
+def test_command_reports_its_steps_and_the_settings_to_change(tmp_path: Path) -> None:
     service, new = Service(tmp_path), tmp_path / "new"
     service.run("project", "create", "demo")
     target = ("--to-database", f"sqlite:///{new}/prshots.db", "--to-store", f"file://{new}/images")

@@ -20,9 +20,9 @@ from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
 from prshots.server.config.settings import Settings
-from prshots.server.doctor import DoctorFinding, State
+from prshots.server.doctor import DoctorFinding, State, check_clock
 from prshots.server.doctor.addresses import check_addresses, check_components
-from prshots.server.doctor.engines import Engines, describe_clock
+from prshots.server.doctor.engines import Engines
 from prshots.server.doctor.examination import examine, examine_settings
 from prshots.server.doctor.image_proxy import check_image_proxy, png_of
 from prshots.server.doctor.stored_images import advice
@@ -191,7 +191,7 @@ class TestComponents:
     async def test_a_clock_that_is_off_is_reported(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("prshots.server.doctor.addresses.CLOCK_SECONDS", 3600)
+        monkeypatch.setattr("prshots.server.doctor.CLOCK_SECONDS", 3600)
         late = (200, {"Date": formatdate(time.time() - 7200, usegmt=True)}, self.READY[2])
         words = await self.parts(tmp_path, self.READY, late)
         assert "s behind this machine's: use NTP" in words
@@ -199,7 +199,8 @@ class TestComponents:
         assert "clock" not in await self.parts(tmp_path, self.READY, right)
         for nonsense in ("yesterday", ""):
             assert "ok" in await self.parts(tmp_path, self.READY, (200, {"Date": nonsense}, self.READY[2]))
-        assert describe_clock(90) == "90 s ahead of this machine's"
+        (ahead,) = check_clock("API", 9000)
+        assert ahead.words.startswith("its clock is 9000 s ahead of this machine's: use NTP")
 
     async def test_an_unreachable_address_is_reported_with_its_cause(self, tmp_path: Path) -> None:
         async def found(url: str) -> str:

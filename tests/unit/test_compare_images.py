@@ -1,4 +1,4 @@
-"""Properties of comparing images, whatever is on them."""
+"""Properties that hold for comparisons of any images."""
 
 import io
 import random

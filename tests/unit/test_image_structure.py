@@ -1,4 +1,4 @@
-"""What the structure of a file tells: small files that would cost a decoder minutes, and files that are cut off."""
+"""The structure of image files: small files that would cost a decoder minutes, and files that are cut off."""
 
 import base64
 from typing import Any
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from prshots.contract.errors import PictureError, PictureTooLargeError, UnsupportedPictureError
+from prshots.contract.errors import PictureTooLargeError, UnsupportedPictureError
 from prshots.contract.image_structure import (
     MAX_CHUNKS,
     MAX_SCANS,
@@ -44,8 +44,9 @@ ORDINARY = {
 
 
 @pytest.mark.parametrize("kind", ORDINARY)
-def test_an_ordinary_image_passes(kind: str) -> None:
+def test_an_ordinary_image_passes_and_is_complete(kind: str) -> None:
     check_structure(ORDINARY[kind])
+    assert not is_cut_off(ORDINARY[kind])
 
 
 @pytest.mark.parametrize(
@@ -67,10 +68,6 @@ def test_an_expensive_image_is_refused_before_it_is_decoded(data: bytes, words: 
         render_thumbnail(data)
 
 
-def test_the_23_kb_jpeg_is_as_small_as_the_one_that_was_reported() -> None:
-    assert len(jpeg_with_scans(350)) < 24_000
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -89,7 +86,7 @@ def test_an_odd_image_below_the_limits_gets_a_thumbnail(data: bytes) -> None:
 
 
 def bare(kind: str, parts: int) -> bytes:
-    """Return a file with so many segments or chunks, all of them empty, and the last one its end."""
+    """Return a file with this number of empty segments or chunks, the last of which is its end."""
     if kind == "JPEG":
         return b"\xff\xd8" + b"\xff\xfe\x00\x02" * (parts - 1) + b"\xff\xd9"
     if kind == "PNG":
@@ -117,7 +114,7 @@ def test_the_shortest_webp_is_a_header_and_one_chunk() -> None:
     assert is_cut_off(b"RIFF\x0b\0\0\0WEBPEXIF\0\0\0\0")
 
 
-def test_the_tables_of_arithmetic_coding_are_no_frame() -> None:
+def test_tables_of_arithmetic_coding_do_not_count_as_a_frame() -> None:
     check_structure(jpeg_of_kind(0xCC, 8))
     check_structure(jpeg_of_kind(0xC1, 8))
 
@@ -135,28 +132,14 @@ def test_a_marker_inside_a_segment_or_the_pixels_does_not_count() -> None:
     check_structure(jpeg[:-2] + b"\xff\x00\xff\xd0" * 1000 + jpeg[-2:])
 
 
-def test_what_follows_the_end_of_an_image_does_not_count() -> None:
+def test_bytes_after_the_end_of_an_image_do_not_count() -> None:
     check_structure(ORDINARY["JPEG"] + b"\xff\xda\x00\x02" * 1000)
     check_structure(ORDINARY["PNG"] + b"\0\0\0\0tEXt\0\0\0\0" * (MAX_CHUNKS + 1))
 
 
-@given(st.sampled_from(sorted(ORDINARY)), st.data())
-def test_a_damaged_file_passes_or_is_refused(kind: str, data: st.DataObject) -> None:
-    damaged = bytearray(ORDINARY[kind][: data.draw(st.integers(0, len(ORDINARY[kind])))])
-    for position, value in data.draw(
-        st.lists(st.tuples(st.integers(0, 300), st.integers(0, 255)), max_size=6)
-    ):
-        if position < len(damaged):
-            damaged[position] = value
-    try:
-        check_structure(bytes(damaged))
-    except PictureError:
-        return
-
-
 @pytest.mark.parametrize("run", [b"\xff", b"\xff\x00", b"\xff\xd0", b"\xd9"])
 def test_a_long_run_of_bytes_is_checked_in_one_pass(run: bytes) -> None:
-    """The check of one that went back for each byte would not end."""
+    """A check that went back for each byte would not end."""
     check_structure(b"\xff\xd8\xff" + run * 2_000_000 + b"\x00")
 
 
@@ -181,11 +164,6 @@ def test_a_file_that_ends_too_early_is_cut_off(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", cases("cut_off_images", "not_images"))
 def test_another_file_is_not_a_cut_off_image(case: dict[str, Any]) -> None:
     assert not is_cut_off(bytes.fromhex(case["hex"]))
-
-
-@pytest.mark.parametrize("kind", ORDINARY)
-def test_an_ordinary_image_is_complete(kind: str) -> None:
-    assert not is_cut_off(ORDINARY[kind])
 
 
 @given(st.sampled_from(sorted(ORDINARY)), st.data())

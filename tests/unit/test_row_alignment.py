@@ -103,7 +103,7 @@ def test_rows_that_occur_once_hold_the_alignment_without_a_search(monkeypatch: p
 
 
 @given(st.permutations(range(12)))
-def test_of_rows_in_another_order_the_longest_rising_chain_is_kept(rows: list[int]) -> None:
+def test_longest_rising_chain_of_reordered_rows_is_kept(rows: list[int]) -> None:
     longest = [0] * len(rows)
     for i, row in enumerate(rows):
         longest[i] = 1 + max((longest[k] for k in range(i) if rows[k] < row), default=0)
@@ -120,36 +120,26 @@ def marked(*boxes: Box) -> np.ndarray:
     return marks
 
 
-@pytest.mark.parametrize(
-    ("boxes", "expected"),
-    [
-        ([], []),
-        ([Box(3, 5, 20, 9), Box(40, 50, 99, 79)], [Box(3, 5, 20, 9), Box(40, 50, 99, 79)]),
-        ([Box(60, 1, 61, 2), Box(9, 1, 10, 2)], [Box(9, 1, 10, 2), Box(60, 1, 61, 2)]),
-        ([Box(7, 7, 8, 8), Box(8, 8, 9, 9)], [Box(7, 7, 9, 9)]),
-        ([Box(16, 7, 17, 8), Box(15, 8, 16, 9)], [Box(15, 7, 17, 9)]),
-        ([Box(7, 0, 8, 1), Box(16, 0, 17, 1)], [Box(7, 0, 8, 1), Box(16, 0, 17, 1)]),
-        ([Box(0, 7, 1, 8), Box(0, 16, 1, 17)], [Box(0, 7, 1, 8), Box(0, 16, 1, 17)]),
-        ([Box(0, 0, 1, 1), Box(32, 0, 33, 1), Box(0, 8, 33, 9)], [Box(0, 0, 33, 9)]),
-        ([Box(0, 0, 33, 1), Box(0, 8, 1, 9), Box(32, 8, 33, 9)], [Box(0, 0, 33, 9)]),
-    ],
-    ids=[
-        "none",
-        "apart",
-        "from the left",
-        "corner",
-        "other corner",
-        "a cell between",
-        "a row between",
-        "cup",
-        "cap",
-    ],
-)
+TWO_FAR_APART = [Box(3, 5, 20, 9), Box(40, 50, 99, 79)]
+GROUPS = {
+    "none": ([], []),
+    "apart": (TWO_FAR_APART, TWO_FAR_APART),
+    "from the left": ([Box(60, 1, 61, 2), Box(9, 1, 10, 2)], [Box(9, 1, 10, 2), Box(60, 1, 61, 2)]),
+    "corner": ([Box(7, 7, 8, 8), Box(8, 8, 9, 9)], [Box(7, 7, 9, 9)]),
+    "other corner": ([Box(16, 7, 17, 8), Box(15, 8, 16, 9)], [Box(15, 7, 17, 9)]),
+    "a cell between": ([Box(7, 0, 8, 1), Box(16, 0, 17, 1)], [Box(7, 0, 8, 1), Box(16, 0, 17, 1)]),
+    "a row between": ([Box(0, 7, 1, 8), Box(0, 16, 1, 17)], [Box(0, 7, 1, 8), Box(0, 16, 1, 17)]),
+    "cup": ([Box(0, 0, 1, 1), Box(32, 0, 33, 1), Box(0, 8, 33, 9)], [Box(0, 0, 33, 9)]),
+    "cap": ([Box(0, 0, 33, 1), Box(0, 8, 1, 9), Box(32, 8, 33, 9)], [Box(0, 0, 33, 9)]),
+}
+
+
+@pytest.mark.parametrize(("boxes", "expected"), GROUPS.values(), ids=GROUPS)
 def test_boxes_are_tight_around_cells_that_touch(boxes: list[Box], expected: list[Box]) -> None:
     assert boxes_around(marked(*boxes), 9) == expected
 
 
-def test_with_too_many_groups_the_nearest_are_joined() -> None:
+def test_nearest_groups_are_joined_if_there_are_too_many() -> None:
     marks = marked(Box(0, 0, 1, 1), Box(20, 0, 21, 1), Box(90, 0, 91, 1))
     assert boxes_around(marks, 3) == [Box(0, 0, 1, 1), Box(20, 0, 21, 1), Box(90, 0, 91, 1)]
     assert boxes_around(marks, 2) == [Box(0, 0, 21, 1), Box(90, 0, 91, 1)]

@@ -43,12 +43,12 @@ def halves(size: tuple[int, int] = (200, 100)) -> Image.Image:
     return picture
 
 
-def grey_steps(mode: str) -> Image.Image:
+def gray_steps(mode: str) -> Image.Image:
     """Draw a gradient from black on the left to white on the right, in the given mode."""
     steps = Image.linear_gradient("L").rotate(90).resize((512, 256))
     if mode != "I;16":
         return steps.convert(mode, dither=Image.Dither.NONE)
-    return steps.convert("I").point(lambda grey: grey * 257).convert("I;16")
+    return steps.convert("I").point(lambda gray: gray * 257).convert("I;16")
 
 
 def encoded(picture: Image.Image, kind: str = "PNG", **options: object) -> bytes:
@@ -119,15 +119,6 @@ def test_a_large_jpeg_is_decoded_at_a_reduced_size() -> None:
     assert picture.size == (1250, 1000)
 
 
-@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
-def test_a_long_page_is_cropped_to_its_top(kind: str) -> None:
-    page = Image.new("RGB", (500, 6000), BLUE)
-    page.paste(RED, (0, 0, 500, 1150))
-    thumbnail = thumbnail_of(encoded(page, kind))
-    assert thumbnail.size == (218, 480)
-    assert all(is_close(thumbnail.getpixel((100, row)), RED) for row in (0, 240, 479))
-
-
 @pytest.mark.parametrize("mode", ["RGB", "RGBA"])
 @pytest.mark.parametrize("size", [(960, 600), (470, 470)])
 def test_noise_fits_the_limit_in_bytes(mode: str, size: tuple[int, int]) -> None:
@@ -136,7 +127,7 @@ def test_noise_fits_the_limit_in_bytes(mode: str, size: tuple[int, int]) -> None
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
 def test_a_png_of_any_color_mode_keeps_its_colors(mode: str) -> None:
-    thumbnail = thumbnail_of(encoded(grey_steps(mode)))
+    thumbnail = thumbnail_of(encoded(gray_steps(mode)))
     assert thumbnail.size == (480, 240)
     assert is_close(thumbnail.getpixel((0, 120)), (0, 0, 0))
     assert is_close(thumbnail.resize((3, 1), Image.Resampling.BOX).getpixel((1, 0)), (128, 128, 128))
@@ -146,7 +137,7 @@ def test_a_png_of_any_color_mode_keeps_its_colors(mode: str) -> None:
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "I;16"])
 def test_a_transparent_color_stays_transparent_in_any_png_mode(mode: str) -> None:
     black = (0, 0, 0) if mode == "RGB" else 0
-    thumbnail = thumbnail_of(encoded(grey_steps(mode), transparency=black))
+    thumbnail = thumbnail_of(encoded(gray_steps(mode), transparency=black))
     assert thumbnail.getpixel((0, 120))[3] < 24
     assert is_close(thumbnail.getpixel((479, 120)), (*WHITE, 255))
 
@@ -197,8 +188,8 @@ def test_the_exif_orientation_is_applied(kind: str, orientation: int) -> None:
     thumbnail = thumbnail_of(encoded(upright.transpose(how) if how is not None else upright, kind, exif=exif))
     assert thumbnail.size == (218, 480)
     corners = [(20, 20), (198, 20), (20, 460), (198, 460)]
-    for corner, colour in zip(corners, (RED, WHITE, BLUE, BLUE), strict=True):
-        assert is_close(thumbnail.getpixel(corner), colour)
+    for corner, color in zip(corners, (RED, WHITE, BLUE, BLUE), strict=True):
+        assert is_close(thumbnail.getpixel(corner), color)
 
 
 @pytest.mark.parametrize(
@@ -211,12 +202,12 @@ def test_invalid_exif_data_is_ignored(exif: bytes) -> None:
 
 @pytest.mark.parametrize("kind", ["PNG", "WEBP"])
 def test_an_animation_shows_its_first_frame(kind: str) -> None:
-    frames = [Image.new("RGB", (640, 480), colour) for colour in (RED, BLUE)]
+    frames = [Image.new("RGB", (640, 480), color) for color in (RED, BLUE)]
     data = encoded(frames[0], kind, save_all=True, append_images=frames[1:], duration=100)
     assert is_close(thumbnail_of(data).getpixel((100, 100)), RED)
 
 
-def a_png(width: int, height: int, bits: int, colour: int, pixels: bytes) -> bytes:
+def a_png(width: int, height: int, bits: int, color: int, pixels: bytes) -> bytes:
     """Build a PNG byte by byte, so that its header can claim anything."""
 
     def chunk(name: bytes, content: bytes) -> bytes:
@@ -224,7 +215,7 @@ def a_png(width: int, height: int, bits: int, colour: int, pixels: bytes) -> byt
             struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
         )
 
-    header = struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, height, bits, color, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
 
 
@@ -242,25 +233,23 @@ def a_jpeg(width: int, height: int) -> bytes:
     return real[:at] + struct.pack(">HH", height, width) + real[at + 4 :]
 
 
-def test_a_decompression_bomb_is_refused_by_its_header() -> None:
-    bomb = encoded(Image.new("1", (16_000, 16_000)))
-    assert len(bomb) < 50_000
-    with pytest.raises(PictureTooLargeError, match="16000 x 16000 pixels"):
-        render_thumbnail(bomb)
-
-
-@pytest.mark.parametrize("size", [(65_536, 1), (1, 65_536)])
-def test_an_image_with_a_side_over_65535_pixels_is_refused(size: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    "data",
+    [
+        encoded(Image.new("1", (16_000, 16_000))),
+        encoded(Image.new("L", (65_536, 1))),
+        encoded(Image.new("L", (1, 65_536))),
+        a_webp(MAX_PIXELS["webp"] // 10_000 + 1, 10_000),
+        a_webp(16_383, 16_383),
+        a_jpeg(MAX_PIXELS["jpg"] // 10_000 + 1, 10_000),
+        a_jpeg(16_383, 16_383),
+    ],
+    ids=["bomb", "wide", "tall", "WebP over the limit", "largest WebP", "JPEG over the limit", "large JPEG"],
+)
+def test_an_image_with_too_many_pixels_is_refused_by_its_header(data: bytes) -> None:
+    assert len(data) < 50_000
     with pytest.raises(PictureTooLargeError, match="pixels"):
-        render_thumbnail(encoded(Image.new("L", size)))
-
-
-@pytest.mark.parametrize(("make", "ext"), [(a_webp, "webp"), (a_jpeg, "jpg")])
-def test_a_webp_or_jpeg_with_too_many_pixels_is_refused(make: object, ext: str) -> None:
-    assert callable(make)
-    for width, height in ((MAX_PIXELS[ext] // 10_000 + 1, 10_000), (16_383, 16_383)):
-        with pytest.raises(PictureTooLargeError, match="pixels"):
-            render_thumbnail(make(width, height))
+        render_thumbnail(data)
 
 
 def test_a_png_is_decoded_up_to_the_pixel_limit() -> None:
@@ -271,88 +260,51 @@ def test_a_png_is_decoded_up_to_the_pixel_limit() -> None:
         render_thumbnail(a_png(width, height + 1, 8, 0, b""))
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"\x89PNG\r\n\x1a\n",
-        b"\xff\xd8\xff",
-        b"\xff\xd8\xff\xe0" + bytes(1000),
-        b"RIFF\x00\x00\x00\x00WEBP",
-        b"RIFF\x00\x00\x00\x00WEBPVP8X" + bytes(100),
-        b"GIF89a" + bytes(100),
-        b"<svg xmlns='http://www.w3.org/2000/svg'/>",
-        a_png(0, 0, 8, 2, b""),
-        a_png(100, 100, 8, 2, b""),
-        a_png(100, 100, 8, 2, b"not compressed"),
-        a_png(100, 100, 8, 2, zlib.compress(bytes(10))),
-        a_png(100, 100, 7, 5, zlib.compress(bytes(40_000))),
-        encoded(a_page(), "BMP"),
-        encoded(a_page(), "GIF"),
-        encoded(a_page(), "TIFF"),
-    ],
-    ids=[
-        "empty",
-        "PNG signature only",
-        "JPEG signature only",
-        "JPEG of zeros",
-        "WebP signature only",
-        "WebP of zeros",
-        "GIF of zeros",
-        "SVG",
-        "PNG of 0 x 0 pixels",
-        "PNG without pixels",
-        "PNG with uncompressed pixels",
-        "PNG with too few pixels",
-        "PNG with an invalid color type",
-        "BMP",
-        "GIF",
-        "TIFF",
-    ],
-)
-def test_a_file_that_is_not_a_supported_image_is_refused(data: bytes) -> None:
+NOT_IMAGES = {
+    "empty": b"",
+    "PNG signature only": b"\x89PNG\r\n\x1a\n",
+    "JPEG signature only": b"\xff\xd8\xff",
+    "JPEG of zeros": b"\xff\xd8\xff\xe0" + bytes(1000),
+    "WebP signature only": b"RIFF\x00\x00\x00\x00WEBP",
+    "WebP of zeros": b"RIFF\x00\x00\x00\x00WEBPVP8X" + bytes(100),
+    "SVG": b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+    "PNG of 0 x 0 pixels": a_png(0, 0, 8, 2, b""),
+    "PNG without pixels": a_png(100, 100, 8, 2, b""),
+    "PNG with uncompressed pixels": a_png(100, 100, 8, 2, b"not compressed"),
+    "PNG with too few pixels": a_png(100, 100, 8, 2, zlib.compress(bytes(10))),
+    "PNG with an invalid color type": a_png(100, 100, 7, 5, zlib.compress(bytes(40_000))),
+    "GIF": encoded(a_page(), "GIF"),
+    **{f"half a {kind}": page_as(kind)[: len(page_as(kind)) // 2] for kind in KINDS},
+}
+
+
+@pytest.mark.parametrize("data", NOT_IMAGES.values(), ids=NOT_IMAGES)
+def test_a_file_that_is_not_a_supported_or_whole_image_is_refused(data: bytes) -> None:
     with pytest.raises(PictureError):
         render_thumbnail(data)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_half_an_image_is_refused(kind: str) -> None:
-    with pytest.raises(PictureError):
-        render_thumbnail(page_as(kind)[: len(page_as(kind)) // 2])
+@st.composite
+def damaged_files(draw: st.DrawFn) -> bytes:
+    """Return an image that is cut off, has flipped bits, or goes on with random bytes."""
+    whole = small_page_as(draw(st.sampled_from(KINDS)))
+    damaged = bytearray(whole[: draw(st.integers(0, len(whole)) | st.just(len(whole)))])
+    # Often flip only bits near the start: the headers are there.
+    last = draw(st.sampled_from([60, len(whole) - 1]))
+    for at, bits in draw(st.lists(st.tuples(st.integers(0, last), st.integers(1, 255)), max_size=4)):
+        if at < len(damaged):
+            damaged[at] ^= bits
+    return bytes(damaged) + draw(st.just(b"") | st.binary(max_size=200))
 
 
-def made_or_refused(data: bytes) -> None:
-    """Render a thumbnail. The only error allowed is `PictureError`."""
+@given(damaged_files())
+def test_a_damaged_file_is_rendered_or_refused(data: bytes) -> None:
+    """The only error allowed is `PictureError`."""
     try:
         thumbnail = render_thumbnail(data)
     except PictureError:
         return
     assert len(thumbnail) <= MAX_BYTES
-
-
-@given(kind=st.sampled_from(KINDS), data=st.data())
-def test_a_file_truncated_anywhere_is_rendered_or_refused(kind: str, data: st.DataObject) -> None:
-    made_or_refused(small_page_as(kind)[: data.draw(st.integers(0, len(small_page_as(kind))))])
-
-
-@given(kind=st.sampled_from(KINDS), data=st.data())
-def test_a_file_with_flipped_bits_is_rendered_or_refused(kind: str, data: st.DataObject) -> None:
-    damaged = bytearray(small_page_as(kind))
-    # Half of the time, flip only bits near the start: the headers are there.
-    last = data.draw(st.sampled_from([60, len(damaged) - 1]))
-    for at, bits in data.draw(
-        st.lists(st.tuples(st.integers(0, last), st.integers(1, 255)), min_size=1, max_size=4)
-    ):
-        damaged[at] ^= bits
-    made_or_refused(bytes(damaged))
-
-
-@given(
-    st.sampled_from([b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF\x00\x00\x00\x00WEBPVP8 "]),
-    st.binary(max_size=200),
-)
-def test_random_bytes_after_a_valid_start_are_rendered_or_refused(head: bytes, rest: bytes) -> None:
-    made_or_refused(head + rest)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import structlog
 
 from prshots.contract.errors import ConflictError, KeysError, NotFoundError, SettingsError
 from prshots.server.adapters.objects.disk import sync_folder
-from prshots.server.adapters.private_files import make_private_folder
+from prshots.server.adapters.private_files import make_private_folder, write_synced
 from prshots.server.links.signing import Key, KeyRing
 
 RECHECK_SECONDS = 2.0
@@ -71,7 +71,7 @@ class KeyFile:
     def create_if_missing(self, taken: Collection[str] = ()) -> bool:
         """Create the file with one new key, whose kid is not taken.
 
-        Return False if the file exists, also if another process was faster.
+        Return False if the file exists, even if another process created it just now.
         """
         if self.path.exists():
             return False
@@ -110,11 +110,7 @@ class KeyFile:
     def _write(self, ring: KeyRing) -> None:
         unfinished = self.path.with_name(f"{self.path.name}.new")
         unfinished.unlink(missing_ok=True)
-        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(fd, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor, not a path
-            file.write(ring.format())
-            file.flush()
-            os.fsync(fd)
+        write_synced(unfinished, [ring.format().encode()])
         unfinished.replace(self.path)
         sync_folder(self.path.parent)
 

@@ -6,7 +6,9 @@ operator has set, such as for nginx's group, stays.
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import IO
 
 FOLDER, FILE = 0o700, 0o600
 IMAGE_FOLDER, IMAGE_FILE = 0o750, 0o640
@@ -24,4 +26,17 @@ def make_private_folder(folder: Path) -> None:
 def create_private_file(path: Path) -> None:
     """Create an empty file for this user only, unless it exists. Raises OSError."""
     with contextlib.suppress(FileExistsError):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE))
+        new_file(path).close()
+
+
+def new_file(path: Path | str, mode: int = FILE) -> IO[bytes]:
+    """Create a file and open it for writing. Raises OSError, including if it exists."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")
+
+
+def write_synced(path: Path | str, chunks: Iterable[bytes], mode: int = FILE) -> None:
+    """Create a file whose content survives a power cut. Raises OSError."""
+    with new_file(path, mode) as file:
+        file.writelines(chunks)
+        file.flush()
+        os.fsync(file.fileno())

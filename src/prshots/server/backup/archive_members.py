@@ -5,6 +5,7 @@ let a small archive overwrite files or fill the disk. A backup has none of them,
 only.
 """
 
+import os
 import re
 import tarfile
 from collections.abc import Iterator
@@ -40,9 +41,9 @@ class ArchiveEntry(NamedTuple):
     size: int
 
 
-def members(file: IO[bytes], length: int) -> Iterator[ArchiveEntry]:
-    """Yield the members of an archive of this length. Raises IncompleteError, BackupError."""
-    position = 0
+def members(file: IO[bytes]) -> Iterator[ArchiveEntry]:
+    """Yield the members of an archive. Raises IncompleteError, BackupError."""
+    position, length = 0, os.fstat(file.fileno()).st_size
     while (header := _header(file, position)) is not None:
         offset, size = position, header.size
         if header.type == tarfile.XHDTYPE:

@@ -23,11 +23,12 @@ from prshots.contract.errors import BackupError, RecordsFullError
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server import wiring
 from prshots.server.adapters.objects.disk import DiskReader, sync_folder
-from prshots.server.adapters.sql.database.found_schema import TOO_OLD
+from prshots.server.adapters.private_files import new_file
+from prshots.server.adapters.sql.database.found_schema import TOO_OLD, FoundSchema
 from prshots.server.adapters.sql.database.snapshot import Snapshot, SnapshotImage
 from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
 from prshots.server.backup.manifest import FORMAT, Manifest
-from prshots.server.backup.workplace import new_file, workplace
+from prshots.server.backup.workplace import workplace
 from prshots.server.config.settings import Settings
 
 Progress = Callable[[int, int], None]
@@ -80,13 +81,7 @@ def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress
     snapshot = Snapshot(settings.database_path, copy)
     with contextlib.closing(snapshot):
         schema = snapshot.schema()
-        if schema.is_too_old:
-            raise BackupError(f"the database has schema {schema.version}, {TOO_OLD}")
-        if schema.is_too_new:
-            raise BackupError(
-                f"the database has schema {schema.version}, which is too new for this version of "
-                "prshots: make the backup with the version that the service runs"
-            )
+        _require_supported(schema)
         snapshot.forget_move()
         archive = _Archive(file)
         images = _Images(DiskReader(settings.store_path), archive)
@@ -122,6 +117,16 @@ def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress
     archive.close()
     progress(total, total)
     return manifest
+
+
+def _require_supported(schema: FoundSchema) -> None:
+    if schema.is_too_old:
+        raise BackupError(f"the database has schema {schema.version}, {TOO_OLD}")
+    if schema.is_too_new:
+        raise BackupError(
+            f"the database has schema {schema.version}, which is too new for this version of prshots: make "
+            "the backup with the version that the service runs"
+        )
 
 
 class _Images:

@@ -13,12 +13,18 @@ from typing import IO
 from prshots.contract.errors import BackupError
 from prshots.contract.object_names import OWNER_MARK, THUMBNAIL_EXT
 from prshots.server.adapters.objects.disk import sync_folder
-from prshots.server.adapters.private_files import FILE, IMAGE_FILE, IMAGE_FOLDER, make_private_folder
+from prshots.server.adapters.private_files import (
+    FILE,
+    IMAGE_FILE,
+    IMAGE_FOLDER,
+    make_private_folder,
+    new_file,
+)
 from prshots.server.adapters.sql.database.found_schema import FoundSchema
 from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
 from prshots.server.backup.archive_members import ArchiveEntry, IncompleteError, members
 from prshots.server.backup.manifest import FORMAT, Manifest
-from prshots.server.backup.workplace import new_file, workplace
+from prshots.server.backup.workplace import workplace
 from prshots.server.config.settings import Settings
 
 Progress = Callable[[int, int], None]
@@ -79,15 +85,22 @@ def _empty_data_folder(settings: Settings) -> Path:
 def _check(file: IO[bytes], source: Path) -> Manifest:
     """Check the whole archive. Raises BackupError if it is incomplete, not a backup, or too new."""
     last, missing, found = None, {DATABASE, KEYS, MANIFEST}, _Contents()
-    with _report_incomplete(source):
-        for last in members(file, _length(file)):
+    try:
+        for last in members(file):
             missing.discard(last.name)
             found.add(last)
+    except IncompleteError:
+        last = None
     if last is None or missing or last.name != MANIFEST or last.size > _MANIFEST_BYTES:
-        raise _incomplete(source)
-    file.seek(last.start)
-    manifest = _manifest(file.read(last.size), source)
-    if _sha256(file, last.offset) != manifest.sha256:
+        raise BackupError(
+            f"{source} is not a complete prshots backup: it is truncated, compressed, or another kind of "
+            "file; decompress it or use another backup"
+        )
+    manifest = _manifest(b"".join(_read(file, last.start, last.size)), source)
+    hashing = hashlib.sha256()
+    for data in _read(file, 0, last.offset):
+        hashing.update(data)
+    if hashing.hexdigest() != manifest.sha256:
         raise BackupError(f"{source} is damaged: its checksum does not match; use another backup")
     if found != _Contents(manifest.images, manifest.thumbnails, manifest.image_bytes):
         raise BackupError(f"{source} is damaged: its manifest does not match its images; use another backup")
@@ -110,10 +123,6 @@ class _Contents:
             self.bytes += member.size
 
 
-def _length(file: IO[bytes]) -> int:
-    return os.fstat(file.fileno()).st_size
-
-
 def _manifest(text: bytes, source: Path) -> Manifest:
     try:
         manifest = Manifest.from_json(text)
@@ -133,19 +142,18 @@ def _manifest(text: bytes, source: Path) -> Manifest:
     return manifest
 
 
-def _sha256(file: IO[bytes], size: int) -> str:
-    hashing = hashlib.sha256()
-    file.seek(0)
+def _read(file: IO[bytes], start: int, size: int) -> Iterator[bytes]:
+    """Yield a part of the file in chunks."""
+    file.seek(start)
     while size and (data := file.read(min(_CHUNK, size))):
-        hashing.update(data)
+        yield data
         size -= len(data)
-    return hashing.hexdigest()
 
 
 def _unpack(file: IO[bytes], folder: Path, manifest: Manifest, progress: Progress) -> None:
     (folder / IMAGES).mkdir(mode=IMAGE_FOLDER)
     written = 0
-    for member in members(file, _length(file)):
+    for member in members(file):
         if member.name == MANIFEST:
             continue
         is_image = member.name.startswith(f"{IMAGES}/")
@@ -153,17 +161,9 @@ def _unpack(file: IO[bytes], folder: Path, manifest: Manifest, progress: Progres
         if is_image:
             place.parent.mkdir(mode=IMAGE_FOLDER, exist_ok=True)
         with new_file(place, IMAGE_FILE if is_image else FILE) as new:
-            _copy(file, member, new)
+            new.writelines(_read(file, member.start, member.size))
         written += member.size
         progress(min(written, manifest.image_bytes), manifest.image_bytes)
-
-
-def _copy(file: IO[bytes], member: ArchiveEntry, new: IO[bytes]) -> None:
-    file.seek(member.start)
-    left = member.size
-    while left and (data := file.read(min(_CHUNK, left))):
-        new.write(data)
-        left -= len(data)
 
 
 def _open(source: Path) -> IO[bytes]:
@@ -173,21 +173,6 @@ def _open(source: Path) -> IO[bytes]:
         os.close(fd)
         raise BackupError(f"{source} is not a file: store the backup in a file first")
     return os.fdopen(fd, "rb")
-
-
-@contextlib.contextmanager
-def _report_incomplete(source: Path) -> Iterator[None]:
-    try:
-        yield
-    except IncompleteError as error:
-        raise _incomplete(source) from error
-
-
-def _incomplete(source: Path) -> BackupError:
-    return BackupError(
-        f"{source} is not a complete prshots backup: it is truncated, compressed, or another kind of file; "
-        "decompress it or use another backup"
-    )
 
 
 @contextlib.contextmanager

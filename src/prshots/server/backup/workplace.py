@@ -7,7 +7,6 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 from prshots.contract.errors import BackupError
 
@@ -28,11 +27,6 @@ def workplace(folder: Path) -> Iterator[Path]:
             yield folder
         finally:
             shutil.rmtree(folder)
-
-
-def new_file(path: Path, mode: int = 0o600) -> IO[bytes]:
-    """Create a file. By default only this user may read it: a backup contains secrets."""
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")
 
 
 @contextlib.contextmanager

@@ -35,3 +35,11 @@ def problem(about: str, words: str) -> DoctorFinding:
 
 CLOCK_SECONDS = 5.0
 """The largest clock difference without a warning. Sign-ins and sweeps rely on clocks to the minute."""
+
+
+def check_clock(about: str, ahead: float, more: str = "") -> list[DoctorFinding]:
+    """Warn if a clock differs from this machine's."""
+    if abs(ahead) <= CLOCK_SECONDS:
+        return []
+    difference = f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this machine's"
+    return [warning(about, f"its clock is {difference}: use NTP on both machines{more}")]

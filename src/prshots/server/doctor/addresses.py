@@ -8,8 +8,7 @@ from prshots.contract.redaction import redact
 from prshots.contract.sizes import readable_size
 from prshots.server.config.settings import Settings
 from prshots.server.config.values import is_this_machine
-from prshots.server.doctor import CLOCK_SECONDS, DoctorFinding, ok, problem, warning
-from prshots.server.doctor.engines import describe_clock
+from prshots.server.doctor import DoctorFinding, check_clock, ok, problem, warning
 from prshots.server.doctor.fetch import FetchError, Response, fetch
 
 GITHUB_LIMIT = 5 * 1024**2
@@ -62,11 +61,7 @@ async def _check_component(about: str, url: str) -> list[DoctorFinding]:
         alive, ready = await fetch(f"{url}/healthz"), await fetch(f"{url}/readyz")
     except FetchError as error:
         return [problem(about, f"{url} does not answer: {error}")]
-    found = []
-    if alive.clock_ahead is not None and abs(alive.clock_ahead) > CLOCK_SECONDS:
-        found.append(
-            warning(about, f"its clock is {describe_clock(alive.clock_ahead)}: use NTP on both machines")
-        )
+    found = check_clock(about, alive.clock_ahead or 0.0)
     if not alive.is_ok or _json(alive).get("status") != "ok":
         words = f"{url}/healthz returned {_describe(alive)}: another program answers there, not prshots"
         return [*found, problem(about, words)]
@@ -76,11 +71,8 @@ async def _check_component(about: str, url: str) -> list[DoctorFinding]:
 def _readiness(about: str, url: str, ready: Response) -> DoctorFinding:
     body = _json(ready)
     checks = body.get("checks")
-    down = (
-        [f"{name}: {state}" for name, state in checks.items() if state != "ok"]
-        if isinstance(checks, dict)
-        else []
-    )
+    listed = checks.items() if isinstance(checks, dict) else []
+    down = [f"{name}: {state}" for name, state in listed if state != "ok"]
     if ready.is_ok and not down:
         return ok(about, f"{url} is ready")
     if ready.is_ok:

@@ -16,7 +16,7 @@ from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
 from prshots.server.adapters.sql.upkeep.inspection import Condition, condition_of
 from prshots.server.adapters.sql.upkeep.key_fingerprints import WHAT_TO_DO, difference_between
 from prshots.server.config.settings import Settings
-from prshots.server.doctor import CLOCK_SECONDS, DoctorFinding, ok, problem, warning
+from prshots.server.doctor import DoctorFinding, check_clock, ok, problem, warning
 from prshots.server.doctor.stored_images import advice, check_sample
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.links.signing import KeyRing
@@ -113,7 +113,7 @@ class Engines:
         self._has_usable_schema = condition.schema.is_usable
         return [
             self._schema(condition.schema),
-            *self._clock(condition),
+            *check_clock("database", condition.clock_ahead),
             *self._foreign_keys(condition),
             *self._dead_urls(condition),
         ]
@@ -136,12 +136,6 @@ class Engines:
         current = f"has schema {found.version}" if found.version else "is empty"
         words = f"{place} {current}, but this version needs schema {SCHEMA_VERSION}: run `prshots migrate`"
         return warning("database", words)
-
-    def _clock(self, condition: Condition) -> list[DoctorFinding]:
-        if abs(condition.clock_ahead) <= CLOCK_SECONDS:
-            return []
-        words = f"its clock is {describe_clock(condition.clock_ahead)}: use NTP on both machines"
-        return [warning("database", words)]
 
     def _foreign_keys(self, condition: Condition) -> list[DoctorFinding]:
         if self.ring is None or self._settings.on_sqlite:
@@ -184,11 +178,7 @@ class Engines:
         asked = time.time()
         theirs = await store.time()
         ahead = 0.0 if theirs is None else theirs - (asked + time.time()) / 2
-        if abs(ahead) <= CLOCK_SECONDS:
-            return []
-        advice_on_clock = "use NTP on both machines. A sweep refuses a difference of 60 s"
-        words = f"its clock is {describe_clock(ahead)}: {advice_on_clock}"
-        return [warning("image store", words)]
+        return check_clock("image store", ahead, ". A sweep refuses a difference of 60 s")
 
     async def _sample(self, store: ObjectStore) -> list[DoctorFinding]:
         if not self._has_usable_schema:
@@ -201,17 +191,11 @@ class Engines:
 
     def _owner(self, mark: bytes | None) -> DoctorFinding:
         works = "storing, reading and deleting work"
-        if (
-            mark is None
-            or not self._installation_id
-            or mark.decode(errors="replace") == self._installation_id
-        ):
+        owner = self._installation_id if mark is None else mark.decode(errors="replace")
+        if not self._installation_id or owner == self._installation_id:
             return ok("image store", works)
-        return problem(
-            "image store",
-            f"{works}, but it belongs to another database: PRSHOTS_DATABASE_URL or PRSHOTS_STORE_URL is "
-            "wrong, or one was restored without the other",
-        )
+        cause = "PRSHOTS_DATABASE_URL or PRSHOTS_STORE_URL is wrong, or one was restored without the other"
+        return problem("image store", f"{works}, but it belongs to another database: {cause}")
 
     async def check_counter(self) -> list[DoctorFinding]:
         if self._settings.counts_in_memory:
@@ -237,7 +221,3 @@ async def _try_out(store: ObjectStore) -> None:
         raise StoreError("it returned different bytes than were stored: do not use this store")
     if failed or await store.read(key) is not None:
         raise StoreError("deleting failed, so expired images would stay: allow prshots to delete objects")
-
-
-def describe_clock(ahead: float) -> str:
-    return f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this machine's"

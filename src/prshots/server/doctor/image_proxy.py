@@ -53,28 +53,16 @@ async def _fetch_both(img_url: str, target: str, image: bytes) -> list[DoctorFin
     if wrong := _what_is_wrong(response, img_url, image):
         return [problem(ABOUT, wrong)]
     if forged.is_ok:
-        return [
-            problem(
-                ABOUT,
-                f"{img_url} also delivers images with an invalid signature: a proxy in front serves images "
-                "without asking delivery, or its cache key leaves out the query",
-            )
-        ]
-    size = f"{readable_size(len(image))} in {response.seconds:.1f} s"
-    found = [
-        ok(
-            ABOUT,
-            f"{img_url} delivers images as GitHub's proxy fetches them ({size}) and rejects forged URLs",
+        words = (
+            "a proxy in front serves images without asking delivery, or its cache key leaves out the query"
         )
-    ]
+        return [problem(ABOUT, f"{img_url} also delivers images with an invalid signature: {words}")]
+    took = f"{response.seconds:.1f} s"
+    words = f"as GitHub's proxy fetches them ({readable_size(len(image))} in {took}) and rejects forged URLs"
+    found = [ok(ABOUT, f"{img_url} delivers images {words}")]
     if response.seconds > SLOW_SECONDS:
-        found.append(
-            warning(
-                ABOUT,
-                f"the image took {response.seconds:.1f} s, and GitHub's image proxy gives up after "
-                f"{REQUEST_SECONDS:.0f} s",
-            )
-        )
+        words = f"GitHub's image proxy gives up after {REQUEST_SECONDS:.0f} s"
+        found.append(warning(ABOUT, f"the image took {took}, and {words}"))
     if "Set-Cookie" in response.headers:
         words = "a proxy in front sets a cookie on images, so caches do not store them: turn it off there"
         found.append(warning(ABOUT, words))

@@ -1,7 +1,7 @@
 """Opens both ends of a move, and begins the move or continues the one that was begun."""
 
 import contextlib
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
 from prshots.contract.errors import MoveError, RecordsError
@@ -62,7 +62,7 @@ async def open_ends(plan: MovePlan) -> AsyncIterator[Ends]:
             from_store, to_store = wiring.open_store(plan.source), wiring.open_store(plan.target)
             stack.callback(from_store.close)
             stack.callback(to_store.close)
-            objects = ObjectCopies(from_store, to_store, report, lambda keys: _active(source, keys))
+            objects = ObjectCopies(from_store, to_store, report, lambda key: _is_active(source, key))
         yield Ends(plan, source, target, objects, to_store, report)
 
 
@@ -99,8 +99,7 @@ def _is_past(state: MoveState, plan: MovePlan) -> bool:
     return state.phase == "moved" and not state.database_place and not plan.is_of(state)
 
 
-def _active(source: SourceDatabase, keys: Collection[str]) -> set[str]:
-    """Return those of the keys whose images are active now."""
+def _is_active(source: SourceDatabase, key: str) -> bool:
+    """Return whether the image of this key is neither deleted nor about to be."""
     with source.snapshot() as snapshot:
-        active = images_with(snapshot, {image_id_of(key) for key in keys})
-    return wanted_objects(active).keys() & set(keys)
+        return key in wanted_objects(images_with(snapshot, {image_id_of(key)}))

@@ -51,14 +51,13 @@ class ObjectCopies:
         source: ObjectStore,
         target: ObjectStore,
         report: MoveReport,
-        is_active: Callable[[Collection[str]], set[str]],
+        is_active: Callable[[str], bool],
     ) -> None:
-        """`is_active` returns those of the keys whose images are neither deleted nor about to be."""
+        """`is_active` returns whether the image of a key is neither deleted nor about to be."""
         self._source, self._target = source, target
         self._report = report
         self._is_active = is_active
         self._room = _Room(BYTES_AT_ONCE)
-        self._slots = asyncio.Semaphore(AT_ONCE)
         self.compared: set[str] = set()
         """The shards that this run has compared. It sees changes in the others when it compares them."""
 
@@ -91,9 +90,8 @@ class ObjectCopies:
                 original = await self._read(self._source, key)
                 sha256 = None if original is None else hashlib.sha256(original).hexdigest()
             copy = await self._read(self._target, key)
-            if (None if copy is None else hashlib.sha256(copy).hexdigest()) != sha256 and (
-                key in self._still_wanted([key])
-            ):
+            found = None if copy is None else hashlib.sha256(copy).hexdigest()
+            if found != sha256 and self._is_active(key):
                 raise MoveError(f"the copy of {key} differs: delete it from the target, and move again")
 
         await run_all(verify, [key for key in wanted if key not in self._report.missing])
@@ -115,25 +113,17 @@ class ObjectCopies:
         await run_all(copy, ours)
 
     async def _copy(self, key: str, sha256: str | None, size: int) -> None:
-        async with self._slots, self._room.for_bytes(size):
+        async with self._room.for_bytes(size):
             data = await self._read(self._source, key)
             if data is None:
-                self._note_missing([key])
+                if self._is_active(key):  # an expiry marks the record before it deletes the bytes
+                    self._report.missing[key] = None
                 return
             if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
                 self._report.damaged[key] = None
             await self._retry(lambda: self._target.put(key, [data]))
         self._report.objects += 1
         self._report.bytes += len(data)
-
-    def _note_missing(self, keys: Sequence[str]) -> None:
-        """Report missing objects, unless they were deleted since: an expiry marks the record first."""
-        if keys:
-            self._report.missing |= dict.fromkeys(self._still_wanted(keys))
-
-    def _still_wanted(self, keys: Sequence[str]) -> list[str]:
-        active = self._is_active(keys)
-        return [key for key in keys if key in active]
 
     async def _read(self, store: ObjectStore, key: str) -> bytes | None:
         return await self._retry(lambda: store.read(key))

@@ -125,8 +125,22 @@ class SourceDatabase:
 
         Reads continue. A writer waits, and gets an error after its own timeout.
         """
-        with translating(), self._hold() as connection:
-            yield connection
+        for attempt in range(HOLD_ATTEMPTS):
+            with translating(), self.engine.execution_options(writes=True).connect() as connection:
+                try:
+                    transaction = connection.begin()
+                    if self._is_postgresql:
+                        self._set_lock_timeout(connection)
+                        names = ", ".join(table.name for table in metadata.sorted_tables)
+                        connection.exec_driver_sql(f"LOCK TABLE {names} IN EXCLUSIVE MODE")
+                except Exception:
+                    if attempt == HOLD_ATTEMPTS - 1:
+                        raise
+                else:
+                    with transaction:
+                        yield connection
+                    return
+            time.sleep(0.2)  # gives the writers time to finish
 
     def switch(self, connection: Connection, state: MoveState) -> None:
         """Refuse all writes from now on, in the transaction that holds the writers."""
@@ -156,26 +170,6 @@ class SourceDatabase:
         if state is not None:
             self._write(cancel)
         return state
-
-    @contextlib.contextmanager
-    def _hold(self) -> Iterator[Connection]:
-        for attempt in range(HOLD_ATTEMPTS):
-            connection = self.engine.execution_options(writes=True).connect()
-            try:
-                transaction = connection.begin()
-                if self._is_postgresql:
-                    self._set_lock_timeout(connection)
-                    names = ", ".join(table.name for table in metadata.sorted_tables)
-                    connection.exec_driver_sql(f"LOCK TABLE {names} IN EXCLUSIVE MODE")
-            except Exception:
-                connection.close()
-                if attempt == HOLD_ATTEMPTS - 1:
-                    raise
-                time.sleep(0.2)  # gives the writers time to finish
-                continue
-            with connection, transaction:
-                yield connection
-            return
 
     def _set_lock_timeout(self, connection: Connection) -> None:
         """Give up on a lock before PostgreSQL looks for deadlocks after 1 s: it might end a writer."""

@@ -12,7 +12,7 @@ source refuse writes from then on.
 import asyncio
 import contextlib
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 
 from sqlalchemy import Connection, Table
@@ -101,7 +101,7 @@ class MoveSteps:
         names = [table.name for table in TABLES]
         first = names.index(self._state.copying) if self._state.copying else 0
         for number, table in enumerate(TABLES[first:], first):
-            copied = _by_name(TABLES[: number + 1])
+            copied = {each.name for each in TABLES[: number + 1]}
             after = self._state.after if table.name == self._state.copying else ()
             is_last = False
             while not is_last:
@@ -111,13 +111,13 @@ class MoveSteps:
                 is_last = page.is_last
 
     async def _copy_page(
-        self, target: TargetDatabase, table: Table, after: Key, copied: Mapping[str, Table]
+        self, target: TargetDatabase, table: Table, after: Key, copied: Collection[str]
     ) -> Page:
         """Copy the rows after this key. Changes of tables that are not copied yet are not needed."""
         with self._source.snapshot() as snapshot:
             changes, page = changes_in(snapshot), Page(snapshot, table, after)
             await self._apply_to_objects(snapshot, changes)
-            target.follow(snapshot, changes, copied, page)
+            target.follow(snapshot, changes, page, copied)
         self.report.rows += len(page.rows)
         if page.rows or changes.entries:
             after = key_of(table, page.rows[-1]) if page.rows else after
@@ -242,7 +242,7 @@ class MoveSteps:
     async def _apply(self, snapshot: Connection, changes: Changes) -> None:
         await self._apply_to_objects(snapshot, changes)
         if self._target and changes.keys:
-            self._target.follow(snapshot, changes, _by_name(TABLES))
+            self._target.follow(snapshot, changes)
 
     async def _apply_to_objects(self, snapshot: Connection, changes: Changes) -> None:
         if self._objects and (changed := changes.keys.get(images.name)):
@@ -257,7 +257,3 @@ class MoveSteps:
     def _count_rows(self) -> int:
         with self._source.snapshot() as snapshot:
             return sum(count_rows(snapshot, table) for table in TABLES)
-
-
-def _by_name(tables: Collection[Table]) -> dict[str, Table]:
-    return {table.name: table for table in tables}

@@ -1,7 +1,7 @@
 """The database that the data goes to. Only the move writes to it until it is complete."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from sqlalchemy import Connection, Engine, Table
 
@@ -69,13 +69,17 @@ class TargetDatabase:
             drop_state(connection)
 
     def follow(
-        self, snapshot: Connection, changes: Changes, tables: Mapping[str, Table], page: "Page | None" = None
+        self,
+        snapshot: Connection,
+        changes: Changes,
+        page: "Page | None" = None,
+        copied: Collection[str] = metadata.tables,
     ) -> None:
-        """Apply the changes to these tables, and add the next page to a table, in one transaction."""
+        """Apply the changes to copied tables, and add the next page to a table, in one transaction."""
         with translating(), self._write() as connection:
             for name, keys in changes.keys.items():
-                if name in tables:
-                    table = tables[name]
+                if name in copied:
+                    table = metadata.tables[name]
                     replace_rows(connection, table, keys, rows_with(snapshot, table, keys))
             if page:
                 replace_page(connection, page.table, page.after, page.until, page.rows)

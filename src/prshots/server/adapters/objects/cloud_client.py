@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from obstore.exceptions import BaseError
@@ -21,7 +21,7 @@ from prshots.contract.errors import SettingsError
 from prshots.server.config.values import is_this_machine
 
 if TYPE_CHECKING:  # obstore has these for type checkers only
-    from obstore.store import AzureConfig, ClientConfig, RetryConfig, S3Config
+    from obstore.store import ClientConfig, RetryConfig
 
 CONNECT_SECONDS = 2
 """A store is close and answers a handshake in milliseconds. A store that takes longer is down."""
@@ -56,14 +56,21 @@ class _Address:
 def open_client(url: str, limits: RequestLimits) -> Client:
     """Create a client without contacting the store. Raises SettingsError."""
     parts = urlsplit(url)
-    kinds: dict[str, tuple[Callable[[_Address, RequestLimits], Client], str, str]] = {
-        "s3": (_s3, "s3://<bucket>/<prefix>", "endpoint region addressing"),
-        "gs": (_gs, "gs://<bucket>/<prefix>", ""),
-        "az": (_az, "az://<container>/<prefix>", "account endpoint"),
+    kinds: dict[str, tuple[type[Client], Callable[[_Address], dict[str, Any]], str, str]] = {
+        "s3": (S3Store, _s3, "s3://<bucket>/<prefix>", "endpoint region addressing"),
+        "gs": (GCSStore, lambda _: {}, "gs://<bucket>/<prefix>", ""),
+        "az": (AzureStore, _az, "az://<container>/<prefix>", "account endpoint"),
     }
-    make, form, options = kinds[parts.scheme]
+    kind, config_for, form, options = kinds[parts.scheme]
     try:
-        return make(_parse_address(parts, frozenset(options.split())), limits)
+        address = _parse_address(parts, frozenset(options.split()))
+        return kind(
+            address.bucket,
+            prefix=address.prefix,
+            config=config_for(address),  # type: ignore[arg-type]  # each kind has its own
+            client_options=_client(limits, address.options.get("endpoint", "")),
+            retry_config=_retries(limits),
+        )
     except ValueError as error:  # raised by us, or by obstore for the prefix
         listed = f" with the options {', '.join(options.split())}" if options else " without options"
         raise SettingsError(f"PRSHOTS_STORE_URL: {error}; it takes {form}{listed}") from None
@@ -113,7 +120,7 @@ def _check_endpoint(url: str) -> None:
         raise ValueError("endpoint is not http:// or https:// with a host and an optional port")
 
 
-def _s3(address: _Address, limits: RequestLimits) -> S3Store:
+def _s3(address: _Address) -> dict[str, Any]:
     endpoint, region = address.options.get("endpoint"), address.options.get("region")
     addressing = address.options.get("addressing", "path" if endpoint else "virtual")
     if addressing not in {"path", "virtual"}:
@@ -121,7 +128,7 @@ def _s3(address: _Address, limits: RequestLimits) -> S3Store:
     is_virtual = addressing == "virtual"
     if endpoint and is_virtual:
         endpoint = endpoint.replace("://", f"://{address.bucket}.")
-    config: S3Config = {
+    config: dict[str, Any] = {
         "virtual_hosted_style_request": is_virtual,
         # TLS protects the body, and so does a local connection: a second hash would be useless.
         "unsigned_payload": endpoint is None or _is_protected(endpoint),
@@ -130,13 +137,7 @@ def _s3(address: _Address, limits: RequestLimits) -> S3Store:
         config["endpoint"] = endpoint
     if region:
         config["region"] = region
-    return S3Store(
-        address.bucket,
-        prefix=address.prefix,
-        config=config,
-        client_options=_client(limits, endpoint),
-        retry_config=_retries(limits),
-    )
+    return config
 
 
 def _is_protected(endpoint: str) -> bool:
@@ -145,34 +146,14 @@ def _is_protected(endpoint: str) -> bool:
     return parts.scheme == "https" or is_this_machine(parts.hostname or "")
 
 
-def _gs(address: _Address, limits: RequestLimits) -> GCSStore:
-    return GCSStore(
-        address.bucket,
-        prefix=address.prefix,
-        client_options=_client(limits),
-        retry_config=_retries(limits),
-    )
+def _az(address: _Address) -> dict[str, Any]:
+    names = {"endpoint": "endpoint", "account": "account_name"}
+    return {names[option]: value for option, value in address.options.items()}
 
 
-def _az(address: _Address, limits: RequestLimits) -> AzureStore:
-    config: AzureConfig = {}
-    endpoint = address.options.get("endpoint")
-    if endpoint:
-        config["endpoint"] = endpoint
-    if "account" in address.options:
-        config["account_name"] = address.options["account"]
-    return AzureStore(
-        address.bucket,
-        prefix=address.prefix,
-        config=config,
-        client_options=_client(limits, endpoint),
-        retry_config=_retries(limits),
-    )
-
-
-def _client(limits: RequestLimits, endpoint: str | None = None) -> "ClientConfig":
+def _client(limits: RequestLimits, endpoint: str) -> "ClientConfig":
     return {
-        "allow_http": endpoint is not None and endpoint.startswith("http://"),  # the operator chose http
+        "allow_http": endpoint.startswith("http://"),  # the operator chose http
         "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
         "pool_idle_timeout": timedelta(seconds=IDLE_SECONDS),
         "read_timeout": timedelta(seconds=limits.silence_seconds),

@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ import structlog
 from prshots.contract.errors import StoreError, StoreFullError
 from prshots.contract.object_names import DIFF_EXT, OBJECT_NAME, ORIGIN_KEY, OWNER_MARK, THUMBNAIL_EXT
 from prshots.server.adapters import deadlines
-from prshots.server.adapters.private_files import FOLDER, IMAGE_FILE, IMAGE_FOLDER
+from prshots.server.adapters.private_files import FOLDER, IMAGE_FILE, IMAGE_FOLDER, write_synced
 from prshots.server.bounded_cache import BoundedCache
 from prshots.server.links.ports import OpenObject
 from prshots.server.observability.metrics import STORE_SECONDS, EngineTimer
@@ -36,7 +36,6 @@ NO_DEADLINE = math.inf
 
 _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # opening a pipe must not wait for its writer
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT}
-_IOV_MAX = 1024
 _SHARD = re.compile(r"[0-9a-f]{2}")
 _UNFINISHED = re.compile(r"\.[0-9a-f]{32}\.[a-z]{3,4}")
 
@@ -199,9 +198,7 @@ class DiskStore:
                 self._make_ready(str(self.root))
                 claim = self.root / f".{secrets.token_hex(16)}.own"
                 try:
-                    with _new_file(str(claim)) as fd:
-                        _write_all(fd, [claimant.encode()])
-                        os.fsync(fd)
+                    write_synced(claim, [claimant.encode()], IMAGE_FILE)
                     with contextlib.suppress(FileExistsError):  # another process was faster
                         mark.hardlink_to(claim)
                 finally:  # even on a full disk
@@ -238,9 +235,7 @@ class DiskStore:
         written = unfinished = f"{folder}/.{secrets.token_hex(16)}.new"
         try:
             self._make_ready(folder)
-            with _new_file(unfinished) as fd:
-                _write_all(fd, chunks)
-                os.fsync(fd)
+            write_synced(unfinished, chunks, IMAGE_FILE)
             os.rename(unfinished, self._root + key)
             written = self._root + key
             sync_folder(folder)
@@ -266,7 +261,7 @@ class DiskStore:
         problem: OSError | None = None
         for key in keys:
             try:
-                _unlink(self._root + key)
+                Path(self._root + key).unlink(missing_ok=True)
             except OSError as error:  # the others must still be deleted
                 problem = error
                 failed.add(key)
@@ -285,14 +280,9 @@ def store_outage() -> Outage:
     return Outage("storage unavailable", "storage is back")
 
 
-def _unlink(path: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
-
-
 def _try_to_unlink(path: str) -> bool:
     try:
-        _unlink(path)
+        Path(path).unlink(missing_ok=True)
     except OSError as error:  # the next sweep tries again
         _log.error("an unfinished file could not be deleted", file=path, reason=error.strerror)
         return False
@@ -318,29 +308,6 @@ def _is_older(entry: os.DirEntry[str], cutoff: float) -> bool:
         return entry.stat(follow_symlinks=False).st_mtime < cutoff
     except FileNotFoundError:  # gone since it was listed
         return False
-
-
-@contextlib.contextmanager
-def _new_file(path: str) -> Iterator[int]:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, IMAGE_FILE)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
-def _write_all(fd: int, chunks: Sequence[bytes]) -> None:
-    rest = [memoryview(chunk) for chunk in chunks]
-    while rest:
-        rest = _without_first(rest, os.writev(fd, rest[:_IOV_MAX]))
-
-
-def _without_first(views: list[memoryview], written: int) -> list[memoryview]:
-    for index, view in enumerate(views):
-        if written < len(view):
-            return [view[written:], *views[index + 1 :]]
-        written -= len(view)
-    return []
 
 
 def sync_folder(folder: str | Path) -> None:

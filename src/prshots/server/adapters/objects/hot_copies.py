@@ -8,8 +8,7 @@ exists and is unchanged. Copies are in memory, because delivery writes nothing.
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
-from enum import Enum, auto
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from obstore.exceptions import NotModifiedError
 
@@ -26,13 +25,6 @@ MIN_COPIES = 8
 
 
 _HITS, _MISSES = CACHED_READS.labels("hit"), CACHED_READS.labels("miss")
-
-
-class _Answer(Enum):
-    UNCHANGED = auto()
-
-
-UNCHANGED: Final = _Answer.UNCHANGED
 
 
 class Copy(NamedTuple):
@@ -88,16 +80,13 @@ class HotReader(CloudReader):
         self.copies = HotCopies(limit)
 
     async def stream(self, key: str, part: range | None = None) -> ObjectStream | None:
-        found: GetResult | Literal[_Answer.UNCHANGED] | None
         copy = self.copies.get(key)
-        if copy is None:
-            found = await self._get(key, part)
-        else:
-            found = await self._get_unless(copy.tag, key, part)
-            if found is UNCHANGED:
-                _HITS.inc()
-                content = copy.content if part is None else copy.content[part.start : part.stop]
-                return ObjectStream(len(copy.content), _at_once(content))
+        found = await (self._get(key, part) if copy is None else self._get_unless(copy, key, part))
+        if isinstance(found, Copy):
+            _HITS.inc()
+            content = found.content if part is None else found.content[part.start : part.stop]
+            return ObjectStream(len(found.content), _at_once(content))
+        if copy is not None:
             self.copies.drop(key)  # deleted or replaced
         if found is None:
             return None
@@ -107,15 +96,14 @@ class HotReader(CloudReader):
             chunks = self._keep_copy(key, tag, size, chunks)
         return ObjectStream(size, chunks)
 
-    async def _get_unless(
-        self, tag: str, key: str, part: range | None
-    ) -> "GetResult | Literal[_Answer.UNCHANGED] | None":
+    async def _get_unless(self, copy: Copy, key: str, part: range | None) -> "GetResult | Copy | None":
+        """Return the copy if the object is unchanged."""
         with self._ask("get"):
             async with asyncio.timeout(self._limits.total_seconds):
                 try:
-                    return await self._get_once(key, part, tag)
+                    return await self._get_once(key, part, copy.tag)
                 except NotModifiedError:
-                    return UNCHANGED
+                    return copy
 
     async def _keep_copy(
         self, key: str, tag: str, size: int, chunks: AsyncGenerator[bytes, None]

@@ -1,15 +1,27 @@
 """Runs jobs on images in worker processes: started when needed, reused, and replaced when they die."""
 
 import asyncio
+import contextlib
 import os
 import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from prshots.contract.errors import PictureTooLargeError, PictureWorkerDiedError, PictureWorkerError
-from prshots.server.adapters.pictures.workers.jobs import PictureJob, result_of, unpack_pair
-from prshots.server.adapters.pictures.workers.worker_process import WORKER, WorkerProcess
+from prshots.server.adapters.pictures.workers.jobs import PREFIX, PictureJob, result_of, unpack_pair
 from prshots.server.domain.comparison.models import PairResult
+
+WORKER = (sys.executable, "-P", "-m", "prshots.server.adapters.pictures.workers.worker")
+
+INHERITED_VARIABLES = ("HOME", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
+"""The variables that Python may need to find its packages. Others may be secrets."""
+
+SET_VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
+"""numpy would reserve address space for a thread per processor."""
 
 _TRIES = 2
 """Attempts per job. A worker may die for a reason unrelated to its job, for example while it is idle."""
@@ -46,6 +58,79 @@ COMPARING = WorkerLimits(
     niceness=10,
 )
 """For `PictureWorkers.compare`. Two PNGs of 40 megapixels take 580 MB, two progressive CMYK JPEGs 740 MB."""
+
+
+class WorkerProcess:
+    """A running worker. Its jobs and replies go through a socket; the lifeline ends it with this process."""
+
+    def __init__(
+        self,
+        process: "subprocess.Popen[bytes]",
+        streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        lifeline: int,
+    ) -> None:
+        self._process = process
+        self._replies, self._jobs = streams
+        self._lifeline = lifeline
+        self.retirement: asyncio.TimerHandle | None = None
+
+    @classmethod
+    async def start(cls, command: Sequence[str], limits: WorkerLimits) -> Self:
+        """Start a worker. Raises OSError if the machine has no process, descriptor or memory left."""
+        with contextlib.ExitStack() as stack:
+            ours, theirs = socket.socketpair()
+            stack.enter_context(theirs)
+            lifeline, held_open = os.pipe()
+            stack.callback(os.close, lifeline)
+            with contextlib.ExitStack() as undo:
+                undo.callback(ours.close)
+                undo.callback(os.close, held_open)
+                numbers = (limits.cpu_seconds, limits.memory_bytes, limits.niceness, lifeline)
+                arguments = [*command, *map(str, numbers)]
+                process = await asyncio.to_thread(_popen, arguments, theirs, lifeline)
+                undo.pop_all()
+            return cls(process, await asyncio.open_unix_connection(sock=ours), held_open)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    async def reply(self, job: PictureJob) -> tuple[bytes, bytes]:
+        """Return the header and the bytes of the reply. Raises IncompleteReadError or OSError if it dies."""
+        self._jobs.write(job.pack())
+        await self._jobs.drain()
+        header_size, body_size = PREFIX.unpack(await self._replies.readexactly(PREFIX.size))
+        return await self._replies.readexactly(header_size), await self._replies.readexactly(body_size)
+
+    async def kill(self) -> int:
+        """Kill the worker. Return its exit code. A negative code is the signal that ended it."""
+        self._process.kill()  # does nothing if it has already ended
+        exit_code = await asyncio.to_thread(self._process.wait)
+        os.close(self._lifeline)
+        self._jobs.close()
+        with contextlib.suppress(OSError):
+            await self._jobs.wait_closed()
+        return exit_code
+
+
+def _popen(arguments: list[str], both: socket.socket, lifeline: int) -> "subprocess.Popen[bytes]":
+    """Start a worker that inherits only these two descriptors, and no secret.
+
+    The event loop's own function does not work here: uvloop's children inherit the socket that we listen on.
+    The worker has its own session, so Ctrl-C in a terminal does not reach it.
+    """
+    return subprocess.Popen(  # noqa: S603 - our own command
+        arguments,
+        stdin=both.fileno(),
+        stdout=both.fileno(),
+        pass_fds=(lifeline,),
+        env={name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ} | SET_VARIABLES,
+        start_new_session=True,
+    )
 
 
 class PictureWorkers:
@@ -110,10 +195,7 @@ class PictureWorkers:
                 return worker
             await worker.kill()
         try:
-            limits = self._limits
-            return await WorkerProcess.start(
-                self._command, limits.cpu_seconds, limits.memory_bytes, limits.niceness
-            )
+            return await WorkerProcess.start(self._command, self._limits)
         except OSError as error:
             raise PictureWorkerError(f"cannot start a process to decode it: {error.strerror}") from error
 
