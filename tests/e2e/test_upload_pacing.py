@@ -22,6 +22,8 @@ from support.raw_requests import running_service
 from support.service import SHA, Service, png
 from support.waiting import wait_until
 
+pytestmark = pytest.mark.nightly
+
 UPLOADS = 130
 LIMIT = 40
 WORDS = re.compile(rf"limit of {LIMIT} uploads per minute \(the project's own limit\); waiting \d+ s")
@@ -112,7 +114,6 @@ def limited(valkey_and_service: tuple[Valkey, Service]) -> LimitedService:
     return LimitedService(service, valkey)
 
 
-@pytest.mark.slow
 def test_the_python_client_waits_and_is_never_refused(
     limited: LimitedService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,7 +141,6 @@ def test_the_python_client_waits_and_is_never_refused(
     assert all(WORDS.fullmatch(words) for words in said), said
 
 
-@pytest.mark.slow
 def test_the_node_client_waits_and_is_never_refused(limited: LimitedService) -> None:
     before, said = limited.metrics(), list[str]()
     url, arguments = limited.service.base_url, ["node", "--input-type=module", "-e", UPLOAD_IN_NODE]

@@ -1,12 +1,13 @@
 """A coding agent's desk: a real checkout, a forge look-alike behind its remote, a service, and the commands."""
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from support.command_in_process import run_here
 from support.drawn_pages import drawn_page
 from support.forges.forge_server import Proposed
 from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
@@ -28,15 +29,26 @@ class AgentDesk:
 
     def prshots(self, *args: str, code: int = 0, **settings: str) -> tuple[str, str]:
         """Run a command in the checkout, and return its standard output and error. Neither has a secret."""
-        done = subprocess.run(
-            [PRSHOTS, *args],
-            cwd=self.shop.folder,
-            env=self.env | settings,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
+        with contextlib.chdir(self.shop.folder):
+            return self._checked(run_here(*args, env=self.env | settings), code)
+
+    def prshots_process(self, *args: str, code: int = 0) -> tuple[str, str]:
+        """Do the same as `prshots`, but in a new process."""
+        command = [PRSHOTS, *args]
+        return self._checked(
+            subprocess.run(
+                command,
+                cwd=self.shop.folder,
+                env=self.env,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            ),
+            code,
         )
+
+    def _checked(self, done: subprocess.CompletedProcess[str], code: int) -> tuple[str, str]:
         assert done.returncode == code, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
         for secret in (self.token, self.forge.token):
@@ -45,13 +57,10 @@ class AgentDesk:
 
     def screenshot(self, name: str, label: str = "", button: str = "#0060df") -> str:
         """Draw a page into a folder outside the checkout, and return its path."""
-        return str(self.screenshot_of(drawn_page(label, button=button), name))
-
-    def screenshot_of(self, content: bytes, name: str) -> Path:
         folder = self.shop.folder.parent / "screenshots"
         folder.mkdir(exist_ok=True)
-        (folder / name).write_bytes(content)
-        return folder / name
+        (folder / name).write_bytes(drawn_page(label, button=button))
+        return str(folder / name)
 
     def open_pull_request(self, repository: str = "") -> int:
         """Open the pull request from the branch cart, of this repository or of a fork."""
@@ -60,7 +69,7 @@ class AgentDesk:
         return self.forge.pr_number
 
 
-@contextmanager
+@contextlib.contextmanager
 def agent_desk(folder: Path, service: Service) -> Iterator[AgentDesk]:
     token = service.new_token()
     with gitea_look_alike() as forge:
