@@ -38,13 +38,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
 @pytest.mark.parametrize(
     ("remote", "found"),
     [
-        ("https://github.com/acme/shop.git", (ForgeKind.GITHUB, *BASE)),
         ("https://ann:secret@github.com/acme/shop", (ForgeKind.GITHUB, *BASE)),
-        ("git@github.com:acme/shop.git", (ForgeKind.GITHUB, *BASE)),
-        ("ssh://git@github.com:22/acme/shop.git", (ForgeKind.GITHUB, *BASE)),
-        ("git@gitlab.example.com:a/b/shop.git", (ForgeKind.GITLAB, "https://gitlab.example.com", "a/b/shop")),
-        ("http://gitea.local:3000/acme/shop", (ForgeKind.GITEA, "http://gitea.local:3000", "acme/shop")),
-        ("git@bitbucket.org:acme/shop.git", (ForgeKind.BITBUCKET, "https://bitbucket.org", "acme/shop")),
         ("https://code.example.com/acme/shop", (None, "https://code.example.com", "acme/shop")),
         ("/srv/git/shop.git", (None, "", "")),
     ],

@@ -21,9 +21,8 @@ from PIL import Image
 from prshots.client import Client
 from prshots.client import sender as sending_module
 from support.clients import CLIENTS, ONLY_PYTHON, command_of, runner_of
-from support.http_server import QuietHandler, serving
 from support.service import MAX_BYTES, PRSHOTS, SHA, Service
-from support.unreliable_proxy import CUT, LOSE_REPLY, NEVER, UnreliableProxy, refuse, slow
+from support.unreliable_proxy import CUT, LOSE_REPLY, NEVER, Misbehaviour, UnreliableProxy, refuse, slow
 
 UPLOAD = "POST /v1/upload"
 SHRUNK_TO = {"python": "WebP", "node": "PNG"}
@@ -85,15 +84,6 @@ def comment(env: dict[str, str], pr_number: int) -> str:
 def images_on(env: dict[str, str], pr_number: int) -> list[str]:
     """Return the names in the pull request's comment, in order."""
     return re.findall(r"!\[(.*?)\]\(", comment(env, pr_number))
-
-
-class SomeWebsite(QuietHandler):
-    def do_GET(self) -> None:  # noqa: N802
-        self.send_error(404)
-
-    def do_POST(self) -> None:  # noqa: N802
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_error(404)
 
 
 class Ran(NamedTuple):
@@ -433,7 +423,9 @@ class TestExitCodes:
         ran = run("upload", "bad.png", "--pr", "1")
         assert ran == Ran(1, "", "bad.png: is empty\nNo screenshots to upload.\n")
 
-    def test_an_error_that_stops_every_upload_is_printed_once(self, run: Any, env: dict[str, str]) -> None:
+    def test_an_error_that_stops_every_upload_is_printed_once(
+        self, run: Any, env: dict[str, str], front: UnreliableProxy
+    ) -> None:
         ran = run("upload", "shots", "--pr", "1", "--jobs", "4", PRSHOTS_TOKEN=WRONG_TOKEN)
         assert (ran.code, ran.out) == (1, "")
         refused, summary = ran.err.splitlines()
@@ -441,10 +433,10 @@ class TestExitCodes:
             f"{env['PRSHOTS_URL']} refused the token: it is wrong or revoked, or belongs to another service"
         )
         assert summary.startswith("Uploaded 0 of 4 screenshots to pull request 1.")
-        with serving(SomeWebsite) as url:
-            ran = run("upload", "shots", "--pr", "1", PRSHOTS_URL=url)
+        front.will(Misbehaviour(404, body=b"<html>"), times=9)
+        ran = run("upload", "shots", "--pr", "1", PRSHOTS_URL=front.url)
         wrong, _ = ran.err.splitlines()
-        assert wrong == f"{url} answered 404 Not Found: is this the address of a prshots service?"
+        assert wrong == f"{front.url} answered 404 Not Found: is this the address of a prshots service?"
         ran = run("delete", "0" * 32, PRSHOTS_TOKEN=WRONG_TOKEN)
         assert (ran.code, ran.err.startswith("prshots: ")) == (1, True)
         assert WRONG_TOKEN[4:] not in ran.err

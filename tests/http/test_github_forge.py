@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 
-import httpx
 import pytest
 
 from prshots.client import sender
@@ -12,7 +11,6 @@ from prshots.client.ci import ForgeKind, Job
 from prshots.client.forges import forge_of
 from prshots.client.forges.forks import with_fork_advice
 from prshots.client.forges.github import GitHub
-from prshots.client.sender import limit_of
 from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, InvalidInputError
 from support.forges.look_alikes import GitHubLookAlike
@@ -81,16 +79,6 @@ def test_on_github_enterprise_all_requests_go_below_the_api_path(place: Place) -
     assert all(request.split()[1].startswith("/api/") for request in place.front.seen)
 
 
-def test_our_comment_on_the_second_page_is_updated(place: Place, forge: GitHub) -> None:
-    for number in range(101):
-        place.github.write(f"comment {number}", place.pr_number)
-    place.github.write(place.body("old"), place.pr_number, token=place.github.token)
-    assert keep_current(forge, place.pr_number, lambda: place.body("new")).outcome is PostOutcome.UPDATED
-    assert len(place.bodies()) == 102
-    assert place.bodies()[-1] == place.body("new")
-    assert any("page=2" in request for request in place.front.seen)  # at our address, not at the link's
-
-
 def test_our_comment_is_updated_when_github_hides_our_login(place: Place, forge: GitHub) -> None:
     foreign = place.body("of somebody else")
     place.github.write(foreign, place.pr_number)
@@ -130,11 +118,6 @@ def test_a_rate_limited_call_waits_and_is_retried(place: Place, forge: GitHub) -
     assert place.bodies() == [place.body("a")]
     host = place.front.url.removeprefix("http://")
     assert set(place.waits) == {f"{host} limits the rate; waiting 1 s"}
-
-
-def test_a_secondary_rate_limit_without_retry_after_waits_60_s() -> None:
-    assert limit_of(httpx.Response(403, json=SECONDARY)) == 60
-    assert limit_of(httpx.Response(403, json={"message": "Resource not accessible by integration"})) is None
 
 
 REFUSALS: dict[str, tuple[int, object, type[Exception], str]] = {
@@ -189,12 +172,6 @@ def test_an_error_from_github_tells_how_to_fix_it(place: Place, forge: GitHub, w
     assert type(raised.value) is kind
     assert place.github.token not in str(raised.value)
     assert place.bodies() == []
-
-
-def test_a_comment_over_65536_characters_is_an_error(place: Place, forge: GitHub) -> None:
-    with pytest.raises(ForgeError, match="maximum is 65536"):
-        forge.create(place.pr_number, "x" * 65_537)
-    forge.create(place.pr_number, "€" * 65_536)
 
 
 def test_redirects_of_a_renamed_repository_are_followed(place: Place, forge: GitHub) -> None:
