@@ -11,7 +11,7 @@ from prshots.client.ci.local_checkout import find_local_checkout
 from prshots.client.heads import Head, current_head
 from prshots.contract.errors import InvalidInputError
 from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
-from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
+from support.forges.gitea_look_alike import GiteaLookAlike
 from support.git_repositories import ALONE, Repository
 
 BASE = ("https://github.com", "acme/shop")
@@ -129,7 +129,7 @@ def test_worktrees_and_submodules_have_their_own_branch_and_remote(
 class TestThePullRequestOfTheBranch:
     @pytest.fixture
     def gitea(self, shop: Repository) -> Iterator[GiteaLookAlike]:
-        with gitea_look_alike() as made:
+        with GiteaLookAlike() as made:
             shop.git("remote", "add", "origin", f"{made.public_url}/{made.repository}.git")
             yield made
 

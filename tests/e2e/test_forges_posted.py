@@ -8,14 +8,14 @@ import httpx
 import pytest
 
 from support.clients import CLIENTS, runner_of
-from support.forges.bitbucket_look_alike import bitbucket_look_alike
-from support.forges.gitea_look_alike import gitea_look_alike
-from support.forges.gitlab_look_alike import gitlab_look_alike
+from support.forges.bitbucket_look_alike import BitbucketLookAlike
+from support.forges.gitea_look_alike import GiteaLookAlike
+from support.forges.gitlab_look_alike import GitLabLookAlike
 from support.service import Service, upload
 
 pytestmark = pytest.mark.slow
 
-KINDS = {"gitlab": gitlab_look_alike, "gitea": gitea_look_alike, "bitbucket": bitbucket_look_alike}
+KINDS = {"gitlab": GitLabLookAlike, "gitea": GiteaLookAlike, "bitbucket": BitbucketLookAlike}
 
 
 @pytest.mark.parametrize("client_name", CLIENTS)

@@ -13,8 +13,8 @@ from prshots.client.ci import ForgeKind, Job, Lookup, detect_job
 from prshots.client.forges import forge_of
 from prshots.client.forges.plain import IssueForge
 from support.described_forges import FOLDER, DescribedForge, described, of_github, of_others
-from support.forges.bitbucket_look_alike import bitbucket_look_alike
-from support.forges.gitea_look_alike import gitea_look_alike
+from support.forges.bitbucket_look_alike import BitbucketLookAlike
+from support.forges.gitea_look_alike import GiteaLookAlike
 from support.forges.look_alikes import github_look_alike
 
 pytestmark = pytest.mark.slow  # starts Prism
@@ -34,7 +34,7 @@ def described_job(name: str, folder: Path) -> Iterator[tuple[DescribedForge, Job
         ):
             yield forge, _job(ForgeKind.GITHUB, forge, github.repository, github.token, github.pr_number)
     else:
-        made = gitea_look_alike() if name == "gitea" else bitbucket_look_alike()
+        made = GiteaLookAlike() if name == "gitea" else BitbucketLookAlike()
         made.page_size = 2
         for number in range(3):  # several pages, where the forge has pages
             made.write_as("ann", f"remark {number}")

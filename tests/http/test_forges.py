@@ -20,11 +20,11 @@ from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.server.domain.comments import listing
 from support.comment_entries import Entry, url_of
-from support.forges.bitbucket_look_alike import bitbucket_look_alike
+from support.forges.bitbucket_look_alike import BitbucketLookAlike
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
 from support.forges.forge_server import Written
-from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
-from support.forges.gitlab_look_alike import gitlab_look_alike
+from support.forges.gitea_look_alike import GiteaLookAlike
+from support.forges.gitlab_look_alike import GitLabLookAlike
 from support.forges.look_alikes import GitHubLookAlike
 from support.unreliable_proxy import CUT, UnreliableProxy, refuse, slow
 
@@ -117,9 +117,9 @@ class Place:
 
 
 KINDS: dict[str, tuple[Callable[[], Any], Callable[..., Forge]]] = {
-    "gitlab": (gitlab_look_alike, GitLab),
-    "gitea": (gitea_look_alike, Gitea),
-    "bitbucket": (bitbucket_look_alike, Bitbucket),
+    "gitlab": (GitLabLookAlike, GitLab),
+    "gitea": (GiteaLookAlike, Gitea),
+    "bitbucket": (BitbucketLookAlike, Bitbucket),
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from support.command_in_process import run_here
 from support.drawn_pages import drawn_page
 from support.forges.forge_server import Proposed
-from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
+from support.forges.gitea_look_alike import GiteaLookAlike
 from support.git_repositories import ALONE, Repository
 from support.service import PRSHOTS, Service
 
@@ -72,7 +72,7 @@ class AgentDesk:
 @contextlib.contextmanager
 def agent_desk(folder: Path, service: Service) -> Iterator[AgentDesk]:
     token = service.new_token()
-    with gitea_look_alike() as forge:
+    with GiteaLookAlike() as forge:
         forge.proposed.clear()
         shop = Repository.new(folder / "shop")
         shop.git("remote", "add", "origin", f"{forge.public_url}/{forge.repository}.git")

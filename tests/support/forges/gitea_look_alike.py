@@ -155,7 +155,3 @@ class GiteaLookAlike(ForgeServer):
 def _text(asked: Asked) -> str:
     body = asked.body.get("body") if isinstance(asked.body, dict) else None
     return body if isinstance(body, str) else ""
-
-
-def gitea_look_alike() -> GiteaLookAlike:
-    return GiteaLookAlike()
