@@ -63,7 +63,7 @@ class Workflow:
         (self.folder / "event.json").write_text(json.dumps(event))
 
     def run(self, *args: str, code: int = 0) -> tuple[str, str]:
-        """Run the command as a process, and return its standard output and error. Neither may contain a secret."""
+        """Run the command as a process, and return its standard output and error. Neither has a secret."""
         command = [*command_of(self.client_name), *args]
         done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == code, done.stdout + done.stderr

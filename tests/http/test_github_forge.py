@@ -120,52 +120,46 @@ def test_a_rate_limited_call_waits_and_is_retried(place: Place, forge: GitHub) -
     assert set(place.waits) == {f"{host} limits the rate; waiting 1 s"}
 
 
-REFUSALS: dict[str, tuple[int, object, type[Exception], str]] = {
-    "no permission": (
-        403,
-        {"message": "Resource not accessible by integration"},
-        ForgeRefusedError,
-        "permissions: pull-requests: write",
-    ),
-    "fine-grained token": (
-        403,
-        {"message": "Resource not accessible by personal access token"},
-        ForgeRefusedError,
-        "a token that may write pull requests",
-    ),
-    "locked": (
-        403,
-        {"message": "Unable to create comment because issue is locked."},
-        ForgeError,
-        "Unlock the conversation",
-    ),
-    "too long": (
-        422,
+TOO_LONG = {
+    "message": "Validation Failed",
+    "errors": [
         {
-            "message": "Validation Failed",
-            "errors": [
-                {
-                    "resource": "IssueComment",
-                    "code": "unprocessable",
-                    "field": "data",
-                    "message": "Body is too long (maximum is 65536 characters)",
-                }
-            ],
-        },
-        ForgeError,
-        "Body is too long (maximum is 65536 characters)",
-    ),
-    "invalid": (422, {"message": "Validation Failed", "errors": [7, {}]}, ForgeError, "Validation Failed"),
-    "bad token": (401, {"message": "Bad credentials"}, ForgeError, "wrong, expired or revoked"),
-    "hidden": (404, {"message": "Not Found"}, ForgeError, "private and the token may not read it"),
-    "deleted": (410, {"message": "This issue was deleted"}, ForgeError, "no pull request"),
+            "resource": "IssueComment",
+            "field": "data",
+            "message": "Body is too long (maximum is 65536 characters)",
+        }
+    ],
 }
 
 
-@pytest.mark.parametrize("why", REFUSALS)
-def test_an_error_from_github_tells_how_to_fix_it(place: Place, forge: GitHub, why: str) -> None:
-    status, body, kind, words = REFUSALS[why]
-    place.front.will(refuse(status, body=body), when="POST /repos")
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "words"),
+    [
+        (
+            403,
+            "Resource not accessible by integration",
+            ForgeRefusedError,
+            "permissions: pull-requests: write",
+        ),
+        (
+            403,
+            "Resource not accessible by personal access token",
+            ForgeRefusedError,
+            "a token that may write",
+        ),
+        (403, "Unable to create comment because issue is locked.", ForgeError, "Unlock the conversation"),
+        (422, TOO_LONG, ForgeError, "Body is too long (maximum is 65536 characters)"),
+        (422, {"message": "Validation Failed", "errors": [7, {}]}, ForgeError, "Validation Failed"),
+        (401, "Bad credentials", ForgeError, "wrong, expired or revoked"),
+        (404, "Not Found", ForgeError, "private and the token may not read it"),
+        (410, "This issue was deleted", ForgeError, "no pull request"),
+    ],
+)
+def test_an_error_from_github_tells_how_to_fix_it(
+    place: Place, forge: GitHub, *, status: int, body: object, kind: type[Exception], words: str
+) -> None:
+    reply = {"message": body} if isinstance(body, str) else body
+    place.front.will(refuse(status, body=reply), when="POST /repos")
     with pytest.raises(kind) as raised:
         keep_current(forge, place.pr_number, lambda: place.body("a"))
     assert words in str(raised.value)
