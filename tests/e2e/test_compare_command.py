@@ -89,6 +89,7 @@ def verdicts(**counts: int) -> dict[str, object]:
 
 
 class TestOutput:
+    @pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
     def test_a_table_has_at_most_20_rows(self, run: Run, front: UnreliableProxy) -> None:
         for counts, rows in (
             ({"changed": 19, "unchanged": 1}, 20),
@@ -100,7 +101,7 @@ class TestOutput:
             assert len(done.stdout.splitlines()[1:]) == rows
             assert f"Compared with main at 1111111: {counts['changed']} changed" in done.stderr
 
-    def test_a_failure_is_printed_once_and_even_if_quiet(self, run: Run, front: UnreliableProxy) -> None:
+    def test_a_failure_is_printed_once_even_if_quiet(self, run: Run, front: UnreliableProxy) -> None:
         front.will(refuse(200, body=verdicts(changed=1, failed=1)), when="POST /v1/compare", times=4)
         done = run("compare", "--pr", "7")
         assert (done.stdout + done.stderr).count("failed-0") == 1
@@ -151,6 +152,7 @@ def test_compare_prints_a_table_and_the_dashboard_last(run: Run) -> None:
     assert done.stderr.splitlines()[-1].startswith("Dashboard: http")
 
 
+@pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
 def test_an_unknown_verdict_and_an_invalid_branch_are_refused(run: Run) -> None:
     done = run("compare", "--pr", "7", "--fail-on", "changed, broken")
     assert done.returncode == 2

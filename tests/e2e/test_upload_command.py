@@ -19,7 +19,7 @@ from PIL import Image
 
 from prshots.client import Client
 from prshots.client import sender as sending_module
-from support.clients import CLIENTS, ONLY_PYTHON, command_of, runner_of
+from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, command_of, runner_of
 from support.service import MAX_BYTES, PRSHOTS, SHA, Service
 from support.unreliable_proxy import CUT, LOSE_REPLY, NEVER, Misbehaviour, UnreliableProxy, refuse, slow
 
@@ -317,6 +317,7 @@ class TestOutput:
         assert re.fullmatch(r"!\[Home, signed in\]\(http://\S+\)\n", ran.out)
         assert "Uploaded 1 of 1 screenshots to pull request 32." in ran.err
 
+    @pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
     def test_many_screenshots_print_neither_a_line_nor_a_row_each(self, run: Any, folder: Path) -> None:
         picture = (folder / "shots" / "home.png").read_bytes()
         for number in range(21):
@@ -339,7 +340,7 @@ class TestOutput:
         assert "22 would be uploaded" in ran.err
         assert "To list them, use --format json." in ran.err
 
-    def test_quiet_prints_only_failures_and_what_format_asks_for(self, run: Any, folder: Path) -> None:
+    def test_quiet_prints_only_failures_and_the_chosen_format(self, run: Any, folder: Path) -> None:
         assert run("upload", "shots", "--pr", "37", "--quiet", PRSHOTS_TOKN="x") == Ran(0, "", "")
         ran = run("upload", "shots", "--pr", "37", "-q", "--format", "table")
         assert (ran.code, ran.out.count("uploaded"), ran.err) == (0, 4, "")
@@ -348,6 +349,7 @@ class TestOutput:
         ran = run("upload", "shots/home.png", "--pr", "37")  # the next run is not quiet
         assert "Uploaded 1 of 1 screenshots" in ran.err
 
+    @pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
     def test_a_damaged_file_is_uploaded_with_a_warning(self, run: Any, folder: Path) -> None:
         damaged = folder / "shots" / "home.png"
         damaged.write_bytes(damaged.read_bytes()[:2000])
@@ -358,6 +360,7 @@ class TestOutput:
             assert [line for line in ran.err.splitlines() if "damaged" in line] == [warning]
         assert "Uploaded 4 of 4 screenshots" in ran.err
 
+    @pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
     def test_control_characters_in_file_names_are_escaped(self, run: Any, folder: Path) -> None:
         odd = "a\n::error::b\x1b[2J"
         (folder / "shots" / "home.png").rename(folder / f"{odd}.png")
@@ -392,20 +395,21 @@ class TestOutput:
 
 
 class TestExitCodes:
-    def test_no_screenshots_is_1_but_0_with_allow_empty(self, run: Any, folder: Path) -> None:
+    def test_exits_1_without_screenshots_but_0_with_allow_empty(self, run: Any, folder: Path) -> None:
         ran = run("upload", "nowhere", "shots/*.webp", "--pr", "1")
         assert (ran.code, ran.out) == (1, "")
         assert f"no screenshots found: no PNG, JPEG or WebP at nowhere, shots/*.webp in {folder}" in ran.err
         ran = run("upload", "nowhere", "shots/*.webp", "--allow-empty", "--format", "json", PRSHOTS_TOKEN="")
         assert (ran.code, json.loads(ran.out)["count"]) == (0, 0)
 
-    def test_one_missing_path_is_3_but_0_with_allow_empty(self, run: Any) -> None:
+    @pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
+    def test_exits_3_if_one_path_is_missing_but_0_with_allow_empty(self, run: Any) -> None:
         ran = run("upload", "shots/home.png", "nowhere.png", "--pr", "34")
         assert ran.code == 3
         assert "nowhere.png: no such file or folder" in ran.err
         assert run("upload", "shots/home.png", "nowhere.png", "--pr", "34", "--allow-empty").code == 0
 
-    def test_only_invalid_files_is_1(self, run: Any, folder: Path) -> None:
+    def test_exits_1_if_every_file_is_invalid(self, run: Any, folder: Path) -> None:
         (folder / "bad.png").write_bytes(b"")
         ran = run("upload", "bad.png", "--pr", "1")
         assert ran == Ran(1, "", "bad.png: is empty\nNo screenshots to upload.\n")
@@ -442,7 +446,7 @@ class TestExitCodes:
         ids=lambda wrong: " ".join(wrong[1:]) or "no path",
     )
     @pytest.mark.parametrize("run", ONLY_PYTHON, indirect=True)  # the Node client's are in cli.test.js
-    def test_invalid_arguments_are_2(self, run: Any, wrong: list[str]) -> None:
+    def test_exits_2_for_invalid_arguments(self, run: Any, wrong: list[str]) -> None:
         ran = run("upload", *wrong)
         assert (ran.code, ran.out) == (2, "")
 
@@ -464,7 +468,8 @@ class TestExitCodes:
             (["comment", "--pr", "1", "--template", "nowhere.md"], {}, "cannot read the template"),
         ],
     )
-    def test_missing_and_invalid_settings_are_2(
+    @pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
+    def test_exits_2_for_missing_and_invalid_settings(
         self, run: Any, args: list[str], settings: dict[str, str], words: str
     ) -> None:
         ran = run(*args, **settings)
@@ -475,6 +480,7 @@ class TestExitCodes:
         assert WRONG_TOKEN[4:] not in ran.err
 
     @pytest.mark.parametrize("args", [("upload", "shots"), ("comment",)], ids=["upload", "comment"])
+    @pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
     def test_the_image_address_says_what_was_meant(
         self, run: Any, shared_service: Service, args: tuple[str, ...]
     ) -> None:
@@ -484,7 +490,7 @@ class TestExitCodes:
         assert ran == Ran(2, "", f"{said} of its API or its dashboard\n")
 
     @pytest.mark.parametrize("run", ONLY_PYTHON, indirect=True)
-    def test_shrink_without_pillow_is_2(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_exits_2_for_shrink_without_pillow(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "PIL", None)
         ran = run("upload", "shots", "--pr", "1", "--shrink")
         assert (ran.code, ran.err) == (2, "prshots: --shrink needs Pillow: pip install 'prshots[shrink]'\n")
