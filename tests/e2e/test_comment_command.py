@@ -164,7 +164,7 @@ def test_each_push_updates_the_same_comment(workflow: Workflow) -> None:
 
 
 @pytest.mark.parametrize("client_name", ONLY_PYTHON, indirect=True)
-def test_images_that_a_public_forge_cannot_fetch_are_warned_about(
+def test_warns_if_a_public_forge_cannot_fetch_the_images(
     workflow: Workflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""`prshots compare`, and what the other commands do with baselines and comparisons, against the real service."""
+"""`prshots compare`, and the other commands with baselines and comparisons, against the real service."""
 
 import json
 import os
@@ -115,7 +115,7 @@ class TestOutput:
         assert len(run("compare", "--pr", "7", "-q", "--format", "table").stdout.splitlines()) == 2
 
 
-def test_a_pair_that_was_uploaded_together_is_compared_with_its_own_before(
+def test_an_image_is_compared_with_the_before_image_of_its_upload(
     run: Run, shared_service: Service, shots: Path
 ) -> None:
     token = shared_service.new_token()
@@ -256,7 +256,7 @@ def test_a_baseline_needs_a_branch_and_the_whole_commit(run: Run, shots: Path) -
     assert "light" in dry.stdout
 
 
-def test_the_service_is_told_about_the_pull_request(
+def test_the_service_gets_a_description_of_the_pull_request(
     run: Run, shots: Path, tmp_path: Path, bodies: list[tuple[str, bytes]]
 ) -> None:
     assert shots.exists()

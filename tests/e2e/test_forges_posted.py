@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Callable
 from html import unescape
 
 import httpx
@@ -9,13 +10,18 @@ import pytest
 
 from support.clients import CLIENTS, runner_of
 from support.forges.bitbucket_look_alike import BitbucketLookAlike
+from support.forges.forge_server import ForgeServer
 from support.forges.gitea_look_alike import GiteaLookAlike
 from support.forges.gitlab_look_alike import GitLabLookAlike
 from support.service import Service, upload
 
 pytestmark = pytest.mark.slow
 
-KINDS = {"gitlab": GitLabLookAlike, "gitea": GiteaLookAlike, "bitbucket": BitbucketLookAlike}
+KINDS: dict[str, Callable[[], ForgeServer]] = {
+    "gitlab": GitLabLookAlike,
+    "gitea": GiteaLookAlike,
+    "bitbucket": BitbucketLookAlike,
+}
 
 
 @pytest.mark.parametrize("client_name", CLIENTS)

@@ -106,7 +106,7 @@ def in_actions(front: UnreliableProxy) -> dict[str, str]:
 
 
 class TestGivenToken:
-    def test_is_used_without_any_request(self, front: UnreliableProxy) -> None:
+    def test_given_token_is_used_without_any_request(self, front: UnreliableProxy) -> None:
         source = token_source(front.url, f" {TOKEN}\r\n", "", in_actions(front))
         assert source.token() == TOKEN
         assert source.renew(TOKEN) is None
@@ -117,7 +117,7 @@ class TestGivenToken:
         "given",
         ["hunter2", TOKEN[:-1], TOKEN + "0", TOKEN.replace("0", "g", 1), f"{TOKEN}\n{TOKEN}", "msr_…"],
     )
-    def test_that_is_malformed_is_refused_and_not_shown(self, given: str) -> None:
+    def test_malformed_token_is_refused_and_not_shown(self, given: str) -> None:
         with pytest.raises(InvalidInputError, match="64 hexadecimal") as caught:
             token_source("https://prshots.example", given, "", {})
         assert given not in str(caught.value)
@@ -126,7 +126,7 @@ class TestGivenToken:
 
 
 class TestExchange:
-    def test_in_github_actions_uses_an_id_token_for_the_service_url(
+    def test_github_actions_gives_an_id_token_for_the_service_url(
         self, front: UnreliableProxy, ground: Ground
     ) -> None:
         source = token_source(f"{front.url}/", "", "", in_actions(front))
@@ -137,7 +137,7 @@ class TestExchange:
         assert ground.asked == [{"id_token": f"{JWT}-1"}]
         assert ground.audiences == [front.url]  # the service's own URL, without the slash
 
-    def test_in_gitlab_uses_the_id_token_from_the_environment(
+    def test_gitlab_gives_the_id_token_in_the_environment(
         self, front: UnreliableProxy, ground: Ground
     ) -> None:
         source = token_source(front.url, "", "demo", in_actions(front) | {"PRSHOTS_ID_TOKEN": f"{JWT}\n"})
@@ -250,7 +250,7 @@ class TestFailedExchange:
             token_source(front.url, "", "", in_actions(front)).token()
         assert "hunter2" not in str(caught.value)
 
-    def test_without_an_id_token_from_actions_raises_a_call_error(
+    def test_a_job_that_gets_no_id_token_raises_a_call_error(
         self, front: UnreliableProxy, ground: Ground
     ) -> None:
         environ = in_actions(front) | {"ACTIONS_ID_TOKEN_REQUEST_TOKEN": "hunter2"}

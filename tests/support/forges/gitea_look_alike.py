@@ -121,7 +121,7 @@ class GiteaLookAlike(ForgeServer):
         }
 
     def _reviews(self, review: str | None) -> Any:
-        """Return what was written on lines: each is a review of its own, with one comment."""
+        """Return what was written on lines: each is a separate review with one comment."""
         page = f"{self.public_url}/{self.repository}/pulls/{self.pr_number}/files"
         on_lines = [written for written in self._written if written.kind == ON_A_LINE]
         if review is None:
