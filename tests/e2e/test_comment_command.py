@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from prshots.client import sender
-from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, command_of, runner_of
+from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, run_process, runner_of
 from support.forges.look_alikes import GitHubLookAlike
 from support.pytest_jobs import Job, job_of, write_event
 from support.service import SHA, Service, upload
@@ -45,8 +45,7 @@ class Workflow:
 
     def run(self, *args: str, code: int = 0) -> tuple[str, str]:
         """Run the command as a process, and return its standard output and error. Neither has a secret."""
-        command = [*command_of(self.client_name), *args]
-        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=60, check=False)
+        done = run_process(self.client_name, *args, env=self.env)
         assert done.returncode == code, done.stdout + done.stderr
         self.holds_no_secret(done.stdout + done.stderr)
         assert "Traceback" not in done.stderr

@@ -19,7 +19,7 @@ from PIL import Image
 
 from prshots.client import Client
 from prshots.client import sender as sending_module
-from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, command_of, runner_of
+from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, command_of, run_process, runner_of
 from support.service import MAX_BYTES, PRSHOTS, SHA, Service
 from support.unreliable_proxy import CUT, LOSE_REPLY, NEVER, Misbehaviour, UnreliableProxy, refuse, slow
 
@@ -61,20 +61,6 @@ def client_name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def prshots(
-    client_name: str, env: dict[str, str], folder: Path, *args: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*command_of(client_name), *args],
-        env=env,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
 def comment(env: dict[str, str], pr_number: int) -> str:
     with Client(env["PRSHOTS_URL"], env["PRSHOTS_TOKEN"]) as client:
         return client.comment(pr_number).markdown
@@ -114,7 +100,8 @@ class TestAsAProcess:
     ) -> None:
         Image.effect_noise((160, 120), 40).save(folder / "shots" / "photo.png", "JPEG")
         (folder / "shots" / "broken.png").write_bytes(b"no image")
-        done = prshots(client_name, env, folder, "upload", "shots", "--pr", "21", "--format", "json")
+        options = ("--pr", "21", "--format", "json")
+        done = run_process(client_name, "upload", "shots", *options, env=env, cwd=folder)
         assert done.returncode == 3
         told = json.loads(done.stdout)
         assert (told["pr_number"], told["commit_sha"], told["count"]) == (21, SHA, 5)
@@ -143,9 +130,8 @@ class TestAsAProcess:
         ]
         assert told["comparison"]["state"] == "no_baseline"
 
-        deleted = prshots(
-            client_name, env, folder, "delete", home["id"], "0" * 32, "nonsense", told["uploaded"][0]["id"]
-        )
+        ids = (home["id"], "0" * 32, "nonsense", told["uploaded"][0]["id"])
+        deleted = run_process(client_name, "delete", *ids, env=env, cwd=folder)
         assert deleted.returncode == 1
         assert deleted.stdout == ""
         assert deleted.stderr.splitlines() == [
@@ -163,10 +149,8 @@ class TestAsAProcess:
         limited = refuse(429, {"Retry-After": "1"}, {"error": "rate limited"})
         for trouble in (limited, limited, refuse(503, {"Retry-After": "1"}), CUT, LOSE_REPLY, slow(0.3)):
             front.will(trouble, when=UPLOAD)
-        done = prshots(
-            client_name, env | {"PRSHOTS_URL": front.url}, folder, "upload", "shots/*.png", "shots/*/*.png", "--base", "shots",
-            "--pr", "22",
-        )  # fmt: skip
+        args = ("upload", "shots/*.png", "shots/*/*.png", "--base", "shots", "--pr", "22")
+        done = run_process(client_name, *args, env=env | {"PRSHOTS_URL": front.url}, cwd=folder)
         assert done.returncode == 0, done.stderr
         assert set(images_on(env, 22)) == {"checkout/cart", "home", "settings"}
         assert len(images_on(env, 22)) == 5  # the one with the lost reply is there twice
