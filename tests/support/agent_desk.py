@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from support.clients import run_process
 from support.command_in_process import run_here
 from support.drawn_pages import drawn_page
 from support.forges.forge_server import Proposed
 from support.forges.gitea_look_alike import GiteaLookAlike
 from support.git_repositories import ALONE, Repository
-from support.service import PRSHOTS, Service
+from support.service import Service
 
 KEPT = ("PATH", "HOME", "TMPDIR", "LANG")
 
@@ -34,19 +35,7 @@ class AgentDesk:
 
     def prshots_process(self, *args: str, code: int = 0) -> tuple[str, str]:
         """Do the same as `prshots`, but in a new process."""
-        command = [PRSHOTS, *args]
-        return self._checked(
-            subprocess.run(
-                command,
-                cwd=self.shop.folder,
-                env=self.env,
-                capture_output=True,
-                text=True,
-                timeout=120,
-                check=False,
-            ),
-            code,
-        )
+        return self._checked(run_process("python", *args, env=self.env, cwd=self.shop.folder), code)
 
     def _checked(self, done: subprocess.CompletedProcess[str], code: int) -> tuple[str, str]:
         assert done.returncode == code, done.stdout + done.stderr
