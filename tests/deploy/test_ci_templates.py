@@ -20,7 +20,7 @@ from PIL import Image
 from prshots import __version__
 from prshots.cli import app
 from support.deploy_checkers import ROOT, TOOLS, walk
-from support.forges.gitlab_look_alike import GitLabLookAlike, gitlab_look_alike
+from support.forges.gitlab_look_alike import GitLabLookAlike
 from support.git_repositories import Repository, commit_all
 from support.service import SHA, Service
 
@@ -245,7 +245,7 @@ def parse(words: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def gitlab() -> Iterator[GitLabLookAlike]:
-    with gitlab_look_alike() as made:
+    with GitLabLookAlike() as made:
         yield made
 
 

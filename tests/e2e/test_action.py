@@ -263,7 +263,7 @@ def test_the_action_uploads_updates_the_comment_and_expires_on_close(
     poisoned.unlink()
 
 
-def test_the_action_asks_for_what_the_event_does_not_name(repository: Repository) -> None:
+def test_the_action_asks_github_for_what_the_event_omits(repository: Repository) -> None:
     github, number = repository.github, repository.github.new_pr()
     pull = github.call("GET", f"/repos/{github.repository}/pulls/{number}").json()
     head = pull["head"]["sha"]
@@ -285,7 +285,7 @@ def push(branch: str, sha: str) -> dict[str, Any]:
     return {"ref": f"refs/heads/{branch}", "after": sha, "repository": EVENT["repository"]}
 
 
-def test_baselines_of_a_push_are_what_a_pull_request_is_compared_with(repository: Repository) -> None:
+def test_a_pull_request_is_compared_with_the_baselines_of_a_push(repository: Repository) -> None:
     github, number, git = repository.github, repository.github.new_pr(), repository.git
     main, token = git.head, repository.service.new_token()  # a project without other baselines
     built = repository.run(push("main", main), on="push", token=token, fail_on="changed")
@@ -408,7 +408,7 @@ def test_only_the_job_after_the_last_shard_finds_what_was_removed(
     work.branch("change")
     head = work.commit()
     of_pull = (event("opened", 7, head), "refs/pull/7/merge", head)
-    # A step before it has failed: so this is not all, although nobody says so.
+    # An earlier step failed, so the run is incomplete even without PARTIAL.
     failed = step.run(*of_pull, status="failure", PATHS="home.png", FAIL_ON="removed")
     assert failed.succeeded, failed.said
     assert (failed.seen["comparison"], failed.seen["removed"]) == ("incomplete", "0")

@@ -79,7 +79,7 @@ def test_differences_are_listed_repaired_and_gone(service: Service) -> None:
     assert not orphan.exists()
 
 
-def test_what_cannot_be_checked_exits_with_2(service: Service) -> None:
+def test_exits_2_if_the_store_or_the_database_cannot_be_checked(service: Service) -> None:
     filled(service, 1, 1)
     (service.images_dir / ".installation").write_text("another")
     done = service.run("check", "--repair", check=False)

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,13 +12,13 @@ import httpx
 import pytest
 
 from prshots.client import sender
-from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, command_of, runner_of
+from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, run_process, runner_of
 from support.forges.look_alikes import GitHubLookAlike
-from support.service import Service, upload
+from support.pytest_jobs import Job, job_of, write_event
+from support.service import SHA, Service, upload
 from support.unreliable_proxy import CUT, UnreliableProxy, refuse
 
 KEPT = ("PATH", "HOME", "TMPDIR", "LANG")
-SHA = "abcdef1234567890abcdef1234567890abcdef12"
 
 
 @dataclass
@@ -26,46 +27,25 @@ class Workflow:
 
     service: Service
     github: GitHubLookAlike
-    folder: Path
-    token: str
+    job: Job
     client: httpx.Client
-    pr_number: int
     client_name: str
     settings: dict[str, str] = field(default_factory=dict)
     view: str = "latest"
 
     @property
+    def pr_number(self) -> int:
+        return self.job.pr_number
+
+    @property
     def env(self) -> dict[str, str]:
-        return {name: os.environ[name] for name in KEPT if name in os.environ} | {
-            "GITHUB_ACTIONS": "true",
-            "GITHUB_API_URL": self.github.url,
-            "GITHUB_SERVER_URL": "https://github.example",
-            "GITHUB_REPOSITORY": self.github.repository,
-            "GITHUB_RUN_ID": "42",
-            "GITHUB_EVENT_NAME": "pull_request",
-            "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
-            "GITHUB_TOKEN": self.github.token,
-            "PRSHOTS_URL": self.service.base_url,
-            "PRSHOTS_TOKEN": self.token,
-            **self.settings,
-        }
-
-    def happened(self, *, head: str = "octocat/shop") -> None:
-        def repository(name: str) -> dict[str, object]:
-            return {"full_name": name, "fork": name != "octocat/shop"}
-
-        pull = {
-            "number": self.pr_number,
-            "head": {"sha": SHA, "repo": repository(head)},
-            "base": {"sha": "0" * 40, "repo": repository("octocat/shop")},
-        }
-        event = {"action": "synchronize", "number": self.pr_number, "pull_request": pull}
-        (self.folder / "event.json").write_text(json.dumps(event))
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        run = {"GITHUB_SERVER_URL": "https://github.example", "GITHUB_RUN_ID": "42"}
+        return kept | self.job.environ | run | self.settings
 
     def run(self, *args: str, code: int = 0) -> tuple[str, str]:
-        """Run the command as a process, and return its standard output and error. Neither may contain a secret."""
-        command = [*command_of(self.client_name), *args]
-        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=60, check=False)
+        """Run the command as a process, and return its standard output and error. Neither has a secret."""
+        done = run_process(self.client_name, *args, env=self.env)
         assert done.returncode == code, done.stdout + done.stderr
         self.holds_no_secret(done.stdout + done.stderr)
         assert "Traceback" not in done.stderr
@@ -86,7 +66,7 @@ class Workflow:
         return message.removeprefix("prshots: ")
 
     def holds_no_secret(self, text: str) -> None:
-        for secret in (self.token, "ghs_", "ghp_"):
+        for secret in (self.job.token, "ghs_", "ghp_"):
             assert secret not in text
 
     def upload(self, name: str = "checkout/cart") -> str:
@@ -123,17 +103,11 @@ def client_name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def workflow(
-    *,
-    client_name: str,
-    shared_service: Service,
-    github: GitHubLookAlike,
-    token: str,
-    client: httpx.Client,
-    tmp_path: Path,
-) -> Workflow:
-    made = Workflow(shared_service, github, tmp_path, token, client, github.new_pr(), client_name)
-    made.happened()
-    return made
+    client_name: str, shared_service: Service, github: GitHubLookAlike, tmp_path: Path
+) -> Iterator[Workflow]:
+    job = job_of(tmp_path, shared_service, github)
+    with shared_service.client(job.token) as client:
+        yield Workflow(shared_service, github, job, client, client_name)
 
 
 def test_each_push_updates_the_same_comment(workflow: Workflow) -> None:
@@ -164,7 +138,7 @@ def test_each_push_updates_the_same_comment(workflow: Workflow) -> None:
 
 
 @pytest.mark.parametrize("client_name", ONLY_PYTHON, indirect=True)
-def test_images_that_a_public_forge_cannot_fetch_are_warned_about(
+def test_warns_if_a_public_forge_cannot_fetch_the_images(
     workflow: Workflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -185,7 +159,8 @@ def test_without_write_access_the_error_says_what_to_do_even_for_a_fork(workflow
     assert "permissions: pull-requests: write" in words
     assert "fork" not in words
 
-    workflow.happened(head="mallory/shop")
+    event = Path(workflow.job.environ["GITHUB_EVENT_PATH"])
+    write_event(event, workflow.pr_number, workflow.github.repository, head="mallory/shop")
     out, said = workflow.run("comment", "--post", code=1)
     assert out == ""
     assert said.startswith("prshots: this pull request comes from a fork")
@@ -243,8 +218,9 @@ class TestExpire:
         assert printed == {"pr_number": workflow.pr_number, "policy": "pr_close", "marked": 0, "expired": 0}
 
     def test_keeps_images_in_the_comment_that_the_policy_keeps(self, workflow: Workflow) -> None:
-        workflow.token = workflow.service.new_token(policy="manual")
-        with workflow.service.client(workflow.token) as workflow.client:
+        token = workflow.service.new_token(policy="manual")
+        workflow.settings = {"PRSHOTS_TOKEN": token}
+        with workflow.service.client(token) as workflow.client:
             workflow.upload()
             workflow.here("comment", "--post")
             said = workflow.here("expire", "--post").stderr

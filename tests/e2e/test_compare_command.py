@@ -1,4 +1,4 @@
-"""`prshots compare`, and what the other commands do with baselines and comparisons, against the real service."""
+"""`prshots compare`, and the other commands with baselines and comparisons, against the real service."""
 
 import json
 import os
@@ -89,6 +89,7 @@ def verdicts(**counts: int) -> dict[str, object]:
 
 
 class TestOutput:
+    @pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
     def test_a_table_has_at_most_20_rows(self, run: Run, front: UnreliableProxy) -> None:
         for counts, rows in (
             ({"changed": 19, "unchanged": 1}, 20),
@@ -100,7 +101,7 @@ class TestOutput:
             assert len(done.stdout.splitlines()[1:]) == rows
             assert f"Compared with main at 1111111: {counts['changed']} changed" in done.stderr
 
-    def test_a_failure_is_printed_once_and_even_if_quiet(self, run: Run, front: UnreliableProxy) -> None:
+    def test_a_failure_is_printed_once_even_if_quiet(self, run: Run, front: UnreliableProxy) -> None:
         front.will(refuse(200, body=verdicts(changed=1, failed=1)), when="POST /v1/compare", times=4)
         done = run("compare", "--pr", "7")
         assert (done.stdout + done.stderr).count("failed-0") == 1
@@ -114,7 +115,7 @@ class TestOutput:
         assert len(run("compare", "--pr", "7", "-q", "--format", "table").stdout.splitlines()) == 2
 
 
-def test_a_pair_that_was_uploaded_together_is_compared_with_its_own_before(
+def test_an_image_is_compared_with_the_before_image_of_its_upload(
     run: Run, shared_service: Service, shots: Path
 ) -> None:
     token = shared_service.new_token()
@@ -151,6 +152,7 @@ def test_compare_prints_a_table_and_the_dashboard_last(run: Run) -> None:
     assert done.stderr.splitlines()[-1].startswith("Dashboard: http")
 
 
+@pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
 def test_an_unknown_verdict_and_an_invalid_branch_are_refused(run: Run) -> None:
     done = run("compare", "--pr", "7", "--fail-on", "changed, broken")
     assert done.returncode == 2
@@ -254,7 +256,7 @@ def test_a_baseline_needs_a_branch_and_the_whole_commit(run: Run, shots: Path) -
     assert "light" in dry.stdout
 
 
-def test_the_service_is_told_about_the_pull_request(
+def test_the_service_gets_a_description_of_the_pull_request(
     run: Run, shots: Path, tmp_path: Path, bodies: list[tuple[str, bytes]]
 ) -> None:
     assert shots.exists()

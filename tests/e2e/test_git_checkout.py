@@ -1,4 +1,4 @@
-"""What a command reads from its git checkout: the commit, and the base of the pull request."""
+"""Reading the commit and the base of the pull request from a git checkout."""
 
 import threading
 from pathlib import Path
@@ -159,7 +159,7 @@ def test_a_head_that_is_not_checked_out_is_fetched(
 
 
 class TestGitCannotTell:
-    def test_outside_a_repository_or_without_git_it_says_why(
+    def test_outside_a_repository_or_without_git_the_reason_is_given(
         self, monkeypatch: pytest.MonkeyPatch, told: Told
     ) -> None:
         base = base_of(Job(target_branch="main"), "abc1234", "", told.append)
@@ -180,7 +180,7 @@ class TestGitCannotTell:
         monkeypatch.chdir(work.folder)
         assert "share" in base_of(Job(), other, "main", told.append).unknown
 
-    def test_a_remote_that_never_answers_and_would_ask_for_a_password(
+    def test_a_remote_that_never_answers_is_given_up(
         self, work: Repository, monkeypatch: pytest.MonkeyPatch, told: Told
     ) -> None:
         head = work.commit()
@@ -211,7 +211,7 @@ class TestGitCannotTell:
         assert not (tmp_path / "owned").exists()
 
 
-def test_a_lock_of_another_process_is_waited_for(
+def test_fetch_waits_for_another_processs_lock(
     work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
 ) -> None:
     history = work.commits(3)

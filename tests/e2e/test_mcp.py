@@ -1,4 +1,4 @@
-"""`prshots mcp` over real standard input and output: line by line, as any client can, and with the SDK's own client."""
+"""`prshots mcp` over real standard input and output: line by line, and with the SDK's own client."""
 
 import json
 import os

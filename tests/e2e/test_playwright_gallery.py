@@ -1,4 +1,4 @@
-"""How the screenshots of real Playwright runs stand in the gallery: names, viewports, themes, pairs and retries."""
+"""How the gallery shows screenshots of real Playwright runs: names, viewports, themes, pairs and retries."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -131,7 +131,7 @@ def test_only_the_last_retry_counts_and_to_have_screenshot_is_one_shot(gallery: 
 
 
 @pytest.mark.nightly
-def test_merged_reports_do_not_say_the_viewport(gallery: Gallery) -> None:
+def test_merged_reports_omit_the_viewport(gallery: Gallery) -> None:
     gallery.suite.write(shop=SIMPLE)
     gallery.suite.run(None, "test", "--reporter=blob", "--project=desktop", "--project=dark", config=PROJECTS)
     assert gallery.shots() == []

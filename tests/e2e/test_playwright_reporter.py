@@ -188,9 +188,7 @@ class Jobs:
         return [line.removeprefix("prshots: ") for line in said]
 
 
-def test_baselines_of_main_are_what_a_pull_request_is_compared_with(
-    suite: Suite, github: GitHubLookAlike
-) -> None:
+def test_a_pull_request_is_compared_with_the_baselines_of_main(suite: Suite, github: GitHubLookAlike) -> None:
     work = Repository.with_remote(suite.folder / "git")
     jobs = Jobs(suite, work)
     both = {"home": "teal", "cart": "teal"}

@@ -10,14 +10,15 @@ from typing import Any
 import httpx
 import pytest
 
+from prshots.client import sender
 from support.agent_desk import AgentDesk, agent_desk
-from support.chromium import WIDE, chromium
 from support.free_ports import free_port
 from support.service import Service
 
 
 @pytest.fixture
-def desk(tmp_path: Path, shared_service: Service) -> Iterator[AgentDesk]:
+def desk(tmp_path: Path, shared_service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[AgentDesk]:
+    monkeypatch.setattr(sender, "FIRST_PAUSE_SECONDS", 0.01)
     with agent_desk(tmp_path, shared_service) as made:
         yield made
 
@@ -32,31 +33,16 @@ def images_of(desk: AgentDesk, pr_number: int) -> str:
         return str(client.get("/v1/comment", params={"pr_number": pr_number}).json()["markdown"])
 
 
-CART = "<h1>Your cart</h1><p>2 apples for Ann Example</p><button style='background: {color}'>Buy</button>"
-
-
 def test_from_nothing_to_a_pull_request_with_before_and_after(desk: AgentDesk) -> None:
-    """The story of docs/use/agents.md, with only a browser, git and the command at hand."""
-    with chromium() as browser:
-        page = browser.new_page(viewport=WIDE)
-
-        def photographed(color: str, name: str) -> str:
-            """Change the page in the checkout, and take a screenshot of it."""
-            (desk.shop.folder / "cart.html").write_text(CART.format(color=color))
-            page.goto((desk.shop.folder / "cart.html").as_uri())
-            return str(desk.screenshot_of(page.screenshot(), name))
-
-        before = photographed("silver", "before.png")
-        after = photographed("gold", "after.png")
-        reviewed = photographed("orange", "reviewed.png")
-    desk.shop.git("add", "cart.html")
-    desk.shop.commit("A golden button")
-
-    staged = shown(desk, after, "--before", before, "--name", "checkout/cart", "--viewport", "1280x800")
+    """The story of docs/use/agents.md, with only screenshots, git and the command at hand."""
+    before = desk.screenshot("before.png", button="silver")
+    after = desk.screenshot("after.png", button="gold")
+    reviewed = desk.screenshot("reviewed.png", button="orange")
+    staged = shown(desk, after, "--before", before, "--name", "checkout/cart", "--viewport", "320x240")
     assert (staged["state"], staged["pr"], staged["branch"]) == ("staged", None, "cart")
     assert staged["notes"] == ["staged for cart, because acme/shop has no open pull request from cart"]
     (shot,) = staged["shots"]
-    assert (shot["name"], shot["viewport"], shot["path"]) == ("checkout/cart", "1280x800", after)
+    assert (shot["name"], shot["viewport"], shot["path"]) == ("checkout/cart", "320x240", after)
     for address, file in ((shot["view_url"], after), (shot["before_url"], before)):
         assert httpx.get(address, trust_env=False).content == Path(file).read_bytes()
     assert staged["expires_at"] is not None
@@ -84,7 +70,7 @@ def test_from_nothing_to_a_pull_request_with_before_and_after(desk: AgentDesk) -
 
     desk.shop.commit("Review: another color")
     pair = (reviewed, "--before", before)
-    again = shown(desk, *pair, "--name", "checkout/cart", "--viewport", "1280x800")
+    again = shown(desk, *pair, "--name", "checkout/cart", "--viewport", "320x240")
     assert (again["state"], again["moved"], again["comparison"]["counts"]["changed"]) == ("uploaded", 0, 1)
     desk.prshots("comment", "--post")
     (posted,) = desk.forge.comments()
@@ -92,9 +78,9 @@ def test_from_nothing_to_a_pull_request_with_before_and_after(desk: AgentDesk) -
 
 
 @pytest.mark.slow
-def test_markdown_is_what_is_printed_and_messages_go_elsewhere(desk: AgentDesk) -> None:
+def test_standard_output_has_only_the_markdown(desk: AgentDesk) -> None:
     after = desk.screenshot("cart@390x844.dark.png")
-    out, said = desk.prshots("show", after)
+    out, said = desk.prshots_process("show", after)
     assert out.startswith("![cart](http")
     assert out.count("\n") == 1
     assert "Note: staged for cart" in said
@@ -105,22 +91,7 @@ def test_markdown_is_what_is_printed_and_messages_go_elsewhere(desk: AgentDesk) 
 
 
 @pytest.mark.slow
-def test_folders_are_paired_by_name(desk: AgentDesk) -> None:
-    for folder in ("before", "after"):
-        for name in ("cart", "done"):
-            path = Path(desk.screenshot(f"{folder}-{name}.png", label=f"{folder} {name}"))
-            (desk.shop.folder / folder).mkdir(exist_ok=True)
-            path.rename(desk.shop.folder / folder / f"{name}.png")
-    (desk.shop.folder / "before" / "done.png").rename(desk.shop.folder / "before" / "gone.png")
-    found = shown(desk, "after", "--before", "before", code=3)
-    assert {shot["name"]: "before_url" in shot for shot in found["shots"]} == {"cart": True, "done": False}
-    (failed,) = found["failed"]
-    assert failed["path"].endswith("gone.png")
-    assert "no screenshot after it" in failed["error"]
-
-
-@pytest.mark.slow
-def test_without_a_forge_token_it_is_staged_and_comment_moves_it_later(desk: AgentDesk) -> None:
+def test_without_a_forge_token_a_screenshot_is_staged_and_comment_moves_it_later(desk: AgentDesk) -> None:
     number = desk.open_pull_request()
     after = desk.screenshot("cart.png")
     staged = shown(desk, after, PRSHOTS_FORGE_TOKEN="")
@@ -160,30 +131,19 @@ def test_our_own_fork_shows_on_its_pull_request_but_nothing_staged_moves(desk: A
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "is empty"),
-        (b"-----BEGIN OPENSSH PRIVATE KEY-----\n", "is not a PNG, JPEG or WebP image"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(6 * 1024 * 1024), "has no size in pixels"),
-        (None, "no such file"),
-    ],
-)
-def test_what_is_no_image_is_one_line_and_sends_nothing(
-    desk: AgentDesk, content: bytes | None, words: str
-) -> None:
+def test_a_file_that_is_not_an_image_is_one_line_and_sends_nothing(desk: AgentDesk) -> None:
     path = desk.shop.folder / "id_rsa.png"
-    if content is not None:
-        path.write_bytes(content)
+    path.write_text("-----BEGIN OPENSSH PRIVATE KEY-----\n")
     out, said = desk.prshots("show", str(path), code=1)
     assert (out, len(said.splitlines())) == ("", 1)
-    assert words in said
+    assert "is not a PNG, JPEG or WebP image" in said
     with desk.service.client(desk.token) as client:
         assert client.get("/v1/staged", params={"branch": "cart"}).json()["staged"] == []
+    desk.prshots("show", str(path), desk.screenshot("cart.png"), code=3)
 
 
 @pytest.mark.slow
-def test_a_huge_image_and_a_huge_before_name_the_limit(desk: AgentDesk) -> None:
+def test_a_huge_image_and_a_huge_before_image_name_the_limit(desk: AgentDesk) -> None:
     small, huge = desk.screenshot("cart.png"), desk.shop.folder / "huge.png"
     huge.write_bytes(Path(small).read_bytes() + bytes(6 * 1024 * 1024))
     _, said = desk.prshots("show", str(huge), code=1)
@@ -205,7 +165,7 @@ def test_wrong_arguments_exit_with_2(desk: AgentDesk) -> None:
 
 
 @pytest.mark.slow
-def test_without_a_branch_or_a_service_it_says_what_to_do(desk: AgentDesk) -> None:
+def test_without_a_branch_or_a_service_the_error_says_what_to_do(desk: AgentDesk) -> None:
     after = desk.screenshot("cart.png")
     desk.shop.git("checkout", "--quiet", "main")
     assert "main is the default branch" in desk.prshots("show", after, code=2)[1]
@@ -220,7 +180,7 @@ def test_without_a_branch_or_a_service_it_says_what_to_do(desk: AgentDesk) -> No
 
 
 @pytest.mark.slow
-def test_a_desks_upload_links_the_gallery_to_the_pull_request(desk: AgentDesk) -> None:
+def test_a_local_upload_links_the_gallery_to_the_pull_request(desk: AgentDesk) -> None:
     number = secrets.randbelow(10**6) + 10**6  # the database is shared
     desk.shop.git("remote", "set-url", "origin", "git@github.com:acme/shop.git")
     desk.prshots("upload", desk.screenshot("cart.png"), "--pr", str(number), "--no-compare")

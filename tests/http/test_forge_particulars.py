@@ -11,22 +11,17 @@ from prshots.client.forges.gitea import Gitea
 from prshots.client.forges.gitlab import GitLab
 from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
-from prshots.server.domain.comments import listing
-from prshots.server.domain.comments.fitting import Frame
-from support.comment_entries import Entry, url_of
-from support.forges.bitbucket_look_alike import DELETED, INLINE, BitbucketLookAlike, bitbucket_look_alike
+from support.forges.bitbucket_look_alike import DELETED, INLINE, BitbucketLookAlike
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
-from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
-from support.forges.gitlab_look_alike import HIDDEN, SYSTEM, GitLabLookAlike, gitlab_look_alike
-
-ELSEWHERE = "https://img.example.com/i/0123.png?exp=1&token=k1.abc"
+from support.forges.gitea_look_alike import GiteaLookAlike
+from support.forges.gitlab_look_alike import HIDDEN, SYSTEM, GitLabLookAlike
 
 # GitLab.
 
 
 @pytest.fixture
 def gitlab() -> Iterator[GitLabLookAlike]:
-    with gitlab_look_alike() as made:
+    with GitLabLookAlike() as made:
         yield made
 
 
@@ -87,7 +82,7 @@ def test_gitlab_errors_explain_which_token_is_required(gitlab: GitLabLookAlike) 
 
 @pytest.fixture
 def gitea() -> Iterator[GiteaLookAlike]:
-    with gitea_look_alike() as made:
+    with GiteaLookAlike() as made:
         yield made
 
 
@@ -121,7 +116,7 @@ def test_gitea_comment_on_a_locked_conversation_is_refused(gitea: GiteaLookAlike
 
 @pytest.fixture
 def bitbucket() -> Iterator[BitbucketLookAlike]:
-    with bitbucket_look_alike() as made:
+    with BitbucketLookAlike() as made:
         yield made
 
 
@@ -166,19 +161,3 @@ def test_bitbucket_read_only_access_token_is_refused(bitbucket: BitbucketLookAli
         ),
     ):
         keep_current(forge, 11, says("[//]: # (svc:pr-11)\nnew"))
-
-
-def test_bitbucket_comment_has_no_html_lines_or_trailing_backslashes() -> None:
-    entries = [
-        Entry(f"page {number} <details>`\\", "1280x800", "0123456789", f"{ELSEWHERE}&n={number}" * 4)
-        for number in range(400)
-    ]
-    with closing(Bitbucket(api_url="http://127.0.0.1:1", repository="a/b", token="t")) as forge:
-        frame = Frame(7, "https://prshots.example.com/p/1", forge.max_characters, forge.marker_style)
-        text = listing.comment(frame, 2000, entries, url_of)
-        assert text.markdown.startswith(f"{forge.marker(7)}\n\n### 2000 screenshots\n")
-        assert len(text.markdown.encode()) <= forge.max_characters
-    for line in text.markdown.splitlines():
-        assert not line.startswith("<")
-        assert not line.endswith("`\\")
-    assert f"**{text.listed} older screenshots, without pictures**" in text.markdown

@@ -6,49 +6,30 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from prshots.client import sender
 from prshots.client.forges import Forge
 from prshots.client.forges.bitbucket import Bitbucket
 from prshots.client.forges.gitea import Gitea
 from prshots.client.forges.github import GitHub
 from prshots.client.forges.gitlab import GitLab
 from prshots.client.sticky_comment import PostOutcome, keep_current
-from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError, UnreachableError
+from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.server.domain.comments import listing
 from prshots.server.domain.comments.fitting import Frame
 from support.comment_entries import Entry, url_of
-from support.forges.bitbucket_look_alike import bitbucket_look_alike
+from support.forges.bitbucket_look_alike import BitbucketLookAlike
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
 from support.forges.forge_server import Written
-from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
-from support.forges.gitlab_look_alike import gitlab_look_alike
+from support.forges.gitea_look_alike import GiteaLookAlike
+from support.forges.gitlab_look_alike import GitLabLookAlike
 from support.forges.look_alikes import GitHubLookAlike
-from support.unreliable_proxy import CUT, LOSE_REPLY, UnreliableProxy, refuse, slow
+from support.unreliable_proxy import CUT, UnreliableProxy, refuse, slow
 
 ELSEWHERE = "https://img.example.com/i/0123.png?exp=1&token=k1.abc"
-
-
-class LookAlike(Protocol):
-    url: str
-    public_url: str
-    repository: str
-    pr_number: int
-    token: str
-    read_only_token: str
-    page_size: int
-
-    def comments(self) -> list[Written]: ...
-
-    def write_as(self, author: str, body: str) -> Written: ...
-
-    def write_on_line(self, author: str, body: str) -> object: ...
-
-    def propose(self, branch: str, repository: str = "", *, is_open: bool = True) -> int: ...
 
 
 class GitHubAsTheOthers:
@@ -85,7 +66,7 @@ class GitHubAsTheOthers:
 class Place:
     """A forge's look-alike behind an unreliable proxy, and clients of it."""
 
-    look_alike: LookAlike
+    look_alike: Any
     kind: Callable[..., Forge]
     front: UnreliableProxy
     stack: ExitStack
@@ -106,7 +87,7 @@ class Place:
 
     @property
     def pr_number(self) -> int:
-        return self.look_alike.pr_number
+        return int(self.look_alike.pr_number)
 
     def bodies(self) -> list[str]:
         return [comment.body for comment in self.look_alike.comments()]
@@ -119,13 +100,13 @@ class Place:
 
 
 KINDS: dict[str, tuple[Callable[[], Any], Callable[..., Forge]]] = {
-    "gitlab": (gitlab_look_alike, GitLab),
-    "gitea": (gitea_look_alike, Gitea),
-    "bitbucket": (bitbucket_look_alike, Bitbucket),
+    "gitlab": (GitLabLookAlike, GitLab),
+    "gitea": (GiteaLookAlike, Gitea),
+    "bitbucket": (BitbucketLookAlike, Bitbucket),
 }
 
 
-def _place(look_alike: LookAlike, kind: Callable[..., Forge], stack: ExitStack) -> Place:
+def _place(look_alike: Any, kind: Callable[..., Forge], stack: ExitStack) -> Place:
     front = stack.enter_context(UnreliableProxy(look_alike.public_url))
     look_alike.public_url = front.url
     return Place(look_alike, kind, front, stack)
@@ -165,9 +146,9 @@ def test_a_comment_is_created_listed_updated_and_deleted(place: Place, text: str
     ]
     assert text.startswith(forge.marker(place.pr_number))
 
-    forge.update(place.pr_number, made.id, text.replace("cart", "basket"))
-    (changed,) = place.look_alike.comments()
-    assert (str(changed.id), changed.body.rstrip()) == (made.id, text.replace("cart", "basket").rstrip())
+    special = f"{forge.marker(place.pr_number)}\n\n«größer» 漢字 🎉 \\ \" ' <b> & %2F\n\n| a | b |\n|---|---|"
+    forge.update(place.pr_number, made.id, special)
+    assert [(found.id, found.body) for found in forge.comments(place.pr_number)] == [(made.id, special)]
 
     forge.delete(place.pr_number, made.id)
     assert place.bodies() == []
@@ -198,14 +179,6 @@ def test_comments_are_not_fetched_before_they_are_read(place: Place) -> None:
     comments = place.forge.comments(place.pr_number)
     assert place.front.seen == []
     assert next(comments).body == "comment 0"
-
-
-def test_unicode_and_special_characters_in_a_comment_are_kept(place: Place) -> None:
-    forge = place.forge
-    body = f"{forge.marker(place.pr_number)}\n\n«größer» 漢字 🎉 \\ \" ' <b> & %2F\n\n| a | b |\n|---|---|"
-    made = forge.create(place.pr_number, body)
-    assert [comment.body for comment in forge.comments(place.pr_number)] == [body]
-    assert made.body == body
 
 
 def test_a_read_only_token_gets_an_error_that_names_what_it_needs(place: Place, text: str) -> None:
@@ -240,16 +213,6 @@ def test_an_unknown_repository_is_an_error(place: Place, text: str) -> None:
     assert place.bodies() == []
 
 
-@pytest.mark.parametrize("when", ["GET", "POST"])
-def test_a_rate_limited_request_waits_and_is_retried(place: Place, text: str, when: str) -> None:
-    place.front.will(refuse(429, {"Retry-After": "0"}), when=when, times=2)
-    forge = place.forge
-    forge.create(place.pr_number, text)
-    assert len(list(forge.comments(place.pr_number))) == 1
-    host = place.front.url.removeprefix("http://")
-    assert place.waits[:1] == [f"{host} limits the rate; waiting 1 s"]
-
-
 def test_temporary_failures_are_retried(place: Place, text: str) -> None:
     place.front.will(refuse(502), times=2)
     place.front.will(CUT)
@@ -264,16 +227,6 @@ def test_temporary_failures_are_retried(place: Place, text: str) -> None:
     assert place.bodies() == []
     assert place.front._plans == []
     assert place.waits
-
-
-def test_the_error_is_raised_after_the_last_retry(place: Place, text: str) -> None:
-    place.front.will(refuse(500), when="POST", times=sender.TRIES)
-    with pytest.raises(ForgeError, match="answered 500"):
-        place.forge.create(place.pr_number, text)
-    place.front.will(CUT, when="POST", times=sender.TRIES)
-    with pytest.raises(UnreachableError, match=r"lost the connection to .* after 5 tries"):
-        place.forge.create(place.pr_number, text)
-    assert place.bodies() == []
 
 
 NONSENSE = [None, [], {}, "text", 7, [[]], ["text"], {"values": None}, {"values": [7]}, {"id": None}, [{}]]
@@ -388,16 +341,3 @@ def test_two_concurrent_jobs_end_with_one_comment(place: Place, text: str) -> No
         done = [jobs.submit(keep_current, forge, place.pr_number, says(text)) for forge in forges]
         assert all(job.result().outcome for job in done)
     assert [body.rstrip() for body in place.bodies()] == [text.rstrip()]
-
-
-def test_a_lost_reply_does_not_create_a_second_comment(place: Place, text: str) -> None:
-    place.front.will(LOSE_REPLY, when=_creating(place))
-    keep_current(place.forge, place.pr_number, says(text))
-    assert [body.rstrip() for body in place.bodies()] == [text.rstrip()]
-
-
-def _creating(place: Place) -> str:
-    """Return the start of the request that creates a comment."""
-    path = urlsplit(place.look_alike.url).path
-    beginnings = {GitHub: "/repos/", GitLab: "/projects/", Gitea: "/repos/", Bitbucket: "/repositories/"}
-    return f"POST {path}{beginnings[type(place.forge)]}"

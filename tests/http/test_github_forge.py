@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 
-import httpx
 import pytest
 
 from prshots.client import sender
@@ -12,7 +11,6 @@ from prshots.client.ci import ForgeKind, Job
 from prshots.client.forges import forge_of
 from prshots.client.forges.forks import with_fork_advice
 from prshots.client.forges.github import GitHub
-from prshots.client.sender import limit_of
 from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, InvalidInputError
 from support.forges.look_alikes import GitHubLookAlike
@@ -81,16 +79,6 @@ def test_on_github_enterprise_all_requests_go_below_the_api_path(place: Place) -
     assert all(request.split()[1].startswith("/api/") for request in place.front.seen)
 
 
-def test_our_comment_on_the_second_page_is_updated(place: Place, forge: GitHub) -> None:
-    for number in range(101):
-        place.github.write(f"comment {number}", place.pr_number)
-    place.github.write(place.body("old"), place.pr_number, token=place.github.token)
-    assert keep_current(forge, place.pr_number, lambda: place.body("new")).outcome is PostOutcome.UPDATED
-    assert len(place.bodies()) == 102
-    assert place.bodies()[-1] == place.body("new")
-    assert any("page=2" in request for request in place.front.seen)  # at our address, not at the link's
-
-
 def test_our_comment_is_updated_when_github_hides_our_login(place: Place, forge: GitHub) -> None:
     foreign = place.body("of somebody else")
     place.github.write(foreign, place.pr_number)
@@ -132,69 +120,52 @@ def test_a_rate_limited_call_waits_and_is_retried(place: Place, forge: GitHub) -
     assert set(place.waits) == {f"{host} limits the rate; waiting 1 s"}
 
 
-def test_a_secondary_rate_limit_without_retry_after_waits_60_s() -> None:
-    assert limit_of(httpx.Response(403, json=SECONDARY)) == 60
-    assert limit_of(httpx.Response(403, json={"message": "Resource not accessible by integration"})) is None
-
-
-REFUSALS: dict[str, tuple[int, object, type[Exception], str]] = {
-    "no permission": (
-        403,
-        {"message": "Resource not accessible by integration"},
-        ForgeRefusedError,
-        "permissions: pull-requests: write",
-    ),
-    "fine-grained token": (
-        403,
-        {"message": "Resource not accessible by personal access token"},
-        ForgeRefusedError,
-        "a token that may write pull requests",
-    ),
-    "locked": (
-        403,
-        {"message": "Unable to create comment because issue is locked."},
-        ForgeError,
-        "Unlock the conversation",
-    ),
-    "too long": (
-        422,
+TOO_LONG = {
+    "message": "Validation Failed",
+    "errors": [
         {
-            "message": "Validation Failed",
-            "errors": [
-                {
-                    "resource": "IssueComment",
-                    "code": "unprocessable",
-                    "field": "data",
-                    "message": "Body is too long (maximum is 65536 characters)",
-                }
-            ],
-        },
-        ForgeError,
-        "Body is too long (maximum is 65536 characters)",
-    ),
-    "invalid": (422, {"message": "Validation Failed", "errors": [7, {}]}, ForgeError, "Validation Failed"),
-    "bad token": (401, {"message": "Bad credentials"}, ForgeError, "wrong, expired or revoked"),
-    "hidden": (404, {"message": "Not Found"}, ForgeError, "private and the token may not read it"),
-    "deleted": (410, {"message": "This issue was deleted"}, ForgeError, "no pull request"),
+            "resource": "IssueComment",
+            "field": "data",
+            "message": "Body is too long (maximum is 65536 characters)",
+        }
+    ],
 }
 
 
-@pytest.mark.parametrize("why", REFUSALS)
-def test_an_error_from_github_tells_how_to_fix_it(place: Place, forge: GitHub, why: str) -> None:
-    status, body, kind, words = REFUSALS[why]
-    place.front.will(refuse(status, body=body), when="POST /repos")
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "words"),
+    [
+        (
+            403,
+            "Resource not accessible by integration",
+            ForgeRefusedError,
+            "permissions: pull-requests: write",
+        ),
+        (
+            403,
+            "Resource not accessible by personal access token",
+            ForgeRefusedError,
+            "a token that may write",
+        ),
+        (403, "Unable to create comment because issue is locked.", ForgeError, "Unlock the conversation"),
+        (422, TOO_LONG, ForgeError, "Body is too long (maximum is 65536 characters)"),
+        (422, {"message": "Validation Failed", "errors": [7, {}]}, ForgeError, "Validation Failed"),
+        (401, "Bad credentials", ForgeError, "wrong, expired or revoked"),
+        (404, "Not Found", ForgeError, "private and the token may not read it"),
+        (410, "This issue was deleted", ForgeError, "no pull request"),
+    ],
+)
+def test_an_error_from_github_tells_how_to_fix_it(
+    place: Place, forge: GitHub, *, status: int, body: object, kind: type[Exception], words: str
+) -> None:
+    reply = {"message": body} if isinstance(body, str) else body
+    place.front.will(refuse(status, body=reply), when="POST /repos")
     with pytest.raises(kind) as raised:
         keep_current(forge, place.pr_number, lambda: place.body("a"))
     assert words in str(raised.value)
     assert type(raised.value) is kind
     assert place.github.token not in str(raised.value)
     assert place.bodies() == []
-
-
-def test_a_comment_over_65536_characters_is_an_error(place: Place, forge: GitHub) -> None:
-    with pytest.raises(ForgeError, match="maximum is 65536"):
-        forge.create(place.pr_number, "x" * 65_537)
-    forge.create(place.pr_number, "€" * 65_536)
 
 
 def test_redirects_of_a_renamed_repository_are_followed(place: Place, forge: GitHub) -> None:

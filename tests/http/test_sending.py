@@ -105,7 +105,7 @@ def uploaded(
 
 
 class TestRetries:
-    def test_resend_an_upload_that_failed(
+    def test_failed_upload_is_sent_again(
         self, front: UnreliableProxy, client: Client, waits: list[str]
     ) -> None:
         for trouble in (CUT, refuse(503), HTML_502, refuse(507)):
@@ -127,7 +127,7 @@ class TestRetries:
         assert upload(client, pr_number=12) in client.comment(12).markdown
         assert "### 2 screenshots" in client.comment(12).markdown
 
-    def test_resend_a_file_from_its_start_and_close_it(
+    def test_file_is_sent_again_from_its_start_and_closed(
         self, front: UnreliableProxy, client: Client, tmp_path: Path
     ) -> None:
         path = tmp_path / "cart.png"
@@ -162,7 +162,7 @@ class TestRetries:
             upload(client)
         assert front.count(UPLOAD) == 1
 
-    def test_also_cover_comment_delete_and_expire(self, front: UnreliableProxy, client: Client) -> None:
+    def test_comment_delete_and_expire_are_retried(self, front: UnreliableProxy, client: Client) -> None:
         image_id = upload(client, pr_number=13)
         for method in ("GET", "POST /v1/expire", "DELETE"):
             front.will(CUT, when=method)
@@ -255,7 +255,7 @@ class TestTokens:
 
 
 class TestUploadAll:
-    def test_returns_outcomes_in_the_order_of_the_shots(self, client: Client, tmp_path: Path) -> None:
+    def test_outcomes_are_in_the_order_of_the_shots(self, client: Client, tmp_path: Path) -> None:
         seen: list[str] = []
         some = shots(tmp_path, 10)
         outcomes = upload_all(
@@ -275,7 +275,7 @@ class TestUploadAll:
         assert "answered 415" in outcomes[1].error
         assert [outcome.error for outcome in outcomes[2:]] == [""] * 4
 
-    def test_stops_at_an_error_that_would_hit_every_upload(
+    def test_an_error_that_would_hit_every_upload_stops_the_run(
         self, front: UnreliableProxy, tmp_path: Path
     ) -> None:
         with Client(front.url, A_TOKEN) as client:
@@ -333,7 +333,7 @@ class TestUploadAll:
         assert front.count(LIMITS_ROUTE) == 1
         assert waits == []
 
-    def test_raises_programming_errors(self, client: Client, tmp_path: Path) -> None:
+    def test_programming_errors_are_raised(self, client: Client, tmp_path: Path) -> None:
         some = shots(tmp_path, 2)
         broken = ShotFile(None, "x", "1x1", "image/png", 1)  # type: ignore[arg-type]
         with pytest.raises(AttributeError):

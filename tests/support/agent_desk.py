@@ -1,17 +1,19 @@
 """A coding agent's desk: a real checkout, a forge look-alike behind its remote, a service, and the commands."""
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from support.clients import run_process
+from support.command_in_process import run_here
 from support.drawn_pages import drawn_page
 from support.forges.forge_server import Proposed
-from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
+from support.forges.gitea_look_alike import GiteaLookAlike
 from support.git_repositories import ALONE, Repository
-from support.service import PRSHOTS, Service
+from support.service import Service
 
 KEPT = ("PATH", "HOME", "TMPDIR", "LANG")
 
@@ -28,15 +30,14 @@ class AgentDesk:
 
     def prshots(self, *args: str, code: int = 0, **settings: str) -> tuple[str, str]:
         """Run a command in the checkout, and return its standard output and error. Neither has a secret."""
-        done = subprocess.run(
-            [PRSHOTS, *args],
-            cwd=self.shop.folder,
-            env=self.env | settings,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        with contextlib.chdir(self.shop.folder):
+            return self._checked(run_here(*args, env=self.env | settings), code)
+
+    def prshots_process(self, *args: str, code: int = 0) -> tuple[str, str]:
+        """Do the same as `prshots`, but in a new process."""
+        return self._checked(run_process("python", *args, env=self.env, cwd=self.shop.folder), code)
+
+    def _checked(self, done: subprocess.CompletedProcess[str], code: int) -> tuple[str, str]:
         assert done.returncode == code, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
         for secret in (self.token, self.forge.token):
@@ -45,13 +46,10 @@ class AgentDesk:
 
     def screenshot(self, name: str, label: str = "", button: str = "#0060df") -> str:
         """Draw a page into a folder outside the checkout, and return its path."""
-        return str(self.screenshot_of(drawn_page(label, button=button), name))
-
-    def screenshot_of(self, content: bytes, name: str) -> Path:
         folder = self.shop.folder.parent / "screenshots"
         folder.mkdir(exist_ok=True)
-        (folder / name).write_bytes(content)
-        return folder / name
+        (folder / name).write_bytes(drawn_page(label, button=button))
+        return str(folder / name)
 
     def open_pull_request(self, repository: str = "") -> int:
         """Open the pull request from the branch cart, of this repository or of a fork."""
@@ -60,10 +58,10 @@ class AgentDesk:
         return self.forge.pr_number
 
 
-@contextmanager
+@contextlib.contextmanager
 def agent_desk(folder: Path, service: Service) -> Iterator[AgentDesk]:
     token = service.new_token()
-    with gitea_look_alike() as forge:
+    with GiteaLookAlike() as forge:
         forge.proposed.clear()
         shop = Repository.new(folder / "shop")
         shop.git("remote", "add", "origin", f"{forge.public_url}/{forge.repository}.git")

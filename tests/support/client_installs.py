@@ -1,4 +1,4 @@
-"""The client in an environment of its own, installed as `pip install prshots` does."""
+"""The client in its own environment, installed as `pip install prshots` does."""
 
 import os
 import shutil

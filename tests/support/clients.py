@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -34,13 +34,16 @@ def command_of(client: str) -> list[str]:
 
 
 def runner_of(client: str) -> Run:
-    return run_here if client == "python" else _run_node
+    return run_here if client == "python" else partial(run_process, client)
 
 
-def _run_node(*args: str, env: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+def run_process(
+    client: str, *args: str, env: Mapping[str, str], cwd: Path | None = None
+) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [*command_of("node"), *args],
+        [*command_of(client), *args],
         env={"PATH": os.environ["PATH"], **env},
+        cwd=cwd,
         capture_output=True,
         text=True,
         timeout=120,

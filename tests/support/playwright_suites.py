@@ -8,7 +8,8 @@ from pathlib import Path
 
 from support.chromium import CHROMIUM, QUIET
 from support.forges.look_alikes import GitHubLookAlike
-from support.service import SHA, Service
+from support.pytest_jobs import job_of
+from support.service import Service
 
 PACKAGE = Path(__file__).parents[2] / "clients" / "node"
 
@@ -45,31 +46,18 @@ class Suite:
 
     def __init__(self, folder: Path, service: Service, github: GitHubLookAlike) -> None:
         self.folder = folder
-        self.pr_number = github.new_pr()
-        self.token = service.new_token()
+        job = job_of(folder, service, github)
+        self.pr_number, self.token = job.pr_number, job.token
         (folder / "node_modules").mkdir()
         (folder / "node_modules" / "prshots").symlink_to(PACKAGE)
         (folder / "node_modules" / "@playwright").symlink_to(PACKAGE / "node_modules" / "@playwright")
         (folder / "package.json").write_text('{"type": "module"}')
-        repo = {"full_name": github.repository}
-        pull = {"number": self.pr_number, "head": {"sha": SHA, "repo": repo}, "base": {"repo": repo}}
-        (folder / "event.json").write_text(json.dumps({"action": "opened", "pull_request": pull}))
         self.secrets = [self.token, github.token]
         inherited = {
             name: value for name, value in os.environ.items() if not name.startswith(("PRSHOTS_", "PYTEST_"))
         }
-        self.environ = inherited | {
-            "PRSHOTS_URL": service.base_url,
-            "PRSHOTS_TOKEN": self.token,
-            "EXPECTED_PR": str(self.pr_number),
-            "CI": "true",
-            "GITHUB_ACTIONS": "true",
-            "GITHUB_API_URL": github.url,
-            "GITHUB_REPOSITORY": github.repository,
-            "GITHUB_EVENT_PATH": str(folder / "event.json"),
-            "GITHUB_SHA": "f" * 40,
-            "GITHUB_TOKEN": github.token,
-        }
+        own = {"EXPECTED_PR": str(self.pr_number), "CI": "true", "GITHUB_SHA": "f" * 40}
+        self.environ = inherited | job.environ | own
 
     def write(self, **tests: str) -> None:
         for old in self.folder.glob("*.spec.ts"):

@@ -1,4 +1,4 @@
-"""CI jobs that run pytest with our plugin."""
+"""Jobs of GitHub Actions, and pytest runs with our plugin in them."""
 
 import json
 import os
@@ -27,11 +27,10 @@ class Job:
 
 
 def job_of(folder: Path, service: Service, github: GitHubLookAlike) -> Job:
+    """Return a job for a new pull request, with a new project."""
     number, token = github.new_pr(), service.new_token()
-    repo = {"full_name": github.repository}
-    pull = {"number": number, "head": {"sha": SHA, "repo": repo}, "base": {"repo": repo}}
     event = folder / "event.json"
-    event.write_text(json.dumps({"action": "opened", "pull_request": pull}))
+    write_event(event, number, github.repository)
     environ = {
         "PRSHOTS_URL": service.base_url,
         "PRSHOTS_TOKEN": token,
@@ -44,6 +43,13 @@ def job_of(folder: Path, service: Service, github: GitHubLookAlike) -> Job:
         "GITHUB_TOKEN": github.token,
     }
     return Job(number, token, environ)
+
+
+def write_event(path: Path, number: int, repository: str, head: str = "") -> None:
+    """Write GitHub's event for a pull request. `head` is the repository of its branch, if that is a fork."""
+    repo, base = {"full_name": head or repository, "fork": bool(head)}, {"full_name": repository}
+    pull = {"number": number, "head": {"sha": SHA, "repo": repo}, "base": {"sha": "0" * 40, "repo": base}}
+    path.write_text(json.dumps({"action": "opened", "number": number, "pull_request": pull}))
 
 
 def run_elsewhere(folder: Path, job: Job, *args: str) -> tuple[int, str]:

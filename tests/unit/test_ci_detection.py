@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import typer
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from prshots.cli import service_options
@@ -61,29 +61,18 @@ NAMES = sorted(
     {name for known in VARIABLES.values() for name in known}
     | {"GITHUB_EVENT_PATH", "PRSHOTS_FORGE_TOKEN", "CI_OPEN_MERGE_REQUESTS"}
 )
+ODD_VALUES = [
+    *("true", "0", "-1", "woodpecker", "!", "/", "//", "http://[", "http://h:x/o/r", "git@h:o/r"),
+    "refs/pull/",
+]
 VALUES = st.one_of(
     # Lone surrogates too: Python decodes invalid UTF-8 to them.
     st.text(st.characters(codec=None), max_size=30),
-    st.sampled_from(
-        [
-            "true",
-            "0",
-            "-1",
-            "woodpecker",
-            "!",
-            "/",
-            "//",
-            "http://[",
-            "http://h:x/o/r",
-            "git@h:o/r",
-            "refs/pull/",
-        ]
-    ),
+    st.sampled_from(ODD_VALUES),
     st.from_regex(r"https?://[a-z\[\]:@.%-]{0,20}(/[^\s]{0,8}){0,4}", fullmatch=True),
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=8),
     st.sampled_from(
@@ -101,36 +90,17 @@ def test_any_variable_values_give_a_valid_job(environ: dict[str, str], beside: d
     assert not (job.branch and (job.pr_number or job.lookup))
 
 
+EVENT_FIELDS = [
+    *("pull_request", "workflow_run", "pull_requests", "number", "head", "base", "repo", "sha", "issue"),
+    *("action", "check_suite", "deployment", "repository", "head_sha", "event", "id", "ref"),
+]
+
+
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),
         lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(
-                st.sampled_from(
-                    [
-                        "pull_request",
-                        "workflow_run",
-                        "pull_requests",
-                        "number",
-                        "head",
-                        "base",
-                        "repo",
-                        "sha",
-                        "issue",
-                        "action",
-                        "check_suite",
-                        "deployment",
-                        "repository",
-                        "head_sha",
-                        "event",
-                        "id",
-                        "ref",
-                    ]
-                ),
-                inner,
-                max_size=4,
-            )
+            st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(EVENT_FIELDS), inner, max_size=4)
         ),
         max_leaves=12,
     )

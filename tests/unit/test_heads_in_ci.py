@@ -1,4 +1,4 @@
-"""The branch of a pull request, as CI names it: what was staged for it moves, and nothing else does."""
+"""The branch of a pull request, as CI names it: only images staged for it move."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_a_job_of_a_pull_request_names_its_branch() -> None:
     assert head_in_ci(PULL, 7) == head
 
 
-def test_a_projects_id_of_gitlab_becomes_its_path() -> None:
+def test_gitlabs_project_id_becomes_a_path() -> None:
     url = "https://gitlab.example.com/acme/web/shop"
     job = Job(ci="GitLab CI", pr_number=7, source_branch="cart", repository="16689", repository_url=url)
     assert head_in_ci(job, None).repository == "acme/web/shop"

@@ -1,7 +1,7 @@
-"""An image that is uploaded with its before: stored whole or not at all, and deleted whole."""
+"""An image that is uploaded with its before image: stored whole or not at all, and deleted whole."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,7 +126,7 @@ async def test_a_database_that_refuses_leaves_nothing_of_a_pair(place: Place) ->
     assert place.files() == set()
 
 
-async def test_a_pair_that_may_be_recorded_keeps_its_bytes_and_else_the_sweep_deletes_them(
+async def test_a_pair_that_may_be_recorded_keeps_its_bytes_until_the_sweep(
     place: Place,
 ) -> None:
     place.records.error = RecordsUnsureError("it may still commit")
@@ -138,37 +138,40 @@ async def test_a_pair_that_may_be_recorded_keeps_its_bytes_and_else_the_sweep_de
     assert place.files() == set()
 
 
-async def test_deleting_the_image_deletes_its_before(place: Place) -> None:
-    after, before = await place.upload()
+async def delete_image(place: Place, after: Image) -> None:
     await place.service.delete(place.project, after.id)
-    assert place.files() == set()
-    assert await place.records.known_ids([after.id, before.id]) == set()
 
 
-async def test_closing_the_pull_request_expires_one_image_and_both_files(place: Place) -> None:
-    await place.upload()
+async def close_pull_request(place: Place, _: Image) -> None:
     expired = await place.service.expire(place.project, 7)
     assert (expired.marked, expired.expired) == (1, 1)
-    assert place.files() == set()
 
 
-async def test_retention_takes_the_pair(place: Place) -> None:
-    await place.upload()
+async def wait_for_retention(place: Place, _: Image) -> None:
     assert (await place.sweep(days=2)).expired == 0
     assert (await place.sweep(days=4)).expired == 1
-    assert place.files() == set()
-    assert await place.records.next_scheduled("", 10) == []
 
 
-async def test_deleting_the_project_takes_the_pair(place: Place) -> None:
-    await place.upload()
+async def delete_project(place: Place, _: Image) -> None:
     assert await place.service.remove_project(place.project, 10) == 0
-    assert place.files() == set()
     assert await place.records.projects() == []
 
 
+@pytest.mark.parametrize("end", [delete_image, close_pull_request, wait_for_retention, delete_project])
+async def test_both_images_of_a_pair_are_deleted_together(
+    place: Place, end: Callable[[Place, Image], Awaitable[None]]
+) -> None:
+    after, before = await place.upload()
+    await end(place, after)
+    assert place.files() == set()
+    assert await place.records.known_ids([after.id, before.id]) == set()
+    assert await place.records.scheduled("", 10) == []
+
+
 @pytest.mark.parametrize("stays", ["after", "before"])
-async def test_what_cannot_be_deleted_now_is_deleted_by_the_sweep(place: Place, stays: str) -> None:
+async def test_the_sweep_deletes_an_image_of_a_pair_that_could_not_be_deleted_before(
+    place: Place, stays: str
+) -> None:
     after, before = await place.upload()
     place.store.undeletable = {after.key if stays == "after" else before.key}
     with pytest.raises(ExpireFailedError):

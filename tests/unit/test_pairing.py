@@ -1,4 +1,4 @@
-"""Which image is the one before."""
+"""Which image is the before image of which."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def draw(*names: str) -> None:
         Path(name).write_bytes(drawn_page(name))
 
 
-def test_one_and_one_are_a_pair_whatever_their_names(tmp_path: Path) -> None:
+def test_one_image_and_one_before_image_are_a_pair_regardless_of_names(tmp_path: Path) -> None:
     draw("new.png", str(tmp_path / "old.png"))
     found = find_pairs(["new.png"], [str(tmp_path / "old.png")], name="checkout/cart")
     (shot,) = found.shots
@@ -45,7 +45,7 @@ def test_a_file_outside_the_working_folder_is_named_by_its_file_name(tmp_path: P
     assert [shot.key for shot in found.shots] == [("cart", "1280x800", "dark"), ("in/cart", "320x240", "")]
 
 
-def test_a_before_alone_is_refused_and_a_missing_one_is_a_problem() -> None:
+def test_a_before_image_alone_is_refused_and_a_missing_one_is_a_problem() -> None:
     draw("new.png")
     with pytest.raises(InvalidInputError, match="--after"):
         find_pairs([], ["new.png"])

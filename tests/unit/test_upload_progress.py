@@ -1,4 +1,4 @@
-"""What a log says while screenshots are uploaded."""
+"""Progress lines in a log while screenshots are uploaded."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def test_300_quick_uploads_print_nothing(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_slow_upload_says_how_far_it_is_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_slow_upload_reports_progress_from_time_to_time(capsys: pytest.CaptureFixture[str]) -> None:
     times = iter(number * TELL_SECONDS / 100 for number in range(1000))
     with ProgressLines(300, clock=lambda: next(times)) as lines:
         for number in range(300):

@@ -147,7 +147,3 @@ def _raw(asked: Asked) -> str:
     content = asked.body.get("content") if isinstance(asked.body, dict) else None
     raw = content.get("raw") if isinstance(content, dict) else None
     return raw if isinstance(raw, str) and len(raw) <= 32_768 else ""
-
-
-def bitbucket_look_alike() -> BitbucketLookAlike:
-    return BitbucketLookAlike()

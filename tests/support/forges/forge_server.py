@@ -1,6 +1,6 @@
 """The common part of the GitLab, Gitea and Bitbucket look-alikes: accounts, one pull request, its comments.
 
-with gitlab_look_alike() as gitlab:
+with GitLabLookAlike() as gitlab:
     gitlab.write_as("somebody", "Looks good to me")
     … GitLab(api_url=gitlab.url, repository=gitlab.repository, token=gitlab.token) …
     assert [comment.body for comment in gitlab.comments()] == [...]

@@ -121,7 +121,7 @@ class GiteaLookAlike(ForgeServer):
         }
 
     def _reviews(self, review: str | None) -> Any:
-        """Return what was written on lines: each is a review of its own, with one comment."""
+        """Return what was written on lines: each is a separate review with one comment."""
         page = f"{self.public_url}/{self.repository}/pulls/{self.pr_number}/files"
         on_lines = [written for written in self._written if written.kind == ON_A_LINE]
         if review is None:
@@ -155,7 +155,3 @@ class GiteaLookAlike(ForgeServer):
 def _text(asked: Asked) -> str:
     body = asked.body.get("body") if isinstance(asked.body, dict) else None
     return body if isinstance(body, str) else ""
-
-
-def gitea_look_alike() -> GiteaLookAlike:
-    return GiteaLookAlike()

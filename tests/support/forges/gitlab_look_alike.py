@@ -70,11 +70,6 @@ class GitLabLookAlike(ForgeServer):
                 f'<{here}?{urlencode({**asked.query, "page": to, "per_page": size})}>; rel="{rel}"'
                 for rel, to in links.items()
             ),
-            "X-Next-Page": str(following or ""),
-            "X-Page": str(number),
-            "X-Per-Page": str(size),
-            "X-Total": str(len(self._written)),
-            "X-Total-Pages": str(pages),
             "RateLimit-Limit": "2000",
             "RateLimit-Remaining": "1999",
             "RateLimit-Reset": str(int(time.time()) + 60),
@@ -87,8 +82,6 @@ class GitLabLookAlike(ForgeServer):
             return Answer(400, self.shape("body_missing"))
         if self.locked and not asked.account.is_member:
             return Answer(403, self.shape("forbidden"))
-        if len(body) > 1_000_000:
-            return Answer(400, self.shape("too_long"))
         return Answer(201, self._note(self._write(asked.account.login, body)))
 
     def _change(self, asked: Asked, note_id: str) -> Answer:
@@ -157,7 +150,3 @@ def _text(asked: Asked) -> str:
     """Return the text as GitLab stores it after extracting quick actions: lib/gitlab/quick_actions."""
     body = asked.body.get("body") if isinstance(asked.body, dict) else None
     return body.replace("\r", "").rstrip() if isinstance(body, str) else ""
-
-
-def gitlab_look_alike() -> GitLabLookAlike:
-    return GitLabLookAlike()
