@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from prshots.client import sender
-from prshots.client.keyless import token_source
+from prshots.client.keyless import FixedToken, token_source
 from prshots.client.service import Client
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError, UnreachableError
 from support.http_server import QuietHandler, serving

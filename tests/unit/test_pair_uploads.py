@@ -165,7 +165,7 @@ async def test_both_images_of_a_pair_are_deleted_together(
     await end(place, after)
     assert place.files() == set()
     assert await place.records.known_ids([after.id, before.id]) == set()
-    assert await place.records.scheduled("", 10) == []
+    assert await place.records.next_scheduled("", 10) == []
 
 
 @pytest.mark.parametrize("stays", ["after", "before"])
