@@ -283,7 +283,7 @@ class TestErrors:
         asyncio.run(with_project(service, "web"))
         KeyFile(service.data_dir / "signing-keys").create_if_missing()
         with read_only(service.data_dir):
-            for command in (("project", "create", "x"), ("keys", "rotate")):
+            for command in (("project", "create", "x"), ("keys", "rotate"), ("serve",)):
                 failure(service, *command)
 
     def test_an_invalid_key_file_is_named_but_not_shown(self, service: Service) -> None:
@@ -330,6 +330,10 @@ class TestOutput:
         assert rb"gr\xf6\xdfer" in done.stdout
 
 
+def comment(client: httpx.Client) -> str:
+    return str(client.get("/v1/comment", params={"pr_number": 7}).json()["markdown"])
+
+
 def test_commands_take_effect_in_a_running_service(service: Service) -> None:
     token = service.start().new_token("web")
     with service.client(token) as client, httpx.Client(trust_env=False) as reader:
@@ -337,11 +341,14 @@ def test_commands_take_effect_in_a_running_service(service: Service) -> None:
         service.run("keys", "rotate")
         new_url = wait_for(lambda: upload(client).json()["view_url"], lambda url: "token=k2." in url)
         assert [reader.get(url).status_code for url in (old_url, new_url)] == [200, 200]
+        assert old_url in comment(client)  # unchanged, because GitHub's proxy caches by URL
 
         assert "URLs of 0 images" not in service.run("keys", "retire", "k1").stderr
         wait_for(lambda: reader.get(old_url).status_code, lambda status: status == 403)
         assert reader.get(new_url).status_code == 200
-        assert "token=k1." not in client.get("/v1/comment", params={"pr_number": 7}).json()["markdown"]
+        signed_anew = wait_for(lambda: comment(client), lambda markdown: "token=k1." not in markdown)
+        [again] = re.findall(rf"{re.escape(old_url.partition('?')[0])}[^)\"]+", signed_anew)
+        assert reader.get(again).status_code == 200
 
         assert service.run("sweep").stdout.startswith("Expired 0 images")
         (used,) = listed(service, "token", "list", "web")
