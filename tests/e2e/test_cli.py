@@ -283,7 +283,7 @@ class TestErrors:
         asyncio.run(with_project(service, "web"))
         KeyFile(service.data_dir / "signing-keys").create_if_missing()
         with read_only(service.data_dir):
-            for command in (("project", "create", "x"), ("keys", "rotate"), ("serve",)):
+            for command in (("project", "create", "x"), ("keys", "rotate")):
                 failure(service, *command)
 
     def test_an_invalid_key_file_is_named_but_not_shown(self, service: Service) -> None:

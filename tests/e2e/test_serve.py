@@ -42,6 +42,7 @@ from support.service_processes import (
     wait_for_first_sweep,
     wait_until,
 )
+from support.stores_and_records import read_only
 
 DAY = 86_400
 
@@ -235,6 +236,11 @@ def test_a_port_that_stays_in_use_is_reported(monkeypatch: pytest.MonkeyPatch, p
         message = rf"port {port} on 127.0.0.1 is in use: .* PRSHOTS_{part.upper()}_PORT"
         with pytest.raises(SettingsError, match=message):
             worker_group.open_worker_groups(settings, [names.get(part, part)])
+
+
+def test_a_read_only_data_folder_is_reported_in_one_line(service: Service) -> None:
+    with read_only(service.data_dir):
+        assert_one_line(service.run_as_process("serve"), str(service.data_dir))
 
 
 @pytest.mark.slow
