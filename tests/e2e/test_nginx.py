@@ -116,14 +116,11 @@ def test_nginx_sends_an_image_with_the_same_headers_as_delivery(front: Nginx, cl
     assert (head.status_code, head.content, about_the_image(head)) == (200, b"", about_the_image(direct))
 
 
-@pytest.mark.parametrize(
-    ("ext", "content_type"),
-    [("png", "image/png"), ("jpg", "image/jpeg"), ("webp", "image/webp"), ("thumb.webp", "image/webp")],
-)
-def test_every_image_type_is_sent_from_disk(front: Nginx, ext: str, content_type: str) -> None:
-    reply = get(own_image(front, ext, time.time() + DAY))
-    assert (reply.status_code, reply.headers["content-type"]) == (200, content_type)
-    assert "status=305 " in last_log(front, reply.url.path)
+def test_every_image_type_is_sent_from_disk(front: Nginx) -> None:
+    for ext, kind in (("png", "png"), ("jpg", "jpeg"), ("webp", "webp"), ("thumb.webp", "webp")):
+        reply = get(own_image(front, ext, time.time() + DAY))
+        assert (reply.status_code, reply.headers["content-type"]) == (200, f"image/{kind}")
+        assert "status=305 " in last_log(front, reply.url.path)
 
 
 def test_range_and_conditional_requests_get_the_same_replies_as_from_delivery(
@@ -178,16 +175,6 @@ def test_in_a_urls_last_hour_nginx_asks_delivery_each_time(front: Nginx) -> None
         assert int(reply.headers["cache-control"].removeprefix("public, max-age=")) <= exp - asked_at
         assert "status=421 : 200 " in last_log(front, f'{reply.url.path} HTTP/1.1" 200')
         (front.folder / "access.log").write_text("")
-
-
-def test_an_expired_url_is_410(front: Nginx) -> None:
-    exp = int(time.time()) + 2
-    url = own_image(front, "png", exp)
-    asked_at = 0.0
-    while asked_at < exp:
-        asked_at = time.time()
-        reply = get(url)
-    assert (reply.status_code, reply.json()) == (410, {"error": "expired"})
 
 
 def test_refusals_come_from_delivery_and_are_not_cached(front: Nginx, client: httpx.Client) -> None:
