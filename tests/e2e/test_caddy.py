@@ -11,11 +11,8 @@ from support.caddy_front import CADDY, SHIPPED, caddy, parts_of
 from support.free_ports import free_port
 from support.nginx_front import raw, started
 from support.service import MAX_BYTES, PNG, Service, png, upload
+from support.service_processes import fetch
 from support.waiting import wait_until
-
-
-def get(url: str) -> httpx.Response:
-    return httpx.get(url, timeout=30, trust_env=False)
 
 
 def test_the_shipped_caddyfile_is_valid_and_formatted(tmp_path: Path) -> None:
@@ -46,12 +43,12 @@ def use_everything(url: str, service: Service) -> str:
         image = png(MAX_BYTES - 1)
         made = upload(client, image).json()
         view_url = made["view_url"].replace(service.img_url, url)
-        reply, direct = get(view_url), get(made["view_url"])
+        reply, direct = fetch(view_url), fetch(made["view_url"])
         assert (reply.status_code, reply.content) == (200, image)
         ours = {"date", "connection", "via"}
         assert {**reply.headers} | dict.fromkeys(ours) == {**direct.headers} | dict.fromkeys(ours)
-        assert get(f"{view_url}0").json() == {"error": "invalid signature"}
-        assert get(view_url.replace("/i/", "/%69/")).json() == {"error": "not found"}
+        assert fetch(f"{view_url}0").json() == {"error": "invalid signature"}
+        assert fetch(view_url.replace("/i/", "/%69/")).json() == {"error": "not found"}
 
         for size in (MAX_BYTES, 6 * MAX_BYTES):  # the API refuses the first, Caddy the second
             refused = upload(client, PNG + bytes(size - len(PNG)))
@@ -72,13 +69,13 @@ def use_everything(url: str, service: Service) -> str:
             assert refused.headers["content-type"] == "application/json"
 
         assert client.delete(f"/v1/images/{made['id']}").status_code == 200
-        assert (get(view_url).status_code, get(view_url).json()) == (410, {"error": "expired"})
-    assert "<!doctype html>" in get(f"{url}/").text.lower()
-    assert get(f"{url}/auth/providers").json()["web_url"] == service.web_url
-    assert get(f"{url}/openapi.json").json()["openapi"]
-    assert "strict-transport-security" not in get(f"{url}/").headers  # browsers ignore it without TLS
+        assert (fetch(view_url).status_code, fetch(view_url).json()) == (410, {"error": "expired"})
+    assert "<!doctype html>" in fetch(f"{url}/").text.lower()
+    assert fetch(f"{url}/auth/providers").json()["web_url"] == service.web_url
+    assert fetch(f"{url}/openapi.json").json()["openapi"]
+    assert "strict-transport-security" not in fetch(f"{url}/").headers  # browsers ignore it without TLS
     for path in ("/metrics", "/readyz", "/%6detrics"):
-        assert (get(url + path).status_code, get(url + path).json()) == (404, {"error": "not found"})
+        assert (fetch(url + path).status_code, fetch(url + path).json()) == (404, {"error": "not found"})
     return str(made["id"])
 
 
@@ -91,9 +88,9 @@ def test_a_component_that_is_down_is_502_and_a_dead_replica_is_skipped(
     # The dashboard and delivery are down, and one of two API replicas.
     server = caddy(tmp_path / "caddy", port, {8080: nobody, 8081: f"{nobody} {parts[8081]}", 8082: nobody})
     with started(server):
-        assert {get(f"{url}/auth/providers").status_code for _ in range(4)} == {200}
+        assert {fetch(f"{url}/auth/providers").status_code for _ in range(4)} == {200}
         for path, part in (("/", "dashboard"), ("/i/x", "delivery")):
-            reply = get(url + path)
+            reply = fetch(url + path)
             assert (reply.status_code, reply.json()) == (502, {"error": f"{part} unavailable"})
             assert reply.headers["retry-after"] == "5"
 

@@ -9,7 +9,6 @@ import pytest
 
 from support.service import Service, png, upload
 from support.service_processes import (
-    delete_all,
     fetch,
     image_files,
     key_of,
@@ -38,20 +37,6 @@ def running_service(service: Service) -> Iterator[httpx.Client]:
     assert code == 0
     assert "worker died" not in service.log
     assert "Traceback" not in service.log
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, httpx.Client]]:
-    """Run a service with everything on one small disk."""
-    service = Service(tmp_path_factory.mktemp("small"))
-    with small_disk(service.data_dir, "12m"), running_service(service) as client:
-        yield service, client
-
-
-@pytest.fixture
-def on_small_disk(small: tuple[Service, httpx.Client]) -> Iterator[tuple[Service, httpx.Client]]:
-    yield small
-    delete_all(*small)
 
 
 def upload_until_full(client: httpx.Client) -> dict[str, bytes]:
@@ -100,31 +85,20 @@ def assert_goes_on(service: Service, client: httpx.Client, accepted: dict[str, b
     assert_all_is_whole(service, accepted)
 
 
-def test_a_full_data_folder_refuses_uploads_until_images_are_deleted(
-    on_small_disk: tuple[Service, httpx.Client],
-) -> None:
-    """Deleting works even with no byte left, when no record can be changed."""
-    service, client = on_small_disk
-    accepted = upload_until_full(client)
-    assert len(accepted) > 5
-    assert_all_is_whole(service, accepted)
-    with filled_up(service.data_dir):
-        assert_no_room(upload(client))
-        assert_goes_on(service, client, accepted)
-
-
-def test_expire_works_on_a_full_disk(on_small_disk: tuple[Service, httpx.Client]) -> None:
-    service, client = on_small_disk
-    accepted = upload_until_full(client)
-    with filled_up(service.data_dir):
-        reply = client.post("/v1/expire", json={"pr_number": 7}).json()
-    assert reply == {
-        "pr_number": 7,
-        "policy": "pr_close",
-        "marked": len(accepted),
-        "expired": len(accepted),
-    }
-    assert_all_is_whole(service, {})
+def test_a_full_data_folder_refuses_uploads_until_images_are_deleted_or_expire(service: Service) -> None:
+    """Both work even with no byte left, when no record can be changed."""
+    with small_disk(service.data_dir, "12m"), running_service(service) as client:
+        accepted = upload_until_full(client)
+        assert len(accepted) > 5
+        assert_all_is_whole(service, accepted)
+        with filled_up(service.data_dir):
+            assert_no_room(upload(client))
+            assert_goes_on(service, client, accepted)
+        with filled_up(service.data_dir):
+            reply = client.post("/v1/expire", json={"pr_number": 7}).json()
+        count = len(accepted)
+        assert reply == {"pr_number": 7, "policy": "pr_close", "marked": count, "expired": count}
+        assert_all_is_whole(service, {})
 
 
 def test_a_full_disk_of_the_images_or_of_the_database_refuses_uploads(service: Service) -> None:
