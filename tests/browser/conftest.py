@@ -45,8 +45,7 @@ def new_context(
                 **({"viewport": WIDE} | options),  # type: ignore[arg-type]
             )
             context.set_default_timeout(PATIENCE_MS)
-            cookie = {"name": "prshots_session", "value": ann.session_cookie, "url": service.web_url}
-            context.add_cookies([cookie])  # type: ignore[list-item]
+            context.add_cookies(ann.browser_cookies)
             context.on("console", lambda said: _note(complaints, said.type, said.text))
             context.on("weberror", lambda error: complaints.append(str(error.error)))
             stack.callback(context.close)

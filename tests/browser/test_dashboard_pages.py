@@ -628,12 +628,7 @@ class TestWhenTheApiIsDown:
             with sign_in(service) as person, service.client(person.token(person.project("kept"))) as ci:
                 shot(ci)
                 context = running_browser.new_context(base_url=service.web_url)
-                cookie = {
-                    "name": "prshots_session",
-                    "value": person.session_cookie,
-                    "url": service.web_url,
-                }
-                context.add_cookies([cookie])  # type: ignore[list-item]
+                context.add_cookies(person.browser_cookies)
                 page = context.new_page()
                 page.goto("/")
                 expect(page.get_by_role("link", name="kept")).to_be_visible()
@@ -664,8 +659,7 @@ def test_an_ended_session_redirects_to_sign_in_with_a_return_address(page: Page,
     with sign_in(service) as person:
         project = person.project()
         page.context.clear_cookies()
-        cookie = {"name": "prshots_session", "value": person.session_cookie, "url": service.web_url}
-        page.context.add_cookies([cookie])  # type: ignore[list-item]
+        page.context.add_cookies(person.browser_cookies)
         page.goto(f"/projects/{project}/tokens")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         person.post("/auth/sign-out-everywhere")

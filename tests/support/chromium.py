@@ -53,7 +53,10 @@ def violations(page: Page) -> list[tuple[str, list[str]]]:
     page.add_style_tag(content="* { transition: none !important; }")
     page.add_script_tag(path=AXE)
     found = []
-    for scheme, options in (("light", "{}"), ("dark", "{runOnly: {type: 'rule', values: ['color-contrast']}}")):
+    for scheme, options in (
+        ("light", "{}"),
+        ("dark", "{runOnly: {type: 'rule', values: ['color-contrast']}}"),
+    ):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         found += page.evaluate(f"axe.run({options}).then(result => result.violations)")
     page.emulate_media(color_scheme="null")
