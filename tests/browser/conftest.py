@@ -1,6 +1,7 @@
-"""A separate service for each file, and a browser in which Ann is signed in to it."""
+"""A browser for each file, in which somebody is signed in to the shared service."""
 
 import contextlib
+import secrets
 from collections.abc import Callable, Iterator
 
 import httpx
@@ -13,10 +14,8 @@ from support.signed_in_people import Person, sign_in
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    made = Service(tmp_path_factory.mktemp("dashboard"), {"UPLOADS_PER_MINUTE": "10000"}).start()
-    yield made
-    assert made.stop() == 0
+def service(shared_service: Service) -> Service:
+    return shared_service
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +26,7 @@ def running_browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def ann(service: Service) -> Iterator[Person]:
-    with sign_in(service, "ann") as person:
+    with sign_in(service, f"ann-{secrets.token_hex(4)}") as person:
         yield person
 
 
@@ -46,8 +45,7 @@ def new_context(
                 **({"viewport": WIDE} | options),  # type: ignore[arg-type]
             )
             context.set_default_timeout(PATIENCE_MS)
-            cookie = {"name": "prshots_session", "value": ann.session_cookie, "url": service.web_url}
-            context.add_cookies([cookie])  # type: ignore[list-item]
+            context.add_cookies(ann.browser_cookies)
             context.on("console", lambda said: _note(complaints, said.type, said.text))
             context.on("weberror", lambda error: complaints.append(str(error.error)))
             stack.callback(context.close)

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -15,8 +15,9 @@ from PIL import Image as Picture
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 import prshots
-from support.chromium import NARROW, copied, loaded, violations
+from support.chromium import NARROW, copied, loaded, too_wide_for_a_phone, violations
 from support.nasty_pictures import jpeg_with_scans
+from support.raw_requests import running_service
 from support.service import PRSHOTS, Service, upload
 from support.signed_in_people import Person, sign_in
 from support.waiting import wait_until
@@ -50,12 +51,18 @@ def printed_link(service: Service) -> str:
     return links()[0]
 
 
+@pytest.fixture
+def new_service(tmp_path: Path) -> Iterator[Service]:
+    with running_service(tmp_path) as service:
+        yield service
+
+
 class TestOnboarding:
     def test_leads_from_the_printed_link_to_the_first_screenshot(
-        self, running_browser: Browser, service: Service, tmp_path: Path
+        self, running_browser: Browser, new_service: Service, tmp_path: Path
     ) -> None:
         """All steps of a new user, following only what the screen shows."""
-        link = printed_link(service)
+        link = printed_link(new_service)
         context = running_browser.new_context(permissions=["clipboard-read", "clipboard-write"])
         page = context.new_page()
         page.goto(link)
@@ -293,20 +300,6 @@ class TestGallery:
         expect(page.get_by_text("No screenshots", exact=True)).to_be_visible()
         assert [httpx.get(url).status_code for url in urls] == [410, 410]
 
-    def test_a_second_run_of_a_commit_is_not_another_commit(
-        self, page: Page, ci: httpx.Client, project: str
-    ) -> None:
-        upload(ci, picture(640, 400), name="cart", viewport="320x200", commit_sha="a" * 40)
-        for _ in range(2):
-            shot(ci, "cart", commit_sha="b" * 40)
-            shot(ci, "home", commit_sha="b" * 40)
-        page.goto(f"/projects/{project}/prs/7")
-        row(page, "cart").get_by_role("button", name="2 commits").click()
-        expect(row(page, "cart").locator(".older .cell")).to_have_count(1)
-        expect(row(page, "home").get_by_role("button")).to_have_count(0)
-        row(page, "cart").get_by_role("link").first.click()
-        expect(page.locator(".commits li")).to_have_count(2)
-
     def test_filter_folders_and_keys_find_a_shot(self, page: Page, ci: httpx.Client, project: str) -> None:
         others = [f"account/{number}" for number in range(10)]
         for name in ("home", "checkout/step-10", "checkout/step-2", *others):
@@ -382,7 +375,9 @@ class TestLightbox:
         loaded(row(page, "c").get_by_role("img"))
         return shots
 
-    def test_works_with_the_keyboard_alone(self, page: Page, three: dict[str, dict[str, str]]) -> None:
+    def test_works_with_the_keyboard_alone_and_has_its_own_url(
+        self, page: Page, three: dict[str, dict[str, str]]
+    ) -> None:
         row(page, "a").get_by_role("link").focus()
         page.keyboard.press("Enter")
         box = page.locator("dialog.lightbox")
@@ -401,11 +396,14 @@ class TestLightbox:
         assert after
         assert after["width"] > before["width"]
         page.keyboard.press("z")
+        address = page.url
         page.keyboard.press("Escape")
         expect(box).to_have_count(0)
         expect(row(page, "b").get_by_role("link")).to_be_focused()
+        page.goto(address)
+        loaded(big)
 
-    def test_shows_details_and_copies_url_and_markdown(
+    def test_shows_details_copies_url_and_markdown_and_deletes(
         self, page: Page, three: dict[str, dict[str, str]]
     ) -> None:
         row(page, "b").get_by_role("link").click()
@@ -420,16 +418,14 @@ class TestLightbox:
         page.wait_for_function(
             "text => navigator.clipboard.readText().then(read => read === text)", arg=three["b"]["markdown"]
         )
-
-    @pytest.mark.usefixtures("three")
-    def test_has_its_own_url_and_closes_on_back(self, page: Page) -> None:
-        row(page, "b").get_by_role("link").click()
-        address = page.url
-        page.go_back()
-        expect(page.locator("dialog.lightbox")).to_have_count(0)
-        other = page.context.new_page()
-        other.goto(address)
-        loaded(other.locator("dialog.lightbox .stage img:not(.stand-in)"))
+        page.get_by_role("button", name="Delete", exact=True).click()
+        dialog = page.get_by_role("dialog", name=re.compile("^Delete b"))
+        expect(dialog).to_contain_text("Its link stops working")
+        dialog.get_by_role("button", name="Delete screenshot").click()
+        expect(page.get_by_text(re.compile("^Deleted b"))).to_be_visible()
+        big = page.locator("dialog.lightbox .stage img:not(.stand-in)")
+        expect(big).to_have_attribute("src", three["c"]["view_url"])
+        assert httpx.get(three["b"]["view_url"]).status_code == 410
 
     def test_shows_a_long_page_at_the_width_and_transparency_as_a_checkerboard(
         self, page: Page, ci: httpx.Client, project: str
@@ -454,6 +450,9 @@ class TestLightbox:
     ) -> None:
         page.set_viewport_size(NARROW)
         row(page, "b").get_by_role("link").click()
+        page.go_back()
+        expect(page.locator("dialog.lightbox")).to_have_count(0)
+        row(page, "b").get_by_role("link").click()
         title = page.locator(".bar-title")
         for text in ("^b$", "^320 . 200$", "^2 of 3$"):
             expect(title.get_by_text(re.compile(text))).to_be_visible()
@@ -467,19 +466,6 @@ class TestLightbox:
         page.goto(link)
         big = page.locator("dialog.lightbox .stage img:not(.stand-in)")
         expect(big).to_have_attribute("src", three["c"]["view_url"])
-
-    def test_delete_asks_first_and_then_shows_the_next_image(
-        self, page: Page, three: dict[str, dict[str, str]]
-    ) -> None:
-        row(page, "b").get_by_role("link").click()
-        page.get_by_role("button", name="Delete", exact=True).click()
-        dialog = page.get_by_role("dialog", name=re.compile("^Delete b"))
-        expect(dialog).to_contain_text("Its link stops working")
-        dialog.get_by_role("button", name="Delete screenshot").click()
-        expect(page.get_by_text(re.compile("^Deleted b"))).to_be_visible()
-        big = page.locator("dialog.lightbox .stage img:not(.stand-in)")
-        expect(big).to_have_attribute("src", three["c"]["view_url"])
-        assert httpx.get(three["b"]["view_url"]).status_code == 410
 
 
 @pytest.mark.slow
@@ -595,38 +581,21 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
 
 
 @pytest.mark.slow
-class TestEveryPage:
-    """Open each page once in light and once in dark mode, and run all checks there."""
-
-    def test_in_light_mode_passes_axe_and_has_a_title_and_one_heading(
-        self, new_context: Callable[..., BrowserContext], addresses: dict[str, str]
-    ) -> None:
-        page = new_context(color_scheme="light", bypass_csp=True).new_page()
-        found, titles = {}, []
-        for name, address in addresses.items():
-            settle(page, address)
-            expect(page.locator("h1")).to_have_count(1)
-            titles.append(page.title())
-            found[name] = violations(page)
-        assert not any(found.values()), found
-        assert all(title.endswith("prshots") for title in titles)
-        assert len(set(titles)) > len(titles) / 2
-
-    def test_in_dark_mode_passes_axe_and_fits_a_phone(
-        self, new_context: Callable[..., BrowserContext], addresses: dict[str, str]
-    ) -> None:
-        page = new_context(color_scheme="dark", bypass_csp=True, has_touch=True).new_page()
-        found, too_wide, wide = {}, {}, page.viewport_size
-        for name, address in addresses.items():
-            settle(page, address)
-            found[name] = violations(page)
-            page.set_viewport_size(NARROW)
-            width = page.evaluate("document.documentElement.scrollWidth")
-            if width > NARROW["width"]:
-                too_wide[name] = width
-            page.set_viewport_size(wide)
-        assert not any(found.values()), found
-        assert too_wide == {}
+def test_every_page_passes_axe_fits_a_phone_and_has_a_title_and_one_heading(
+    new_context: Callable[..., BrowserContext], addresses: dict[str, str]
+) -> None:
+    page = new_context(bypass_csp=True, has_touch=True).new_page()
+    found, titles, too_wide = {}, [], []
+    for name, address in addresses.items():
+        settle(page, address)
+        expect(page.locator("h1")).to_have_count(1)
+        titles.append(page.title())
+        found[name] = violations(page)
+        too_wide += [name] if too_wide_for_a_phone(page) else []
+    assert not any(found.values()), found
+    assert too_wide == []
+    assert all(title.endswith("prshots") for title in titles)
+    assert len(set(titles)) > len(titles) / 2
 
 
 def settle(page: Page, address: str) -> None:
@@ -659,12 +628,7 @@ class TestWhenTheApiIsDown:
             with sign_in(service) as person, service.client(person.token(person.project("kept"))) as ci:
                 shot(ci)
                 context = running_browser.new_context(base_url=service.web_url)
-                cookie = {
-                    "name": "prshots_session",
-                    "value": person.session_cookie,
-                    "url": service.web_url,
-                }
-                context.add_cookies([cookie])  # type: ignore[list-item]
+                context.add_cookies(person.browser_cookies)
                 page = context.new_page()
                 page.goto("/")
                 expect(page.get_by_role("link", name="kept")).to_be_visible()
@@ -695,8 +659,7 @@ def test_an_ended_session_redirects_to_sign_in_with_a_return_address(page: Page,
     with sign_in(service) as person:
         project = person.project()
         page.context.clear_cookies()
-        cookie = {"name": "prshots_session", "value": person.session_cookie, "url": service.web_url}
-        page.context.add_cookies([cookie])  # type: ignore[list-item]
+        page.context.add_cookies(person.browser_cookies)
         page.goto(f"/projects/{project}/tokens")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         person.post("/auth/sign-out-everywhere")

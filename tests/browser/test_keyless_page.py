@@ -5,7 +5,6 @@ import shlex
 import sqlite3
 import time
 import tomllib
-from collections.abc import Iterator
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -18,9 +17,8 @@ from typer.main import get_command
 
 from prshots import __version__
 from prshots.cli import app
-from support.chromium import chromium
 from support.service import Service
-from support.signed_in_people import Person, sign_in
+from support.signed_in_people import Person
 
 pytestmark = pytest.mark.slow
 
@@ -28,31 +26,6 @@ ROOT = Path(__file__).parents[2]
 GITHUB = "https://token.actions.githubusercontent.com"
 NPX = f"npx --yes prshots@{__version__} "
 WAYS = ("GitHub Actions", "GitLab CI", "Playwright", "pytest", "Command line", "curl")
-
-
-@pytest.fixture(scope="module")
-def ann(shared_service: Service) -> Iterator[Person]:
-    with sign_in(shared_service) as person:
-        yield person
-
-
-@pytest.fixture(scope="module")
-def page(shared_service: Service, ann: Person) -> Iterator[Page]:
-    complaints: list[str] = []
-    with chromium() as browser:
-        context = browser.new_context(
-            base_url=shared_service.web_url, permissions=["clipboard-read", "clipboard-write"]
-        )
-        cookie = {"name": "prshots_session", "value": ann.session_cookie, "url": shared_service.web_url}
-        context.add_cookies([cookie])  # type: ignore[list-item]
-        context.on("weberror", lambda error: complaints.append(str(error.error)))
-        yield context.new_page()
-    assert complaints == []
-
-
-@pytest.fixture
-def project(ann: Person) -> str:
-    return ann.project()
 
 
 def trusts(ann: Person, project: str) -> list[dict[str, object]]:

@@ -283,6 +283,19 @@ def repository(tmp_path_factory: pytest.TempPathFactory, shared_service: Service
     return folder
 
 
+@pytest.fixture
+def variables(gitlab: GitLabLookAlike, token: str) -> dict[str, str]:
+    """Return what GitLab and the project's settings give every job."""
+    return {
+        "GITLAB_CI": "true",
+        "CI_API_V4_URL": gitlab.url,
+        "CI_SERVER_URL": gitlab.url.removesuffix(gitlab.root),
+        "CI_PROJECT_ID": str(gitlab.project_id),
+        "GITLAB_TOKEN": gitlab.token,
+        "PRSHOTS_TOKEN": token,
+    }
+
+
 class TestGitLab:
     """The template as the recipe includes it, run by gitlab-ci-local, which first validates GitLab's schema."""
 
@@ -309,18 +322,12 @@ class TestGitLab:
 
     @pytest.mark.slow
     def test_the_jobs_post_screenshots_and_delete_them_on_close(
-        self, repository: Path, token: str, gitlab: GitLabLookAlike
+        self, repository: Path, variables: dict[str, str], token: str, gitlab: GitLabLookAlike
     ) -> None:
-        variables = {
-            "GITLAB_CI": "true",
-            "CI_API_V4_URL": gitlab.url,
-            "CI_SERVER_URL": gitlab.url.removesuffix(gitlab.root),
-            "CI_PROJECT_ID": str(gitlab.project_id),
+        variables |= {
             "CI_MERGE_REQUEST_PROJECT_ID": str(gitlab.project_id),
             "CI_MERGE_REQUEST_IID": str(gitlab.pr_number),
             "CI_COMMIT_SHA": SHA,
-            "GITLAB_TOKEN": gitlab.token,
-            "PRSHOTS_TOKEN": token,
         }
         (repository / "screenshots" / "broken.png").write_text("no image")
         shown = self.run(repository, "prshots", **variables)
@@ -340,19 +347,11 @@ class TestGitLab:
 
     @pytest.mark.slow
     def test_the_default_branch_has_the_baselines_of_a_merge_request(
-        self, repository: Path, token: str, gitlab: GitLabLookAlike
+        self, repository: Path, variables: dict[str, str], gitlab: GitLabLookAlike
     ) -> None:
         main = Repository(repository).head
-        everywhere = {
-            "GITLAB_CI": "true",
-            "CI_API_V4_URL": gitlab.url,
-            "CI_SERVER_URL": gitlab.url.removesuffix(gitlab.root),
-            "CI_PROJECT_ID": str(gitlab.project_id),
-            "CI_DEFAULT_BRANCH": "main",
-            "GITLAB_TOKEN": gitlab.token,
-            "PRSHOTS_TOKEN": token,
-            "GIT_ALLOW_PROTOCOL": "file",  # the remote does not exist
-        }
+        everywhere = variables | {"CI_DEFAULT_BRANCH": "main"}
+        everywhere["GIT_ALLOW_PROTOCOL"] = "file"  # the remote does not exist
         (repository / "screenshots" / "broken.png").unlink(missing_ok=True)
         pushed = {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main", "CI_COMMIT_SHA": main}
         built = self.run(repository, "prshots-baselines", **everywhere, **pushed)

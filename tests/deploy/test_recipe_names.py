@@ -1,4 +1,4 @@
-"""What the recipes' own scripts make of the files that each tool writes: one name, with a column per screen."""
+"""The recipes' own scripts give the files of each tool one name, with a column per screen."""
 
 import os
 import re

@@ -3,13 +3,12 @@
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from prshots.server.config.settings import PREFIX, SETTINGS, load_settings
-from support.deploy_checkers import DEPLOY, ROOT, passes
+from support.deploy_checkers import DEPLOY, ROOT, passes, run
 
 UNITS = DEPLOY / "systemd"
 PROGRAM = "/opt/prshots/bin/prshots"
@@ -29,17 +28,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.parametrize("name", [*NAMES, SOCKET])
-@pytest.mark.slow
-def test_systemd_accepts_the_unit(folder: Path, name: str) -> None:
-    done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", folder / name],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PATH": os.environ["PATH"], "SYSTEMD_LOG_LEVEL": "warning"},
-    )
+def verify(*units: Path) -> None:
+    environment = {"PATH": os.environ["PATH"], "SYSTEMD_LOG_LEVEL": "warning"}
+    done = run("systemd-analyze", "verify", "--man=no", *units, env=environment)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+@pytest.mark.slow
+def test_systemd_accepts_the_units(folder: Path) -> None:
+    verify(*(folder / name for name in (*NAMES, SOCKET)))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -95,14 +92,7 @@ def test_the_documented_second_api_is_a_valid_service(folder: Path) -> None:
     drop_in.parent.mkdir(exist_ok=True)
     drop_in.write_text(written.replace("\\n", "\n").replace(PROGRAM, shutil.which("true") or "/bin/true"))
     shutil.copy(folder / "prshots@.service", folder / "prshots@api2.service")
-    done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", folder / "prshots@api2.service"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PATH": os.environ["PATH"], "SYSTEMD_LOG_LEVEL": "warning"},
-    )
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")  # without `ExecStart=` there would be two
+    verify(folder / "prshots@api2.service")  # without `ExecStart=` there would be two
     assert f"ExecStart={PROGRAM} serve api\\n" in written
 
 

@@ -5,6 +5,7 @@ Each drill prints its seed, its progress and one line of figures. It exits with 
 """
 
 import argparse
+import contextlib
 import os
 import random
 import signal
@@ -14,11 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from drills import table
-from drills.report import Result, write_result
+from drills.report import Result, say, write_result
 from support.leftover_processes import adopt_orphans, end_leftovers
 
-WORK = Path(__file__).with_name(".work")
-LAST_RESULTS = WORK / "results.json"
+LAST_RESULTS = Path(__file__).with_name(".work") / "results.json"
 
 
 def main() -> int:
@@ -29,14 +29,15 @@ def main() -> int:
     signal.alarm(60 * options.minutes)
     adopt_orphans()
     seed = options.seed or random.randrange(1, 10**9)
+    say(f"seed {seed}")
     violations = 0
     try:
         for result in options.run(options, seed):
-            _say(str(result))
+            say(str(result))
             write_result(result, options.json)
             violations += result.violations
     except KeyboardInterrupt:
-        _say(f"given up: interrupted, or not done after {options.minutes} minutes (--minutes)")
+        say(f"given up: interrupted, or not done after {options.minutes} minutes (--minutes)")
         return 1
     finally:
         end_leftovers()
@@ -49,52 +50,38 @@ def _kill(options: argparse.Namespace, seed: int) -> Iterator[Result]:
     from drills.kill import KillDrill
     from drills.sites import running_site
 
-    _say(f"kill {options.engines}, seed {seed}")
-    with _folder() as folder, running_site(options.engines, Path(folder)) as site:
-        yield KillDrill(site, options.kills, seed, _say).run(options.engines)
+    with _folder() as folder, running_site(options.engines, folder) as site:
+        yield KillDrill(site, options.kills, seed).run(options.engines)
 
 
 def _compare(options: argparse.Namespace, seed: int) -> Iterator[Result]:
     from drills.compare import CompareDrill
     from drills.sites import running_site
 
-    _say(f"compare {options.engines}, seed {seed}")
-    with _folder() as folder, running_site(options.engines, Path(folder)) as site:
-        yield CompareDrill(site, options.comparisons, seed, _say).run(options.engines)
+    with _folder() as folder, running_site(options.engines, folder) as site:
+        yield CompareDrill(site, options.comparisons, seed).run(options.engines)
 
 
 def _requests(options: argparse.Namespace, seed: int) -> Iterator[Result]:
     from drills.requests import SETTINGS, RequestsDrill
     from support.raw_requests import running_service
 
-    saved = WORK / f"requests-{seed}.jsonl"
-    _say(f"requests, seed {seed}")
-    with _folder() as folder, running_service(Path(folder), **SETTINGS) as service:
-        drill = RequestsDrill(service, options.count, seed, _say, saved)
-        if options.replay is not None:
-            _say("\n".join(drill.replay(options.replay)))
-            return
-        result = drill.run()
-    if result.violations:
-        _say(f"the requests are in {saved}: send them again with --replay {saved}")
-    yield result
+    with _folder() as folder, running_service(folder, **SETTINGS) as service:
+        yield RequestsDrill(service, options.count, seed).run()
 
 
 def _urls(options: argparse.Namespace, seed: int) -> Iterator[Result]:
     from drills.urls import prepared_drill
 
-    _say(f"urls, seed {seed}")
-    with _folder() as folder, prepared_drill(Path(folder), options.count, seed, _say) as drill:
+    with _folder() as folder, prepared_drill(folder, options.count, seed) as drill:
         yield drill.run()
 
 
 def _move(options: argparse.Namespace, seed: int) -> Iterator[Result]:
     from drills.move import MoveDrill, running_movable_site
 
-    _say(f"move, seed {seed}")
-    with _folder() as folder, running_movable_site(Path(folder)) as (site, postgresql, seaweedfs):
-        drill = MoveDrill(site, postgresql, seaweedfs, options.images, options.kills, seed, _say)
-        yield drill.run()
+    with _folder() as folder, running_movable_site(folder) as (site, postgresql, seaweedfs):
+        yield MoveDrill(site, postgresql, seaweedfs, options.images, options.kills, seed).run()
 
 
 def _all(options: argparse.Namespace, seed: int) -> Iterator[Result]:
@@ -104,16 +91,14 @@ def _all(options: argparse.Namespace, seed: int) -> Iterator[Result]:
         yield from _kill(argparse.Namespace(engines=engines, kills=kills), seed)
         yield from _compare(argparse.Namespace(engines=engines, comparisons=max(1, kills // 5)), seed)
     yield from _move(argparse.Namespace(images=max(100, kills * 100), kills=max(2, kills // 25)), seed)
-    yield from _requests(argparse.Namespace(count=count, replay=None), seed)
+    yield from _requests(argparse.Namespace(count=count), seed)
     yield from _urls(argparse.Namespace(count=count), seed)
 
 
-def _folder() -> "tempfile.TemporaryDirectory[str]":
-    return tempfile.TemporaryDirectory(prefix="prshots-drill-", ignore_cleanup_errors=True)
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="prshots-drill-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 def _options() -> argparse.Namespace:
@@ -148,9 +133,6 @@ def _options() -> argparse.Namespace:
     moves.add_argument("--kills", type=int, default=40, help="in both directions together; default: 40")
     requests = add("requests", "mutated requests to the API, web and delivery", _requests)
     requests.add_argument("--count", type=int, default=1_000_000, help="default: 1000000")
-    requests.add_argument(
-        "--replay", type=Path, metavar="FILE", help="only send the saved requests of a run again"
-    )
     urls = add("urls", "altered image URLs to delivery", _urls)
     urls.add_argument("--count", type=int, default=1_000_000, help="default: 1000000")
     every = add("all", "all of them, kill and compare on both sets of engines", _all)

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from drills.report import Progress, Result, Say, result_of
+from drills.report import Progress, Result, result_of
 from drills.sites import Site
 from support.drawn_pages import drawn_page, sha
 from support.service import upload
@@ -35,14 +35,13 @@ class CompareDrill:
     site: Site
     rounds: int
     seed: int
-    say: Say = print
     wrong: list[str] = field(default_factory=list)
     seen: int = 0
     halfway: int = 0
 
     def run(self, engines: str) -> Result:
         self._rng = random.Random(self.seed)
-        progress = Progress(self.rounds, "comparisons", self.say)
+        progress = Progress(self.rounds, "comparisons")
         token = self.site.replicas[0].new_token()
         self._client, watching = [
             httpx.Client(
@@ -205,7 +204,7 @@ class CompareDrill:
         return httpx.get(url, trust_env=False, timeout=30).status_code
 
     def _patiently(self, ask: Callable[[], httpx.Response]) -> httpx.Response:
-        """Ask until there is an answer: a client in CI retries, too."""
+        """Ask until there is an answer: a client in CI also retries."""
         replies: list[httpx.Response] = []
 
         def is_answered() -> bool:

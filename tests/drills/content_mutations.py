@@ -191,25 +191,22 @@ def some_bytes_changed(raw: bytes, rng: random.Random) -> bytes:
     return bytes(changed)
 
 
-def _part_value(draft: Draft, rng: random.Random) -> Draft:
+def _with_a_part(draft: Draft, rng: random.Random, change: Callable[[Part], Part]) -> Draft:
     parts = list(draft.parts or ())
-    if not parts:
-        return draft
-    at = rng.randrange(len(parts))
-    body = (
-        hostile.text(rng).encode("utf-8", "surrogatepass")
-        if rng.random() < 0.8
-        else rng.randbytes(rng.randrange(50))
-    )
-    parts[at] = replace(parts[at], body=body)
+    if parts:
+        at = rng.randrange(len(parts))
+        parts[at] = change(parts[at])
     return replace(draft, parts=tuple(parts), raw_body=None)
 
 
+def _part_value(draft: Draft, rng: random.Random) -> Draft:
+    body = hostile.text(rng).encode("utf-8", "surrogatepass")
+    if rng.random() < 0.2:
+        body = rng.randbytes(rng.randrange(50))
+    return _with_a_part(draft, rng, lambda part: replace(part, body=body))
+
+
 def _part_head(draft: Draft, rng: random.Random) -> Draft:
-    parts = list(draft.parts or ())
-    if not parts:
-        return draft
-    at = rng.randrange(len(parts))
     dispositions = (
         "form-data", 'form-data; name=""', "form-data; name=name", "form-data; name*=utf-8''name", 'attachment; name="name"',
         'form-data; name="name"; name="image"', 'form-data; name="image"; filename=""', 'form-data; name="image"; filename="a\\"b.png"',
@@ -222,10 +219,9 @@ def _part_head(draft: Draft, rng: random.Random) -> Draft:
         " folded: 1", "no colon", "Content-Type: IMAGE/PNG", "Content-Type: image/webp", ": empty",
     )  # fmt: skip
     if rng.random() < 0.5:
-        parts[at] = replace(parts[at], disposition=rng.choice(dispositions))
-    else:
-        parts[at] = replace(parts[at], headers=tuple(rng.choices(headers, k=rng.choice((0, 1, 1, 2, 40)))))
-    return replace(draft, parts=tuple(parts), raw_body=None)
+        return _with_a_part(draft, rng, lambda part: replace(part, disposition=rng.choice(dispositions)))
+    chosen = tuple(rng.choices(headers, k=rng.choice((0, 1, 1, 2, 40))))
+    return _with_a_part(draft, rng, lambda part: replace(part, headers=chosen))
 
 
 def _part_list(draft: Draft, rng: random.Random) -> Draft:

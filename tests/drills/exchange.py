@@ -16,7 +16,9 @@ NO_BODY = frozenset({204, 304, 305})
 class NoReplyError(Exception):
     """A request got no reply. `number` is its place among the requests that were sent at once."""
 
-    number = 0
+    def __init__(self, why: str, number: int = 0) -> None:
+        super().__init__(why)
+        self.number = number
 
 
 class HungError(NoReplyError):
@@ -50,41 +52,29 @@ class KeptConnection:
         """
         replies: list[Reply] = []
         while len(replies) < len(requests):
-            is_new = self._writer is None
+            is_new, answered = self._writer is None, len(replies)
             try:
-                more = await self._ask_until_closed(requests[len(replies) :])
-            except NoReplyError as error:
-                error.number = len(replies)
-                raise
-            if is_new and not more:
-                raise self._no_reply(len(replies))
-            replies += more
+                await self._ask_until_closed(requests[answered:], replies)
+            except HungError as error:
+                await self.close()
+                if len(replies) == answered:
+                    raise HungError(str(error), answered) from error
+            except (ClosedError, OSError):
+                await self.close()
+            if is_new and len(replies) == answered:
+                raise ClosedError("closed without a complete reply", answered)
         return replies
 
-    async def _ask_until_closed(self, requests: Sequence[tuple[bytes, bool]]) -> list[Reply]:
-        """Return the replies until the server closes the connection. Raises HungError."""
-        replies: list[Reply] = []
-        try:
-            if self._writer is None:
-                self._reader, self._writer = await connect(self._port)
-            self._writer.write(b"".join(raw for raw, _ in requests))
-            for _, is_head in requests:
-                replies.append(await _reply(self._reader, is_head=is_head))
-                if replies[-1].closes:
-                    await self.close()
-                    break
-        except HungError:
-            await self.close()
-            if not replies:
-                raise
-        except (ClosedError, OSError):
-            await self.close()
-        return replies
-
-    def _no_reply(self, number: int) -> ClosedError:
-        error = ClosedError("closed without a complete reply")
-        error.number = number
-        return error
+    async def _ask_until_closed(self, requests: Sequence[tuple[bytes, bool]], replies: list[Reply]) -> None:
+        """Send the requests, and add their replies until the server closes the connection."""
+        if self._writer is None:
+            self._reader, self._writer = await connect(self._port)
+        self._writer.write(b"".join(raw for raw, _ in requests))
+        for _, is_head in requests:
+            replies.append(await _reply(self._reader, is_head=is_head))
+            if replies[-1].closes:
+                await self.close()
+                return
 
     async def close(self) -> None:
         if self._writer is not None:

@@ -18,11 +18,12 @@ from pathlib import Path
 
 import httpx
 
-from drills.report import Progress, Result, Say, result_of
+from drills.report import Progress, Result, result_of
 from drills.sites import Site
 from drills.truth import Truth, wrong_records, wrong_store, wrong_totals
 from support.service import upload
 from support.upload_load import Shot, UploadLoad, is_whole, self_checking_png
+from support.waiting import wait_until
 
 AT_ONCE = 4
 """How many processes are killed at the same moment, at most."""
@@ -42,7 +43,6 @@ class KillDrill:
     site: Site
     kills: int
     seed: int
-    say: Say = print
     wrong: list[str] = field(default_factory=list)
     due: list[str] = field(default_factory=list)
     """The ids of the images that were made due for a sweep."""
@@ -50,7 +50,7 @@ class KillDrill:
 
     def run(self, engines: str) -> Result:
         self._rng = random.Random(self.seed)
-        self._progress = Progress(self.kills, "kills", self.say)
+        self._progress = Progress(self.kills, "kills")
         self._loads = [
             self._load("pr_close", self.seed),
             self._load("manual", self.seed + 1),
@@ -197,17 +197,18 @@ def _rounds(kinds: Sequence[str], kills: int, rng: random.Random) -> Iterator[li
 
 
 def _read_all(load: UploadLoad, shots: Sequence[Shot]) -> None:
-    """Read the images. A connection that breaks is tried again, because every component is up."""
+    """Read the images. Every component is up, but the store may still be slow after its start."""
+
+    def is_read(shot: Shot) -> bool:
+        try:
+            load.read(client, shot)
+        except httpx.TransportError:
+            time.sleep(0.2)
+            return False
+        return True
 
     def read(shot: Shot) -> None:
-        for _ in range(5):
-            try:
-                load.read(client, shot)
-            except httpx.TransportError:
-                time.sleep(0.2)
-            else:
-                return
-        load.wrong.append(f"{shot} could not be read")
+        wait_until(lambda: is_read(shot), f"{shot} to be read")
 
     with httpx.Client(trust_env=False, timeout=60, verify=False) as client, ThreadPoolExecutor(4) as threads:
         list(threads.map(read, shots))

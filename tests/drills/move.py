@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import random
 import re
-import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,12 +18,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
-import obstore
 import psycopg
 import pytest
 
-from drills.report import Progress, Result, Say, result_of
-from drills.sites import Rows, Site
+from drills.report import Progress, Result, result_of, say
+from drills.sites import Rows, Site, postgresql_snapshot, sqlite_snapshot, stored_in
 from drills.truth import Truth, wrong_records, wrong_store, wrong_totals
 from prshots.contract.object_names import origin_key
 from prshots.server import wiring
@@ -75,13 +73,9 @@ class MovableSite(Site):
     def snapshot(self, *queries: str) -> list[Rows]:
         settings = self.settings
         if settings.on_sqlite:
-            uri = f"file:{settings.database_path}?mode=ro"
-            with contextlib.closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as database:
-                database.execute("BEGIN")
-                return [database.execute(query).fetchall() for query in queries]
+            return sqlite_snapshot(settings.database_path, *queries)
         with psycopg.connect(settings.database_url) as connection:
-            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            return [connection.execute(query).fetchall() for query in queries]  # type: ignore[call-overload]
+            return postgresql_snapshot(connection, *queries)
 
     def change(self, statement: str) -> None:
         raise NotImplementedError(statement)
@@ -92,9 +86,7 @@ class MovableSite(Site):
             root = settings.store_path
             files = [path for path in root.glob("??/*") if path.is_file()]
             return {str(path.relative_to(root)): path.stat().st_size for path in files}
-        bucket = self._seaweedfs.client(urlsplit(settings.store_url).netloc)
-        listed = obstore.list(bucket).collect()
-        return {entry["path"]: entry["size"] for entry in listed if not entry["path"].startswith(".")}
+        return stored_in(self._seaweedfs.client(urlsplit(settings.store_url).netloc))
 
 
 @contextlib.contextmanager
@@ -123,17 +115,16 @@ class MoveDrill:
     images: int
     kills: int
     seed: int
-    say: Say = print
     wrong: list[str] = field(default_factory=list)
     figures: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> Result:
         self._rng = random.Random(self.seed)
-        self._progress = Progress(self.kills, "kills", self.say)
+        self._progress = Progress(self.kills, "kills")
         self.site.start()
         self._token = self.site.replicas[0].new_token()
         self._made = _make_images(self.site.settings, self.images, self._rng)
-        self.say(f"{self.images:,} images are there after {self._progress.seconds:.0f} s")
+        say(f"{self.images:,} images are there after {self._progress.seconds:.0f} s")
         bucket = self.seaweedfs.store_url(self.seaweedfs.new_bucket())
         back = self.site.service.folder / "back"
         ways = {
@@ -177,7 +168,7 @@ class MoveDrill:
                 self._progress.note(self._progress.done + 1, len(self.wrong) + len(load.wrong))
             whole = time.monotonic()
             said = self._finished(target)
-            self.say(f"{way}: the last run took {time.monotonic() - whole:.0f} s: {said}")
+            say(f"{way}: the last run took {time.monotonic() - whole:.0f} s: {said}")
             if stopped := re.search(r"Writes stopped for ([\d.]+) s", said):
                 self.figures[f"ms without writes {way}"] = round(float(stopped[1]) * 1000)
             self._expect_refusal()

@@ -5,14 +5,15 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 PROGRESS_SECONDS = 5.0
 SHOWN_VIOLATIONS = 20
 
-Say = Callable[[str], None]
+
+def say(text: str) -> None:
+    print(text, flush=True)
 
 
 @dataclass
@@ -21,27 +22,20 @@ class Progress:
 
     total: int
     unit: str
-    say: Say = print
     done: int = 0
-    failures: int = 0
     began: float = field(default_factory=time.monotonic)
     _said: float = field(default_factory=time.monotonic)
 
     def note(self, done: int, failures: int) -> None:
-        self.done, self.failures = done, failures
+        self.done = done
         if time.monotonic() - self._said >= PROGRESS_SECONDS:
             self._said = time.monotonic()
-            self.say(
-                f"{self.done:,} of {self.total:,} {self.unit}, {failures} violations, {self.rate:,.1f}/s"
-            )
+            rate = self.done / max(self.seconds, 0.001)
+            say(f"{self.done:,} of {self.total:,} {self.unit}, {failures} violations, {rate:,.1f}/s")
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.began
-
-    @property
-    def rate(self) -> float:
-        return self.done / max(self.seconds, 0.001)
 
 
 @dataclass(frozen=True)

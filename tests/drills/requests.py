@@ -5,19 +5,17 @@ others are broken as bytes. Each has its own connection, and may be refused with
 """
 
 import asyncio
-import json
 import random
 import re
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import uvloop
 
 from drills import content_mutations, wire_mutations
 from drills.drafts import PORTS, Draft, drafts, new_state, pick
 from drills.exchange import HungError, KeptConnection, NoReplyError, Reply, send_alone
-from drills.report import Progress, Result, Say, result_of
+from drills.report import Progress, Result, result_of
 from support.service import UNTRUSTED_ISSUER, Service
 from support.service_processes import WORKERS, component_pids, wait_for_first_sweep
 
@@ -70,13 +68,11 @@ class RequestsDrill:
     service: Service
     count: int
     seed: int
-    say: Say = print
-    saved: Path | None = None
     violations: list[str] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
 
     def run(self) -> Result:
-        self._progress = Progress(self.count, "requests", self.say)
+        self._progress = Progress(self.count, "requests")
         self._ports = dict(
             zip(PORTS, (self.service.api_port, self.service.web_port, self.service.img_port), strict=True)
         )
@@ -90,32 +86,10 @@ class RequestsDrill:
             "requests", self._progress, self.seed, dict(sorted(self.statuses.items())), self.violations
         )
 
-    def replay(self, file: Path) -> list[str]:
-        """Send saved requests again, and return what they got."""
-        state = new_state(self.service)
-        self._ports = dict(
-            zip(PORTS, (self.service.api_port, self.service.web_port, self.service.img_port), strict=True)
-        )
-
-        async def send() -> list[str]:
-            answers = []
-            for line in file.read_text().splitlines():
-                told = json.loads(line)
-                raw = state.specific(told["raw"].encode("latin-1"))
-                try:
-                    answer = repr((await send_alone(self._ports[told["port"]], raw))[:300])
-                except HungError as error:
-                    answer = f"hung: {error}"
-                answers.append(f"{told['port']} {raw[:200]!r}: {answer}")
-            return answers
-
-        return asyncio.run(send())
-
     async def _send_all(self) -> None:
         batch = 0
         while self._sent < self.count and len(self.violations) < MANY_VIOLATIONS:
-            self._state = await asyncio.to_thread(new_state, self.service)
-            self._drafts = drafts(self._state)
+            self._drafts = drafts(await asyncio.to_thread(new_state, self.service))
             self._until = min(self.count, self._sent + STATE_REQUESTS)
             clients = [
                 self._client(random.Random(f"{self.seed}/{batch}/{number}")) for number in range(CONNECTIONS)
@@ -171,15 +145,7 @@ class RequestsDrill:
                 self._violate(f"{found[0][-300:]!r} {self._logged(found[0])}", case)
 
     def _violate(self, what: str, *cases: Case) -> None:
-        for case in cases:
-            raw = self._state.generic(case.raw)
-            self.violations.append(f"{case.port}: {what}\n    {raw[:2000]!r}")
-            if self.saved is not None:
-                self.saved.parent.mkdir(parents=True, exist_ok=True)
-                with self.saved.open("a") as file:
-                    file.write(
-                        json.dumps({"port": case.port, "what": what, "raw": raw.decode("latin-1")}) + "\n"
-                    )
+        self.violations += [f"{case.port}: {what}\n    {case.raw[:2000]!r}" for case in cases]
 
     def _logged(self, head: bytes) -> str:
         """Return what the service has logged about a request, by its id in the reply."""

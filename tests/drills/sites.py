@@ -2,20 +2,21 @@
 
 import contextlib
 import http.client
-import os
 import random
-import signal
 import sqlite3
 import subprocess
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import obstore
 import psycopg
 import pytest
+from obstore.store import S3Store
 
 from prshots.server.domain.upkeep import sweep as domain_sweep
 from support.engine_servers import (
@@ -33,7 +34,8 @@ from support.waiting import wait_until
 
 Rows = list[tuple[object, ...]]
 WORKERS = ("api", "delivery", "web")
-BACK_UP_SECONDS = 60
+BACK_UP_SECONDS = 300
+"""How long engines and replicas may take to start again: together, on a busy machine."""
 
 
 class Site(ABC):
@@ -45,6 +47,7 @@ class Site(ABC):
     def __init__(self, replicas: Sequence[Service]) -> None:
         self.replicas = replicas
         self.restarts = 0
+        self._reviving = threading.Lock()
 
     @property
     def api_addresses(self) -> list[str]:
@@ -88,7 +91,11 @@ class Site(ABC):
             kill(rng.choice(workers))
 
     def revive(self) -> None:
-        """Start what has ended, as an init system does. It does not wait until it is up."""
+        """Start what has ended, as an init system does. It does not wait until a replica is up."""
+        with self._reviving:  # two threads must not start the same thing
+            self._revive()
+
+    def _revive(self) -> None:
         for replica in self.replicas:
             if replica.process is not None and replica.process.poll() is not None:
                 self.restarts += 1
@@ -160,10 +167,7 @@ class EmbeddedSite(Site):
         self._service = self.replicas[0]
 
     def snapshot(self, *queries: str) -> list[Rows]:
-        uri = f"file:{self._service.data_dir / 'prshots.db'}?mode=ro"
-        with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=20, isolation_level=None)) as database:
-            database.execute("BEGIN")
-            return [database.execute(query).fetchall() for query in queries]
+        return sqlite_snapshot(self._service.data_dir / "prshots.db", *queries)
 
     def change(self, statement: str) -> None:
         path = self._service.data_dir / "prshots.db"
@@ -227,32 +231,42 @@ class SharedSite(Site):
         else:
             super().kill(kind, rng)
 
-    def revive(self) -> None:
+    def _revive(self) -> None:
         for engine in self._engines.values():
             # PostgreSQL also ends by itself, when the process that recovers it is killed.
             if engine.process is not None and engine.process.poll() is not None:
                 engine.start()
-        super().revive()
+        super()._revive()
 
     def snapshot(self, *queries: str) -> list[Rows]:
-        with psycopg.connect(self._database) as connection:
-            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            return [connection.execute(query).fetchall() for query in queries]  # type: ignore[call-overload]
+        with self._connect() as connection:
+            return postgresql_snapshot(connection, *queries)
 
     def change(self, statement: str) -> None:
-        with psycopg.connect(self._database) as connection:
+        with self._connect() as connection:
             connection.execute(statement)  # type: ignore[call-overload]
 
+    def _connect(self) -> "psycopg.Connection[Any]":
+        """Connect to the database. Waits while PostgreSQL recovers: it may not have noticed the last kill yet."""
+        found: list[psycopg.Connection[Any]] = []
+
+        def is_connected() -> bool:
+            self.revive()
+            with contextlib.suppress(psycopg.OperationalError):
+                found.append(psycopg.connect(self._database))
+            return bool(found)
+
+        wait_until(is_connected, "PostgreSQL to take connections")
+        return found[0]
+
     def stored(self) -> dict[str, int]:
-        listed = obstore.list(self._bucket).collect()
-        return {entry["path"]: entry["size"] for entry in listed if not entry["path"].startswith(".")}
+        return stored_in(self._bucket)
 
     def _kill_backend(self, rng: random.Random) -> None:
         """Kill a backend of PostgreSQL, which then ends all the others and recovers."""
         server = self._engines["postgresql"].process
         if server is not None and (backends := children(server.pid)):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(rng.choice(sorted(backends)), signal.SIGKILL)
+            kill(rng.choice(sorted(backends)))
 
 
 @contextmanager
@@ -274,6 +288,24 @@ def running_site(engines: str, folder: Path) -> Iterator[Site]:
         stack.callback(site.stop)
         site.start()
         yield site
+
+
+def sqlite_snapshot(path: Path, *queries: str) -> list[Rows]:
+    uri = f"file:{path}?mode=ro"
+    with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=20, isolation_level=None)) as database:
+        database.execute("BEGIN")
+        return [database.execute(query).fetchall() for query in queries]
+
+
+def postgresql_snapshot(connection: "psycopg.Connection[Any]", *queries: str) -> list[Rows]:
+    connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    return [connection.execute(query).fetchall() for query in queries]  # type: ignore[call-overload]
+
+
+def stored_in(bucket: S3Store) -> dict[str, int]:
+    """Return the sizes of the bucket's objects by key, except the store's marker."""
+    listed = obstore.list(bucket).collect()
+    return {entry["path"]: entry["size"] for entry in listed if not entry["path"].startswith(".")}
 
 
 def _is_ready(port: int) -> bool:

@@ -14,7 +14,7 @@ import uvloop
 
 from drills.altered_urls import Url, altered
 from drills.exchange import KeptConnection, NoReplyError
-from drills.report import Progress, Result, Say, result_of
+from drills.report import Progress, Result, result_of
 from prshots.server.links.signing import KeyRing
 from support.raw_requests import running_service
 from support.service import JPEG, WEBP, Service, png, upload
@@ -27,15 +27,14 @@ ACCEPTED = {IMAGE: frozenset({200, 206, 304}), CHECK: frozenset({305, 421})}
 
 
 @contextmanager
-def prepared_drill(folder: Path, count: int, seed: int, say: Say = print) -> Iterator["UrlsDrill"]:
+def prepared_drill(folder: Path, count: int, seed: int) -> Iterator["UrlsDrill"]:
     """Run a service with two signing keys and some images, and yield a drill against its delivery."""
     keys = folder / "keys"
     keys.write_text(f"k2:{secrets.token_hex(32)}\nk1:{secrets.token_hex(32)}\n")  # as after a rotation
     keys.chmod(0o600)
     with running_service(folder, SIGNING_KEYS_FILE=str(keys)) as service:
-        yield UrlsDrill(
-            service.img_port, issued_urls(service, KeyRing.parse(keys.read_text())), count, seed, say
-        )
+        urls = issued_urls(service, KeyRing.parse(keys.read_text()))
+        yield UrlsDrill(service.img_port, urls, count, seed)
 
 
 def issued_urls(service: Service, ring: KeyRing) -> list[Url]:
@@ -59,12 +58,11 @@ class UrlsDrill:
     urls: list[Url]
     count: int
     seed: int
-    say: Say = print
     violations: list[str] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
 
     def run(self) -> Result:
-        self._progress = Progress(self.count, "altered URLs", self.say)
+        self._progress = Progress(self.count, "altered URLs")
         self._issued = frozenset(str(url).encode() for url in self.urls)
         self._sent = 0
         uvloop.run(self._send_all())

@@ -126,10 +126,6 @@ def _line_ends(raw: bytes, rng: random.Random) -> bytes:
     return b"\r\n" * rng.choice((1, 3, 2_000)) + raw
 
 
-def _random_bytes(raw: bytes, rng: random.Random) -> bytes:
-    return some_bytes_changed(raw, rng)
-
-
 def _cut(raw: bytes, rng: random.Random) -> bytes:
     return raw[: rng.randrange(len(raw) + 1)]
 
@@ -155,5 +151,5 @@ def _other_protocol(_: bytes, rng: random.Random) -> bytes:
 
 MUTATIONS: tuple[Mutation, ...] = (
     *(_request_line, _header_lines, _framing) * 2,
-    *(_chunks, _line_ends, _random_bytes, _cut, _pipelined, _other_protocol),
+    *(_chunks, _line_ends, some_bytes_changed, _cut, _pipelined, _other_protocol),
 )

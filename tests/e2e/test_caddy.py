@@ -1,9 +1,7 @@
 """Caddy as a reverse proxy, with deploy/caddy/Caddyfile. Only addresses differ."""
 
 import contextlib
-import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -11,27 +9,10 @@ import pytest
 
 from support.caddy_front import CADDY, SHIPPED, caddy, parts_of
 from support.free_ports import free_port
+from support.nginx_front import raw, started
 from support.service import MAX_BYTES, PNG, Service, png, upload
+from support.service_processes import fetch
 from support.waiting import wait_until
-
-
-@pytest.fixture(scope="module")
-def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, str, Path]]:
-    service, port = Service(tmp_path_factory.mktemp("caddy")), free_port()
-    url, folder = f"http://127.0.0.1:{port}", service.folder / "caddy"
-    service.settings = dict.fromkeys(("BASE_URL", "IMG_URL", "WEB_URL"), url)
-    server = caddy(folder, port, parts_of(service))
-    service.start()
-    try:
-        server.start()
-        yield service, url, folder / "server.log"
-    finally:
-        server.stop()
-        assert service.stop() == 0
-
-
-def get(url: str) -> httpx.Response:
-    return httpx.get(url, timeout=30, trust_env=False)
 
 
 def test_the_shipped_caddyfile_is_valid_and_formatted(tmp_path: Path) -> None:
@@ -45,86 +26,81 @@ def test_the_shipped_caddyfile_is_valid_and_formatted(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_dashboard_api_and_images_share_one_address(front: tuple[Service, str, Path]) -> None:
-    service, url, log = front
+def test_dashboard_api_and_images_share_one_address(shared_service: Service, tmp_path: Path) -> None:
+    service, port = shared_service, free_port()
+    with started(caddy(tmp_path / "caddy", port, parts_of(service))):
+        image_id = use_everything(f"http://127.0.0.1:{port}", service)
+    logged = (tmp_path / "caddy" / "server.log").read_text()
+    assert image_id in logged
+    assert "token=" not in logged
+    assert "0a1b2c" not in logged
+    assert "Bearer" not in logged
+
+
+def use_everything(url: str, service: Service) -> str:
+    """Send requests to all components through Caddy, and return the id of the uploaded image."""
     with service.client(service.new_token(), url) as client:
         image = png(MAX_BYTES - 1)
         made = upload(client, image).json()
-        reply, direct = get(made["view_url"]), get(made["view_url"].replace(url, service.img_url))
+        view_url = made["view_url"].replace(service.img_url, url)
+        reply, direct = fetch(view_url), fetch(made["view_url"])
         assert (reply.status_code, reply.content) == (200, image)
         ours = {"date", "connection", "via"}
         assert {**reply.headers} | dict.fromkeys(ours) == {**direct.headers} | dict.fromkeys(ours)
-        assert get(f"{made['view_url']}0").json() == {"error": "invalid signature"}
-        assert get(made["view_url"].replace("/i/", "/%69/")).json() == {"error": "not found"}
+        assert fetch(f"{view_url}0").json() == {"error": "invalid signature"}
+        assert fetch(view_url.replace("/i/", "/%69/")).json() == {"error": "not found"}
 
         for size in (MAX_BYTES, 6 * MAX_BYTES):  # the API refuses the first, Caddy the second
             refused = upload(client, PNG + bytes(size - len(PNG)))
             assert (refused.status_code, refused.json()) == (413, {"error": "payload too large (max 5MB)"})
-        for path, limit, words in (
+        for path, limit, maximum in (
             ("/v1/staged", 2 * MAX_BYTES + 1024**2, "5MB"),
             ("/v1/baseline", MAX_BYTES + 1024**2, "5MB"),
             ("/v1/put/0a1b2c", MAX_BYTES + 1024**2, "5MB"),
             ("/v1/baseline/known", 4 * 1024**2, "4MB"),
         ):
-            assert client.post(path, content=bytes(limit)).json() != {
-                "error": f"payload too large (max {words})"
-            }
+            too_large = {"error": f"payload too large (max {maximum})"}
+            assert client.post(path, content=bytes(limit)).json() != too_large
             refused = client.post(path, content=bytes(limit + 1))
-            assert (refused.status_code, refused.json()) == (
-                413,
-                {"error": f"payload too large (max {words})"},
-            )
+            assert (refused.status_code, refused.json()) == (413, too_large)
         for path in ("/v1/expire", "/v1/comment", "/"):
             refused = client.post(path, content=bytes(64 * 1024 + 1))
             assert (refused.status_code, refused.json()) == (413, {"error": "payload too large (max 64KB)"})
             assert refused.headers["content-type"] == "application/json"
 
         assert client.delete(f"/v1/images/{made['id']}").status_code == 200
-        assert (get(made["view_url"]).status_code, get(made["view_url"]).json()) == (
-            410,
-            {"error": "expired"},
-        )
-    assert "<!doctype html>" in get(f"{url}/").text.lower()
-    assert get(f"{url}/auth/providers").json()["web_url"] == url
-    assert get(f"{url}/openapi.json").json()["openapi"]
-    assert "strict-transport-security" not in get(f"{url}/").headers  # browsers ignore it without TLS
+        assert (fetch(view_url).status_code, fetch(view_url).json()) == (410, {"error": "expired"})
+    assert "<!doctype html>" in fetch(f"{url}/").text.lower()
+    assert fetch(f"{url}/auth/providers").json()["web_url"] == service.web_url
+    assert fetch(f"{url}/openapi.json").json()["openapi"]
+    assert "strict-transport-security" not in fetch(f"{url}/").headers  # browsers ignore it without TLS
     for path in ("/metrics", "/readyz", "/%6detrics"):
-        assert (get(url + path).status_code, get(url + path).json()) == (404, {"error": "not found"})
-    logged = log.read_text()
-    assert made["id"] in logged
-    assert "token=" not in logged
-    assert "0a1b2c" not in logged
-    assert "Bearer" not in logged
+        assert (fetch(url + path).status_code, fetch(url + path).json()) == (404, {"error": "not found"})
+    return str(made["id"])
 
 
 @pytest.mark.slow
 def test_a_component_that_is_down_is_502_and_a_dead_replica_is_skipped(
-    front: tuple[Service, str, Path], tmp_path: Path
+    shared_service: Service, tmp_path: Path
 ) -> None:
-    service, _, _ = front
     port, nobody = free_port(), f"127.0.0.1:{free_port()}"
-    url, parts = f"http://127.0.0.1:{port}", parts_of(service)
+    url, parts = f"http://127.0.0.1:{port}", parts_of(shared_service)
     # The dashboard and delivery are down, and one of two API replicas.
     server = caddy(tmp_path / "caddy", port, {8080: nobody, 8081: f"{nobody} {parts[8081]}", 8082: nobody})
-    server.start()
-    try:
-        assert {get(f"{url}/auth/providers").status_code for _ in range(4)} == {200}
+    with started(server):
+        assert {fetch(f"{url}/auth/providers").status_code for _ in range(4)} == {200}
         for path, part in (("/", "dashboard"), ("/i/x", "delivery")):
-            reply = get(url + path)
+            reply = fetch(url + path)
             assert (reply.status_code, reply.json()) == (502, {"error": f"{part} unavailable"})
             assert reply.headers["retry-after"] == "5"
-    finally:
-        server.stop()
 
 
 @pytest.mark.slow
-def test_every_reply_over_https_has_hsts(front: tuple[Service, str, Path], tmp_path: Path) -> None:
-    service, _, _ = front
-    port, parts = free_port(), parts_of(service)
+def test_every_reply_over_https_has_hsts(shared_service: Service, tmp_path: Path) -> None:
+    port, parts = free_port(), parts_of(shared_service)
     on_tls = {"shots.example.com {": f"https://localhost:{port} {{\n\ttls internal"}
     redirects = {"\tservers {\n": "\tauto_https disable_redirects\n\tservers {\n"}
     server = caddy(tmp_path / "caddy", port, parts, on_tls | redirects)
-    server.start()
 
     def get_securely(path: str) -> httpx.Response:
         return httpx.get(f"https://localhost:{port}{path}", timeout=30, trust_env=False, verify=False)
@@ -134,27 +110,18 @@ def test_every_reply_over_https_has_hsts(front: tuple[Service, str, Path], tmp_p
             return get_securely("/").is_success
         return False
 
-    try:
+    with started(server):
         wait_until(has_a_certificate, "Caddy's certificate")
         for path, status in (("/", 200), ("/v1/comment", 401), ("/i/x", 404), ("/metrics", 404)):
             reply = get_securely(path)
             assert reply.status_code == status
             assert reply.headers.get_list("strict-transport-security") == ["max-age=31536000"], path
-    finally:
-        server.stop()
 
 
 @pytest.mark.slow
-def test_a_half_sent_head_is_closed(front: tuple[Service, str, Path], tmp_path: Path) -> None:
+def test_a_half_sent_head_is_closed(shared_service: Service, tmp_path: Path) -> None:
     """Caddy ends it after read_header, here a second."""
-    service, _, _ = front
     port = free_port()
-    server = caddy(tmp_path / "caddy", port, parts_of(service), {"read_header 10s": "read_header 1s"})
-    server.start()
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
-            connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
-            said = b"".join(iter(lambda: connection.recv(65536), b""))
-        assert b" 200 " not in said
-    finally:
-        server.stop()
+    server = caddy(tmp_path / "caddy", port, parts_of(shared_service), {"read_header 10s": "read_header 1s"})
+    with started(server):
+        assert b" 200 " not in raw(port, b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")

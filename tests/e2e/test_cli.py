@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import re
-import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
 from prshots.server.domain.projects.service import Projects
 from support.service import PRSHOTS, Service, upload
+from support.service_processes import change_database
 from support.stores_and_records import open_records, read_only
 from support.waiting import wait_for
 
@@ -198,30 +198,18 @@ def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tu
 @pytest.mark.parametrize(
     ("path", "command"), list(commands()), ids=[" ".join(("prshots", *path)) for path, _ in commands()]
 )
-def test_help_describes_the_command_and_its_options(path: tuple[str, ...], command: Any) -> None:
-    printed = CliRunner().invoke(app, [*path, "--help"], prog_name="prshots").output
-    assert printed.startswith(" ".join(("Usage: prshots", *path)))
-    assert command.help
-    assert command.help.split()[0] in printed
-    assert [param.name for param in command.params if not getattr(param, "help", "")] == []
-    for name in getattr(command, "commands", ()):
-        assert re.search(rf"^  {name} +\w", printed, re.MULTILINE)
-
-
-@pytest.mark.parametrize("path", [path for path, group in commands() if hasattr(group, "commands")])
-def test_help_cuts_off_no_summary_at_80_columns(
-    path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+def test_help_describes_the_command_its_options_and_subcommands(
+    path: tuple[str, ...], command: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     printed = CliRunner().invoke(app, [*path, "--help"], prog_name="prshots").output
-    listed = printed.partition("-h, --help")[2].replace("Show this message and exit.", "")
-    assert "..." not in listed
+    assert printed.startswith(" ".join(("Usage: prshots", *path)))
     assert max(map(len, printed.splitlines())) <= 80
-    summaries = re.findall(r"^  [a-z-]+ +(.+)$", listed, re.MULTILINE)
-    assert summaries
-    assert [
-        words for words in summaries if not words.endswith(".")
-    ] == []  # each is one line, a whole sentence
+    assert command.help
+    assert command.help.split()[0] in printed
+    assert [param.name for param in command.params if not getattr(param, "help", "")] == []
+    for name in getattr(command, "commands", ()):  # each with a summary: one line, a whole sentence
+        assert re.search(rf"^  {name} +\w.*(?<!\.\.)\.$", printed, re.MULTILINE), name
 
 
 def test_help_lists_client_and_server_commands_apart() -> None:
@@ -252,26 +240,20 @@ class TestErrors:
         assert failure(cli, "project", "list", "--config", str(missing), code=2) == said
         assert failure(cli, "sweep", CONFIG=str(missing), code=2) == said
 
-    def test_a_database_newer_than_the_program_is_refused(self, service: Service) -> None:
+    def test_a_newer_database_is_used_if_it_takes_this_program_and_refused_otherwise(
+        self, service: Service
+    ) -> None:
         asyncio.run(with_project(service, "web"))
-        with sqlite3.connect(service.data_dir / "prshots.db") as database:
-            database.execute("UPDATE alembic_version SET version_num = '9999'")
-            database.execute("UPDATE installation SET oldest_schema = '9998'")
-        database.close()
-        for code, *command in ((1, "project", "list"), (1, "migrate"), (1, "sweep"), (2, "check")):
-            said = failure(service, *command, code=code)
-            assert "the database has schema 9999, from a newer version of prshots: install that" in said
-            assert f"the database takes 9998 and newer, this version has {SCHEMA_VERSION}" in said
-
-    def test_a_newer_database_that_takes_this_program_is_used(self, service: Service) -> None:
-        asyncio.run(with_project(service, "web"))
-        with sqlite3.connect(service.data_dir / "prshots.db") as database:
-            database.execute("UPDATE alembic_version SET version_num = '9999'")
-        database.close()
+        change_database(service, "UPDATE alembic_version SET version_num = '9999'")
         assert "web" in service.run("project", "list").stdout
         assert "This version still works with it: nothing to do." in service.run("migrate").stderr
         for command in ("sweep", "check"):
             service.run(command)
+        change_database(service, "UPDATE installation SET oldest_schema = '9998'")
+        for code, *words in ((1, "project", "list"), (1, "migrate"), (1, "sweep"), (2, "check")):
+            said = failure(service, *words, code=code)
+            assert "the database has schema 9999, from a newer version of prshots: install that" in said
+            assert f"the database takes 9998 and newer, this version has {SCHEMA_VERSION}" in said
 
     def test_a_file_in_place_of_the_data_folder_is_named(self, cli: Service, tmp_path: Path) -> None:
         in_the_way = tmp_path / "data"
@@ -330,6 +312,10 @@ class TestOutput:
         assert rb"gr\xf6\xdfer" in done.stdout
 
 
+def comment(client: httpx.Client) -> str:
+    return str(client.get("/v1/comment", params={"pr_number": 7}).json()["markdown"])
+
+
 def test_commands_take_effect_in_a_running_service(service: Service) -> None:
     token = service.start().new_token("web")
     with service.client(token) as client, httpx.Client(trust_env=False) as reader:
@@ -337,11 +323,14 @@ def test_commands_take_effect_in_a_running_service(service: Service) -> None:
         service.run("keys", "rotate")
         new_url = wait_for(lambda: upload(client).json()["view_url"], lambda url: "token=k2." in url)
         assert [reader.get(url).status_code for url in (old_url, new_url)] == [200, 200]
+        assert old_url in comment(client)  # unchanged, because GitHub's proxy caches by URL
 
         assert "URLs of 0 images" not in service.run("keys", "retire", "k1").stderr
         wait_for(lambda: reader.get(old_url).status_code, lambda status: status == 403)
         assert reader.get(new_url).status_code == 200
-        assert "token=k1." not in client.get("/v1/comment", params={"pr_number": 7}).json()["markdown"]
+        signed_anew = wait_for(lambda: comment(client), lambda markdown: "token=k1." not in markdown)
+        [again] = re.findall(rf"{re.escape(old_url.partition('?')[0])}[^)\"]+", signed_anew)
+        assert reader.get(again).status_code == 200
 
         assert service.run("sweep").stdout.startswith("Expired 0 images")
         (used,) = listed(service, "token", "list", "web")

@@ -96,29 +96,15 @@ def statuses(replies: list[httpx.Response]) -> Counter[int]:
 
 
 @pytest.mark.slow
-def test_three_processes_together_accept_exactly_the_limit(service: Service, valkey: Valkey) -> None:
-    with api_processes(service, valkey.url, counter_seconds=3600):
-        replies = burst(service, service.new_token())
-        with service.client(service.new_token("threads")) as client, ThreadPoolExecutor(48) as threads:
-            of_threads = list(threads.map(lambda _: upload(client), range(2 * LIMIT)))
-    assert statuses(of_threads) == {200: LIMIT, 429: LIMIT}
-    assert statuses(replies) == {200: LIMIT, 429: AT_ONCE - LIMIT}
-    assert {reply.headers["Retry-After"] for reply in replies if reply.status_code == 429} == {"60"}
-
-
-@pytest.mark.slow
 def test_an_upload_beyond_the_limit_is_one_that_the_metric_counts(service: Service, valkey: Valkey) -> None:
     """With its real 40 ms, a busy machine may let uploads pass uncounted. No others pass the limit."""
     service.settings |= {"WORKERS": "2", "COUNTER_URL": valkey.url}
     service.start()
-    with ThreadPoolExecutor(48) as threads:
-        for _ in range(5):
-            before = not_limited(service)
-            with service.client(service.new_token(secrets.token_hex(4))) as client:
-                replies = list(threads.map(lambda _, client=client: upload(client), range(2 * LIMIT)))
-            beyond = statuses(replies)[200] - LIMIT
-            wait_until(lambda: beyond <= not_limited(service) - before, f"{beyond} in the metric")  # noqa: B023
-            assert beyond >= 0
+    with ThreadPoolExecutor(48) as threads, service.client(service.new_token()) as client:
+        replies = list(threads.map(lambda _: upload(client), range(2 * LIMIT)))
+    beyond = statuses(replies)[200] - LIMIT
+    assert beyond >= 0
+    wait_until(lambda: beyond <= not_limited(service), f"{beyond} in the metric")
 
 
 def not_limited(service: Service) -> int:
@@ -130,12 +116,15 @@ def not_limited(service: Service) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "counter_seconds"), [("stopped", 3600), ("frozen", 2)])
-def test_uploads_are_unlimited_while_valkey_is_down_and_limited_again_after(
+def test_three_processes_together_accept_exactly_the_limit_except_while_valkey_is_down(
     service: Service, how: str, counter_seconds: float
 ) -> None:
     with running_valkey() as valkey, api_processes(service, valkey.url, counter_seconds):
         token = service.new_token()
-        burst(service, token, 12)  # so every process has connected
+        replies = burst(service, token)
+        if how == "stopped":  # its processes wait for Valkey as long as a busy machine takes
+            assert statuses(replies) == {200: LIMIT, 429: AT_ONCE - LIMIT}
+            assert {reply.headers["Retry-After"] for reply in replies if reply.status_code == 429} == {"60"}
         before = service.log.count(GONE)
         with away(valkey, how):
             for _ in range(2):

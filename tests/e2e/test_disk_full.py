@@ -9,7 +9,6 @@ import pytest
 
 from support.service import Service, png, upload
 from support.service_processes import (
-    delete_all,
     fetch,
     image_files,
     key_of,
@@ -38,20 +37,6 @@ def running_service(service: Service) -> Iterator[httpx.Client]:
     assert code == 0
     assert "worker died" not in service.log
     assert "Traceback" not in service.log
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, httpx.Client]]:
-    """Run a service with everything on one small disk."""
-    service = Service(tmp_path_factory.mktemp("small"))
-    with small_disk(service.data_dir, "12m"), running_service(service) as client:
-        yield service, client
-
-
-@pytest.fixture
-def on_small_disk(small: tuple[Service, httpx.Client]) -> Iterator[tuple[Service, httpx.Client]]:
-    yield small
-    delete_all(*small)
 
 
 def upload_until_full(client: httpx.Client) -> dict[str, bytes]:
@@ -100,60 +85,38 @@ def assert_goes_on(service: Service, client: httpx.Client, accepted: dict[str, b
     assert_all_is_whole(service, accepted)
 
 
-def test_a_full_data_folder_refuses_uploads_until_images_are_deleted(
-    on_small_disk: tuple[Service, httpx.Client],
-) -> None:
-    service, client = on_small_disk
-    accepted = upload_until_full(client)
-    assert len(accepted) > 5
-    assert_all_is_whole(service, accepted)
-    assert_goes_on(service, client, accepted)
-
-
-def test_deleting_works_with_no_byte_left(on_small_disk: tuple[Service, httpx.Client]) -> None:
-    """No record can be changed, but deleting still frees space."""
-    service, client = on_small_disk
-    accepted = upload_until_full(client)
-    with filled_up(service.data_dir):
-        assert_no_room(upload(client))
-        assert_goes_on(service, client, accepted)
-
-
-def test_expire_works_on_a_full_disk(on_small_disk: tuple[Service, httpx.Client]) -> None:
-    service, client = on_small_disk
-    accepted = upload_until_full(client)
-    with filled_up(service.data_dir):
-        reply = client.post("/v1/expire", json={"pr_number": 7}).json()
-    assert reply == {
-        "pr_number": 7,
-        "policy": "pr_close",
-        "marked": len(accepted),
-        "expired": len(accepted),
-    }
-    assert_all_is_whole(service, {})
-
-
-def test_a_full_images_folder_refuses_uploads_until_images_are_deleted(service: Service) -> None:
-    service.data_dir.mkdir()
-    with small_disk(service.images_dir, "6m"), running_service(service) as client:
+def test_a_full_data_folder_refuses_uploads_until_images_are_deleted_or_expire(service: Service) -> None:
+    """Both work even with no byte left, when no record can be changed."""
+    with small_disk(service.data_dir, "12m"), running_service(service) as client:
         accepted = upload_until_full(client)
         assert len(accepted) > 5
         assert_all_is_whole(service, accepted)
-        assert_goes_on(service, client, accepted)
+        with filled_up(service.data_dir):
+            assert_no_room(upload(client))
+            assert_goes_on(service, client, accepted)
+        with filled_up(service.data_dir):
+            reply = client.post("/v1/expire", json={"pr_number": 7}).json()
+        count = len(accepted)
+        assert reply == {"pr_number": 7, "policy": "pr_close", "marked": count, "expired": count}
+        assert_all_is_whole(service, {})
 
 
-def test_a_full_database_disk_refuses_uploads_and_stores_no_file(service: Service) -> None:
-    """The file can be stored but its record cannot, so the file is deleted again."""
+def test_a_full_disk_of_the_images_or_of_the_database_refuses_uploads(service: Service) -> None:
+    """On a full database disk the file can be stored but its record cannot, so the file is deleted again."""
+    service.data_dir.mkdir()
     disk = service.folder / "disk"
     service.settings["DATABASE_URL"] = f"sqlite:///{disk}/prshots.db"
-    with small_disk(disk, "2m"), running_service(service) as client:
-        image = png()
-        view_url = upload(client, image).json()["view_url"]
+    with small_disk(service.images_dir, "6m"), small_disk(disk, "2m"), running_service(service) as client:
+        accepted = upload_until_full(client)
+        assert len(accepted) > 5
+        delete(client, accepted.popitem()[0])
+
         with filled_up(disk):
             for _ in range(20):
                 assert_no_room(upload(client))
-            assert image_files(service) == {key_of(view_url)}
+            assert image_files(service) == set(map(key_of, accepted))
+            view_url, image = next(iter(accepted.items()))
             assert fetch(view_url).content == image
             assert client.get("/v1/comment", params={"pr_number": 7}).status_code == 200
         assert upload(client).status_code == 200
-        assert len(image_files(service)) == 2
+        assert len(image_files(service)) == len(accepted) + 1

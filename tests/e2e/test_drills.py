@@ -1,19 +1,53 @@
-"""Mutated requests and altered URLs against a running service. `make drill` sends a million of each."""
+"""Each drill, briefly. `make drill` runs the full series: a thousand kills, a million requests."""
 
+import os
+import random
 from pathlib import Path
 
 import pytest
 
+from drills.compare import CompareDrill
+from drills.kill import KillDrill
 from drills.requests import SETTINGS, RequestsDrill
+from drills.sites import running_site
 from drills.urls import prepared_drill
 from support.raw_requests import running_service
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+KILLS = {"embedded": 10, "shared": 12}
+"""Each kind of process at least once."""
+
+COMPARISONS = 2
 SEED = 12
-REQUESTS, URLS = 6_000, 20_000
+REQUESTS, URLS = 3_000, 5_000
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.fixture
+def seed() -> int:
+    seed = int(os.environ.get("KILL_SEED", "0")) or random.randrange(1, 10**9)
+    print(f"KILL_SEED={seed}")  # pytest shows it when the test fails
+    return seed
+
+
+@pytest.mark.parametrize("engines", KILLS)
+def test_kills_lose_nothing(engines: str, tmp_path: Path, seed: int) -> None:
+    with running_site(engines, tmp_path) as site:
+        assert len(set(site.kinds)) <= KILLS[engines]
+        result = KillDrill(site, KILLS[engines], seed).run(engines)
+    assert result.violations == 0, result
+    assert result.count == KILLS[engines]
+    assert result.figures["uploads acknowledged"] > KILLS[engines]
+
+
+def test_a_killed_comparison_is_repeated_or_says_that_it_failed(tmp_path: Path, seed: int) -> None:
+    with running_site("embedded", tmp_path) as site:
+        result = CompareDrill(site, COMPARISONS, seed).run("embedded")
+    assert result.violations == 0, result
+    assert result.figures["answers checked"] > COMPARISONS
+    assert result.figures["of them halfway"] > 0
+
+
 def test_no_mutated_request_breaks_the_service(tmp_path: Path) -> None:
     with running_service(tmp_path, **SETTINGS) as service:
         drill = RequestsDrill(service, REQUESTS, SEED)
@@ -23,8 +57,6 @@ def test_no_mutated_request_breaks_the_service(tmp_path: Path) -> None:
     assert result.figures["2xx"] > REQUESTS / 20  # not only refusals
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_delivery_accepts_no_altered_url(tmp_path: Path) -> None:
     with prepared_drill(tmp_path, URLS, SEED) as drill:
         result = drill.run()

@@ -4,6 +4,7 @@ import contextlib
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -31,23 +32,31 @@ STORE_DOWN = (503, {"error": "storage unavailable, retry later"})
 EXPIRE_FAILED = (503, {"error": "expire failed, retry later"})
 
 
-class Engines:
-    def __init__(self, service: Service, stack: contextlib.ExitStack) -> None:
-        self.service = service
-        self.database: PostgreSQL = stack.enter_context(running_postgresql())
-        self.store: SeaweedFS = stack.enter_context(running_seaweedfs())
-        self.counter: Valkey = stack.enter_context(running_valkey())
-        self.database_url = self.database.new_database()
+@pytest.fixture(scope="module")
+def servers() -> Iterator[tuple[PostgreSQL, SeaweedFS, Valkey]]:
+    with running_postgresql() as database, running_seaweedfs() as store, running_valkey() as counter:
+        yield database, store, counter
 
-    def start(self) -> None:
-        self.service.settings |= {
-            "DATABASE_URL": self.database_url,
-            "STORE_URL": self.store.store_url(self.store.new_bucket()),
-            "COUNTER_URL": self.counter.url,
-            "LOG_FORMAT": "json",
-            "UPLOADS_PER_MINUTE": "100000",
-        }
-        self.service.start()
+
+@dataclass
+class Engines:
+    """A service and its engines, each of which can be away in one way: frozen or killed."""
+
+    how: str
+    service: Service
+    database: PostgreSQL
+    store: SeaweedFS
+    counter: Valkey
+
+    @contextlib.contextmanager
+    def away(self, server: Server) -> Iterator[None]:
+        if self.how == "frozen":
+            with server.frozen():
+                yield
+            return
+        server.kill()
+        yield
+        server.start()
 
     def logged(self, *events: str) -> list[dict[str, Any]]:
         """Return the API's log lines with these events."""
@@ -55,22 +64,37 @@ class Engines:
         return [entry for entry in entries if entry["component"] == "api" and entry["event"] in events]
 
 
-@pytest.fixture
-def engines(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engines]:
-    with contextlib.ExitStack() as stack:
-        made = Engines(service, stack)
-        for name, value in made.store.credentials.items():
-            monkeypatch.setenv(name, value)
-        made.start()
-        yield made
+@pytest.fixture(scope="module", params=["frozen", "killed"])
+def engines(
+    servers: tuple[PostgreSQL, SeaweedFS, Valkey],
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Engines]:
+    database, store, counter = servers
+    settings = {
+        "DATABASE_URL": database.new_database(),
+        "STORE_URL": store.store_url(store.new_bucket()),
+        "COUNTER_URL": counter.url,
+        "LOG_FORMAT": "json",
+        "UPLOADS_PER_MINUTE": "100000",
+    }
+    service = Service(tmp_path_factory.mktemp(request.param), settings)
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in store.credentials.items():
+            environment.setenv(name, value)
+        service.start()
+        yield Engines(request.param, service, *servers)
         assert service.stop() == 0
         assert "Traceback" not in service.log
+
+
+only_frozen = pytest.mark.parametrize("engines", ["frozen"], indirect=True)
 
 
 @pytest.fixture
 def client(engines: Engines) -> Iterator[httpx.Client]:
     with engines.service.client(engines.service.new_token()) as client:
-        assert upload(client).status_code == 200
+        wait_for(lambda: upload(client).status_code, lambda status: status == 200)
         yield client
 
 
@@ -85,18 +109,10 @@ def at_once(client: httpx.Client) -> set[str]:
     return {json.dumps(answer(reply)) for reply in replies}
 
 
-@contextlib.contextmanager
-def killed(server: Server) -> Iterator[None]:
-    server.kill()
-    yield
-    server.start()
-
-
-@pytest.mark.parametrize("how", ["frozen", "killed"])
 def test_uploads_get_503_while_the_database_is_away_and_the_log_two_lines(
-    engines: Engines, client: httpx.Client, how: str
+    engines: Engines, client: httpx.Client
 ) -> None:
-    with engines.database.frozen() if how == "frozen" else killed(engines.database):
+    with engines.away(engines.database):
         for _ in range(2):
             assert at_once(client) == {json.dumps(DATABASE_DOWN)}
         assert len(engines.logged("database unavailable")) == 1
@@ -115,12 +131,11 @@ def test_uploads_get_503_while_the_database_is_away_and_the_log_two_lines(
     assert engines.logged("database unavailable, retry later") == []
 
 
-@pytest.mark.parametrize("how", ["frozen", "killed"])
 def test_without_a_store_uploads_get_503_and_the_rest_of_the_api_works(
-    engines: Engines, client: httpx.Client, how: str
+    engines: Engines, client: httpx.Client
 ) -> None:
     uploaded = upload(client).json()
-    with engines.store.frozen() if how == "frozen" else killed(engines.store):
+    with engines.away(engines.store):
         assert at_once(client) == {json.dumps(STORE_DOWN)}
         assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == EXPIRE_FAILED
         assert client.get("/v1/comment", params={"pr_number": 7}).status_code == 200
@@ -138,22 +153,27 @@ def test_without_a_store_uploads_get_503_and_the_rest_of_the_api_works(
     assert fetch(uploaded["view_url"]).status_code == 410
 
 
+@only_frozen
 def test_while_valkey_is_frozen_uploads_pass(engines: Engines, client: httpx.Client) -> None:
+    away = "rate counter unavailable, uploads are not limited"
+    before = len(engines.logged(away))  # on a busy machine, an earlier upload may not have waited for Valkey
     with engines.counter.frozen():
         replies = [upload(client).status_code for _ in range(5)]
     assert replies == [200] * 5
-    assert len(engines.logged("rate counter unavailable, uploads are not limited")) == 1
+    assert 1 <= len(engines.logged(away)) <= before + 1
 
 
+@only_frozen
 def test_a_delete_of_a_locked_image_promises_nothing(engines: Engines, client: httpx.Client) -> None:
     uploaded = upload(client).json()
-    with psycopg.connect(engines.database_url) as holding:
+    with psycopg.connect(engines.service.settings["DATABASE_URL"]) as holding:
         holding.execute("SELECT 1 FROM images WHERE id = %s FOR UPDATE", [uploaded["id"]])
         assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == DATABASE_DOWN
     assert fetch(uploaded["view_url"]).status_code == 200
     assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == (200, {"ok": True, "id": uploaded["id"]})
 
 
+@only_frozen
 def test_clients_that_leave_keep_no_connection_to_the_database(
     engines: Engines, client: httpx.Client
 ) -> None:

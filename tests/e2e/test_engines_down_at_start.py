@@ -1,23 +1,15 @@
 """A service that starts while its engines are down: it says so, answers 503, and recovers by itself."""
 
-from collections.abc import Iterator
-
 import httpx
 import pytest
 
-from support.engine_servers import PostgreSQL, running_postgresql
+from support.engine_servers import running_postgresql
 from support.free_ports import free_port
 from support.service import Service, upload
 from support.service_processes import change_database, component_pids, kill, serve
 from support.waiting import wait_until
 
 UNAVAILABLE = {"error": "database unavailable, retry later"}
-
-
-@pytest.fixture
-def own_postgresql() -> Iterator[PostgreSQL]:
-    with running_postgresql() as server:
-        yield server
 
 
 def ask(address: str) -> tuple[int, dict[str, object]]:
@@ -40,51 +32,38 @@ def is_ready(service: Service) -> bool:
 
 
 @pytest.mark.slow
-def test_without_postgresql_it_answers_503_until_the_server_is_back(
-    service: Service, own_postgresql: PostgreSQL
-) -> None:
-    service.settings["DATABASE_URL"] = own_postgresql.new_database()
-    service.start()
-    token = service.new_token()
-    with service.client(token) as client:
-        view_url = upload(client).json()["view_url"]
-    own_postgresql.stop()
-    kill(component_pids(service)["api"])
-    assert_only_the_database_is_missed(service, token)
-    assert service.stop() == 0
+def test_without_postgresql_it_answers_503_until_the_server_is_back(service: Service) -> None:
+    """First at the start of the service, on a database that is still empty, then at the restart of a worker."""
+    with running_postgresql() as postgresql:
+        service.settings["DATABASE_URL"] = postgresql.new_database()
+        postgresql.stop()
+        service.start()
+        assert_only_the_database_is_missed(service, token=f"msr_{'0' * 64}")
+        postgresql.start()
+        wait_until(lambda: is_ready(service), "the database to be migrated")
+        token = service.new_token()
+        with service.client(token) as client:
+            view_url = upload(client).json()["view_url"]
 
-    service.start()
-    assert_only_the_database_is_missed(service, token)
-    assert ask(f"{service.img_url}/readyz")[0] == 200
-    assert httpx.get(view_url, trust_env=False).status_code == 200
-    assert service.log.count("the database is not available; answering 503 and trying again") == 2
+            postgresql.stop()
+            kill(component_pids(service)["api"])
+            assert_only_the_database_is_missed(service, token)
+            assert ask(f"{service.img_url}/readyz")[0] == 200
+            assert httpx.get(view_url, trust_env=False).status_code == 200
+            assert service.log.count("the database is not available; answering 503 and trying again") == 2
 
-    own_postgresql.start()
-    wait_until(lambda: is_ready(service), "the API to be ready")
-    with service.client(token) as client:
-        assert upload(client).status_code == 200
-    assert "the database is available" in service.log
-    assert service.stop() == 0
+            postgresql.start()
+            wait_until(lambda: is_ready(service), "the API to be ready")
+            assert upload(client).status_code == 200
+        assert service.log.count("the database is available") == 2
+        assert service.stop() == 0
     assert "Traceback" not in service.log
 
 
 @pytest.mark.slow
-def test_an_empty_database_that_comes_later_is_migrated(service: Service, own_postgresql: PostgreSQL) -> None:
-    service.settings["DATABASE_URL"] = own_postgresql.new_database()
-    own_postgresql.stop()
-    service.start()
-    own_postgresql.start()
-    wait_until(lambda: is_ready(service), "the API to be ready")
-    with service.client(service.new_token()) as client:
-        assert upload(client).status_code == 200
-    assert service.stop() == 0
-
-
-@pytest.mark.slow
 def test_on_a_schema_that_is_too_new_it_answers_503_until_the_schema_fits(service: Service) -> None:
-    service.start()
+    service.run("project", "create", "demo")
     token = service.new_token()
-    assert service.stop() == 0
     change_database(service, "UPDATE alembic_version SET version_num = '9999'")
     change_database(service, "UPDATE installation SET oldest_schema = '9999'")
     service.start()

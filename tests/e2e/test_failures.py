@@ -77,15 +77,6 @@ def undeletable(path: Path) -> Iterator[None]:
 # Upload
 
 
-def test_the_file_is_deleted_if_its_record_cannot_be_saved(running: Service, client: httpx.Client) -> None:
-    change_database(running, "ALTER TABLE images RENAME TO images_gone")
-    assert answer(upload(client)) == (503, {"error": "database unavailable, retry later"})
-    assert image_files(running) == set()
-    change_database(running, "ALTER TABLE images_gone RENAME TO images")
-    assert upload(client).status_code == 200
-    assert len(image_files(running)) == 1
-
-
 def test_concurrent_uploads_leave_no_files_if_their_records_fail(
     running: Service, client: httpx.Client
 ) -> None:
@@ -93,9 +84,12 @@ def test_concurrent_uploads_leave_no_files_if_their_records_fail(
     change_database(running, "ALTER TABLE images RENAME TO images_gone")
     with ThreadPoolExecutor(16) as threads:
         responses = list(threads.map(lambda _: upload(client), range(32)))
-    assert {response.status_code for response in responses} == {503}
+    unavailable = {"error": "database unavailable, retry later"}
+    assert [answer(response) for response in responses] == [(503, unavailable)] * 32
     assert image_files(running) == set()
     change_database(running, "ALTER TABLE images_gone RENAME TO images")
+    assert upload(client).status_code == 200
+    assert len(image_files(running)) == 1
 
 
 def test_an_upload_waits_for_a_locked_database(running: Service, client: httpx.Client) -> None:
@@ -203,40 +197,3 @@ def test_no_request_gets_an_image_after_its_delete_is_acknowledged(client: httpx
     assert {status for was_gone, status in answers if was_gone} == {410}
     assert {status for was_gone, status in answers if not was_gone} <= {200, 410}
     assert (False, 200) in answers
-
-
-# Tokens and keys
-
-
-def test_a_running_service_follows_key_rotation_and_retirement(
-    running: Service, client: httpx.Client
-) -> None:
-    def new_url() -> str:
-        url: str = upload(client).json()["view_url"]
-        return url
-
-    old_url = new_url()
-    assert "token=k1." in old_url
-    running.run("keys", "rotate")
-    wait_until(lambda: "token=k2." in new_url(), "the new key to sign")
-    assert fetch(new_url()).status_code == 200  # immediately: delivery reloads the key ring for a new kid
-    assert fetch(old_url).status_code == 200
-    assert old_url in comment(client)  # unchanged, because GitHub's proxy caches by URL
-
-    running.run("keys", "retire", "k1")
-    wait_until(lambda: fetch(old_url).status_code == 403, "the old key to be refused")
-    wait_until(lambda: "token=k1." not in comment(client), "the comment to be signed anew")
-    image_path = httpx.URL(old_url).path
-    [again] = [part for part in comment(client).replace("(", ")").split(")") if image_path in part]
-    assert fetch(again).status_code == 200
-
-
-def test_a_revoked_token_stops_working_immediately(running: Service) -> None:
-    running.run("project", "create", "shop")
-    with running.client(running.run("token", "create", "shop").stdout.strip()) as client:
-        uploaded = upload(client).json()
-        [token] = json.loads(running.run("token", "list", "shop", "--json").stdout)
-        running.run("token", "revoke", token["id"])
-        assert answer(upload(client)) == (401, {"error": "unauthorized"})
-        assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == (401, {"error": "unauthorized"})
-    assert image_files(running) == {key_of(uploaded["view_url"])}

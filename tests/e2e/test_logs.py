@@ -32,7 +32,7 @@ Projects.authenticate = faulty
 """
 
 
-@pytest.fixture(params=["json", pytest.param("console", marks=pytest.mark.slow)])
+@pytest.fixture(params=["json", "console"])
 def logging_service(request, service: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
     """Run a service that logs everything, with a fault that a request can trigger."""
     (service.folder / "sitecustomize.py").write_text(textwrap.dedent(FAULT))
@@ -96,9 +96,36 @@ def use_a_put_url(service: Service, client: httpx.Client) -> list[str]:
     return [url.rpartition("/")[2] for url in (before, after)]
 
 
-def test_no_secret_is_in_the_log(logging_service: Service) -> None:
+def follow_a_request(service: Service) -> None:
+    """Send a request through the web component, and find it in the log of both components."""
+    reply = httpx.get(
+        f"{service.web_url}/v1/comment?pr_number=7",
+        headers={"X-Request-Id": "from-a-proxy.1"},
+        trust_env=False,
+    )
+    assert reply.headers.get_list("x-request-id") == ["from-a-proxy.1"]
+    hostile = httpx.get(f"{service.base_url}/a%0aline%1b[31m", trust_env=False)
+    wait_until(
+        lambda: hostile.headers["x-request-id"] in service.log and service.log.count('"from-a-proxy.1"') == 2,
+        "the lines of both requests",
+    )
+    entries = [json.loads(line) for line in service.log.splitlines() if '"request"' in line]
+    followed = [entry for entry in entries if entry["request_id"] == "from-a-proxy.1"]
+    assert sorted(
+        (entry["component"], entry["method"], entry["path"], entry["status"]) for entry in followed
+    ) == [
+        ("api", "GET", "/v1/comment", 401),
+        ("web", "GET", "/v1/comment", 401),
+    ]
+    assert all(entry["milliseconds"] > 0 for entry in followed)
+    assert "/a%0Aline%1B%5B31m" in {entry["path"] for entry in entries}
+
+
+def test_the_log_has_every_request_and_no_secret(logging_service: Service) -> None:
     wait_for_first_sweep(logging_service)
     wait_until(lambda: "running" in logging_service.log or '"ready"' in logging_service.log, "the greeting")
+    if logging_service.settings["LOG_FORMAT"] == "json":
+        follow_a_request(logging_service)
     secrets = use_it_all(logging_service)
     assert logging_service.stop() == 0
     log = logging_service.log
@@ -125,32 +152,6 @@ def test_no_secret_is_in_the_log(logging_service: Service) -> None:
         fault = next(json.loads(line) for line in log.splitlines() if "ZeroDivisionError" in line)
         assert "Traceback" in fault["exception"]
         assert fault["request_id"]
-
-
-def test_a_request_can_be_followed_from_the_web_component_through_the_api(service: Service) -> None:
-    service.settings |= {"LOG_FORMAT": "json", "LOG_REQUESTS": "true"}
-    service.start()
-    reply = httpx.get(
-        f"{service.web_url}/v1/comment?pr_number=7",
-        headers={"X-Request-Id": "from-a-proxy.1"},
-        trust_env=False,
-    )
-    assert reply.headers.get_list("x-request-id") == ["from-a-proxy.1"]
-    hostile = httpx.get(f"{service.base_url}/a%0aline%1b[31m", trust_env=False)
-    wait_until(
-        lambda: hostile.headers["x-request-id"] in service.log and service.log.count('"from-a-proxy.1"') == 2,
-        "the lines of both requests",
-    )
-    entries = [json.loads(line) for line in service.log.splitlines() if '"request"' in line]
-    followed = [entry for entry in entries if entry["request_id"] == "from-a-proxy.1"]
-    assert sorted(
-        (entry["component"], entry["method"], entry["path"], entry["status"]) for entry in followed
-    ) == [
-        ("api", "GET", "/v1/comment", 401),
-        ("web", "GET", "/v1/comment", 401),
-    ]
-    assert all(entry["milliseconds"] > 0 for entry in followed)
-    assert "/a%0Aline%1B%5B31m" in {entry["path"] for entry in entries}
 
 
 def test_requests_are_not_logged_by_default(shared_service: Service) -> None:

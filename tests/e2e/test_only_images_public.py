@@ -2,19 +2,18 @@
 
 import re
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 import pytest
 
+from support.caddy_front import CADDY
 from support.engine_servers import Server
 from support.free_ports import free_port
 from support.nginx_front import NGINX, started
 from support.service import PNG, Service, upload
 
-CADDY = Path(sys.executable).with_name("caddy")
 PAGE = Path(__file__).parents[2] / "docs/use/broken-images.md"
 INTERNAL = "10.0.0.12:8082"
 

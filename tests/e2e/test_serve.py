@@ -32,6 +32,7 @@ from support.service_processes import (
     fetch,
     image_files,
     is_alive,
+    is_ready,
     key_of,
     kill,
     kill_supervisor,
@@ -237,11 +238,6 @@ def test_a_port_that_stays_in_use_is_reported(monkeypatch: pytest.MonkeyPatch, p
             worker_group.open_worker_groups(settings, [names.get(part, part)])
 
 
-def test_a_file_in_place_of_the_data_folder_is_reported_in_one_line(service: Service) -> None:
-    service.data_dir.write_text("not a folder")
-    assert_one_line(service.run_as_process("serve"), str(service.data_dir))
-
-
 def test_a_read_only_data_folder_is_reported_in_one_line(service: Service) -> None:
     with read_only(service.data_dir):
         assert_one_line(service.run_as_process("serve"), str(service.data_dir))
@@ -265,6 +261,39 @@ def test_ctrl_c_during_startup_prints_no_traceback(service: Service, workers: in
     wait_until(lambda: len(children(process.pid)) >= workers, "the workers to be started")
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(timeout=60) in {0, 130}
+    assert "Traceback" not in service.log
+
+
+@pytest.mark.slow
+def test_a_draining_component_is_not_ready_answers_and_closes_the_connection(service: Service) -> None:
+    """The server sends `Connection: close` and then closes the connection itself."""
+    service.settings |= {"DRAIN_SECONDS": "300"}  # longer than the test, which ends with a kill
+    service.start()
+    addresses = (service.web_url, service.base_url, service.img_url)
+    ask = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    with service.client(service.new_token()) as client, contextlib.ExitStack() as stack:
+        view_url = upload(client).json()["view_url"]
+        ports = (service.web_port, service.api_port, service.img_port)
+        connections = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60)) for port in ports
+        ]
+        for connection in connections:
+            connection.sendall(ask)
+            assert b"200 OK" in connection.recv(65536)
+        service.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: not any(map(is_ready, addresses)), "readiness to go red")
+        for connection in connections:
+            connection.sendall(ask)
+            received = b"".join(iter(lambda connection=connection: connection.recv(65536), b""))
+            assert b"200 OK" in received
+            assert b"connection: close" in received.lower()
+        for address in addresses:
+            reply = httpx.get(f"{address}/readyz", timeout=60, trust_env=False)
+            assert (reply.status_code, reply.json()["error"]) == (503, "not ready: stopping")
+        replies = [upload(client), fetch(view_url), client.get(f"{service.web_url}/v1/comment?pr_number=7")]
+        assert [reply.status_code for reply in replies] == [200] * 3
+        assert [reply.headers.get_list("connection") for reply in replies] == [["close"]] * 3
+    kill_supervisor(service)
     assert "Traceback" not in service.log
 
 

@@ -8,16 +8,12 @@ import httpx
 import pytest
 
 from support.service import Service
-from support.service_processes import component_pids, kill, serve
+from support.service_processes import component_pids, fetch, kill, serve
 from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow  # starts processes
 
 SWEPT = 'prshots_sweeps_total{result="ok"} 1.0'
-
-
-def get(url: str) -> httpx.Response:
-    return httpx.get(url, timeout=30, trust_env=False)
 
 
 def listens(port: int) -> bool:
@@ -28,18 +24,18 @@ def listens(port: int) -> bool:
 def test_the_port_has_health_readiness_and_metrics_and_its_process_restarts(service: Service) -> None:
     process, url = serve(service, "sweep"), f"http://127.0.0.1:{service.sweep_port}"
     wait_until(lambda: listens(service.sweep_port), lambda: service.log)
-    assert (get(f"{url}/healthz").status_code, get(f"{url}/healthz").json()) == (200, {"status": "ok"})
-    assert (get(f"{url}/readyz").status_code, get(f"{url}/readyz").json()["status"]) == (200, "ok")
-    wait_until(lambda: SWEPT in get(f"{url}/metrics").text, "the first sweep")
-    assert "prshots_last_sweep_timestamp_seconds " in get(f"{url}/metrics").text
+    assert (fetch(f"{url}/healthz").status_code, fetch(f"{url}/healthz").json()) == (200, {"status": "ok"})
+    assert (fetch(f"{url}/readyz").status_code, fetch(f"{url}/readyz").json()["status"]) == (200, "ok")
+    wait_until(lambda: SWEPT in fetch(f"{url}/metrics").text, "the first sweep")
+    assert "prshots_last_sweep_timestamp_seconds " in fetch(f"{url}/metrics").text
     for path in ("/", "/v1/comment", "/healthz/"):
-        assert (get(url + path).status_code, get(url + path).json()) == (404, {"error": "not found"})
+        assert (fetch(url + path).status_code, fetch(url + path).json()) == (404, {"error": "not found"})
 
     kill(component_pids(service)["sweep"])
 
     def restarted() -> bool:
         with contextlib.suppress(httpx.TransportError):  # the dying process may have accepted the connection
-            return 'restarts_total{component="sweep"} 1.0' in get(f"{url}/metrics").text
+            return 'restarts_total{component="sweep"} 1.0' in fetch(f"{url}/metrics").text
         return False
 
     wait_until(restarted, "the restart")
@@ -49,5 +45,5 @@ def test_the_port_has_health_readiness_and_metrics_and_its_process_restarts(serv
 
 def test_beside_another_component_the_port_stays_closed(shared_service: Service) -> None:
     """Any port shows the metrics of all processes, and one port less is one port less to protect."""
-    wait_until(lambda: SWEPT in get(f"{shared_service.web_url}/metrics").text, "the first sweep")
+    wait_until(lambda: SWEPT in fetch(f"{shared_service.web_url}/metrics").text, "the first sweep")
     assert not listens(shared_service.sweep_port)

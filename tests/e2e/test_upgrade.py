@@ -42,7 +42,7 @@ class Installation:
     new_source: Path
 
 
-@pytest.fixture(params=["embedded", "shared"])
+@pytest.fixture(params=["shared", pytest.param("embedded", marks=pytest.mark.nightly)])
 def installation(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Installation]:

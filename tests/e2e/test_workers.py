@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 WORKERS, LIMIT, ATTEMPTS, THREADS = 3, 40, 110, 12
 CONNECTIONS = 90
-"""So many that the kernel leaves out one of three workers once in 10^15 runs."""
+"""Enough that the kernel leaves out one of three workers only once in 10^15 runs."""
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ class CoverageMap:
         return sorted(tests & self._seconds.keys(), key=lambda test: self._seconds[test])
 
     def within(self, tests: list[str], seconds: float) -> list[str]:
-        """Return the first ones, that take at most so long together."""
+        """Return the first tests that together take at most this long."""
         chosen = []
         for test in tests:
             seconds -= self._seconds[test]

@@ -46,7 +46,26 @@ def copied(page: Page) -> str:
 
 
 def violations(page: Page) -> list[tuple[str, list[str]]]:
-    """Return what axe-core finds on the page, with the first elements."""
+    """Return what axe-core finds on the page, with the first elements. In dark mode only the colors differ.
+
+    The page's context needs `bypass_csp`.
+    """
+    page.add_style_tag(content="* { transition: none !important; }")
     page.add_script_tag(path=AXE)
-    found = page.evaluate("axe.run().then(result => result.violations)")
+    found = []
+    for scheme, options in (
+        ("light", "{}"),
+        ("dark", "{runOnly: {type: 'rule', values: ['color-contrast']}}"),
+    ):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        found += page.evaluate(f"axe.run({options}).then(result => result.violations)")
+    page.emulate_media(color_scheme="null")
     return [(each["id"], [node["html"] for node in each["nodes"][:3]]) for each in found]
+
+
+def too_wide_for_a_phone(page: Page) -> bool:
+    wide = page.viewport_size
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    width = page.evaluate("document.documentElement.scrollWidth")
+    page.set_viewport_size(wide)  # type: ignore[arg-type]
+    return bool(width > NARROW["width"])

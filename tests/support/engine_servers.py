@@ -86,7 +86,10 @@ class Server:
 
     def kill(self) -> None:
         """Kill it and all its children immediately, as when the machine loses power."""
-        started = _children(self.process.pid) if self.process is not None else []
+        started: list[int] = []
+        if self.process is not None and self.process.poll() is None:
+            _freeze(self.process.pid)  # otherwise it could start another child meanwhile
+            started = _children(self.process.pid)
         self._end(signal.SIGKILL)
         for pid in started:
             with contextlib.suppress(ProcessLookupError):

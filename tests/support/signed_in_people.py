@@ -22,6 +22,11 @@ class Person(httpx.Client):
     organization_id: str
     session_cookie: str
 
+    @property
+    def browser_cookies(self) -> list[Any]:
+        """The session, for a browser's context."""
+        return [{"name": "prshots_session", "value": self.session_cookie, "url": str(self.base_url)}]
+
     def ask(self, method: str, path: str, **body: Any) -> httpx.Response:
         """Call the dashboard's API with `body` as JSON."""
         return self.request(method, f"/v1/dashboard{path}", json=body if method != "GET" else None)

@@ -14,9 +14,12 @@ from support.service import PNG, upload
 
 SIZES = (100, 5_000, 60_000, 70_000, 400_000)  # below and above the block size that delivery reads
 PAIRED = 0.3
-"""How many of the uploads have a before."""
+"""How many of the uploads have a before image."""
 
 PULL_REQUESTS = range(1, 6)
+PATIENCE_SECONDS = 300
+"""How long the last requests of a client may take: up to four, of a minute each."""
+
 EXPIRE_FAILED = "expire failed, retry later"
 
 
@@ -41,7 +44,7 @@ class Shot:
     may_be_gone: bool = False  # a delete was sent, but its reply may be lost
     is_gone: bool = False  # a delete was acknowledged
     is_promised: bool = False  # a delete failed, with the promise that the sweep finishes it
-    before: tuple[str, str] | None = None  # the URL and the SHA-256 of its before
+    before: tuple[str, str] | None = None  # the URL and the SHA-256 of its before image
 
     @property
     def urls(self) -> list[str]:
@@ -91,7 +94,7 @@ class UploadLoad:
             finally:
                 self._stop.set()
             for client in running:
-                client.result(timeout=90)
+                client.result(timeout=PATIENCE_SECONDS)
 
     def _client(self, act: Callable[[httpx.Client, random.Random], None], number: int) -> None:
         rng = random.Random(f"{self.seed}/{number}")
