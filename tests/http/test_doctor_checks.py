@@ -30,7 +30,7 @@ from prshots.server.links.signing import Key, KeyRing
 from support.free_ports import free_port
 from support.http_server import QuietHandler, serving
 from support.stores_and_records import a_project, an_image, open_records, small_disk
-from support.web_component import scripted_api
+from support.web_component import Peer, scripted_api
 
 RING = KeyRing([Key("k1", b"s" * 32)])
 
@@ -212,8 +212,12 @@ class TestComponents:
             assert "does not speak TLS there" in await found(url.replace("http", "https"))
 
     async def test_a_server_that_does_not_speak_http_is_reported(self, tmp_path: Path) -> None:
+        def greet(peer: Peer) -> None:
+            peer.send(b"220 smtp.example ESMTP\r\n")
+            peer.read_head()  # a request that nobody reads would reset the connection
+
         with scripted_api() as server:
-            server.act = lambda peer: peer.send(b"220 smtp.example ESMTP\r\n")
+            server.act = greet
             url = f"http://127.0.0.1:{server.port}"
             assert "does not speak HTTP" in await self.parts(tmp_path, self.READY, base_url=url)
 
