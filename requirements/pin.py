@@ -31,7 +31,7 @@ FILES = {
     "zizmor": Pins(packages="zizmor"),
     "client": Pins(extras=[""]),
     "client-tests": Pins(
-        packages="greenlet hypothesis pillow pytest pytest-asyncio pytest-timeout", includes=["client"]
+        packages="greenlet hypothesis pillow pytest<9.2 pytest-asyncio pytest-timeout", includes=["client"]
     ),
     "server": Pins(extras=["server"], includes=["client"]),
     "all": Pins(extras=["all"], includes=["server"]),
