@@ -166,3 +166,5 @@ def test_documented_python_names_are_public_and_importable() -> None:
     assert {"Client", "upload_all"} <= documented <= set(client.__all__)
     for name in client.__all__:
         assert getattr(client, name)
+    with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):
+        client.Nonsense  # noqa: B018 - only the attempt matters

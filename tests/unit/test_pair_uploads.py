@@ -99,17 +99,6 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     await records.close()
 
 
-async def test_a_pair_is_two_objects_and_one_image(place: Place) -> None:
-    after, before = await place.upload()
-    assert place.files() == {after.key, before.key}
-    assert (await place.store.read(after.key), await place.store.read(before.key)) == (
-        PNG + b"after",
-        PNG + b"b",
-    )
-    count, images = await place.records.images_of_pr(place.project.id, 7, 10)
-    assert (count, images) == (1, [after])
-
-
 @pytest.mark.parametrize("at", [1, 2])
 async def test_a_store_that_fails_leaves_nothing_of_a_pair(place: Place, at: int) -> None:
     place.store.fail_at = at

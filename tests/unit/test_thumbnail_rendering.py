@@ -85,14 +85,6 @@ def small_page_as(kind: str) -> bytes:
     return encoded(a_page().resize((64, 48)), kind, **({"exif": Image.Exif()} if kind == "JPEG" else {}))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_thumbnail_keeps_the_layout_and_colors(kind: str) -> None:
-    thumbnail = thumbnail_of(page_as(kind))
-    assert thumbnail.size == (480, 300)
-    assert is_close(thumbnail.getpixel((240, 5)), (0x24, 0x29, 0x2F))
-    assert is_close(thumbnail.getpixel((350, 80)), (0xDD, 0xF4, 0xFF))
-
-
 @pytest.mark.parametrize(
     ("size", "expected"),
     [

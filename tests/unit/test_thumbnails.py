@@ -176,13 +176,6 @@ async def test_a_cancelled_request_does_not_cancel_the_others(place: Place) -> N
     assert place.store.asked_for == [image.key]
 
 
-async def test_a_deleted_image_is_left_out(place: Place) -> None:
-    gone, there = await place.image(), await place.image()
-    await place.expire(gone)
-    assert await place.thumbnails.make([gone, there]) == {there.id: "made"}
-    assert place.files() == {there.key, there.thumbnail_key}
-
-
 async def test_an_image_that_expires_during_rendering_leaves_no_files(place: Place) -> None:
     image = await place.image()
     place.store.after_put = lambda: place.expire(image)  # thumbnail stored, not yet recorded
@@ -197,24 +190,6 @@ async def test_an_image_scheduled_during_rendering_gets_no_thumbnail(place: Plac
     place.store.after_put = lambda: place.records.schedule([image.id], NOW)
     assert await place.thumbnails.make([image]) == {}
     assert place.files() == {image.key}
-
-
-async def test_a_broken_image_that_is_scheduled_is_left_out(place: Place) -> None:
-    image = await place.image(BROKEN)
-    await place.records.schedule([image.id], NOW)
-    assert await place.thumbnails.make([image]) == {}
-
-
-async def test_concurrent_rendering_and_expiry_leave_no_files(place: Place) -> None:
-    images = [await place.image() for _ in range(24)]
-
-    async def expire_all() -> None:
-        for image in images:
-            await place.expire(image)
-
-    made, _ = await asyncio.gather(place.thumbnails.make(images), expire_all())
-    assert place.files() == set()
-    assert set(made) <= {image.id for image in images}
 
 
 async def test_two_replicas_can_make_the_same_thumbnails_concurrently(place: Place, tmp_path: Path) -> None:
