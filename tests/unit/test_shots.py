@@ -11,17 +11,10 @@ from PIL import Image
 from prshots.client.shots import find_shots
 from prshots.client.shrink import MAX_PIXELS, shrink
 from prshots.contract.errors import InvalidInputError
-from support.nasty_pictures import jpeg_of_kind, jpeg_with_scans, jpeg_with_segments, png_with_chunks
+from support.nasty_pictures import encoded, jpeg_of_kind, jpeg_with_scans, jpeg_with_segments, png_with_chunks
 from support.service import MAX_BYTES
 
-
-def picture(size: tuple[int, int] = (20, 10), kind: str = "PNG", **how: object) -> bytes:
-    file = io.BytesIO()
-    Image.new("RGB", size).save(file, kind, **how)
-    return file.getvalue()
-
-
-SMALL = picture()
+SMALL = encoded(Image.new("RGB", (20, 10)))
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +54,7 @@ def test_an_unreadable_folder_is_reported_and_does_not_stop_the_search(
 
 
 def test_a_long_jpeg_header_is_read_to_its_end() -> None:
-    made("notes.jpg", content=picture((30, 40), "JPEG", icc_profile=bytes(300_000)))
+    made("notes.jpg", content=encoded(Image.new("RGB", (30, 40)), "JPEG", icc_profile=bytes(300_000)))
     [shot] = find_shots(["notes.jpg"]).shots
     assert shot.viewport == "30x40"
 

@@ -115,14 +115,6 @@ class TestSizeLimit:
         assert len(text.encode()) <= forge.max_characters
         assert text.startswith("[//]: # (svc:pr-7)\n\n")
 
-    def test_a_long_template_displaces_the_oldest_screenshots(self, bitbucket: Bitbucket) -> None:
-        made = composer(many(500), "x" * 20_000 + "{{entries}}")
-        text = made.text_for(bitbucket)
-        assert 32_000 < len(text.encode()) <= 32_768
-        assert text.count("x" * 20_000) == 1
-        assert "`checkout/step 499`" in text
-        assert "`checkout/step 0`" not in text
-
     def test_a_template_that_leaves_no_room_is_left_out(self, bitbucket: Bitbucket) -> None:
         made = composer(["a", "b", "c"], "x" * 32_000 + "{{entries}}")
         assert made.text_for(bitbucket) == written(["a", "b", "c"], Marker.LINK).markdown

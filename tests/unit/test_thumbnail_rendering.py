@@ -14,6 +14,7 @@ from prshots.contract.errors import PictureError, PictureTooLargeError
 from prshots.server.adapters.pictures.engine import thumbnail_rendering
 from prshots.server.adapters.pictures.engine.decoding import MAX_PIXELS, open_image
 from prshots.server.adapters.pictures.engine.thumbnail_rendering import MAX_BYTES, MAX_SIDE, render_thumbnail
+from support.nasty_pictures import encoded
 
 WHITE, RED, BLUE = (255, 255, 255), (255, 0, 0), (0, 0, 255)
 ORIENTATION = 0x0112
@@ -49,12 +50,6 @@ def gray_steps(mode: str) -> Image.Image:
     if mode != "I;16":
         return steps.convert(mode, dither=Image.Dither.NONE)
     return steps.convert("I").point(lambda gray: gray * 257).convert("I;16")
-
-
-def encoded(picture: Image.Image, kind: str = "PNG", **options: object) -> bytes:
-    file = io.BytesIO()
-    picture.save(file, kind, **options)
-    return file.getvalue()
 
 
 def thumbnail_of(data: bytes) -> Image.Image:

@@ -1,7 +1,6 @@
 """Making thumbnails on a real database and a real disk, with other changes at the same time."""
 
 import asyncio
-import io
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from prshots.server.domain.images.expiry import expire_scheduled
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.thumbnails import AT_ONCE, MAX_DEATHS, MAX_WAITING, Thumbnails
 from prshots.server.domain.projects.models import Project
+from support.nasty_pictures import encoded
 from support.stores_and_records import (
     NOW,
     DiskStoreAt,
@@ -29,14 +29,7 @@ from support.stores_and_records import (
 from support.thumbnails_in_process import patient_thumbnails, rendered
 from support.waiting import eventually
 
-
-def a_picture(color: str = "red") -> bytes:
-    file = io.BytesIO()
-    PIL.Image.new("RGB", (1280, 800), color).save(file, "PNG")
-    return file.getvalue()
-
-
-PICTURE = a_picture()
+PICTURE = encoded(PIL.Image.new("RGB", (1280, 800), "red"))
 BROKEN = PICTURE[: len(PICTURE) // 2]
 
 
