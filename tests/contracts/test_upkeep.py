@@ -143,9 +143,3 @@ async def test_totals_recomputed_during_uploads_and_deletes_are_exact(stores: St
         there = [image for image in there if image not in going] + new
         assert await stores.wrong_totals() == []
         assert await stored(stores) == (len(there), 1000 * len(there))
-
-
-async def test_giving_back_space_keeps_the_records(stores: Stores) -> None:
-    image = await stores.add()
-    assert await stores.upkeep.reclaim_space(10) == 0
-    assert await stores.records.known_ids([image.id]) == {image.id}

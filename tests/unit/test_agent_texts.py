@@ -26,7 +26,7 @@ COMMANDS: dict[str, Any] = dict(typer.main.get_command(app).commands)  # type: i
 
 
 def named_commands(text: str) -> list[tuple[str, set[str]]]:
-    """Return each command in code, with its options: `prshots show PATH --json`, also as a line of an example."""
+    """Return each command in code, with its options: `prshots show PATH --json`, including lines of examples."""
     code = re.findall(r"`([^`\n]+)`", text) + re.findall(r"^ *\$? ?(prshots .+)$", text, re.MULTILINE)
     found = [re.match(r"prshots ([a-z]+(?:-[a-z]+)*)(?= |$)(.*)", span.strip()) for span in code]
     return [(one[1], set(re.findall(r"--[a-z-]+", one[2]))) for one in found if one]

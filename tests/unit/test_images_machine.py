@@ -319,11 +319,13 @@ class ImagesMachine(RuleBasedStateMachine):
             if shot.looked_at and not shot.scheduled
         }
         originals = {path.stem: path.read_bytes() for name, path in files.items() if name not in thumbnails}
-        # A before is deleted at once when its image is scheduled, also if the image cannot be deleted.
-        befores = dict(shot.before for shot in self.shots.values() if shot.before and not shot.scheduled)
+        # A before image is deleted as soon as its image is scheduled, even if the image itself cannot be deleted.
+        before_images = dict(
+            shot.before for shot in self.shots.values() if shot.before and not shot.scheduled
+        )
         assert originals == {
             image_id: shot.data for image_id, shot in self.shots.items() if not shot.undeletable
-        } | befores | dict.fromkeys(self.orphans, PNG)
+        } | before_images | dict.fromkeys(self.orphans, PNG)
 
 
 @pytest.mark.hypothesis  # the mark that the plugin gives to `given` tests

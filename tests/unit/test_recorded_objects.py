@@ -1,4 +1,4 @@
-"""An object and its record agree, whatever happens while they are written."""
+"""An object and its record agree, even if writing them fails or is cancelled."""
 
 import asyncio
 from pathlib import Path

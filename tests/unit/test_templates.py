@@ -1,10 +1,11 @@
-"""Templates around the screenshots, and comments that stay within the forge's size limit."""
+"""Templates around the screenshots: the rules that both clients share, and comments within the forge's size limit."""
 
+import base64
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -24,11 +25,12 @@ from prshots.contract.replies import SizedComment
 from prshots.server.domain.comments.fitting import Frame
 from prshots.server.domain.comments.listing import MAX_LISTED, comment
 from support.comment_entries import Entry, url_of
+from support.vectors import cases
 
 URL = f"https://img.example.com/i/{'0a' * 16}.png?exp=1812345678&token=k1.{'5e' * 32}"
 DASHBOARD = "https://shots.example.com/projects/web/prs/7"
 JOB = Job(pr_number=7, commit_sha="abc1234", run_url="https://ci.example/1")
-JOB_VALUES = {"pr_number": "7", "commit": "abc1234", "run_url": "https://ci.example/1"}
+VALUES = {"pr_number": "7", "commit": "abc1234", "run_url": "https://ci.example/1", "dashboard_url": ""}
 
 NAMES = st.sampled_from(["{{count}}", "![a](b)", "- x", "### 9 screenshots", "\\", "`"]) | st.text(
     min_size=1, max_size=40
@@ -159,3 +161,24 @@ class TestTemplates:
         file = tmp_path / "template.md"
         file.write_bytes(b"\xef\xbb\xbfShots\r\n{{entries}}\r\n")
         assert Template.read(file).text == "Shots\n{{entries}}\n"
+
+
+@pytest.mark.parametrize("case", cases("templates", "filled"))
+def test_a_template_is_filled(case: dict[str, Any]) -> None:
+    comment = SizedComment(pr_number=7, shown=0, listed=0, omitted=0, **case["comment"])
+    assert Template.of(case["template"], "t").fill(comment, VALUES) == case["text"]
+
+
+@pytest.mark.parametrize("case", cases("templates", "rooms"))
+def test_a_template_leaves_room(case: dict[str, Any]) -> None:
+    template = Template.of(case["template"], "t")
+    assert template.room(case["limit"], "<!-- svc:pr-7 -->", VALUES) == case["room"]
+
+
+@pytest.mark.parametrize("case", cases("templates", "refused"))
+def test_an_invalid_template_is_refused(case: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "template.md"
+    file.write_bytes(base64.b64decode(case["file"]))
+    with pytest.raises(InvalidInputError) as refused:
+        Template.read(file)
+    assert str(refused.value).startswith(f"the template {file} {case['error']}")
