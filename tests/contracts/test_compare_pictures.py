@@ -63,20 +63,6 @@ async def test_a_recolored_box_is_changed_and_marked(compare: ComparePictures) -
     assert (marked.format, marked.size) == ("JPEG", (WIDTH, HEIGHT))
 
 
-async def test_inserted_and_removed_rows_are_moved(compare: ComparePictures) -> None:
-    longer = Image.new("RGB", (WIDTH, HEIGHT + 7), "orange")
-    longer.paste(PAGE.crop((0, 0, WIDTH, 30)), (0, 0))
-    longer.paste(PAGE.crop((0, 30, WIDTH, HEIGHT)), (0, 37))
-    short, long = encoded(PAGE, "PNG"), encoded(longer, "PNG")
-    result = await compare(short, long)
-    assert (result.verdict, result.shift, result.pixels) == ("moved", 7, 7 * WIDTH)
-    assert list(result.regions) == [(0, 30, WIDTH, 7)]
-    back = await compare(long, short)
-    assert (back.verdict, back.shift, back.pixels) == ("moved", -7, 0)
-    assert list(back.regions) == [(0, 29, WIDTH, 2)]
-    assert back.marked
-
-
 async def test_images_of_different_widths_are_changed(compare: ComparePictures) -> None:
     wider = Image.new("RGB", (WIDTH + 20, HEIGHT), "white")
     wider.paste(PAGE)
@@ -105,19 +91,6 @@ async def test_every_kind_of_pixel_is_compared(compare: ComparePictures, mode: s
     assert result.verdict == "changed"
     [(left, top, width, height)] = result.regions
     assert abs(left - 40) + abs(top - 50) + abs(width - 40) + abs(height - 20) <= (8 if mode == "CMYK" else 0)
-
-
-async def test_transparency_is_compared(compare: ComparePictures) -> None:
-    def box(color: tuple[int, int, int, int]) -> bytes:
-        picture = Image.new("RGBA", (WIDTH, HEIGHT), (0, 0, 0, 0))
-        picture.paste(color, (40, 50, 80, 70))
-        return encoded(picture, "PNG")
-
-    clear = box((0, 0, 0, 0))
-    assert await compare(clear, box((9, 99, 200, 0))) == PairResult("unchanged")
-    for color in ((255, 255, 255, 255), (0, 0, 0, 255), (0, 0, 0, 40)):
-        result = await compare(clear, box(color))
-        assert (result.verdict, list(result.regions)) == ("changed", [(40, 50, 40, 20)]), color
 
 
 async def test_exif_orientation_is_applied(compare: ComparePictures) -> None:

@@ -45,11 +45,6 @@ async def listed(store: DiskStore, cutoff: float) -> set[str]:
     return {key async for batch in store.stored_before(cutoff) for key in batch}
 
 
-async def test_an_object_is_stored_under_its_key(store: DiskStore) -> None:
-    await store.put(KEY, [b"x"])
-    assert files(store.root) == {f"ab/{'ab' * 16}.png"}
-
-
 async def test_one_failed_delete_does_not_block_the_others(store: DiskStore) -> None:
     keys = [origin_key(f"ab{number:030x}", "png") for number in range(5)]
     for key in keys:
@@ -197,10 +192,6 @@ async def test_a_crash_during_a_claim_leaves_the_store_unclaimed(store: DiskStor
     assert await store.owner("cd" * 16) == "cd" * 16
     assert await store.discard_unfinished(time.time() - HOUR) == 1
     assert files(store.root) == {".installation"}
-
-
-def test_a_reader_cannot_write() -> None:
-    assert [name for name in dir(DiskReader) if not name.startswith("_")] == ["check", "open"]
 
 
 async def test_the_check_of_an_unusable_store_fails(store: DiskStore, tmp_path: Path) -> None:

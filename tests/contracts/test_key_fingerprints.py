@@ -110,14 +110,6 @@ def test_machines_that_start_at_the_same_time_do_not_both_create_keys(
 
 
 class TestKeysOfTheApi:
-    async def test_first_start_creates_the_keys(
-        self, database: Database, machine: Callable[[str], KeyFile]
-    ) -> None:
-        keys = SharedKeys(machine("first"), database)
-        keys._compare()
-        await keys.check()
-        assert keys.ring().keys == machine("first").ring().keys
-
     async def test_a_machine_without_its_file_says_what_to_do_and_continues_when_it_is_there(
         self, database: Database, machine: Callable[[str], KeyFile]
     ) -> None:

@@ -1,4 +1,4 @@
-"""The signing key file: created once, replaced atomically, followed by every process."""
+"""The contract of every `KeySource`, and the key file: created once, replaced atomically, followed by every process."""
 
 import os
 import stat
@@ -8,10 +8,37 @@ from pathlib import Path
 import pytest
 
 from prshots.contract.errors import ConflictError, NotFoundError, SettingsError
-from prshots.server.adapters.keys import RECHECK_SECONDS, SECRET_BYTES, KeyFile
-from prshots.server.links.signing import KeyRing
+from prshots.server.adapters.keys import RECHECK_SECONDS, SECRET_BYTES, FixedKeys, KeyFile
+from prshots.server.links.ports import KeySource
+from prshots.server.links.signing import KeyRing, LinkState, check
+from support.port_watch import PortWatch
 from support.stores_and_records import at_once, filled_up, read_only, small_disk
 from support.waiting import wait_until
+
+TWO_KEYS = f"new:{'ab' * 32},old:{'cd' * 32}"
+
+
+@pytest.fixture(params=["file", "setting"])
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> KeySource:
+    """Return a source of these two keys. Add new adapters here."""
+    path = tmp_path / "signing-keys"
+    path.write_text(TWO_KEYS.replace(",", "\n"))
+    is_file = request.param == "file"
+    return PortWatch().over(KeyFile(path) if is_file else FixedKeys(KeyRing.parse(TWO_KEYS)), KeySource)
+
+
+def test_the_first_key_signs_and_every_key_verifies(source: KeySource) -> None:
+    assert source.ring().signing_kid == "new"
+    for kid in ("new", "old"):
+        url = source.ring().sign("0a" * 16, "png", 2_000_000_000, kid)
+        assert f"token={kid}." in url
+        assert check(source.ring(), url, 0).verdict is LinkState.VALID
+        assert check(source.fresh_ring(), url, 0).verdict is LinkState.VALID
+
+
+def test_a_source_caches_its_key_ring(source: KeySource) -> None:
+    assert source.ring() is source.ring()
+    assert source.ring().keys == source.fresh_ring().keys
 
 
 @pytest.fixture

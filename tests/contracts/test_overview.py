@@ -39,14 +39,6 @@ class TestProjects:
         rest = await stores.overview.projects_of(ANN.id, after, 2)
         assert [summary.project.name for summary in rest] == ["c", stores.project.name]
 
-    async def test_are_listed_with_their_totals_and_last_upload(self, stores: Stores) -> None:
-        (summary,) = await stores.overview.projects_of(ANN.id, None, 9)
-        assert (summary.images, summary.bytes, summary.open_pulls, summary.last_upload_at) == (0, 0, 0, None)
-        await stores.add(size=50, uploaded_at=NOW + 5)
-        (summary,) = await stores.overview.projects_of(ANN.id, None, 9)
-        assert (summary.images, summary.bytes, summary.open_pulls) == (1, 50, 1)
-        assert summary.last_upload_at == NOW + 5
-
 
 class TestCounting:
     async def test_daily_uploads_still_include_deleted_images(self, stores: Stores) -> None:

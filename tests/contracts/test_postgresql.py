@@ -167,19 +167,6 @@ class TestTimeouts:
         with own_server.frozen(), pytest.raises(RecordsError, match="did not answer"):
             await database.check()
 
-    async def test_a_call_that_waits_too_long_for_a_thread_fails_and_never_runs(
-        self, opening: Callable[..., Database]
-    ) -> None:
-        database, may_end = opening(call=0.2), threading.Event()
-        for _ in range(READERS):
-            database._readers.submit(may_end.wait)
-        ran: list[object] = []
-        with pytest.raises(RecordsError, match=r"^the database did not answer: busy for 0\.2 s$"):
-            await database.read(ran.append)
-        may_end.set()
-        await database.close()
-        assert ran == []
-
     async def test_a_frozen_server_ends_reads_writes_and_the_queue_behind_them_at_the_deadline(
         self, own_server: PostgreSQL, stores: Stores, opening: Callable[..., Database]
     ) -> None:

@@ -24,9 +24,9 @@ from prshots.server.adapters.sql.move.row_copies import begin_copying, page_afte
 from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, ShotBase
 from prshots.server.domain.images.models import BranchPlace, Image, StagedImage
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Role
-from support.contract_stores import ANN, Stores, ids
+from support.contract_stores import ANN, Stores
 from support.engine_servers import PostgreSQL
-from support.stores_and_records import NOW, SqlRecords, a_project, an_image, empty_database
+from support.stores_and_records import NOW, a_project, an_image, empty_database
 
 pytestmark = pytest.mark.slow
 
@@ -115,47 +115,14 @@ class TestClosingAPullRequestDuringAnUpload:
         assert (found.closed_at, found.scheduled_at) == (None, None)
         assert await pull_is_open(stores)
 
-    async def test_leaves_the_pull_request_state_consistent_with_its_images(self, stores: Stores) -> None:
-        elsewhere = stores.open_again()
-        await stores.add()
-        for _ in range(20):
-            last = [an_image(stores.project), an_image(stores.project)]
-            await asyncio.gather(
-                stores.records.add_image(last[0]),
-                stores.records.close_pr(stores.project.id, 7, NOW, schedule=False),
-                elsewhere.add_image(last[1]),
-            )
-            found = [await stores.image(image.id) for image in last]
-            assert await pull_is_open(stores) == any(image.closed_at is None for image in found)
-        assert (await stores.pull()).images == 41
-
 
 class TestTwoSweeps:
-    async def test_schedule_each_due_image_once(self, stores: Stores) -> None:
-        await asyncio.gather(*(stores.add(uploaded_at=1) for _ in range(150)))
-
-        async def sweep(over: SqlRecords) -> int:
-            total = 0
-            while (marked := await over.schedule_due(NOW, 10)) == 10:
-                total += marked
-            return total + marked
-
-        assert sum(await asyncio.gather(sweep(stores.records), sweep(stores.open_again()))) == 150
-        assert len(await stores.scheduled()) == 150
-
     async def test_do_not_wait_for_each_other(self, stores: Stores) -> None:
         await stores.add_some(5, uploaded_at=1)
         rule = due_in(Policy.MANUAL, 1, NOW)[0]
         async with held(stores, lambda connection: some_due(connection, stores.project.id, rule, 2)):
             assert await asyncio.wait_for(stores.records.schedule_due(NOW, 10), 4) == 3
         assert await stores.records.schedule_due(NOW, 10) == 2
-
-    async def test_subtract_deleted_images_from_the_counts_once(self, stores: Stores) -> None:
-        adding = (stores.add(pr_number=number % 5 + 1) for number in range(60))
-        added = ids(await asyncio.gather(*adding))
-        removing = (stores.records.remove_images(order) for order in (added, added[::-1]))
-        assert sum(await asyncio.gather(*removing)) == 60
-        assert await stores.overview.biggest_pulls(stores.project.id, 9) == []
 
 
 async def test_closing_a_pull_request_and_deleting_its_images_does_not_deadlock(
@@ -177,17 +144,6 @@ async def test_closing_a_pull_request_and_deleting_its_images_does_not_deadlock(
     assert await after(stores, locking, removing, rest=mark) == [1]
     await stores.close()  # a session reports its statistics when it ends, if not before
     assert deadlocks() == before
-
-
-async def test_concurrent_closings_of_a_pull_request_delete_all_its_images(stores: Stores) -> None:
-    async def expire() -> None:
-        await stores.records.close_pr(stores.project.id, 7, NOW, schedule=True)
-        await stores.records.remove_images(await stores.scheduled())
-
-    for _ in range(3):
-        await asyncio.gather(*(stores.add() for _ in range(30)))
-        await asyncio.gather(*(expire() for _ in range(4)))
-        assert await stores.of_pull() == []
 
 
 async def test_a_project_is_not_removed_during_an_upload(stores: Stores) -> None:

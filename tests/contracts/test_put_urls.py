@@ -10,8 +10,7 @@ import pytest
 from prshots.contract.errors import UnauthorizedError
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.images.staging import SqlStaged
-from prshots.server.domain.images.models import BranchPlace, PutUrl, StagedImage
+from prshots.server.domain.images.models import BranchPlace, PutUrl
 from prshots.server.domain.images.ports import PutUrlRecords
 from prshots.server.domain.projects.models import Project, UploadToken
 from support.port_watch import PortWatch
@@ -88,15 +87,6 @@ async def test_only_one_of_concurrent_uses_succeeds(here: Installation) -> None:
     count, found = await here.records.images_of_pr(here.project.id, 7, 10)
     assert (count, found[0].id) == (1, images[used.index(True)].id)
     assert await here.put_urls.find(SECRET, SOON) is None
-
-
-@pytest.mark.slow
-async def test_url_can_stage_its_image(here: Installation) -> None:
-    put_url = await here.add(pr_number=0)
-    image = an_image(here.project, kind="staged")
-    assert await here.put_urls.use(put_url, image, StagedImage(image, put_url.place, LATER))
-    (staged,) = await SqlStaged(here.database).find(here.project.id, SOON, limit=10)
-    assert (staged.image.id, staged.place) == (image.id, put_url.place)
 
 
 async def test_before_image_is_put_once(here: Installation) -> None:

@@ -10,7 +10,6 @@ import pytest
 from prshots.contract.errors import ConflictError, RecordsError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.images import listed_images
-from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import ListedImage
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION
 from support import neighbor
@@ -90,12 +89,6 @@ class TestImagesOfPr:
             total, found = await stores.records.images_of_pr(stores.project.id, 7, newest)
             assert (total, ids(found)) == (5, ids(images)[-newest:])
             assert [image.seq for image in found] == sorted({image.seq for image in found})
-
-    async def test_exclude_images_scheduled_for_deletion(self, stores: Stores) -> None:
-        first, second, third = await stores.add_some(3)
-        await stores.records.schedule([second.id], NOW)
-        total, found = await stores.records.images_of_pr(stores.project.id, 7, 2)
-        assert (total, ids(found)) == (2, [first.id, third.id])
 
     async def test_are_the_same_in_the_list_for_the_comment(self, stores: Stores) -> None:
         _, second, _ = await stores.add_some(3, name="`cart`", ext="webp", kid="k2")
@@ -180,13 +173,6 @@ class TestScheduling:
         of_project = await stores.records.next_scheduled("", 10, stores.project.id)
         assert ids(of_project) == sorted([mine, of_another_pr])
         assert ids(await stores.records.next_scheduled("", 10, stores.project.id, 8)) == [of_another_pr]
-
-    async def test_removing_returns_how_many_images_existed(self, stores: Stores) -> None:
-        images = await stores.add_some(3)
-        assert await stores.records.remove_images([images[0].id, images[1].id, "0" * 32]) == 2
-        assert await stores.records.remove_images(ids(images)) == 1
-        assert await stores.records.remove_images([]) == 0
-        assert await stores.records.known_ids(ids(images)) == set()
 
 
 class TestClosingAPr:
@@ -323,9 +309,3 @@ class TestTokens:
         await stores.records.add_token(token)
         await stores.records.touch_token(token.id, NOW + 5)
         assert await stores.records.tokens(stores.project.id) == [replace(token, last_used_at=NOW + 5)]
-
-
-async def test_every_process_reads_the_same_installation_id(stores: Stores) -> None:
-    installation_id = await SqlUpkeep(stores.open_again()._database).installation_id()
-    assert re.fullmatch("[0-9a-f]{32}", installation_id)
-    assert await stores.upkeep.installation_id() == installation_id

@@ -200,15 +200,6 @@ class TestSharedServer:
 
 
 class TestOutages:
-    async def test_uploads_are_not_counted_while_the_server_is_down(self, own_valkey: Valkey) -> None:
-        async with counting(own_valkey.url) as counter:
-            assert await hits(counter, 1, "before") == {True: 1}
-            own_valkey.stop()
-            for _ in range(3):
-                assert "111" in uncounted(await hits(counter, 200))
-            own_valkey.start()
-            await limited_again(counter)
-
     async def test_uploads_are_not_counted_while_the_server_is_frozen(self, own_valkey: Valkey) -> None:
         patience = list(PATIENT)
         async with counting(own_valkey.url, patience=patience, server_seconds=0.5) as counter:

@@ -73,13 +73,6 @@ def test_text_uses_the_c_collation_on_postgresql(postgresql: PostgreSQL) -> None
     engine.dispose()
 
 
-def test_migrating_twice_changes_nothing(engine: Engine) -> None:
-    migrate(engine)
-    before = schema(engine)
-    migrate(engine)
-    assert schema(engine) == before
-
-
 def test_ten_processes_can_open_a_new_database_at_once(settings: Settings) -> None:
     def open_it() -> str:
         upkeep = SqlUpkeep(wiring.open_database(settings))

@@ -99,10 +99,6 @@ def test_every_step_says_what_it_is_and_who_may_run_beside_it() -> None:
             assert (step.kind, step.oldest) == ("expand", before.oldest)
 
 
-def test_an_expand_step_may_add(tmp_path: Path) -> None:
-    assert broken_by_scratch(open_sqlite(tmp_path / "prshots.db"), tmp_path, next_migration(ADDING)) == []
-
-
 def test_an_expand_step_that_breaks_the_version_before_is_found(engine: Engine, tmp_path: Path) -> None:
     breaking = BREAKING | (BREAKING_ON_POSTGRESQL if engine.dialect.name == "postgresql" else {})
     found = "\n".join(broken_by_scratch(engine, tmp_path, next_migration("\n".join(breaking.values()))))

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from prshots.contract.errors import ConflictError, RecordsError, SettingsError
 from prshots.server import wiring
-from prshots.server.adapters.sql.database.database import Database, open_sqlite
+from prshots.server.adapters.sql.database.database import open_sqlite
 from prshots.server.adapters.sql.database.free_pages import INCREMENTAL, KEPT_FREE, STEP_PAGES, reclaim_some
 from prshots.server.adapters.sql.database.schema import metadata
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
@@ -124,15 +124,6 @@ def test_a_commit_survives_a_power_cut(tmp_path: Path) -> None:
         assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
         assert connection.execute(text("PRAGMA synchronous")).scalar() == 2  # FULL
     engine.dispose()
-
-
-async def test_with_an_invalid_file_every_call_is_a_records_error(tmp_path: Path) -> None:
-    (tmp_path / "prshots.db").write_bytes(b"no such thing " * 500)
-    database = Database(open_sqlite(tmp_path / "prshots.db"))
-    for call in DATABASE_CALLS.values():
-        with pytest.raises(RecordsError, match="file is not a database"):
-            await call(database)
-    await database.close()
 
 
 def pages(path: Path) -> tuple[int, int]:

@@ -92,11 +92,6 @@ class TestMove:
         assert pull.closed_at is None
         assert await here.wrong_totals() == []
 
-    async def test_moves_an_image_once(self, here: Stores) -> None:
-        await stage(here)
-        assert [await move(here), await move(here), await move(here, pr_number=8)] == [1, 0, 0]
-        assert await here.wrong_totals() == []
-
     async def test_moves_up_to_the_limit(self, here: Stores) -> None:
         staged = await stage_some(here, 3)
         assert await move(here, limit=2) == 2
@@ -142,35 +137,8 @@ class TestMove:
         assert sorted(await here.of_pull(7) + await here.of_pull(8)) == sorted(staged)
         assert await here.wrong_totals() == []
 
-    async def test_concurrent_moves_and_sweeps_share_no_image(self, here: Stores) -> None:
-        """Each image moves to the pull request or expires, never both."""
-        staged = await stage_some(here, 10)
-        moved, *_ = await asyncio.gather(
-            move(here, limit=5),
-            *(here.staged.schedule_expired(LATER, 2) for _ in range(4)),
-            move(here, limit=5),
-        )
-        of_pull, scheduled = set(await here.of_pull()), set(await here.scheduled())
-        assert of_pull.isdisjoint(scheduled)
-        assert len(of_pull) >= moved
-        await here.staged.schedule_expired(LATER, 100)
-        assert of_pull | set(await here.scheduled()) == set(staged)
-        await here.records.remove_images(await here.scheduled())
-        assert await here.wrong_totals() == []
-
 
 class TestPair:
-    @pytest.mark.slow
-    async def test_is_staged_and_moved_as_one_image(self, here: Stores) -> None:
-        image, before = await stage_pair(here)
-        (found,) = await here.staged.find(here.project.id, SOON, limit=10)
-        assert found.before
-        assert (found.image.id, found.before.id) == (image.id, before.id)
-        assert await move(here) == 1
-        assert await here.of_pull() == [image.id]
-        assert (await here.image(image.id)).before_id == before.id
-        assert await here.wrong_totals() == []
-
     async def test_expires_as_one_image(self, here: Stores) -> None:
         image, before = await stage_pair(here)
         assert await here.staged.schedule_expired(LATER, 10) == 1
@@ -198,13 +166,6 @@ class TestExpiry:
         await move(here)
         assert await here.staged.schedule_expired(LATER, 100) == 0
         assert await here.records.close_pr(here.project.id, 7, NOW, schedule=True) == 1
-
-    @pytest.mark.slow
-    async def test_a_removed_image_leaves_no_row(self, here: Stores) -> None:
-        image = await stage(here)
-        await here.records.schedule([image.id], NOW)
-        assert await here.records.remove_images([image.id]) == 1
-        assert await here.records.remove_project(here.project.id)
 
     async def test_retiring_the_project_schedules_staged_pairs(self, here: Stores) -> None:
         image, before = await stage_pair(here)

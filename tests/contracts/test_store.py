@@ -133,14 +133,6 @@ async def test_concurrent_puts_of_one_key_store_one_complete_version(
     assert await listed(store, LATER) == {key}
 
 
-async def test_concurrent_puts_of_different_keys_are_all_stored(
-    store: ObjectStore, reader: FileReader | RemoteReader
-) -> None:
-    objects = {a_key(): secrets.token_bytes(1000) for _ in range(100)}
-    await asyncio.gather(*(store.put(key, [data]) for key, data in objects.items()))
-    assert {key: await content(reader, key) for key in objects} == objects
-
-
 async def test_a_delete_removes_only_the_given_objects(
     store: ObjectStore, reader: FileReader | RemoteReader
 ) -> None:

@@ -1,4 +1,4 @@
-"""Names in the nginx files: images, as in `contract/object_names.py`, and variables."""
+"""Names of images in the nginx files, as in `contract/object_names.py`."""
 
 import re
 
@@ -43,10 +43,3 @@ def test_nginx_looks_up_every_image_type_by_its_origin_key(ext: str) -> None:
 )
 def test_nginx_forwards_other_extensions_to_delivery(ext: str) -> None:
     assert looked_for(f"/i/{IMAGE_ID}.{ext}") is None
-
-
-def test_the_benchmark_defines_what_the_image_headers_use() -> None:
-    """It includes the shipped headers in another configuration, where nginx would not start without them."""
-    used = set(re.findall(r"\$(prshots_\w+)", (ROOT / "deploy/nginx/prshots/image-headers.conf").read_text()))
-    benchmark = (ROOT / "bench/measurements/nginx_front.py").read_text()
-    assert used <= set(re.findall(r"set \$(prshots_\w+)", benchmark))

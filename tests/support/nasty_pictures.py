@@ -10,7 +10,7 @@ _LARGEST_RUN = 32_767
 """The most blocks that one symbol of a progressive JPEG can leave empty."""
 
 
-def encoded(picture: Image.Image, kind: str, **options: object) -> bytes:
+def encoded(picture: Image.Image, kind: str = "PNG", **options: object) -> bytes:
     file = io.BytesIO()
     picture.save(file, kind, **options)
     return file.getvalue()

@@ -26,7 +26,7 @@ COMMANDS: dict[str, Any] = dict(typer.main.get_command(app).commands)  # type: i
 
 
 def named_commands(text: str) -> list[tuple[str, set[str]]]:
-    """Return each command in code, with its options: `prshots show PATH --json`, also as a line of an example."""
+    """Return each command in code, with its options: `prshots show PATH --json`, including lines of examples."""
     code = re.findall(r"`([^`\n]+)`", text) + re.findall(r"^ *\$? ?(prshots .+)$", text, re.MULTILINE)
     found = [re.match(r"prshots ([a-z]+(?:-[a-z]+)*)(?= |$)(.*)", span.strip()) for span in code]
     return [(one[1], set(re.findall(r"--[a-z-]+", one[2]))) for one in found if one]
@@ -51,27 +51,7 @@ def test_the_skill_has_the_front_matter_that_agents_look_for() -> None:
     assert re.fullmatch("[a-z0-9-]{1,64}", about["name"])
     assert "Use it when" in about["description"]
     assert len(about["description"]) <= 1024
-    for rule in ("Synthetic data only", "verbatim", "Never", "Don't show", "--before"):
-        assert rule in body
     assert len(body.splitlines()) < 120
-
-
-def test_messages_that_the_skill_explains_exist() -> None:
-    package = Path(prshots.__file__).parent
-    files = [*package.rglob("*.py"), package / "contract" / "client.json"]
-    source = "".join(file.read_text() for file in files)
-    joined = re.sub(r'"\s*f?"', "", source)
-    cells = re.findall(r"^\| (`.+?`) \|", SKILL.read_text(), re.MULTILINE)
-    messages = [message.rstrip("… ") for cell in cells for message in re.findall("`(.+?)`", cell)]
-    assert len(messages) >= 6
-    assert [message for message in messages if message not in joined] == []
-
-
-def test_every_link_of_llms_txt_resolves() -> None:
-    page = ROOT / "docs" / "llms.txt"
-    targets = re.findall(r"\]\(([^)]+)\)", page.read_text())
-    assert len(targets) > 8
-    assert [target for target in targets if not (page.parent / target).is_file()] == []
 
 
 def test_the_configurations_are_valid() -> None:

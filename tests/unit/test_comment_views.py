@@ -515,19 +515,6 @@ def listed_shots(text: SizedComment) -> list[tuple[str, str]]:
     return [(name, viewport) for name, viewports, *_ in lines for viewport in viewports.split(", ")]
 
 
-def test_300_shots_in_3_viewports_with_12_changes_show_all_changes_and_list_the_rest():
-    names = [f"{folder}/page-{number}" for folder in ("shop", "cart", "account") for number in range(100)]
-    shots = [
-        compared(name, Verdict.CHANGED if number % 75 == 0 else Verdict.UNCHANGED, viewport)
-        for number, name in enumerate(names)
-        for viewport in VIEWPORTS
-    ]
-    text = changes(shots)
-    assert text.heading == "### 900 screenshots: 12 changed, 888 unchanged"
-    assert (text.shown, text.listed, text.omitted) == (12, 888, 0)
-    assert text.markdown.count("<details>") == 1
-
-
 @pytest.mark.parametrize("marker", Marker)
 def test_900_changed_shots_fit(marker):
     shots = [

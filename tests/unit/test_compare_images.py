@@ -63,6 +63,8 @@ def test_inserted_rows_are_moved_by_their_number(at: int, rows: int, seed: int) 
     assert list(result.regions) == [(0, at, WIDTH, rows)]
     back = result_of(longer, page)
     assert (back.verdict, back.shift, back.pixels) == ("moved", -rows, 0)
+    assert list(back.regions) == [(0, min(max(at - 1, 0), HEIGHT - 2), WIDTH, 2)]
+    assert back.marked
 
 
 @QUICK

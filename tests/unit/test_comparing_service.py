@@ -24,6 +24,7 @@ from prshots.server.domain.comparison.models import ComparisonRequest, PairResul
 from prshots.server.domain.comparison.service import PAIRS_AT_ONCE, STALE_SECONDS, Comparisons
 from prshots.server.domain.images.models import Image
 from support.stores_and_records import NOW, a_project, an_image, image_service, open_records
+from support.waiting import eventually
 
 BASE, HEAD = "b" * 40, "a" * 40
 CHANGED = PairResult("changed", 12, [(1, 2, 3, 4)], marked=b"\xff\xd8marked")
@@ -110,19 +111,13 @@ class Place:
         return first
 
     async def until_comparing(self, pairs: int = 1) -> None:
-        await until(lambda: self.compared >= pairs)
+        await eventually(lambda: self.compared >= pairs, f"{pairs} pairs to be compared")
 
     async def until_compared(self, service: Comparisons) -> Comparison:
         async with asyncio.timeout(20):
             while (found := await service.latest(self.project, 7)) is None or found.state == "running":
                 await asyncio.sleep(0.01)
         return found
-
-
-async def until(is_true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not is_true():
-            await asyncio.sleep(0.01)
 
 
 @pytest.fixture
@@ -186,7 +181,7 @@ async def test_a_process_stops_when_another_has_begun_the_same_comparison(
     await place.until_comparing(2 * PAIRS_AT_ONCE)
     place.may_answer.set()
     assert (await place.until_compared(other)).state is ComparisonState.COMPARED
-    await until(lambda: not place.service._running)
+    await eventually(lambda: not place.service._running, "the end of the run")
     assert place.compared == PAIRS_AT_ONCE + 6
     await other.close()
 
@@ -306,7 +301,7 @@ async def test_an_image_that_expires_meanwhile_leaves_no_difference(place: Place
     await place.start_and_hold()
     await place.records.close_pr(place.project.id, 7, NOW, schedule=True)
     place.may_answer.set()
-    await until(lambda: not place.service._running)
+    await eventually(lambda: not place.service._running, "the end of the run")
     assert not list(place.folder.rglob("*.diff.jpg"))
     assert await place.service.latest(place.project, 7) is None
 
@@ -320,7 +315,7 @@ async def test_large_runs_take_turns_with_small_ones(place: Place) -> None:
     large = asyncio.create_task(place.ask())
     await place.until_comparing(2)
     small = asyncio.create_task(other.ask())
-    await until(lambda: len(place.service._running) == 2)
+    await eventually(lambda: len(place.service._running) == 2, "the second run")
     place.may_answer.set()
     await asyncio.gather(large, small)
     assert b"other before" in place.order[:5]

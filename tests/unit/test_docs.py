@@ -134,12 +134,17 @@ def test_exactly_the_dashboard_and_sign_in_routes_are_documented() -> None:
     assert documented == dashboard | sign_in
 
 
+EXPLAINED = {
+    DOCS / "use/keyless.md": "When an exchange is refused",
+    DOCS / "use/forges.md": "Troubleshooting",
+    DOCS.parent / "skills/prshots/SKILL.md": "When it fails",
+}
 QUOTED = [
-    (page, message)
-    for page, heading in (("keyless.md", "When an exchange is refused"), ("forges.md", "Troubleshooting"))
+    (page.name, message)
+    for page, heading in EXPLAINED.items()
     for cell in re.findall(
         r"^\| (`.+?`) \|",
-        (DOCS / "use" / page).read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0],
+        page.read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0],
         re.MULTILINE,
     )
     for message in re.findall(r"`(.+?)`", cell)
@@ -151,6 +156,7 @@ def test_messages_quoted_in_the_docs_exist_in_the_source() -> None:
     files = [*SOURCE.rglob("*.py"), *SOURCE.rglob("contract/*.json")]
     source = "".join(file.read_text() for file in files)
     joined = re.sub(r'"\s*f?"', "", source)  # a long message is written as several adjacent strings
+    assert {page for page, _ in QUOTED} == {page.name for page in EXPLAINED}
     parts = [(page, part) for page, message in QUOTED for part in message.split("…")]
     assert [(page, part) for page, part in parts if part.strip() not in joined] == []
 
@@ -166,3 +172,5 @@ def test_documented_python_names_are_public_and_importable() -> None:
     assert {"Client", "upload_all"} <= documented <= set(client.__all__)
     for name in client.__all__:
         assert getattr(client, name)
+    with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):
+        client.Nonsense  # noqa: B018 - only the attempt matters

@@ -1,4 +1,4 @@
-"""Other users of the machine cannot read what prshots writes, whatever the umask."""
+"""Other users of the machine cannot read the files of prshots, regardless of the umask."""
 
 import asyncio
 import os

@@ -1,7 +1,6 @@
 """Images under any order of events: the real services on a real disk, compared with a simple model."""
 
 import asyncio
-import io
 import os
 import re
 import secrets
@@ -41,6 +40,7 @@ from prshots.server.domain.projects.service import ProjectChanges, Projects
 from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS
 from prshots.server.domain.upkeep.sweep import sweep
 from prshots.server.links.signing import KeyRing
+from support.nasty_pictures import encoded
 from support.service import SHA
 from support.stores_and_records import DAY, DiskStoreAt, comment_service, engines_of, open_records
 from support.thumbnails_in_process import patient_thumbnails
@@ -50,16 +50,9 @@ PRS = (1, 2)
 PROJECTS = ("closing", "keeping")
 KEYS = FixedKeys(KeyRing.parse(f"k1:{'ab' * 32}"))
 
+PNG = encoded(PIL.Image.new("RGB", (8, 8), "red"))
+
 T = TypeVar("T")
-
-
-def _a_picture() -> bytes:
-    file = io.BytesIO()
-    PIL.Image.new("RGB", (8, 8), "red").save(file, "PNG")
-    return file.getvalue()
-
-
-PNG = _a_picture()
 
 
 @dataclass
@@ -326,11 +319,13 @@ class ImagesMachine(RuleBasedStateMachine):
             if shot.looked_at and not shot.scheduled
         }
         originals = {path.stem: path.read_bytes() for name, path in files.items() if name not in thumbnails}
-        # A before is deleted at once when its image is scheduled, also if the image cannot be deleted.
-        befores = dict(shot.before for shot in self.shots.values() if shot.before and not shot.scheduled)
+        # A before image is deleted as soon as its image is scheduled, even if the image itself cannot be deleted.
+        before_images = dict(
+            shot.before for shot in self.shots.values() if shot.before and not shot.scheduled
+        )
         assert originals == {
             image_id: shot.data for image_id, shot in self.shots.items() if not shot.undeletable
-        } | befores | dict.fromkeys(self.orphans, PNG)
+        } | before_images | dict.fromkeys(self.orphans, PNG)
 
 
 @pytest.mark.hypothesis  # the mark that the plugin gives to `given` tests

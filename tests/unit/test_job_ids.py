@@ -83,7 +83,7 @@ PUSH = MAIN | {"event_name": "push"}
         ({"repository": "octo/app"}, PUSH, None),
         ({"ref": "*"}, PUSH, None),
         ({"sub": "repo:octo/app:*"}, PUSH, None),
-        # The job is a pull request's, whatever its ref.
+        # The job runs for a pull request, regardless of its ref.
         ({"ref": "refs/pull/*"}, {"ref": "refs/pull/7/merge", "event_name": "pull_request"}, None),
         (MAIN, MAIN | {"event_name": "pull_request_target"}, None),
         (MAIN, MAIN | {"event_name": "workflow_run"}, None),

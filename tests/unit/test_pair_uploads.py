@@ -1,6 +1,5 @@
 """An image that is uploaded with its before image: stored whole or not at all, and deleted whole."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +8,6 @@ import pytest
 
 from prshots.contract.errors import (
     ExpireFailedError,
-    RecordsError,
-    RecordsUnsureError,
     StoreFullError,
 )
 from prshots.contract.limits import Policy
@@ -28,7 +25,6 @@ from support.stores_and_records import (
     engines_of,
     image_service,
     open_records,
-    put_migrated_sqlite,
 )
 
 FIELDS = UploadFields("cart", SHA, "1x1", theme="")
@@ -52,18 +48,9 @@ class FailingStore(DiskStoreAt):
         return (await super().delete(may_go)) | (set(keys) - set(may_go))
 
 
-class FailingRecords(SqlRecords):
-    error: Exception | None = None
-
-    async def add_image(self, image: Image, branch: str = "", before: Image | None = None) -> None:
-        if self.error:
-            raise self.error
-        await super().add_image(image, branch, before)
-
-
 @dataclass
 class Place:
-    records: FailingRecords
+    records: SqlRecords
     store: FailingStore
     service: Images
     project: Project
@@ -90,24 +77,12 @@ class Place:
 
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncIterator[Place]:
-    put_migrated_sqlite(tmp_path)
-    records = FailingRecords(open_records(tmp_path)._database)
+    records = open_records(tmp_path)
     store = FailingStore(tmp_path / "images")
     project = a_project(Policy.PR_CLOSE, retain_days=3)
     await records.add_project(project)
     yield Place(records, store, image_service(records, store), project)
     await records.close()
-
-
-async def test_a_pair_is_two_objects_and_one_image(place: Place) -> None:
-    after, before = await place.upload()
-    assert place.files() == {after.key, before.key}
-    assert (await place.store.read(after.key), await place.store.read(before.key)) == (
-        PNG + b"after",
-        PNG + b"b",
-    )
-    count, images = await place.records.images_of_pr(place.project.id, 7, 10)
-    assert (count, images) == (1, [after])
 
 
 @pytest.mark.parametrize("at", [1, 2])
@@ -117,25 +92,6 @@ async def test_a_store_that_fails_leaves_nothing_of_a_pair(place: Place, at: int
         await place.upload()
     assert place.files() == set()
     assert (await place.records.images_of_pr(place.project.id, 7, 10))[0] == 0
-
-
-async def test_a_database_that_refuses_leaves_nothing_of_a_pair(place: Place) -> None:
-    place.records.error = RecordsError("the database is gone")
-    with pytest.raises(RecordsError):
-        await place.upload()
-    assert place.files() == set()
-
-
-async def test_a_pair_that_may_be_recorded_keeps_its_bytes_until_the_sweep(
-    place: Place,
-) -> None:
-    place.records.error = RecordsUnsureError("it may still commit")
-    with pytest.raises(RecordsUnsureError):
-        await place.upload()
-    assert len(place.files()) == 2
-    assert (await place.sweep()).orphans == 0  # the record may still come
-    assert (await place.sweep(days=1)).orphans == 2
-    assert place.files() == set()
 
 
 async def delete_image(place: Place, after: Image) -> None:
@@ -181,17 +137,3 @@ async def test_the_sweep_deletes_an_image_of_a_pair_that_could_not_be_deleted_be
     await place.sweep()
     assert place.files() == set()
     assert await place.records.known_ids([after.id, before.id]) == set()
-
-
-async def test_a_client_that_disconnects_separates_nothing(place: Place) -> None:
-    uploading = asyncio.create_task(place.upload())
-    while place.store.puts < 1:
-        await asyncio.sleep(0)
-    uploading.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await uploading
-    while not (await place.records.images_of_pr(place.project.id, 7, 10))[0]:
-        await asyncio.sleep(0)
-    _, (after,) = await place.records.images_of_pr(place.project.id, 7, 10)
-    (before,) = await place.records.before_images([after.before_id or ""])
-    assert place.files() == {after.key, before.key}

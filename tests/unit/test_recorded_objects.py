@@ -1,4 +1,4 @@
-"""An object and its record agree, whatever happens while they are written."""
+"""An object and its record agree, even if writing them fails or is cancelled."""
 
 import asyncio
 from pathlib import Path
@@ -10,6 +10,7 @@ from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.domain.images.recorded_objects import store_and_record
 
 KEY = "ab/abcdef.diff.jpg"
+OBJECTS = {"ab/abcdef.png": [b"before"], KEY: [b"marked"]}
 
 
 @pytest.fixture
@@ -17,13 +18,17 @@ def store(tmp_path: Path) -> DiskStore:
     return DiskStore(tmp_path)
 
 
+async def is_stored(store: DiskStore) -> list[bool]:
+    return [await store.read(key) is not None for key in OBJECTS]
+
+
 @pytest.mark.parametrize("is_recorded", [True, False])
 async def test_bytes_stay_only_if_they_are_recorded(store: DiskStore, is_recorded: bool) -> None:
     async def record() -> bool:
         return is_recorded
 
-    assert await store_and_record(store, {KEY: [b"marked"]}, record) is is_recorded
-    assert (await store.read(KEY) is not None) is is_recorded
+    assert await store_and_record(store, OBJECTS, record) is is_recorded
+    assert await is_stored(store) == [is_recorded] * 2
 
 
 @pytest.mark.parametrize(("error", "is_kept"), [(RecordsError, False), (RecordsUnsureError, True)])
@@ -36,8 +41,8 @@ async def test_bytes_that_may_be_recorded_stay(
         raise error("the database is gone")
 
     with pytest.raises(error):
-        await store_and_record(store, {KEY: [b"marked"]}, record)
-    assert (await store.read(KEY) is not None) is is_kept
+        await store_and_record(store, OBJECTS, record)
+    assert await is_stored(store) == [is_kept] * 2
 
 
 async def test_a_caller_that_is_cancelled_does_not_separate_them(store: DiskStore) -> None:
@@ -49,7 +54,7 @@ async def test_a_caller_that_is_cancelled_does_not_separate_them(store: DiskStor
         committed.set()
         return True
 
-    storing = asyncio.create_task(store_and_record(store, {KEY: [b"marked"]}, record))
+    storing = asyncio.create_task(store_and_record(store, OBJECTS, record))
     await recording.wait()
     storing.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -3,7 +3,6 @@
 import math
 import os
 import traceback
-from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
@@ -310,15 +309,6 @@ def test_the_quota_of_a_container_limits_the_processors(
     if written:
         (folder / "cpu.max").write_text(f"{written}\n")
     assert quota(tmp_path / "own", tmp_path) == processors
-
-
-def test_loaded_settings_are_immutable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PRSHOTS_API_PORT", "9001")
-    loaded = load_settings()
-    monkeypatch.setenv("PRSHOTS_API_PORT", "9002")
-    assert loaded.api_port == 9001
-    with pytest.raises(FrozenInstanceError):
-        loaded.api_port = 9003
 
 
 GITHUB = {"github_client_id": "id", "github_client_secret": "secret"}

@@ -1,9 +1,12 @@
-"""Screenshot files that are hard to find or read, and shrinking those that are too large."""
+"""Finding screenshots: the rules that both clients share, files that are hard to read, and shrinking large ones."""
 
+import base64
 import io
+import os
 import secrets
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -11,17 +14,12 @@ from PIL import Image
 from prshots.client.shots import find_shots
 from prshots.client.shrink import MAX_PIXELS, shrink
 from prshots.contract.errors import InvalidInputError
-from support.nasty_pictures import jpeg_of_kind, jpeg_with_scans, jpeg_with_segments, png_with_chunks
+from support.nasty_pictures import encoded, jpeg_of_kind, jpeg_with_scans, jpeg_with_segments, png_with_chunks
 from support.service import MAX_BYTES
+from support.vectors import cases, vectors
 
-
-def picture(size: tuple[int, int] = (20, 10), kind: str = "PNG", **how: object) -> bytes:
-    file = io.BytesIO()
-    Image.new("RGB", size).save(file, kind, **how)
-    return file.getvalue()
-
-
-SMALL = picture()
+IMAGES = {name: base64.b64decode(image) for name, image in vectors("cut_off_images")["images"].items()}
+SMALL = encoded(Image.new("RGB", (20, 10)))
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +33,56 @@ def made(*names: str, content: bytes = SMALL) -> None:
     for name in names:
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_bytes(content)
+
+
+def lay_out(case: dict[str, Any]) -> None:
+    for name in case.get("files", ()):
+        made(name, content=IMAGES["png"])
+    for name, content in case.get("contents", {}).items():
+        made(name, content=base64.b64decode(content))
+    if "not_utf8" in case:
+        made(os.fsdecode(case["not_utf8"].encode("latin-1")), content=IMAGES["png"])
+    for name in case.get("folders", ()):
+        Path(name).mkdir()
+    for name, target in case.get("links", {}).items():
+        Path(name).symlink_to(target)
+    for name in case.get("pipes", ()):
+        os.mkfifo(name)
+
+
+@pytest.mark.parametrize("case", cases("find_shots", "found"))
+def test_screenshots_are_found_and_named(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    lay_out(case)
+    monkeypatch.chdir(case.get("in", "."))
+    options = {name: case[name] for name in ("base", "name", "viewport", "theme") if name in case}
+    if "refused" in case:
+        with pytest.raises(InvalidInputError) as refused:
+            find_shots(case["paths"], **options)
+        assert str(refused.value) == case["refused"]
+        return
+    found = find_shots(case["paths"], **options)
+    if "shots" in case:
+        assert [list(shot.key) for shot in found.shots] == case["shots"]
+    else:
+        assert [shot.name for shot in found.shots] == case["names"]
+    if "found_at" in case:
+        assert [str(shot.path) for shot in found.shots] == case["found_at"]
+    problems = {
+        os.fsencode(problem.path).decode("ascii", "replace").replace("�", "?"): problem.words
+        for problem in found.problems
+    }
+    assert problems.keys() == case.get("problems", {}).keys()
+    assert all(problems[path].startswith(words) for path, words in case.get("problems", {}).items())
+    assert sum(problem.is_missing for problem in found.problems) == case.get("missing", 0)
+
+
+@pytest.mark.parametrize("case", cases("find_shots", "contents"))
+def test_the_content_tells_what_a_file_is(case: dict[str, Any]) -> None:
+    image = IMAGES[case["image"]]
+    made(case["file"], content=image[: len(image) - case.get("drop", 0)])
+    [shot] = find_shots([case["file"]], viewport="3x2").shots
+    assert shot.content_type == case["content_type"]
+    assert (shot.note, shot.warning) == (case.get("note", ""), case.get("warning", ""))
 
 
 def test_an_absolute_path_in_the_working_folder_gets_a_short_name(
@@ -61,7 +109,7 @@ def test_an_unreadable_folder_is_reported_and_does_not_stop_the_search(
 
 
 def test_a_long_jpeg_header_is_read_to_its_end() -> None:
-    made("notes.jpg", content=picture((30, 40), "JPEG", icc_profile=bytes(300_000)))
+    made("notes.jpg", content=encoded(Image.new("RGB", (30, 40)), "JPEG", icc_profile=bytes(300_000)))
     [shot] = find_shots(["notes.jpg"]).shots
     assert shot.viewport == "30x40"
 

@@ -11,7 +11,6 @@ import structlog
 
 from prshots.contract.errors import (
     ConflictError,
-    NotFoundError,
     ProviderError,
     Refusal,
     SignInRefusedError,
@@ -164,13 +163,6 @@ class TestSigningIn:
         assert desk.query("SELECT count(*) FROM login_states") == [(0,)]
         assert await desk.people.users_of_login("mona") == []
 
-    @pytest.mark.parametrize("provider", ["gitea", "link", "local", ""])
-    async def test_fails_with_not_found_for_an_unknown_provider(self, desk: Desk, provider: str) -> None:
-        with pytest.raises(NotFoundError):
-            await desk.service.begin(provider, return_to="/", browser_secret=BROWSER, redirect_uri=BACK)
-        with pytest.raises(NotFoundError):
-            await desk.complete("state", provider=provider)
-
     @pytest.mark.parametrize(
         "path", ["/", "/projects/1/prs/2", "/a?b=//c", "/" + "x" * (MAX_RETURN_TO - 1), "/ü"]
     )
@@ -261,20 +253,9 @@ class TestAState:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize(
-        ("code", "error", "refusal"),
-        [
-            ("", "access_denied", Refusal.DENIED),
-            ("mona", "access_denied", Refusal.DENIED),
-            ("", "server_error", Refusal.PROVIDER_FAILED),
-            ("", "", Refusal.PROVIDER_FAILED),
-        ],
-    )
-    async def test_a_provider_error_is_refused_even_with_a_code(
-        self, desk: Desk, code: str, error: str, refusal: Refusal
-    ) -> None:
-        with refused(refusal):
-            await desk.complete(await desk.begin(), code=code, error=error)
+    async def test_a_provider_error_is_refused_even_with_a_code(self, desk: Desk) -> None:
+        with refused(Refusal.DENIED):
+            await desk.complete(await desk.begin(), code="mona", error="access_denied")
 
     async def test_an_expired_code_is_refused(self, desk: Desk) -> None:
         desk.github.people["stale"] = SignInRefusedError(Refusal.EXPIRED, "code.test says invalid_grant")
@@ -294,11 +275,6 @@ class TestRefusals:
 
 
 class TestAUser:
-    async def test_gets_a_personal_organization(self, desk: Desk) -> None:
-        user = await desk.user()
-        [(organization, role)] = await desk.people.organizations_of(user.id)
-        assert (organization.name, organization.personal, role) == ("mona", True, Role.OWNER)
-
     async def test_with_a_new_login_and_name_stays_the_same_user(self, desk: Desk) -> None:
         before = await desk.user()
         renamed = Identity("id-of-mona", "mona-lisa", "Mona Lisa", avatar_url="https://code.test/mona.png")
@@ -352,12 +328,6 @@ class TestALoginLink:
         assert (user.provider, user.login) == ("local", "operator")
         [(organization, role)] = await desk.people.organizations_of(user.id)
         assert (organization.id, role) == (LOCAL_ORGANIZATION, Role.OWNER)
-
-    async def test_works_once(self, desk: Desk) -> None:
-        code = await desk.service.make_link()
-        await desk.service.redeem_link(code)
-        with refused(Refusal.LINK_USED):
-            await desk.service.redeem_link(code)
 
     async def test_works_for_ten_minutes(self, desk: Desk) -> None:
         code = await desk.service.make_link()
@@ -426,19 +396,6 @@ class TestASession:
             assert await desk.is_signed_in(secret)
             assert await desk.is_signed_in(secret)
         assert len(logs) == 1
-
-    async def test_ends_when_its_user_signs_out(self, desk: Desk) -> None:
-        here, there = await desk.sign_in(), await desk.sign_in()
-        await desk.service.sign_out(here)
-        await desk.service.sign_out(here)
-        assert [await desk.is_signed_in(each) for each in (here, there)] == [False, True]
-
-    async def test_ends_when_its_user_signs_out_everywhere(self, desk: Desk) -> None:
-        mine = [await desk.sign_in() for _ in range(3)]
-        another_s = await desk.sign_in("hubot")
-        await desk.service.sign_out_everywhere(await desk.service.user_of(mine[0]))
-        assert not any([await desk.is_signed_in(secret) for secret in mine])
-        assert await desk.is_signed_in(another_s)
 
     @pytest.mark.parametrize(
         "secret", ["", "x", "x" * 43, "x" * 100_000, "\ud800", "ü" * 43, "a\n" * 21 + "a"]

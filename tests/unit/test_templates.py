@@ -1,10 +1,11 @@
-"""Templates around the screenshots, and comments that stay within the forge's size limit."""
+"""Templates around the screenshots: the rules that both clients share, and comments within the forge's size limit."""
 
+import base64
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -24,11 +25,12 @@ from prshots.contract.replies import SizedComment
 from prshots.server.domain.comments.fitting import Frame
 from prshots.server.domain.comments.listing import MAX_LISTED, comment
 from support.comment_entries import Entry, url_of
+from support.vectors import cases
 
 URL = f"https://img.example.com/i/{'0a' * 16}.png?exp=1812345678&token=k1.{'5e' * 32}"
 DASHBOARD = "https://shots.example.com/projects/web/prs/7"
 JOB = Job(pr_number=7, commit_sha="abc1234", run_url="https://ci.example/1")
-JOB_VALUES = {"pr_number": "7", "commit": "abc1234", "run_url": "https://ci.example/1"}
+VALUES = {"pr_number": "7", "commit": "abc1234", "run_url": "https://ci.example/1", "dashboard_url": ""}
 
 NAMES = st.sampled_from(["{{count}}", "![a](b)", "- x", "### 9 screenshots", "\\", "`"]) | st.text(
     min_size=1, max_size=40
@@ -115,14 +117,6 @@ class TestSizeLimit:
         assert len(text.encode()) <= forge.max_characters
         assert text.startswith("[//]: # (svc:pr-7)\n\n")
 
-    def test_a_long_template_displaces_the_oldest_screenshots(self, bitbucket: Bitbucket) -> None:
-        made = composer(many(500), "x" * 20_000 + "{{entries}}")
-        text = made.text_for(bitbucket)
-        assert 32_000 < len(text.encode()) <= 32_768
-        assert text.count("x" * 20_000) == 1
-        assert "`checkout/step 499`" in text
-        assert "`checkout/step 0`" not in text
-
     def test_a_template_that_leaves_no_room_is_left_out(self, bitbucket: Bitbucket) -> None:
         made = composer(["a", "b", "c"], "x" * 32_000 + "{{entries}}")
         assert made.text_for(bitbucket) == written(["a", "b", "c"], Marker.LINK).markdown
@@ -130,32 +124,11 @@ class TestSizeLimit:
 
 
 class TestTemplates:
-    @pytest.mark.parametrize("marker", Marker)
-    def test_placeholders_are_filled_and_the_marker_stays_first(self, marker: Marker) -> None:
-        template = Template.of(
-            "## {{count}} for #{{ pr_number }} at {{commit}}\n\n{{screenshots}}\n\n[Run]({{run_url}})\n", "t"
-        )
-        text = written(["cart"], marker)
-        first, _, entries = text.markdown.partition("### 1 screenshot")
-        assert first.rstrip() == marker.line(7)
-        assert template.fill(text, JOB_VALUES) == (
-            f"{first}## 1 for #7 at abc1234\n\n"
-            f"### 1 screenshot{entries.rstrip()}\n\n[Run](https://ci.example/1)\n"
-        )
-        parts = Template.of("{{entries}}\n{{heading}}", "t").fill(text, JOB_VALUES)
-        assert parts == f"{first}{entries.strip()}\n### 1 screenshot"
-
     def test_the_template_surrounds_the_screenshots(self) -> None:
         assert composer(["a"], "Shots\n{{screenshots}}").markdown() == written(["a"]).markdown.replace(
             "###", "Shots\n###"
         ).rstrip("\n")
         assert composer(["a"]).markdown() == written(["a"]).markdown
-
-    def test_a_shot_name_that_looks_like_a_placeholder_is_not_filled(self) -> None:
-        text = written(["{{count}} {{run_url}}"])
-        filled = Template.of("{{screenshots}}", "t").fill(text, JOB_VALUES)
-        assert filled == text.markdown.rstrip()
-        assert "{{run_url}}" in filled
 
     def test_a_value_that_the_ci_does_not_provide_is_empty(self) -> None:
         made = Composer(
@@ -166,26 +139,17 @@ class TestTemplates:
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            (b"", "has no placeholder for the screenshots: add {{screenshots}} or {{entries}}"),
-            (b"{{count}} screenshots", "has no placeholder for the screenshots"),
-            (
-                b"{{screenshots}} {{branch}}",
-                "has an unknown placeholder {{branch}}: use one of {{screenshots}}",
-            ),
-            (b"{{screenshots}} ${{ github.sha }}", "{{github.sha}}"),
-            (b"{{screenshots}} {{}}", "unknown placeholder {{}}"),
-            (b"{{screenshots}} caf\xe9", "is not UTF-8 text"),
             ("{{screenshots}}".encode("utf-16"), "is not UTF-8 text"),
             (b"{{screenshots}}" + b"x" * MAX_COMMENT_BYTES, "longer than 65,536 bytes"),
         ],
     )
-    def test_an_invalid_file_is_refused(self, content: bytes, said: str, tmp_path: Path) -> None:
+    def test_a_file_of_another_encoding_or_too_long_is_refused(
+        self, content: bytes, said: str, tmp_path: Path
+    ) -> None:
         file = tmp_path / "template.md"
         file.write_bytes(content)
-        with pytest.raises(InvalidInputError) as raised:
+        with pytest.raises(InvalidInputError, match=said):
             Template.read(file)
-        assert said in str(raised.value)
-        assert str(file) in str(raised.value)
 
     def test_a_folder_or_missing_file_is_refused(self, tmp_path: Path) -> None:
         for path in (tmp_path, tmp_path / "missing.md"):
@@ -197,3 +161,24 @@ class TestTemplates:
         file = tmp_path / "template.md"
         file.write_bytes(b"\xef\xbb\xbfShots\r\n{{entries}}\r\n")
         assert Template.read(file).text == "Shots\n{{entries}}\n"
+
+
+@pytest.mark.parametrize("case", cases("templates", "filled"))
+def test_a_template_is_filled(case: dict[str, Any]) -> None:
+    comment = SizedComment(pr_number=7, shown=0, listed=0, omitted=0, **case["comment"])
+    assert Template.of(case["template"], "t").fill(comment, VALUES) == case["text"]
+
+
+@pytest.mark.parametrize("case", cases("templates", "rooms"))
+def test_a_template_leaves_room(case: dict[str, Any]) -> None:
+    template = Template.of(case["template"], "t")
+    assert template.room(case["limit"], "<!-- svc:pr-7 -->", VALUES) == case["room"]
+
+
+@pytest.mark.parametrize("case", cases("templates", "refused"))
+def test_an_invalid_template_is_refused(case: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "template.md"
+    file.write_bytes(base64.b64decode(case["file"]))
+    with pytest.raises(InvalidInputError) as refused:
+        Template.read(file)
+    assert str(refused.value).startswith(f"the template {file} {case['error']}")

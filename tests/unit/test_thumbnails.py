@@ -1,7 +1,6 @@
 """Making thumbnails on a real database and a real disk, with other changes at the same time."""
 
 import asyncio
-import io
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from prshots.server.domain.images.expiry import expire_scheduled
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.thumbnails import AT_ONCE, MAX_DEATHS, MAX_WAITING, Thumbnails
 from prshots.server.domain.projects.models import Project
+from support.nasty_pictures import encoded
 from support.stores_and_records import (
     NOW,
     DiskStoreAt,
@@ -29,14 +29,7 @@ from support.stores_and_records import (
 from support.thumbnails_in_process import patient_thumbnails, rendered
 from support.waiting import eventually
 
-
-def a_picture(color: str = "red") -> bytes:
-    file = io.BytesIO()
-    PIL.Image.new("RGB", (1280, 800), color).save(file, "PNG")
-    return file.getvalue()
-
-
-PICTURE = a_picture()
+PICTURE = encoded(PIL.Image.new("RGB", (1280, 800), "red"))
 BROKEN = PICTURE[: len(PICTURE) // 2]
 
 
@@ -176,13 +169,6 @@ async def test_a_cancelled_request_does_not_cancel_the_others(place: Place) -> N
     assert place.store.asked_for == [image.key]
 
 
-async def test_a_deleted_image_is_left_out(place: Place) -> None:
-    gone, there = await place.image(), await place.image()
-    await place.expire(gone)
-    assert await place.thumbnails.make([gone, there]) == {there.id: "made"}
-    assert place.files() == {there.key, there.thumbnail_key}
-
-
 async def test_an_image_that_expires_during_rendering_leaves_no_files(place: Place) -> None:
     image = await place.image()
     place.store.after_put = lambda: place.expire(image)  # thumbnail stored, not yet recorded
@@ -197,24 +183,6 @@ async def test_an_image_scheduled_during_rendering_gets_no_thumbnail(place: Plac
     place.store.after_put = lambda: place.records.schedule([image.id], NOW)
     assert await place.thumbnails.make([image]) == {}
     assert place.files() == {image.key}
-
-
-async def test_a_broken_image_that_is_scheduled_is_left_out(place: Place) -> None:
-    image = await place.image(BROKEN)
-    await place.records.schedule([image.id], NOW)
-    assert await place.thumbnails.make([image]) == {}
-
-
-async def test_concurrent_rendering_and_expiry_leave_no_files(place: Place) -> None:
-    images = [await place.image() for _ in range(24)]
-
-    async def expire_all() -> None:
-        for image in images:
-            await place.expire(image)
-
-    made, _ = await asyncio.gather(place.thumbnails.make(images), expire_all())
-    assert place.files() == set()
-    assert set(made) <= {image.id for image in images}
 
 
 async def test_two_replicas_can_make_the_same_thumbnails_concurrently(place: Place, tmp_path: Path) -> None:

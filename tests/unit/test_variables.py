@@ -100,7 +100,7 @@ def test_the_clients_warn_about_misspelled_variables_of_theirs(vector: dict[str,
 
 
 def test_the_vectors_have_every_variable_of_the_clients() -> None:
-    """So a new one must be added to the reporter, too."""
+    """So a new one must also be added to the reporter."""
     found = {case["case"]: set(case["environ"]) for case in vectors("misspelled_variables")["misspelled"]}
     assert found["right ones"] == {f"{PREFIX}{name}" for name in CLIENT}
     assert found["all of them in the plural"] == {f"{PREFIX}{name}S" for name in CLIENT}

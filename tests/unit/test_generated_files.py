@@ -1,13 +1,18 @@
-"""The tables of bench.md and reliability.md are generated from results, never edited manually."""
+"""Checked-in files that a program writes are up to date: tables, pictures and TypeScript types."""
 
+import importlib
+import re
 from pathlib import Path
 
 import pytest
 
 from drills import table as drill_table
 from drills.report import read_results
+from prshots.server.api.dashboard.typescript import generate
 
 ROOT = Path(__file__).parents[2]
+UNDERSTAND = ROOT / "docs" / "understand"
+PICTURES = {f"{name}-{theme}.svg" for name in ("architecture", "folders") for theme in ("light", "dark")}
 
 with pytest.MonkeyPatch.context() as patch:
     patch.syspath_prepend(ROOT)  # bench is in the repository, but not installed
@@ -39,3 +44,21 @@ def test_every_drill_has_a_result_without_violations() -> None:
     drills = {f"{drill} {engines}" for drill in ("kill", "compare") for engines in ("embedded", "shared")}
     assert set(results) == {*drills, "move", "requests", "urls"}
     assert {result.violations for result in results.values()} == {0}
+
+
+def test_the_pictures_match_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    images = UNDERSTAND / "images"
+    monkeypatch.syspath_prepend(images)
+    importlib.import_module("make_pictures").main(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == PICTURES
+    old = {name for name in PICTURES if (tmp_path / name).read_text() != (images / name).read_text()}
+    assert old == set(), "run python docs/understand/images/make_pictures.py"
+
+
+def test_the_architecture_page_shows_every_picture_in_both_themes() -> None:
+    page = (UNDERSTAND / "architecture.md").read_text()
+    assert set(re.findall(r'images/([\w-]+\.svg)"', page)) == PICTURES
+
+
+def test_the_dashboards_types_match_the_replies_of_the_api() -> None:
+    assert generate() == (ROOT / "web/src/lib/types.ts").read_text(), "run make format"
