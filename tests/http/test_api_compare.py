@@ -335,12 +335,6 @@ class TestTheEnd:
 
 
 class TestComment:
-    def test_comment_without_a_view_is_the_specifications(self, project):
-        project.push("p", cart=PLAIN)
-        plain = project.client.get("/v1/comment", params={"pr_number": project.pr_number}).json()
-        assert set(plain) == {"pr_number", "markdown"}
-        assert plain["markdown"] == project.comment("all")
-
     def test_latest_shows_each_shot_once_and_changes_shows_before_and_after(self, project):
         project.build("1", cart=PLAIN, home=PLAIN)
         for commit, button in (("old", "blue"), ("new", "red")):

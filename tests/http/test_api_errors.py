@@ -87,12 +87,6 @@ async def test_a_408_reply_does_not_wait_for_the_body_again():
     assert client.unread_at_reply == 0
 
 
-async def test_a_request_without_a_body_is_refused_immediately():
-    client = Client([])
-    await client.ask(ErrorBoundary(refusing_with(404)))
-    assert client.unread_at_reply == 0
-
-
 async def answered(edge: ErrorBoundary, *headers: tuple[bytes, bytes]) -> list[tuple[bytes, bytes]]:
     """Send a request with these headers. Return the headers of the reply."""
     client = Client([], *headers)

@@ -28,7 +28,7 @@ from prshots.contract.errors import (
     UnsupportedTypeError,
 )
 from support.free_ports import free_port
-from support.http_server import QuietHandler, serving
+from support.http_server import answering, as_json
 from support.service import SHA, Service, png
 from support.unreliable_proxy import CUT, LOSE_REPLY, Misbehaviour, UnreliableProxy, refuse
 
@@ -457,16 +457,9 @@ class TestTls:
 
     @pytest.fixture
     def secured(self, certificate: Path) -> Iterator[str]:
-        class Refusing(QuietHandler):
-            def do_GET(self) -> None:  # noqa: N802 - the name that http.server looks for
-                self.send_response(401)
-                self.send_header("Content-Length", "2")
-                self.end_headers()
-                self.wfile.write(b"{}")
-
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
-        with serving(Refusing, context) as url:
+        with answering(lambda _asked, _body: as_json(401, {}), context) as url:
             yield url.replace("http:", "https:")
 
     def test_an_unknown_certificate_is_refused_unless_in_ssl_cert_file(

@@ -5,30 +5,13 @@ not see an adapter that returns the wrong type.
 """
 
 import dataclasses
-import importlib.util
 import inspect
-import pkgutil
 import types
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from prshots.server import domain
-from prshots.server.links import ports as links
-
 Adapter = TypeVar("Adapter")
 NOTHING_TO_RETURN = {None, type(None), bool}
-
-
-def all_ports() -> dict[str, type]:
-    """Return all ports by name."""
-    subjects = [module.name for module in pkgutil.iter_modules(domain.__path__, f"{domain.__name__}.")]
-    own_ports = [f"{subject}.ports" for subject in subjects if importlib.util.find_spec(f"{subject}.ports")]
-    return {
-        name: port
-        for ports in (links, *map(importlib.import_module, own_ports))
-        for name, port in vars(ports).items()
-        if getattr(port, "_is_protocol", False) and port.__module__ == ports.__name__
-    }
 
 
 def methods_of(port: type) -> dict[str, Any]:
