@@ -319,22 +319,21 @@ def test_a_pull_request_is_compared_with_the_baselines_of_a_push(repository: Rep
     git.branch("main", main)
 
 
-def test_a_push_to_another_branch_succeeds_and_does_nothing(repository: Repository) -> None:
-    done = repository.run(push("cart", FIRST), on="push")
-    assert done.succeeded
-    [(level, words)] = done.annotations
-    assert (level, words[:63]) == (
-        "notice",
-        "This job runs for neither a pull request nor the branch of the ",
-    )
-    assert done.seen["count"] == ""
-
-
-def test_after_a_step_that_failed_a_push_uploads_no_baselines(repository: Repository) -> None:
-    done = repository.run(push("main", FIRST), on="push", broken="yes")
-    [(level, words)] = done.annotations
-    assert (level, words[:31]) == ("notice", "A step before this one failed, ")
-    assert done.seen["count"] == ""
+@pytest.mark.parametrize(
+    ("branch", "broken", "words"),
+    [
+        ("cart", "", "This job runs for neither a pull request nor the branch of the "),
+        ("main", "yes", "A step before this one failed, "),
+    ],
+    ids=["another branch", "a step before failed"],
+)
+def test_a_push_without_anything_to_upload_is_only_noted(
+    repository: Repository, branch: str, broken: str, words: str
+) -> None:
+    done = repository.run(push(branch, FIRST), on="push", broken=broken)
+    assert done.succeeded == (not broken)
+    [(level, said)] = done.annotations
+    assert (level, said[: len(words)], done.seen["count"]) == ("notice", words, "")
 
 
 @dataclass

@@ -6,9 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import structlog.testing
 
-from prshots.server.web.app import create_web
 from support.client_installs import install_client
 from support.client_installs import run_client as run
 from support.service import PNG, SHA, Service, png
@@ -92,17 +90,3 @@ def test_server_commands_name_the_missing_extra(venv: Path, tmp_path: Path) -> N
     assert served.stderr.endswith("pip install 'prshots[server]'\n")
     assert served.stdout == ""
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_service_without_the_dashboard_logs_the_reason(tmp_path: Path) -> None:
-    with structlog.testing.capture_logs() as lines:
-        create_web(
-            files=tmp_path / "dashboard",
-            api_url="http://127.0.0.1:1",
-            base_url="http://127.0.0.1:1",
-            web_url="http://127.0.0.1:2",
-            img_url="http://127.0.0.1:3",
-            avatar_origins=[],
-        )
-    assert [line["event"] for line in lines] == ["no dashboard"]
-    assert "PRSHOTS_WITHOUT_DASHBOARD" in lines[0]["reason"]

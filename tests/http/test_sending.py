@@ -15,7 +15,7 @@ import pytest
 
 from prshots.client import Client, ShotFile, UploadOutcome, upload_all
 from prshots.client import sender as sending_module
-from prshots.client.sender import TRIES, Sender
+from prshots.client.sender import TRIES
 from prshots.client.upload import NOT_TRIED
 from prshots.contract.errors import (
     CallError,
@@ -27,10 +27,9 @@ from prshots.contract.errors import (
     UnreachableError,
     UnsupportedTypeError,
 )
-from support.free_ports import free_port
 from support.http_server import answering, as_json
 from support.service import SHA, Service, png
-from support.unreliable_proxy import CUT, LOSE_REPLY, Misbehaviour, UnreliableProxy, refuse
+from support.unreliable_proxy import CUT, Misbehaviour, UnreliableProxy, refuse
 
 A_TOKEN = "msr_" + "a" * 64
 UPLOAD = "POST /v1/upload"
@@ -120,13 +119,6 @@ class TestRetries:
         ]
         assert client.comment(11).markdown.count("cart") == 2  # one image: its caption and its alt text
 
-    def test_an_upload_whose_reply_is_lost_is_stored_twice(
-        self, front: UnreliableProxy, client: Client
-    ) -> None:
-        front.will(LOSE_REPLY, when=UPLOAD)
-        assert upload(client, pr_number=12) in client.comment(12).markdown
-        assert "### 2 screenshots" in client.comment(12).markdown
-
     def test_file_is_sent_again_from_its_start_and_closed(
         self, front: UnreliableProxy, client: Client, tmp_path: Path
     ) -> None:
@@ -206,14 +198,6 @@ class TestRateLimits:
             closer.join()
         assert [outcome.error for outcome in outcomes] == ["stopped", NOT_TRIED]
 
-    def test_a_wait_is_reported_once_until_it_is_over(self) -> None:
-        told: list[str] = []
-        with httpx.Client() as bare:
-            sender = Sender(bare, told.append)
-            for reason, seconds in (("a", 60), ("a", 60), ("b", 0), ("b", 0), ("a", 60)):
-                sender._tell(reason, f"waiting {seconds} s", seconds)
-        assert told == ["a; waiting 60 s", "b; waiting 0 s", "b; waiting 0 s"]
-
 
 class Renewing:
     """A token source that moves on to its next token when one is refused."""
@@ -274,20 +258,6 @@ class TestUploadAll:
         assert outcomes[0].error == "cannot read: No such file or directory"
         assert "answered 415" in outcomes[1].error
         assert [outcome.error for outcome in outcomes[2:]] == [""] * 4
-
-    def test_an_error_that_would_hit_every_upload_stops_the_run(
-        self, front: UnreliableProxy, tmp_path: Path
-    ) -> None:
-        with Client(front.url, A_TOKEN) as client:
-            outcomes = uploaded(client, shots(tmp_path, 30), concurrency=2)
-        errors = [outcome.error for outcome in outcomes]
-        assert "refused the token" in errors[0]
-        assert errors.count(NOT_TRIED) >= 28
-        assert front.count(UPLOAD) <= 2
-        with Client(f"http://127.0.0.1:{free_port()}", A_TOKEN) as client:
-            errors = [outcome.error for outcome in uploaded(client, shots(tmp_path, 30), concurrency=2)]
-        assert errors[0].endswith(" (connection refused) after 5 tries")
-        assert errors.count(NOT_TRIED) >= 28
 
     def test_an_image_too_large_for_the_service_is_not_sent(
         self, front: UnreliableProxy, token: str, tmp_path: Path
