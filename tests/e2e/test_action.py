@@ -24,6 +24,7 @@ from support.drawn_pages import drawn_page
 from support.forges.look_alikes import GitHubLookAlike
 from support.git_repositories import ALONE, commit_all
 from support.git_repositories import Repository as Checkout
+from support.processes import completed
 from support.service import Service
 from support.unreliable_proxy import UnreliableProxy, refuse
 
@@ -106,7 +107,7 @@ class Repository:
         }
         (self.folder / "event.json").write_text(json.dumps(event))
         (self.folder / "seen.json").unlink(missing_ok=True)
-        done = subprocess.run(
+        done = completed(
             [
                 *(ACT, on, "--eventpath", self.folder / "event.json", "--json"),
                 # No container and no download: the action is this checkout.
@@ -124,10 +125,7 @@ class Repository:
                 for name, value in os.environ.items()
                 if not name.startswith(("PRSHOTS_", "PYTHON"))
             },
-            capture_output=True,
-            text=True,
             timeout=200,
-            check=False,
         )
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         said = "".join(line["msg"] for line in lines)
@@ -350,7 +348,7 @@ class Step:
         for name in ("event.json", "output", "summary"):
             (self.folder / name).write_text(json.dumps(said) if name == "event.json" else "")
         given = {"URL": self.service.base_url, "TOKEN": self.token, "COMMENT": "false"} | inputs
-        done = subprocess.run(
+        done = completed(
             [NODE, BUNDLE],
             env=self.environ
             | {f"INPUT_{name.replace('_', '-')}": value for name, value in given.items()}
@@ -367,10 +365,6 @@ class Step:
                 "GITHUB_STEP_SUMMARY": str(self.folder / "summary"),
             },
             cwd=self.folder / "work",
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
         )
         lines = (self.folder / "output").read_text().splitlines()
         return Run(

@@ -46,9 +46,12 @@ def said(findings: list[DoctorFinding], about: str = "") -> str:
 
 # A server in place of delivery
 
+Answering = Callable[[str, bytes], Answer]
+"""Gets the target and the stored bytes."""
 
-async def proxied(folder: Path, answer: Callable[[str, bytes], Answer]) -> str:
-    """Return the finding when `answer` replies in place of delivery. It gets the target and the stored bytes."""
+
+async def proxied(folder: Path, answer: Answering) -> str:
+    """Return the finding when `answer` replies in place of delivery."""
     root = folder / "data" / "images"
     root.mkdir(parents=True)
 
@@ -73,6 +76,10 @@ def as_delivery(target: str, image: bytes, **headers: str) -> Answer:
     return 200, {"Content-Type": "image/png"} | headers, image
 
 
+def always(status: int, headers: dict[str, str], body: bytes = b"") -> Answering:
+    return lambda _target, _image: (status, headers, body)
+
+
 class TestImageProxy:
     async def test_an_intact_image_from_delivery_is_ok(self, tmp_path: Path) -> None:
         assert (await proxied(tmp_path, as_delivery)).startswith("ok ")
@@ -80,34 +87,28 @@ class TestImageProxy:
     @pytest.mark.parametrize(
         ("answer", "words"),
         [
-            ((302, {"Location": "/login?next=secret"}, b""), "An image proxy cannot sign in"),
-            ((200, {"Content-Type": "text/html"}, b"<html>"), "a page instead of the image"),
-            ((403, {}, b'{"error":"invalid signature"}'), "the same PRSHOTS_SIGNING_KEYS_FILE"),
-            ((403, {}, b"<html>forbidden"), "a proxy in front refuses it"),
-            ((401, {}, b""), "requires a sign-in"),
-            ((404, {}, b"<html>"), "Route /i/ to the delivery component"),
-            ((502, {}, b"<html>"), "See its log"),
+            (always(302, {"Location": "/login?next=secret"}), "An image proxy cannot sign in"),
+            (always(200, {"Content-Type": "text/html"}, b"<html>"), "a page instead of the image"),
+            (always(403, {}, b'{"error":"invalid signature"}'), "the same PRSHOTS_SIGNING_KEYS_FILE"),
+            (always(403, {}, b"<html>forbidden"), "a proxy in front refuses it"),
+            (always(401, {}), "requires a sign-in"),
+            (always(404, {}, b"<html>"), "Route /i/ to the delivery component"),
+            (always(502, {}, b"<html>"), "See its log"),
+            (
+                lambda target, image: as_delivery(target, image[:-1]),
+                "19,998 bytes that differ from the 19,999",
+            ),
+            (lambda _, image: (200, {"Content-Type": "image/webp"}, image), "as image/webp"),
+            (lambda _, image: (200, {"Content-Type": "image/png"}, image), "with an invalid signature"),
         ],
     )
     async def test_any_other_answer_is_a_problem_with_advice(
-        self, tmp_path: Path, answer: Answer, words: str
+        self, tmp_path: Path, answer: Answering, words: str
     ) -> None:
-        found = await proxied(tmp_path, lambda _target, _image: answer)
-        assert found.startswith("problem ")
+        found = await proxied(tmp_path, answer)
+        assert "problem " in found
         assert words in found
         assert "secret" not in found
-
-    async def test_a_proxy_that_changes_images_is_reported(self, tmp_path: Path) -> None:
-        def cut(target: str, image: bytes) -> Answer:
-            return as_delivery(target, image[:-1])
-
-        assert "19,998 bytes that differ from the 19,999 stored" in await proxied(tmp_path / "1", cut)
-        webp = {"Content-Type": "image/webp"}
-        assert "as image/webp" in await proxied(tmp_path / "2", lambda _, image: (200, webp, image))
-
-    async def test_an_image_served_with_an_invalid_signature_is_reported(self, tmp_path: Path) -> None:
-        png = {"Content-Type": "image/png"}
-        assert "with an invalid signature" in await proxied(tmp_path, lambda _, image: (200, png, image))
 
     async def test_a_proxy_that_sets_cookies_is_a_warning(self, tmp_path: Path) -> None:
         def with_cookie(target: str, image: bytes) -> Answer:
@@ -193,7 +194,8 @@ class TestComponents:
 
     async def test_a_server_that_does_not_speak_http_is_reported(self, tmp_path: Path) -> None:
         with scripted_api() as server:
-            server.act = lambda peer: peer.send(b"220 smtp.example ESMTP\r\n")
+            # It reads the request first: closing with unread bytes would reset the connection.
+            server.act = lambda peer: peer.read_head() and peer.send(b"220 smtp.example ESMTP\r\n")
             url = f"http://127.0.0.1:{server.port}"
             assert "does not speak HTTP" in await self.parts(tmp_path, self.READY, base_url=url)
 

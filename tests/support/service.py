@@ -18,6 +18,7 @@ import pytest
 
 from prshots.contract.limits import Policy
 from support.free_ports import free_port
+from support.processes import completed
 
 PRSHOTS = Path(sys.executable).with_name("prshots")
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -126,9 +127,7 @@ class Service:
 
     def run_as_process(self, *args: str) -> subprocess.CompletedProcess[str]:
         """Run a CLI command as a process."""
-        return subprocess.run(
-            [PRSHOTS, *args], env=self.env, capture_output=True, text=True, timeout=120, check=False
-        )
+        return completed([PRSHOTS, *args], env=self.env)
 
     def new_token(
         self,
