@@ -13,7 +13,6 @@ from prshots.server.config.settings import Settings
 from prshots.server.web.files import accepts_gzip
 from prshots.server.web.relay import Relay
 from prshots.server.wiring.avatars import avatar_origins
-from support.chromium import chromium
 from support.free_ports import free_port
 from support.web_component import FILES, PAGE, WebComponent
 
@@ -152,22 +151,6 @@ def test_every_reply_from_web_has_the_security_headers(
     assert "camera=()" in headers["permissions-policy"]
     assert len(headers.get_list("x-request-id")) == 1
     assert not [name for name in headers if name.startswith("access-control-")]
-
-
-@pytest.mark.slow
-def test_a_browser_runs_the_built_script_but_no_inline_script(web: WebComponent) -> None:
-    with chromium() as browser:
-        page, complaints, asked = browser.new_page(), [], []
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("response", lambda response: asked.append(response.url))
-        page.goto(f"{web.url}/projects/1")
-        assert page.text_content("p") == "after"
-        assert page.title() == "dashboard"
-        page.wait_for_function("document.querySelector('img').complete")
-        assert page.evaluate("document.querySelector('img').naturalWidth") == 0
-    assert f"{web.url}/assets/dot-5e6f.png" not in asked  # an image from the dashboard's own origin
-    assert len(complaints) == 2  # that image, and the inline script
-    assert not [text for text in complaints if "favicon.svg' violates" in text]
 
 
 # Everything else
