@@ -15,7 +15,7 @@ import pytest
 
 from prshots.client import Client, ShotFile, UploadOutcome, upload_all
 from prshots.client import sender as sending_module
-from prshots.client.sender import TRIES
+from prshots.client.sender import TRIES, Sender
 from prshots.client.upload import NOT_TRIED
 from prshots.contract.errors import (
     CallError,
@@ -197,6 +197,14 @@ class TestRateLimits:
             outcomes = uploaded(other, shots(tmp_path, 2), concurrency=1)
             closer.join()
         assert [outcome.error for outcome in outcomes] == ["stopped", NOT_TRIED]
+
+    def test_a_wait_is_reported_once_until_it_is_over(self) -> None:
+        told: list[str] = []
+        with httpx.Client() as bare:
+            sender = Sender(bare, told.append)
+            for reason, seconds in (("a", 60), ("a", 60), ("b", 0), ("b", 0), ("a", 60)):
+                sender._tell(reason, f"waiting {seconds} s", seconds)
+        assert told == ["a; waiting 60 s", "b; waiting 0 s", "b; waiting 0 s"]
 
 
 class Renewing:
