@@ -24,6 +24,7 @@ from support.drawn_pages import drawn_page
 from support.forges.look_alikes import GitHubLookAlike
 from support.git_repositories import ALONE, commit_all
 from support.git_repositories import Repository as Checkout
+from support.processes import completed
 from support.service import Service
 from support.unreliable_proxy import UnreliableProxy, refuse
 
@@ -106,7 +107,7 @@ class Repository:
         }
         (self.folder / "event.json").write_text(json.dumps(event))
         (self.folder / "seen.json").unlink(missing_ok=True)
-        done = subprocess.run(
+        done = completed(
             [
                 *(ACT, on, "--eventpath", self.folder / "event.json", "--json"),
                 # No container and no download: the action is this checkout.
@@ -124,10 +125,7 @@ class Repository:
                 for name, value in os.environ.items()
                 if not name.startswith(("PRSHOTS_", "PYTHON"))
             },
-            capture_output=True,
-            text=True,
             timeout=200,
-            check=False,
         )
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         said = "".join(line["msg"] for line in lines)
@@ -319,22 +317,21 @@ def test_a_pull_request_is_compared_with_the_baselines_of_a_push(repository: Rep
     git.branch("main", main)
 
 
-def test_a_push_to_another_branch_succeeds_and_does_nothing(repository: Repository) -> None:
-    done = repository.run(push("cart", FIRST), on="push")
-    assert done.succeeded
-    [(level, words)] = done.annotations
-    assert (level, words[:63]) == (
-        "notice",
-        "This job runs for neither a pull request nor the branch of the ",
-    )
-    assert done.seen["count"] == ""
-
-
-def test_after_a_step_that_failed_a_push_uploads_no_baselines(repository: Repository) -> None:
-    done = repository.run(push("main", FIRST), on="push", broken="yes")
-    [(level, words)] = done.annotations
-    assert (level, words[:31]) == ("notice", "A step before this one failed, ")
-    assert done.seen["count"] == ""
+@pytest.mark.parametrize(
+    ("branch", "broken", "words"),
+    [
+        ("cart", "", "This job runs for neither a pull request nor the branch of the "),
+        ("main", "yes", "A step before this one failed, "),
+    ],
+    ids=["another branch", "a step before failed"],
+)
+def test_a_push_without_anything_to_upload_is_only_noted(
+    repository: Repository, branch: str, broken: str, words: str
+) -> None:
+    done = repository.run(push(branch, FIRST), on="push", broken=broken)
+    assert done.succeeded == (not broken)
+    [(level, said)] = done.annotations
+    assert (level, said[: len(words)], done.seen["count"]) == ("notice", words, "")
 
 
 @dataclass
@@ -351,7 +348,7 @@ class Step:
         for name in ("event.json", "output", "summary"):
             (self.folder / name).write_text(json.dumps(said) if name == "event.json" else "")
         given = {"URL": self.service.base_url, "TOKEN": self.token, "COMMENT": "false"} | inputs
-        done = subprocess.run(
+        done = completed(
             [NODE, BUNDLE],
             env=self.environ
             | {f"INPUT_{name.replace('_', '-')}": value for name, value in given.items()}
@@ -368,10 +365,6 @@ class Step:
                 "GITHUB_STEP_SUMMARY": str(self.folder / "summary"),
             },
             cwd=self.folder / "work",
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
         )
         lines = (self.folder / "output").read_text().splitlines()
         return Run(

@@ -240,29 +240,25 @@ def dump(database: Path) -> list[str]:
 
 
 class TestBackup:
-    def test_backup_without_a_database_is_refused(self, service: Service, tmp_path: Path) -> None:
-        assert "there is no database" in refused(service, "backup", str(tmp_path / "b.tar"))
+    @pytest.mark.parametrize(
+        ("target", "settings", "message"),
+        [
+            ("b.tar", {}, "there is no database"),
+            ("b.tar", {"DATABASE_URL": "postgresql://u:swordfish@h/n"}, "docs/run/backup.md"),
+            ("b.tar", {"STORE_URL": "s3://bucket/x"}, "docs/run/backup.md"),
+            (".", {}, "is a folder"),
+            ("no/b.tar", {}, "No such file"),
+            ("b" * 250, {}, "File name too long"),
+        ],
+    )
+    def test_backup_of_nothing_or_of_other_engines_or_to_an_invalid_path_is_refused(
+        self, service: Service, tmp_path: Path, target: str, settings: dict[str, str], message: str
+    ) -> None:
+        said = refused(service, "backup", str(tmp_path / target), **settings)
+        assert message in said
+        assert "swordfish" not in said
         assert not service.data_dir.exists()
         assert not list(tmp_path.glob("*b.tar*"))
-
-    @pytest.mark.parametrize(
-        "settings", [{"DATABASE_URL": "postgresql://u:swordfish@h/n"}, {"STORE_URL": "s3://bucket/x"}]
-    )
-    def test_backup_of_postgresql_or_s3_is_refused_with_a_link_to_the_docs(
-        self, service: Service, tmp_path: Path, settings: dict[str, str]
-    ) -> None:
-        said = refused(service, "backup", str(tmp_path / "b.tar"), **settings)
-        assert "docs/run/backup.md" in said
-        assert "swordfish" not in said
-
-    @pytest.mark.parametrize(
-        ("target", "message"),
-        [(".", "is a folder"), ("no/b.tar", "No such file"), ("b" * 250, "File name too long")],
-    )
-    def test_backup_to_a_folder_or_an_invalid_path_is_refused(
-        self, service: Service, tmp_path: Path, target: str, message: str
-    ) -> None:
-        assert message in refused(service, "backup", str(tmp_path / target))
 
     def test_backup_without_signing_keys_is_refused(self, backed_up_service: Service, tmp_path: Path) -> None:
         keys = backed_up_service.data_dir / "signing-keys"

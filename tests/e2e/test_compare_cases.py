@@ -34,13 +34,6 @@ def work(shop: Shop) -> Repository:
     return shop.work
 
 
-def test_first_run_ever_has_nothing_to_compare_with(shop: Shop, work: Repository) -> None:
-    work.branch("change")
-    found = shop.pull(1, work.commit(), {"home": 1}, compare=("--fail-on", "changed,new,removed"))
-    assert (found.code, found.state, found.verdicts) == (0, "no_baseline", {})
-    assert "Nothing to compare with: main has no baselines yet. Run prshots upload on main" in found.told
-
-
 @BOTH_CLIENTS
 def test_baselines_can_be_uploaded_from_a_terminal(shop: Shop, work: Repository) -> None:
     """Someone uploads the baselines from a terminal."""
@@ -71,69 +64,6 @@ def test_squash_merge_adopts_the_screenshots(shop: Shop, work: Repository) -> No
     found = shop.pull(2, work.commit(), {"home": 1, "cart": 2})
     assert found.verdicts == {"cart": "unchanged", "home": "unchanged"}
     assert found.bases == {"cart": squashed, "home": first}
-
-
-def test_rebase_and_force_push_move_the_base(shop: Shop, work: Repository) -> None:
-    """After the rebase, the pull request is compared with the main that it is now based on."""
-    first = work.head
-    shop.build(first, {"home": 1, "cart": 1})
-    work.branch("change")
-    before = work.commit()
-    work.push("change")
-    assert shop.pull(1, before, {"home": 1, "cart": 2}).verdicts["cart"] == "changed"
-    work.branch("main", first)
-    second = work.commit("Home is new")
-    shop.build(second, {"home": 2, "cart": 1})
-    work.branch("change", second)
-    after = work.commit()
-    work.push("change")
-    found = shop.pull(1, after, {"home": 2, "cart": 2})
-    assert found.verdicts == {"cart": "changed", "home": "unchanged"}
-    assert found.json["base_commit"] == second
-    assert found.json["commit_sha"] == after
-
-
-def test_merge_queue_builds_only_the_last_commit(shop: Shop, work: Repository) -> None:
-    """Two pull requests land with one push, and CI builds only the last commit."""
-    first = work.head
-    shop.build(first, {"home": 1, "cart": 1})
-    work.branch("one")
-    one = work.commit()
-    shop.pull(1, one, {"home": 1, "cart": 2})
-    work.branch("two", first)
-    two = work.commit()
-    shop.pull(2, two, {"home": 2, "cart": 1})
-    work.branch("main", first)
-    merged_one, merged_two = work.commit("Queue 1"), work.commit("Queue 2")
-    shop.build(merged_two, {"home": 2, "cart": 2})
-    shop.merge(1, one, merged_one)
-    shop.merge(2, two, merged_two)
-    work.branch("three", merged_one)
-    onto_one = shop.pull(3, work.commit(), {"home": 1, "cart": 2}, onto=merged_one)
-    assert onto_one.verdicts == {"cart": "unchanged", "home": "unchanged"}
-    onto_two = shop.pull(4, work.commit(), {"home": 2, "cart": 2}, onto=merged_two)
-    assert set(onto_two.verdicts.values()) == {"unchanged"}
-    assert set(onto_two.bases.values()) == {merged_two}
-
-
-def test_merged_pull_request_stands_in_for_mains_build(shop: Shop, work: Repository) -> None:
-    """A merged pull request stands in for main's build. Once that is there, it wins."""
-    first = work.head
-    shop.build(first, {"home": 1})
-    work.branch("one")
-    one = work.commit()
-    shop.pull(1, one, {"home": 2})
-    work.branch("main", first)
-    work.git("merge", "--quiet", "--no-ff", "-m", "Merge", "one")
-    merged = work.head
-    work.push("main")
-    shop.merge(1, one, merged)
-    work.branch("two")
-    two = work.commit()
-    assert shop.pull(2, two, {"home": 2}).verdicts == {"home": "unchanged"}
-    shop.build(merged, {"home": 3})
-    assert shop.pull(2, two, {"home": 2}).verdicts == {"home": "changed"}
-    assert shop.pull(3, two, {"home": 3}).verdicts == {"home": "unchanged"}
 
 
 def test_shallow_clone_finds_its_base(shop: Shop, work: Repository) -> None:
@@ -182,18 +112,6 @@ def test_sharded_run_is_complete_after_the_last_job(shop: Shop, work: Repository
     both = shop.pull(1, head, {"help": 1}, "--partial", compare=("--complete", "--fail-on", "removed"))
     assert (both.code, both.state) == (4, "compared")
     assert both.verdicts == {"cart": "changed", "help": "unchanged", "home": "unchanged", "old": "removed"}
-
-
-def test_partial_build_of_main_keeps_older_baselines(shop: Shop, work: Repository) -> None:
-    """Main's second build took only the screenshots that its change could affect."""
-    first = work.head
-    shop.build(first, {"home": 1, "cart": 1})
-    second = work.commit()
-    shop.build(second, {"home": 2}, "--partial")
-    work.branch("change")
-    found = shop.pull(1, work.commit(), {"home": 2, "cart": 2}, onto=second)
-    assert found.verdicts == {"cart": "changed", "home": "unchanged"}
-    assert found.bases == {"cart": first, "home": second}
 
 
 @BOTH_CLIENTS

@@ -158,15 +158,6 @@ class TestPullRequestOfBranch:
         assert found.job.pr_number is None
         assert found.unknown == "acme/shop has no open pull request from basket"
 
-    def test_pull_request_from_our_fork_is_found(
-        self, shop: Repository, gitea: GiteaLookAlike, environ: dict[str, str]
-    ) -> None:
-        shop.git("remote", "rename", "origin", "upstream")
-        shop.git("remote", "add", "origin", f"{gitea.public_url}/ann/shop")
-        number = gitea.propose("cart", "ann/shop")
-        found = self.head(gitea, environ)
-        assert (found.job.pr_number, found.repository, found.from_fork) == (number, "ann/shop", True)
-
     def test_several_pull_requests_require_pr_option(
         self, gitea: GiteaLookAlike, environ: dict[str, str]
     ) -> None:

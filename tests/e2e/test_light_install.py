@@ -6,9 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import structlog.testing
 
-from prshots.server.web.app import create_web
 from support.client_installs import install_client
 from support.client_installs import run_client as run
 from support.service import PNG, SHA, Service, png
@@ -24,27 +22,16 @@ def venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_server_packages_are_not_installed(venv: Path) -> None:
     code = f"""
-import importlib.util, json, pathlib, sys, prshots.client
-def found(): return sorted(set({OF_THE_SERVER}) & set(sys.modules))
+import importlib.util, json, pathlib, prshots.client, prshots.cli
 package = pathlib.Path(prshots.__file__).parent
-of_client = found()
-import prshots.cli
 print(json.dumps({{
-    "client": of_client,
-    "commands": found(),
     "installed": [name for name in {OF_THE_SERVER} if importlib.util.find_spec(name)],
     "dashboard": (package / "server" / "web" / "dashboard").exists(),
     "typed": (package / "py.typed").exists(),
 }}))
 """
     said = json.loads(run(venv, "python", "-I", "-c", code).stdout)
-    assert said == {
-        "client": [],
-        "commands": [],
-        "installed": [],
-        "dashboard": False,
-        "typed": True,
-    }
+    assert said == {"installed": [], "dashboard": False, "typed": True}
 
 
 def test_the_client_does_not_import_installed_server_packages() -> None:
@@ -92,17 +79,3 @@ def test_server_commands_name_the_missing_extra(venv: Path, tmp_path: Path) -> N
     assert served.stderr.endswith("pip install 'prshots[server]'\n")
     assert served.stdout == ""
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_service_without_the_dashboard_logs_the_reason(tmp_path: Path) -> None:
-    with structlog.testing.capture_logs() as lines:
-        create_web(
-            files=tmp_path / "dashboard",
-            api_url="http://127.0.0.1:1",
-            base_url="http://127.0.0.1:1",
-            web_url="http://127.0.0.1:2",
-            img_url="http://127.0.0.1:3",
-            avatar_origins=[],
-        )
-    assert [line["event"] for line in lines] == ["no dashboard"]
-    assert "PRSHOTS_WITHOUT_DASHBOARD" in lines[0]["reason"]

@@ -15,6 +15,7 @@ import pytest
 
 from support.agent_desk import AgentDesk, agent_desk
 from support.free_ports import free_port
+from support.processes import completed
 from support.service import PRSHOTS, Service
 
 PAGE = Path(__file__).parents[2] / "docs" / "use" / "agents.md"
@@ -206,13 +207,8 @@ def test_the_doctor_names_what_is_wrong(desk: AgentDesk, tmp_path: Path) -> None
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "mcp.py").write_text("raise ModuleNotFoundError(\"No module named 'mcp'\", name='mcp')")
     start = "from prshots.cli import main; import sys; sys.argv = ['prshots', 'mcp']; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", start],
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    done = completed(
+        [sys.executable, "-c", start], env={"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)}
     )
     assert done.returncode == 1
     assert done.stderr == "prshots: the MCP server needs mcp: pip install 'prshots[mcp]'\n"

@@ -12,7 +12,6 @@ import pytest
 
 from prshots.client import sender
 from support.agent_desk import AgentDesk, agent_desk
-from support.free_ports import free_port
 from support.service import Service
 
 
@@ -162,21 +161,6 @@ def test_wrong_arguments_exit_with_2(desk: AgentDesk) -> None:
         ((after, "--pr", "0"), "--pr"),
     ):
         assert words in desk.prshots("show", *args, code=2)[1]
-
-
-@pytest.mark.slow
-def test_without_a_branch_or_a_service_the_error_says_what_to_do(desk: AgentDesk) -> None:
-    after = desk.screenshot("cart.png")
-    desk.shop.git("checkout", "--quiet", "main")
-    assert "main is the default branch" in desk.prshots("show", after, code=2)[1]
-    desk.shop.git("checkout", "--quiet", "--detach")
-    assert "HEAD is detached" in desk.prshots("show", after, code=2)[1]
-    desk.shop.git("checkout", "--quiet", "cart")
-    _, said = desk.prshots("show", after, code=1, PRSHOTS_URL=f"http://127.0.0.1:{free_port()}")
-    assert said.splitlines()[-1].startswith("prshots: cannot")
-    assert "PRSHOTS_URL" in desk.prshots("show", after, code=2, PRSHOTS_URL="")[1]
-    wrong = f"msr_{'0' * 64}"
-    assert "refused the token" in desk.prshots("show", after, code=1, PRSHOTS_TOKEN=wrong)[1]
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from prshots.client import Client
 from prshots.client import sender as sending_module
 from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, command_of, run_process, runner_of
 from support.service import MAX_BYTES, PRSHOTS, SHA, Service
-from support.unreliable_proxy import CUT, LOSE_REPLY, NEVER, Misbehaviour, UnreliableProxy, refuse, slow
+from support.unreliable_proxy import NEVER, Misbehaviour, UnreliableProxy, refuse
 
 UPLOAD = "POST /v1/upload"
 SHRUNK_TO = {"image/webp": "WebP", "image/png": "PNG"}
@@ -141,28 +141,6 @@ class TestAsAProcess:
         ]
         assert len(images_on(env, 21)) == 3
         assert env["PRSHOTS_TOKEN"] not in done.stdout + done.stderr + deleted.stderr
-
-    @pytest.mark.slow
-    def test_failed_uploads_are_retried(
-        self, client_name: str, env: dict[str, str], folder: Path, front: UnreliableProxy
-    ) -> None:
-        limited = refuse(429, {"Retry-After": "1"}, {"error": "rate limited"})
-        for trouble in (limited, limited, refuse(503, {"Retry-After": "1"}), CUT, LOSE_REPLY, slow(0.3)):
-            front.will(trouble, when=UPLOAD)
-        args = ("upload", "shots/*.png", "shots/*/*.png", "--base", "shots", "--pr", "22")
-        done = run_process(client_name, *args, env=env | {"PRSHOTS_URL": front.url}, cwd=folder)
-        assert done.returncode == 0, done.stderr
-        assert set(images_on(env, 22)) == {"checkout/cart", "home", "settings"}
-        assert len(images_on(env, 22)) == 5  # the one with the lost reply is there twice
-        host = front.url.removeprefix("http://")
-        assert f"{host} limits the rate; waiting 1 s\n" in done.stderr
-        assert f"lost the connection to {host}; retrying in 1 s, 1 of 5\n" in done.stderr
-        assert f"{host} answered 503; retrying in 1 s, 1 of 5\n" in done.stderr
-        assert [line.split() for line in done.stdout.splitlines()[:2]] == [
-            ["NAME", "VIEWPORT", "SIZE", "RESULT"],
-            ["checkout/cart", "160x120", *done.stdout.splitlines()[1].split()[2:4], "uploaded"],
-        ]
-        assert env["PRSHOTS_TOKEN"] not in done.stdout + done.stderr
 
     @pytest.mark.slow
     def test_a_terminal_shows_a_progress_bar(

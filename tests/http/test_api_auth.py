@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from prshots.server.api.openapi.document import openapi_document
-from support.raw_requests import Reply, post_body, send
+from support.raw_requests import Reply, send
 from support.service import Service, upload
 
 COMMENT = ("GET", "/v1/comment?pr_number=7")
@@ -80,10 +80,6 @@ def test_the_bearer_scheme_is_case_insensitive(shared_service, token, scheme):
 
 def test_a_token_in_the_query_string_is_401(shared_service, token):
     assert_unauthorized(call(shared_service, ("GET", f"/v1/comment?pr_number=7&access_token={token}")))
-
-
-def test_the_token_is_checked_before_the_form(shared_service):
-    assert_unauthorized(post_body(shared_service, "wrong", b"no form", "text/plain"))
 
 
 def test_revoking_a_token_takes_effect_immediately_for_that_token_only(shared_service):

@@ -90,31 +90,6 @@ class TestBaselines:
         assert httpx.get(reply["view_url"]).content == PLAIN
         assert reply["markdown"] == f"![cart]({reply['view_url']})"
 
-    @pytest.mark.parametrize(
-        ("fields", "error"),
-        [
-            ({"name": "", "branch": ""}, "name required"),
-            ({"branch": "", "commit_sha": ""}, "branch required"),
-            ({"branch": "x" * 256}, "branch required"),
-            ({"commit_sha": "0123456", "viewport": ""}, "commit_sha required"),
-            ({"viewport": "wide", "theme": "blue"}, "viewport must be like 1280x800"),
-            ({"theme": "blue"}, "theme must be light or dark"),
-        ],
-    )
-    def test_baseline_fields_are_checked_in_the_order_of_an_upload(self, project, fields, error):
-        reply = project.baseline("1", **fields)
-        assert (reply.status_code, reply.json()) == (400, {"error": error})
-
-    def test_baseline_form_size_and_type_are_checked_like_an_upload(self, project):
-        form = {"name": "cart", "viewport": "1x1", "commit_sha": sha("1"), "branch": "main"}
-        assert project.client.post("/v1/baseline", data=form).json()["error"] == (
-            "invalid multipart/form-data body"
-        )
-        big = ("shot.png", png(5 * 1024 * 1024), "image/png")
-        assert project.client.post("/v1/baseline", data=form, files={"image": big}).status_code == 413
-        text = ("shot.png", b"not a picture", "image/png")
-        assert project.client.post("/v1/baseline", data=form, files={"image": text}).status_code == 415
-
     def test_known_records_shots_that_the_service_has(self, project):
         project.build("1", cart=PLAIN)
         known, unknown = (
@@ -335,12 +310,6 @@ class TestTheEnd:
 
 
 class TestComment:
-    def test_comment_without_a_view_is_the_specifications(self, project):
-        project.push("p", cart=PLAIN)
-        plain = project.client.get("/v1/comment", params={"pr_number": project.pr_number}).json()
-        assert set(plain) == {"pr_number", "markdown"}
-        assert plain["markdown"] == project.comment("all")
-
     def test_latest_shows_each_shot_once_and_changes_shows_before_and_after(self, project):
         project.build("1", cart=PLAIN, home=PLAIN)
         for commit, button in (("old", "blue"), ("new", "red")):

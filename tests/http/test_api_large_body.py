@@ -1,13 +1,13 @@
 """An oversized body is refused without being stored, and every client can read the error."""
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from support.processes import completed
 from support.raw_requests import MULTIPART, MemoryGrowth, image_head
 from support.service import Service, upload
 
@@ -46,7 +46,7 @@ def file_of(size: int, folder: Path) -> Path:
 
 
 def run(*command: str | Path) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = completed(command)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -83,21 +83,24 @@ BEFORE = 'form-data; name="before"; filename="before.png"'
 A_BEFORE = part(BEFORE, png(), "Content-Type: image/png")
 
 
-def test_before_image_without_an_image_is_400(shared_service: Service, token: str) -> None:
-    reply = post_body(shared_service, token, body_of([A_BEFORE, *text_parts()]))
-    assert (reply.status, reply.error) == (400, "image file required")
-
-
-def test_two_before_images_are_400(shared_service: Service, token: str) -> None:
-    reply = post_body(shared_service, token, body_of([image_part(), A_BEFORE, A_BEFORE, *text_parts()]))
-    assert (reply.status, reply.error) == (400, "invalid multipart/form-data body")
-
-
-def test_path_in_place_of_the_before_image_is_415(shared_service: Service, token: str) -> None:
-    reply = post_body(
-        shared_service, token, body_of([image_part(), text_part("before", "a.png"), *text_parts()])
-    )
-    assert (reply.status, reply.error) == (415, "before: unsupported content-type (png/jpeg/webp)")
+@pytest.mark.parametrize(
+    ("images", "status", "message"),
+    [
+        ([A_BEFORE], 400, "image file required"),
+        ([image_part(), A_BEFORE, A_BEFORE], 400, "invalid multipart/form-data body"),
+        (
+            [image_part(), text_part("before", "a.png")],
+            415,
+            "before: unsupported content-type (png/jpeg/webp)",
+        ),
+    ],
+    ids=["no image", "two before images", "a path"],
+)
+def test_form_must_have_one_image_and_at_most_one_before_image(
+    shared_service: Service, token: str, images: list[bytes], status: int, message: str
+) -> None:
+    reply = post_body(shared_service, token, body_of([*images, *text_parts()]))
+    assert (reply.status, reply.error) == (status, message)
 
 
 @pytest.mark.parametrize(

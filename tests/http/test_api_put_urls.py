@@ -97,19 +97,18 @@ def test_url_can_stage_an_image(project):
     assert [shot["id"] for shot in staged["staged"]] == [reply["id"]]
 
 
-class TestBefore:
-    def test_a_pair_takes_two_puts(self, project):
-        urls = project.urls(with_before=True)
-        early = put(urls["put_url"])
-        assert (early.status_code, early.json()) == (409, {"error": "put the before first"})
-        assert put(urls["before_put_url"], BEFORE).status_code == 200
-        assert put(urls["before_put_url"], BEFORE).status_code == 404
-        reply = put(urls["put_url"]).json()
-        assert httpx.get(reply["before_url"]).content == BEFORE
-        assert httpx.get(reply["view_url"]).content == IMAGE
-        assert project.count() == 1
-        assert project.client.delete(f"/v1/images/{reply['id']}").status_code == 200
-        assert httpx.get(reply["before_url"]).status_code == 410
+def test_a_pair_takes_two_puts(project):
+    urls = project.urls(with_before=True)
+    early = put(urls["put_url"])
+    assert (early.status_code, early.json()) == (409, {"error": "put the before first"})
+    assert put(urls["before_put_url"], BEFORE).status_code == 200
+    assert put(urls["before_put_url"], BEFORE).status_code == 404
+    reply = put(urls["put_url"]).json()
+    assert httpx.get(reply["before_url"]).content == BEFORE
+    assert httpx.get(reply["view_url"]).content == IMAGE
+    assert project.count() == 1
+    assert project.client.delete(f"/v1/images/{reply['id']}").status_code == 200
+    assert httpx.get(reply["before_url"]).status_code == 410
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from support.service import Service, png, upload
 
 WEEK = 7 * 86_400
 IMAGE = png()
+FORM = {"name": "cart", "viewport": "320x240", "commit_sha": sha("1"), "branch": "fix"}
 BAD_REPOSITORY = "repository must be owner/name, at most 255 characters"
 PAIR = {"image": drawn_page(button="red"), "before": drawn_page()}
 
@@ -24,9 +25,8 @@ class Project:
         return self.stage_files({"image": image}, name=name, **fields)
 
     def stage_files(self, images: dict[str, bytes], **fields: str) -> httpx.Response:
-        form = {"name": "cart", "viewport": "320x240", "commit_sha": sha("1"), "branch": "fix"} | fields
         files = {field: ("shot.png", image, "image/png") for field, image in images.items()}
-        return self.client.post("/v1/staged", data=form, files=files)
+        return self.client.post("/v1/staged", data=FORM | fields, files=files)
 
     def staged(self, **asked: str) -> list[dict[str, Any]]:
         reply = self.client.get("/v1/staged", params={"branch": "fix"} | asked)
@@ -47,7 +47,46 @@ def project(shared_service: Service) -> Iterator[Project]:
         yield Project(client)
 
 
+INVALID_FORM = "invalid multipart/form-data body"
+NOT_A_PNG = "declared image/png, but the file content is not a valid PNG"
+
+
+@pytest.mark.parametrize("path", ["/v1/staged", "/v1/baseline"])
+@pytest.mark.parametrize(
+    ("fields", "image", "refusal"),
+    [
+        ({}, None, (400, INVALID_FORM)),
+        ({"name": "", "branch": ""}, IMAGE, (400, "name required")),
+        ({"branch": "", "commit_sha": ""}, IMAGE, (400, "branch required")),
+        ({"branch": "x" * 256}, IMAGE, (400, "branch required")),
+        ({"commit_sha": "012345", "viewport": ""}, IMAGE, (400, "commit_sha required")),
+        ({"viewport": "wide", "theme": "blue"}, IMAGE, (400, "viewport must be like 1280x800")),
+        ({"theme": "blue"}, png(5 * 1024 * 1024), (400, "theme must be light or dark")),
+        ({}, png(5 * 1024 * 1024), (413, "payload too large (max 5MB)")),
+        ({}, b"not a picture", (415, NOT_A_PNG)),
+    ],
+)
+def test_staged_images_and_baselines_are_checked_in_the_order_of_an_upload(
+    project, path, fields, image, refusal
+):
+    files = None if image is None else {"image": ("shot.png", image, "image/png")}
+    reply = project.client.post(path, data=FORM | fields, files=files)
+    assert (reply.status_code, reply.json()["error"]) == refusal
+    assert project.staged() == []
+
+
+def test_a_baseline_needs_the_whole_commit(project):
+    files = {"image": ("shot.png", IMAGE, "image/png")}
+    reply = project.client.post("/v1/baseline", data=FORM | {"commit_sha": "0123456"}, files=files)
+    assert (reply.status_code, reply.json()) == (400, {"error": "commit_sha required"})
+
+
 class TestStage:
+    @pytest.mark.parametrize("repository", ["shop", "a/" + "x" * 254])
+    def test_bad_repository_is_refused_before_the_commit_is_checked(self, project, repository):
+        reply = project.stage(repository=repository, commit_sha="")
+        assert (reply.status_code, reply.json()) == (400, {"error": BAD_REPOSITORY})
+
     def test_reply_has_the_fields_of_an_upload_and_the_expiry(self, project, shared_service):
         before = int(time.time())
         reply = project.stage().json()
@@ -56,33 +95,6 @@ class TestStage:
         assert reply["markdown"] == f"![cart]({reply['view_url']})"
         assert before + WEEK <= reply["expires_at"] <= int(time.time()) + WEEK
         assert reply["dashboard_url"].startswith(f"{shared_service.web_url}/projects/")
-
-    @pytest.mark.parametrize(
-        ("fields", "error"),
-        [
-            ({"name": "", "branch": ""}, "name required"),
-            ({"branch": "", "commit_sha": ""}, "branch required"),
-            ({"branch": "x" * 256}, "branch required"),
-            ({"repository": "shop", "commit_sha": ""}, BAD_REPOSITORY),
-            ({"repository": "a/" + "x" * 254}, BAD_REPOSITORY),
-            ({"commit_sha": "012345", "viewport": ""}, "commit_sha required"),
-            ({"viewport": "wide", "theme": "blue"}, "viewport must be like 1280x800"),
-            ({"theme": "blue"}, "theme must be light or dark"),
-        ],
-    )
-    def test_fields_are_checked_in_the_order_of_an_upload(self, project, fields, error):
-        reply = project.stage(**fields)
-        assert (reply.status_code, reply.json()) == (400, {"error": error})
-        assert project.staged() == []
-
-    def test_form_size_and_type_are_checked_like_an_upload(self, project):
-        form = {"name": "cart", "viewport": "1x1", "commit_sha": sha("1"), "branch": "fix"}
-        assert project.client.post("/v1/staged", data=form).json()["error"] == (
-            "invalid multipart/form-data body"
-        )
-        assert project.stage(image=png(5 * 1024 * 1024)).status_code == 413
-        assert project.stage(image=b"not a picture").status_code == 415
-        assert project.staged() == []
 
     def test_staged_image_is_not_in_a_comment(self, project):
         project.stage()

@@ -230,12 +230,8 @@ def attempt_with(service: Service, token: str, *mistakes: str) -> Reply:
 
 @pytest.fixture
 def broken_store(shared_service: Service) -> Iterator[Service]:
-    """Put a file where the images folder should be."""
-    aside = shared_service.images_dir.rename(shared_service.folder / "aside")
-    shared_service.images_dir.write_text("")
-    yield shared_service
-    shared_service.images_dir.unlink()
-    aside.rename(shared_service.images_dir)
+    with shared_service.broken_store():
+        yield shared_service
 
 
 def test_a_single_mistake_is_reported_and_does_not_count_as_an_upload(shared_service):

@@ -3,7 +3,6 @@
 import functools
 import re
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -173,14 +172,6 @@ def test_comments_are_listed_in_order_across_pages(place: Place) -> None:
         assert sum("page=" in request for request in place.front.seen) >= 2
 
 
-def test_comments_are_not_fetched_before_they_are_read(place: Place) -> None:
-    for number in range(3):
-        place.look_alike.write_as("somebody", f"comment {number}")
-    comments = place.forge.comments(place.pr_number)
-    assert place.front.seen == []
-    assert next(comments).body == "comment 0"
-
-
 def test_a_read_only_token_gets_an_error_that_names_what_it_needs(place: Place, text: str) -> None:
     token = place.look_alike.read_only_token
     forge = place.another_forge(token)
@@ -333,11 +324,3 @@ def test_another_users_comment_with_our_marker_is_not_changed(place: Place, text
     first, second = place.bodies()
     assert first.endswith("I was here first")
     assert second.rstrip() == _text(place, "another").rstrip()
-
-
-def test_two_concurrent_jobs_end_with_one_comment(place: Place, text: str) -> None:
-    with ThreadPoolExecutor(2) as jobs:
-        forges = [place.forge, place.another_forge()]
-        done = [jobs.submit(keep_current, forge, place.pr_number, says(text)) for forge in forges]
-        assert all(job.result().outcome for job in done)
-    assert [body.rstrip() for body in place.bodies()] == [text.rstrip()]

@@ -89,21 +89,6 @@ def test_our_comment_is_updated_when_github_hides_our_login(place: Place, forge:
     assert posted.url == ours["html_url"]
 
 
-def test_a_comment_deleted_before_the_update_is_created_again(github: GitHubLookAlike) -> None:
-    def remove(request: str, _: bytes) -> None:
-        if request.startswith("PATCH"):
-            github.call("DELETE", request.split()[1])
-
-    with UnreliableProxy(github.url, remove) as fast_person:
-        place = Place(github, fast_person, github.new_pr())
-        github.write(place.body("old"), place.pr_number, token=github.token)
-        with closing(place.forge()) as forge:
-            assert (
-                keep_current(forge, place.pr_number, lambda: place.body("new")).outcome is PostOutcome.CREATED
-            )
-        assert place.bodies() == [place.body("new")]
-
-
 SECONDARY = {
     "message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
     "documentation_url": "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api",

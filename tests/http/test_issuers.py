@@ -26,7 +26,7 @@ from prshots.server.adapters.identity.issuers import (
 )
 from prshots.server.adapters.identity.shared_fetch import MOST_WAITING
 from prshots.server.domain.projects.ports import Issuers
-from support.http_server import QuietHandler, serving
+from support.http_server import Answer, answering, as_json
 from support.port_watch import PortWatch
 from support.waiting import eventually
 
@@ -57,12 +57,11 @@ class Keys:
     def has(self, *kids: str) -> None:
         self.keys = [key(kid).as_dict(private=False) for kid in kids]
 
-    def answer(self, path: str) -> object:
+    def answer(self, path: str) -> Answer:
         self.asked.append(path)
         self.may_answer.wait(20)
-        return (
-            {"issuer": self.url, "jwks_uri": f"{self.url}/jwks"} if path != "/jwks" else {"keys": self.keys}
-        )
+        about = {"issuer": self.url, "jwks_uri": f"{self.url}/jwks"}
+        return as_json(503 if self.is_down else 200, {"keys": self.keys} if path == "/jwks" else about)
 
     @property
     def fetches(self) -> int:
@@ -85,14 +84,7 @@ class Keys:
 
 @pytest.fixture
 def issuer() -> Iterator[Keys]:
-    class Handler(QuietHandler):
-        def do_GET(self) -> None:  # noqa: N802 - the name that http.server looks for
-            said = made.answer(self.path)
-            self.send_response(503 if made.is_down else 200)
-            self.end_headers()
-            self.wfile.write(json.dumps(said).encode())
-
-    with serving(Handler) as address:
+    with answering(lambda asked, _: made.answer(asked.path)) as address:
         made = Keys(address)
         yield made
 

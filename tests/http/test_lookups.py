@@ -1,7 +1,7 @@
 """What the event of a job does not name, asked of a server that answers as the forge does."""
 
-import json
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -10,29 +10,25 @@ from prshots.client.ci import ForgeKind, Job, Lookup
 from prshots.client.forges import Merge, forge_of
 from prshots.client.lookup import with_head, with_pull_request
 from prshots.contract.errors import InvalidInputError
-from support.http_server import QuietHandler, serving
+from support.http_server import Answer, answering, as_json
 from support.vectors import cases, vectors
 
 HEAD = vectors("lookups")["head"]
 
 
-def answering(replies: dict[str, Any]) -> type[QuietHandler]:
-    class Forge(QuietHandler):
-        def do_GET(self) -> None:  # noqa: N802 - the library looks for it
-            known = self.path in replies and "secret" in self.headers["Authorization"]
-            said = json.dumps(replies[self.path] if known else {"message": "Not Found"}).encode()
-            self.send_response_only(200 if known else 404)
-            self.send_header("Content-Length", str(len(said)))
-            self.end_headers()
-            self.wfile.write(said)
+def forge_with(replies: dict[str, Any]) -> AbstractContextManager[str]:
+    def answer(asked: BaseHTTPRequestHandler, _: bytes) -> Answer:
+        if asked.path in replies and "secret" in asked.headers["Authorization"]:
+            return as_json(200, replies[asked.path])
+        return as_json(404, {"message": "Not Found"})
 
-    return Forge
+    return answering(answer)
 
 
 @pytest.mark.parametrize("case", cases("lookups", "asked"))
 def test_the_forge_names_what_the_event_does_not(case: dict[str, Any]) -> None:
     lookup = Lookup(case["lookup"])
-    with serving(answering(case["replies"])) as url:
+    with forge_with(case["replies"]) as url:
         job = Job(
             ci="Actions",
             forge=ForgeKind(case["forge"]),
@@ -82,7 +78,7 @@ def test_the_forge_names_the_commit_of_a_merge(
     kind: str, path: str, said: dict[str, Any], merge: str | None
 ) -> None:
     branch = {"base": {"ref": "main"}, "target_branch": "main"}
-    with serving(answering({path: branch | said})) as url:
+    with forge_with({path: branch | said}) as url:
         job = Job(forge=ForgeKind(kind), forge_api=url, repository="octo/app", forge_token="secret")
         with closing(forge_of(job)) as forge:
             assert forge.merge_of(12) == (Merge(merge, "main") if merge else None)

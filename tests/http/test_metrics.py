@@ -4,6 +4,8 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
@@ -68,13 +70,8 @@ def test_an_upload_counts_as_failed_when_the_store_fails(observed: Service) -> N
     before = shown(observed.base_url)[failed]
     with observed.client(observed.new_token()) as client:
         assert upload(client).status_code == 200
-        aside = observed.images_dir.rename(observed.folder / "aside")
-        observed.images_dir.write_text("a file in place of the folder")
-        try:
+        with observed.broken_store():
             assert upload(client).status_code == 503
-        finally:
-            observed.images_dir.unlink()
-            aside.rename(observed.images_dir)
     wait_for_metrics(observed, lambda figures: figures[failed] == before + 1)
 
 
@@ -176,16 +173,6 @@ def test_the_docs_page_lists_exactly_the_existing_metrics(observed: Service) -> 
 # Delivery's own counting
 
 
-class Answering:
-    """A Delivery that gives one reply, at once or through a coroutine."""
-
-    def __init__(self, reply: object) -> None:
-        self.reply = reply
-
-    def respond(self, _: Request) -> object:
-        return self.reply
-
-
 def own(name: str, labels: dict[str, str] | None = None) -> float:
     return metrics._own.get_sample_value(name, labels or {}) or 0.0
 
@@ -205,12 +192,12 @@ async def test_delivery_hands_over_each_count_exactly_once() -> None:
         )
 
     before = counted()
-    answering = Answering(sent)
-    watch = DeliveryTelemetry(answering, Readiness({}))  # type: ignore[arg-type]
+    replies = iter([sent, sent, sent, pending])
+    delivery: Any = SimpleNamespace(respond=lambda _: next(replies))
+    watch = DeliveryTelemetry(delivery, Readiness({}))
     request = Request("GET", "/i/x.png", {})
     for _ in range(3):
         assert watch.respond(request) is sent
-    answering.reply = pending
     later = watch.respond(request)
     assert callable(later)
     assert await later() is waited

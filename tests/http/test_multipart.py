@@ -103,15 +103,6 @@ def test_a_body_split_at_any_points_gives_the_same_form(form, cuts):
     assert not parsed.oversized
 
 
-@given(form=forms())
-def test_a_body_sent_byte_by_byte_gives_the_same_form(form):
-    body, image, name = form
-    parsed = read(body[at : at + 1] for at in range(len(body)))
-    assert parsed.image is not None
-    assert b"".join(parsed.image.chunks) == image
-    assert parsed.fields["name"] == name.replace("\r\n", "\n")
-
-
 # Any other body is refused, as invalid or as too large
 
 LINES = [

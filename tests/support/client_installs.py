@@ -7,6 +7,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from support.processes import completed
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -27,12 +29,10 @@ def install_client(
     pins = ROOT / "requirements" / "client.txt"
     for wanted in (["--require-hashes", "-r", pins] if pinned else [], [f"{checkout}{extra}"]):
         if wanted:
-            done = subprocess.run(
+            done = completed(
                 [*pip, "install", "--quiet", "--no-compile", *wanted],
                 env=os.environ | {"PRSHOTS_WITHOUT_DASHBOARD": "1"},
-                capture_output=True,
-                text=True,
-                check=False,
+                timeout=600,
             )
             assert done.returncode == 0, done.stderr
     return venv / "bin"
@@ -47,15 +47,7 @@ def run_client(
         for name, value in os.environ.items()
         if not name.startswith(("PRSHOTS_", "GITHUB_", "CI", "PYTHON"))
     }
-    return subprocess.run(
-        [programs / arguments[0], *arguments[1:]],
-        env=clean | environ,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return completed([programs / arguments[0], *arguments[1:]], env=clean | environ, cwd=cwd)
 
 
 @cache
@@ -65,13 +57,7 @@ def interpreter(version: str) -> Path | None:
     in_pyenv = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"), reverse=True)
     for python in (sys.executable, *filter(None, named), *in_pyenv):
         # A shim of pyenv is in PATH, but fails if the version is not the chosen one.
-        done = subprocess.run(
-            [python, "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = completed([python, "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"])
         if done.stdout.strip() == version:
             return Path(python)
     return None

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from support.command_in_process import run_here
+from support.processes import completed
 from support.service import PRSHOTS
 
 PACKAGE = Path(__file__).parents[2] / "clients" / "node"
@@ -40,15 +41,7 @@ def runner_of(client: str) -> Run:
 def run_process(
     client: str, *args: str, env: Mapping[str, str], cwd: Path | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*command_of(client), *args],
-        env={"PATH": os.environ["PATH"], **env},
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return completed([*command_of(client), *args], env={"PATH": os.environ["PATH"], **env}, cwd=cwd)
 
 
 @cache

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from support.processes import completed
+
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 TOOLS = ROOT / "tests" / ".tools"
@@ -24,14 +26,7 @@ def program(name: str) -> str:
 
 
 def run(name: str, *arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [program(name), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        **options,
-    )
+    return completed([program(name), *arguments], **options)
 
 
 def passes(name: str, *arguments: str | Path, **options: Any) -> str:

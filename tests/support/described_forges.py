@@ -7,8 +7,9 @@ GitHub publishes its descriptions to npm (`@octokit/openapi`). Those of Gitea an
 import contextlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -16,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 
 from support.free_ports import free_port
-from support.http_server import QuietHandler, serving
+from support.http_server import Answer, answering
 from support.node_server import node_server
 
 FOLDER = Path(__file__).parent / "descriptions"
@@ -69,7 +70,7 @@ def described(
     with (
         node_server(FOLDER / "prism.mjs", *arguments),
         httpx.Client(trust_env=False, timeout=60) as client,
-        serving(_relay(forge, client, f"http://127.0.0.1:{port}")) as url,
+        answering(_relay(forge, client, f"http://127.0.0.1:{port}")) as url,
     ):
         forge.url = url + root
         yield forge
@@ -115,25 +116,17 @@ def _at(document: dict[str, Any], reference: str) -> Any:
     return document
 
 
-def _relay(forge: DescribedForge, client: httpx.Client, prism: str) -> type[QuietHandler]:
-    class Relay(QuietHandler):
-        def do_any(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP_BY_HOP}
-            reply = _GRAPHQL
-            if not self.path.endswith("/graphql"):
-                target = self.path.removeprefix(forge.root)
-                reply = client.request(self.command, prism + target, headers=headers, content=body)
-                forge.seen(self.command, target, reply)
-            self.send_response_only(reply.status_code)
-            for name, value in reply.headers.items():
-                if name.lower() not in _HOP_BY_HOP:
-                    self.send_header(name, value)
-            if reply.status_code != httpx.codes.NO_CONTENT:
-                self.send_header("Content-Length", str(len(reply.content)))
-            self.end_headers()
-            self.wfile.write(reply.content)
+def _relay(
+    forge: DescribedForge, client: httpx.Client, prism: str
+) -> Callable[[BaseHTTPRequestHandler, bytes], Answer]:
+    def answer(asked: BaseHTTPRequestHandler, body: bytes) -> Answer:
+        headers = {name: value for name, value in asked.headers.items() if name.lower() not in _HOP_BY_HOP}
+        reply = _GRAPHQL
+        if not asked.path.endswith("/graphql"):
+            target = asked.path.removeprefix(forge.root)
+            reply = client.request(asked.command, prism + target, headers=headers, content=body)
+            forge.seen(asked.command, target, reply)
+        kept = {name: value for name, value in reply.headers.items() if name.lower() not in _HOP_BY_HOP}
+        return reply.status_code, kept, reply.content
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_any  # noqa: N815 - the library looks for these
-
-    return Relay
+    return answer

@@ -1,10 +1,14 @@
 """A real HTTP server in a thread, whose replies the test decides."""
 
 import contextlib
+import json
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+Answer = tuple[int, Mapping[str, str], bytes]
+"""A status, headers and a body."""
 
 
 class QuietHandler(BaseHTTPRequestHandler):
@@ -41,3 +45,34 @@ def serving(handler: type[BaseHTTPRequestHandler], tls: ssl.SSLContext | None = 
         finally:
             server.shutdown()
             thread.join()
+
+
+def as_json(status: int, said: object) -> Answer:
+    return status, {"Content-Type": "application/json"}, json.dumps(said).encode()
+
+
+def answering(
+    answer: Callable[[BaseHTTPRequestHandler, bytes], Answer | None], tls: ssl.SSLContext | None = None
+) -> contextlib.AbstractContextManager[str]:
+    """Serve what `answer` returns for each request and its body. If that is None, never reply."""
+
+    class Handler(QuietHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_any(self) -> None:
+            reply = answer(self, self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+            if reply is None:
+                self.rfile.read()  # until the client disconnects
+                return
+            status, headers, body = reply
+            self.send_response_only(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            if status != 204:
+                self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_any  # noqa: N815 - the library looks for these
+
+    return serving(Handler, tls)

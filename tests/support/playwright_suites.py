@@ -8,6 +8,7 @@ from pathlib import Path
 
 from support.chromium import CHROMIUM, QUIET
 from support.forges.look_alikes import GitHubLookAlike
+from support.processes import completed
 from support.pytest_jobs import job_of
 from support.service import Service
 
@@ -76,14 +77,10 @@ class Suite:
             "more": config,
         }
         (self.folder / "playwright.config.ts").write_text(written)
-        done = subprocess.run(
+        done = completed(
             ["node", PACKAGE / "node_modules" / "@playwright" / "test" / "cli.js", *(args or ["test"])],
             cwd=self.folder,
             env=self.environ | environ,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
         )
         said = done.stdout + done.stderr
         assert not [secret for secret in self.secrets if secret in said]
@@ -92,14 +89,8 @@ class Suite:
     def called(self, script: str, folder: Path | None = None, **environ: str) -> list[str]:
         """Call the reporter like Playwright does, but without the slow runs, and return its output."""
         (self.folder / "run.mjs").write_text(script)
-        done = subprocess.run(
-            ["node", self.folder / "run.mjs"],
-            cwd=folder or self.folder,
-            env=self.environ | environ,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
+        done = completed(
+            ["node", self.folder / "run.mjs"], cwd=folder or self.folder, env=self.environ | environ
         )
         assert done.returncode == 0, done.stderr
         return done.stderr.splitlines()

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import httpx
 
 from support.forges.look_alikes import GitHubLookAlike
+from support.processes import completed
 from support.service import SHA, Service
 
 ONLY_OURS = ("-p", "prshots", "-p", "no:cacheprovider")
@@ -56,14 +56,10 @@ def run_elsewhere(folder: Path, job: Job, *args: str) -> tuple[int, str]:
     """Run pytest as a process with warnings as errors, and check that its output contains no secret."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     inherited["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    done = subprocess.run(
+    done = completed(
         [sys.executable, "-m", "pytest", *ONLY_OURS, "-W", "error", *args],
         cwd=folder,
         env=inherited | job.environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
     )
     said = done.stdout + done.stderr
     assert job.token not in said

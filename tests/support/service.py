@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 
 from prshots.contract.limits import Policy
 from support.free_ports import free_port
+from support.processes import completed
 
 PRSHOTS = Path(sys.executable).with_name("prshots")
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -125,9 +127,7 @@ class Service:
 
     def run_as_process(self, *args: str) -> subprocess.CompletedProcess[str]:
         """Run a CLI command as a process."""
-        return subprocess.run(
-            [PRSHOTS, *args], env=self.env, capture_output=True, text=True, timeout=120, check=False
-        )
+        return completed([PRSHOTS, *args], env=self.env)
 
     def new_token(
         self,
@@ -173,6 +173,17 @@ class Service:
         """Return the keys of all files in the images folder, including temporary ones, but not the store's marker."""
         files = (path for path in self.images_dir.rglob("*") if path.is_file())
         return {str(path.relative_to(self.images_dir)) for path in files} - {".installation"}
+
+    @contextlib.contextmanager
+    def broken_store(self) -> Iterator[None]:
+        """Put a file where the images folder should be."""
+        aside = self.images_dir.rename(self.folder / "aside")
+        self.images_dir.write_text("")
+        try:
+            yield
+        finally:
+            self.images_dir.unlink()
+            aside.rename(self.images_dir)
 
 
 def upload(client: httpx.Client, image: bytes | None = None, **fields: object) -> httpx.Response:

@@ -2,7 +2,7 @@
 
 with UnreliableProxy(target) as front:
     front.will(refuse(429, {"Retry-After": "1"}), when="POST /v1/upload", times=2)
-    front.will(LOSE_REPLY, when="POST /repos/")
+    front.will(CUT, when="POST /repos/")
     … front.url …
 
 It forwards all other requests. `front.seen` lists every complete request as "METHOD /path?query".
@@ -54,9 +54,6 @@ NEVER = Misbehaviour(wait=3600, cut=True)
 
 CUT = Misbehaviour(cut=True)
 """Cut the connection without forwarding the request."""
-
-LOSE_REPLY = Misbehaviour(passed_on=True, cut=True)
-"""Forward the request, then cut the connection instead of returning the reply."""
 
 
 class UnreliableProxy:

@@ -16,11 +16,12 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from support.http_server import QuietHandler, serving
+from support import http_server
 
 REPLIES = Path(__file__).parent / "replies"
 
@@ -104,7 +105,7 @@ class ForgeServer(ABC):
         self._running = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
-        self.public_url = self._running.enter_context(serving(_handler_of(self)))
+        self.public_url = self._running.enter_context(http_server.answering(self._reply))
         self.url = self.public_url + self.root
         return self
 
@@ -150,6 +151,14 @@ class ForgeServer(ABC):
             path = parts.path.removeprefix(self.root)
             return self.answer(Asked(method, path, dict(parse_qsl(parts.query)), said, account))
 
+    def _reply(self, asked: BaseHTTPRequestHandler, body: bytes) -> http_server.Answer:
+        headers = {name.lower(): value for name, value in asked.headers.items()}
+        answer = self.answered(asked.command, asked.path, headers, body)
+        if answer.status == 204:
+            return answer.status, answer.headers, b""
+        said = b"" if answer.body is None else json.dumps(answer.body).encode()
+        return answer.status, {**answer.headers, "Content-Type": "application/json"}, said
+
     @abstractmethod
     def presented_token(self, headers: Mapping[str, str]) -> str: ...
 
@@ -178,26 +187,3 @@ class ForgeServer(ABC):
         pages = max(-(-len(self._written) // size), 1)
         listed = self._written[::-1] if reverse else self._written
         return listed[(number - 1) * size : number * size], number, size, pages
-
-
-def _handler_of(forge: ForgeServer) -> type[QuietHandler]:
-    class Handler(QuietHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_any(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            answer = forge.answered(self.command, self.path, headers, body)
-            said = b"" if answer.body is None else json.dumps(answer.body).encode()
-            self.send_response_only(answer.status)
-            for name, value in answer.headers.items():
-                self.send_header(name, value)
-            if answer.status != 204:
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(said)))
-            self.end_headers()
-            self.wfile.write(said)
-
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_any  # noqa: N815 - the library looks for these
-
-    return Handler
