@@ -60,6 +60,7 @@ def test_the_comment_has_one_image_and_deleting_it_deletes_both_files(shared_ser
         (JPEG, "image/png", 415, f"before: {NOT_A_PNG}"),
         (b"", "image/png", 415, f"before: {NOT_A_PNG}"),
     ],
+    ids=["too large", "another type", "another format", "empty"],
 )
 def test_bad_before_image_is_refused_with_the_image(
     client: httpx.Client, before: bytes, content_type: str, status: int, message: str
