@@ -87,6 +87,11 @@ def _shares_a_fixture_with_its_file(item: pytest.Function) -> bool:
     return any(fixture.scope == "module" and fixture.baseid != "tests" for fixture in used)
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name an image by its size. Its bytes are random, but all workers must agree on a test's name."""
+    return f"{len(val)} bytes" if isinstance(val, bytes) and len(val) > 100 else None
+
+
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     """Create a service for one test, not started yet."""
