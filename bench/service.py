@@ -18,7 +18,7 @@ from bench.pictures import CONTENT_TYPE, form_body, upload_body
 from bench.processes import free_port, running_server, wait_until_idle
 from bench.run import BenchError
 from bench.wrk import status_of
-from prshots.server.links.signing import KeyRing
+from prshots.server.links import KeyRing
 
 COMMAND = Path(sys.executable).parent / "prshots"
 PROJECT = "bench"

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from prshots.server.adapters.keys import FixedKeys, KeyFile
-from prshots.server.links.ports import KeySource
-from prshots.server.links.signing import KeyRing, LinkState, check
+from prshots.server.links import KeyRing, KeySource, LinkState, check
 from support.port_watch import PortWatch
 
 KEYS = f"new:{'ab' * 32},old:{'cd' * 32}"

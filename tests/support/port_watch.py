@@ -12,8 +12,7 @@ import types
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from prshots.server import domain
-from prshots.server.links import ports as links
+from prshots.server import domain, links
 
 Adapter = TypeVar("Adapter")
 NOTHING_TO_RETURN = {None, type(None), bool}

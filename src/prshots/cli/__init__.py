@@ -28,8 +28,7 @@ from prshots.cli import (
     tokens,
     upload,
 )
-from prshots.cli.common import say_failure, stated_help
-from prshots.cli.help_sections import CLIENT, SERVER, ClientCommand, Sections
+from prshots.cli.common import CLIENT, SERVER, ClientCommand, Sections, say_failure, stated_help
 from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsError, RefusedInputError
 from prshots.contract.statements import exit_code, statements
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from prshots.contract.errors import InvalidInputError, SettingsError
 from prshots.contract.statements import statements
@@ -144,3 +145,35 @@ def say(words: str) -> None:
 def say_failure(words: str) -> None:
     """Print a failure on standard error, even with --quiet."""
     typer.echo(words, err=True)
+
+
+CLIENT = "Client commands"
+SERVER = "Server commands"
+
+_WHOLE = 1000
+"""Longer than every summary, so that none is cut off."""
+
+
+class Sections(TyperGroup):
+    """Lists each command under its `rich_help_panel`. Typer itself does so only in boxes."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - Typer's types are private
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        width = max(map(len, commands), default=0)
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, command in commands.items():
+            if command is not None and not command.hidden:
+                title = getattr(command, "rich_help_panel", None) or "Commands"
+                row = (name.ljust(width), command.get_short_help_str(_WHOLE))
+                sections.setdefault(title, []).append(row)
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+class ClientCommand(TyperCommand):
+    """A command that calls a service. The others load the settings, which refuses unknown variables."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
+        warn_about_unknown_variables()
+        return super().invoke(ctx)

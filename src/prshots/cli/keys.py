@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, settings_from
-from prshots.cli.help_sections import Sections
+from prshots.cli.common import ConfigOption, JsonOption, Sections, print_json, print_table, say, settings_from
 
 app = typer.Typer(
     cls=Sections, help="List, rotate and remove the keys that sign image URLs.", no_args_is_help=True

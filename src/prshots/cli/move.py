@@ -14,9 +14,9 @@ from prshots.contract.sizes import readable_size
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
+    from prshots.server.move import MoveReport, Progress, ShowProgress
     from prshots.server.move.estimate import Estimate
     from prshots.server.move.plan import MovePlan
-    from prshots.server.move.report import MoveReport, Progress, ShowProgress
 
 LINE_SECONDS = 10.0
 """How often a line says how far the move is, where there is no terminal for a bar."""
@@ -179,7 +179,7 @@ def _summary(plan: "MovePlan", report: "MoveReport", seconds: float) -> str:
 
 
 def _describe_broken(report: "MoveReport") -> list[str]:
-    from prshots.server.move.report import SHOWN
+    from prshots.server.move import SHOWN
 
     kinds = {
         "missing in the source, and so in the target": report.missing,

@@ -65,7 +65,7 @@ def current_job() -> "Job":
     job = detect_job(os.environ)
     if job.ci:
         return job
-    from prshots.client.ci.local_checkout import find_local_checkout
+    from prshots.client.heads import find_local_checkout
 
     return find_local_checkout(os.environ).job
 

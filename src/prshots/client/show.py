@@ -15,14 +15,47 @@ from prshots.client.ci.git import Say
 from prshots.client.compare import compare_with_base, describe, summary
 from prshots.client.heads import Head
 from prshots.client.move_staged import move_staged
-from prshots.client.pairs import Pairs
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client, Image
-from prshots.client.shots import Problem, ShotFile
+from prshots.client.shots import Problem, ShotFile, find_shots
 from prshots.client.upload import UploadOutcome, ignore_outcome, send_all, shot_fields
 from prshots.contract.errors import InvalidInputError, PayloadTooLargeError, PrshotsError
 from prshots.contract.replies import ServiceLimits, Staged, StagedShot, Uploaded
 from prshots.contract.sizes import readable_size
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The shots to show, the file that each of them replaces, and the paths that can't be used."""
+
+    shots: list[ShotFile]
+    before_images: dict[tuple[str, str, str], ShotFile]
+    problems: list[Problem]
+
+
+def find_pairs(
+    paths: Sequence[str], before_images: Sequence[str], *, name: str = "", viewport: str = "", theme: str = ""
+) -> Pairs:
+    """Find the screenshots, and of each the one before: the only one, or that of the same shot.
+
+    Raises InvalidInputError if an argument is invalid, or if a before image has no image after it.
+    """
+    after = find_shots(paths, name=name, viewport=viewport, theme=theme, short_names_outside=True)
+    if not before_images:
+        return Pairs(after.shots, {}, after.problems)
+    if not paths:
+        raise InvalidInputError("--before needs the screenshot after it: name it as PATH or with --after")
+    before = find_shots(before_images, viewport=viewport, theme=theme, short_names_outside=True)
+    problems = [*after.problems, *before.problems]
+    if len(after.shots) == len(before.shots) == 1:
+        return Pairs(after.shots, {after.shots[0].key: before.shots[0]}, problems)
+    known = {shot.key for shot in after.shots}
+    unpaired = (
+        "has no screenshot after it with the same name and viewport: give both files the same name, in two "
+        "folders"
+    )
+    problems += [Problem(str(shot.path), unpaired) for shot in before.shots if shot.key not in known]
+    return Pairs(after.shots, {shot.key: shot for shot in before.shots if shot.key in known}, problems)
 
 
 class ShowState(StrEnum):

@@ -9,17 +9,15 @@ from typing import Any
 from prshots.client.ci import Job, detect_job, with_forge
 from prshots.client.ci.checkout import commit_of, head_commit
 from prshots.client.ci.job import ForgeKind
-from prshots.client.ci.local_checkout import find_local_checkout
 from prshots.client.compare import compare_with_base, summary, view_and_page
 from prshots.client.forges import forge_of
-from prshots.client.heads import Head, current_head
+from prshots.client.heads import Head, current_head, find_local_checkout
 from prshots.client.keyless import token_source
 from prshots.client.move_staged import move_staged
-from prshots.client.pairs import Pairs
 from prshots.client.post_comment import Composer, post
 from prshots.client.service import Client
 from prshots.client.shots import Problem
-from prshots.client.show import show
+from prshots.client.show import Pairs, show
 from prshots.client.sticky_comment import OurComments
 from prshots.client.upload import UploadOutcome
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError

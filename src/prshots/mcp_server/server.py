@@ -15,7 +15,7 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from prshots import __version__
-from prshots.client.pairs import find_pairs
+from prshots.client.show import find_pairs
 from prshots.contract.errors import PrshotsError
 from prshots.mcp_server.checkout_tools import MAX_SHOTS, CheckoutTools
 

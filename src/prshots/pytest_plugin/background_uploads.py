@@ -4,7 +4,8 @@ import queue
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from typing import Self, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeVar
 
 from prshots.client.ci import ForgeKind, Job, detect_job, validate, with_forge
 from prshots.client.ci.checkout import builds_baselines, commit_of, full_commit
@@ -15,7 +16,54 @@ from prshots.client.upload import NOT_TRIED, UploadOutcome, upload_all, upload_b
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.redaction import redact
 from prshots.contract.statements import message
-from prshots.pytest_plugin.report import RunReport, screenshots
+
+
+@dataclass(slots=True)
+class RunReport:
+    """`uploaded_to` is the pull request or the branch, `comment` the result of posting, `kept_in` a folder.
+
+    `known` of the uploaded ones were there already. `is_partial`: some tests did not run. Only `problems`
+    fail a strict run.
+    """
+
+    uploaded: int = 0
+    known: int = 0
+    kept: int = 0
+    is_partial: bool = False
+    uploaded_to: str = ""
+    kept_in: str = ""
+    comment: str = ""
+    comparison: str = ""
+    dashboard_url: str = ""
+    problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def add(self, other: dict[str, Any]) -> None:
+        """Add the report of another process."""
+        self.uploaded += other["uploaded"]
+        self.known += other["known"]
+        self.is_partial |= other["is_partial"]
+        self.kept += other["kept"]
+        self.problems += other["problems"]
+        self.warnings += other["warnings"]
+
+    def lines(self) -> list[str]:
+        lines = []
+        if self.uploaded:
+            known = f", {self.known} of them already there" if self.known else ""
+            comment = f", {self.comment}" if self.comment else ""
+            lines.append(f"{screenshots(self.uploaded)} uploaded to {self.uploaded_to}{known}{comment}")
+        if self.comparison:
+            lines.append(self.comparison)
+        if self.kept:
+            lines.append(f"{screenshots(self.kept)} kept in {self.kept_in}")
+        page = [f"dashboard: {self.dashboard_url}"] if self.dashboard_url else []
+        return [*lines, *self.problems, *self.warnings, *page]
+
+
+def screenshots(count: int) -> str:
+    return f"{count} {'screenshot' if count == 1 else 'screenshots'}"
+
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ import pytest
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
 from prshots.contract.statements import message
 from prshots.contract.variables import client_warnings
+from prshots.pytest_plugin.background_uploads import RunReport
 from prshots.pytest_plugin.camera import Screenshot, screenshot_function, theme_of, viewport_of
-from prshots.pytest_plugin.report import RunReport
 from prshots.pytest_plugin.shot_names import ShotNames
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import structlog
 from prshots.contract.errors import ConflictError, KeysError, NotFoundError, SettingsError
 from prshots.server.adapters.objects.disk import sync_folder
 from prshots.server.adapters.private_files import make_private_folder, write_synced
-from prshots.server.links.signing import Key, KeyRing
+from prshots.server.links import Key, KeyRing
 
 RECHECK_SECONDS = 2.0
 """How old the keys in use may be. A stat every 2 s is cheap, and a rotation must work within 10 s."""

@@ -1,7 +1,7 @@
 """The public API: translates HTTP requests into calls of the services, and their results into replies."""
 
 import functools
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,9 @@ from starlette.routing import Route, Router
 
 from prshots import __version__
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
+from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import MAX_NAME_CHARACTERS
 from prshots.contract.replies import Deleted, PlainComment, ServiceLimits
-from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.comparisons import baseline_routes, comparison_routes, read_merged_as
 from prshots.server.api.fields import (
     BAD_MARKER,
@@ -25,17 +25,24 @@ from prshots.server.api.fields import (
     pr_number_from_text,
 )
 from prshots.server.api.keyless import keyless_routes
-from prshots.server.api.pull_requests import pull_request_routes
 from prshots.server.api.put_urls import put_url_routes
-from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import bearer, declared_length, json_object, only_value
+from prshots.server.api.request_body import (
+    BodySlots,
+    bearer,
+    declared_length,
+    json_object,
+    only_value,
+    read_authorized_json,
+)
 from prshots.server.api.services import PublicServices
 from prshots.server.api.staging import staging_routes
 from prshots.server.api.upload import upload_routes
 from prshots.server.domain.images.checks import require_pr
-from prshots.server.domain.projects.access import Access
+from prshots.server.domain.images.models import Description
+from prshots.server.domain.projects.models import Access
+from prshots.server.domain.projects.names import MAX_ADDRESS, check_repository
 from prshots.server.http.error_boundary import ErrorBoundary
-from prshots.server.http.json_response import JSONResponse
+from prshots.server.http.json_response import JSONResponse, reply_json
 from prshots.server.http.llms import llms_route
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import names_of, observer, service_routes
@@ -156,3 +163,44 @@ def _comment_options(query: QueryParams) -> tuple[int, Marker, View] | None:
     if "view" in query:
         view = choice_from_text(View, only_value(query, "view"), BAD_VIEW)
     return limit, marker, view
+
+
+MAX_TEXT = 300
+
+
+def pull_request_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
+    async def describe(request: Request) -> JSONResponse:
+        access, body = await read_authorized_json(request, services.accounts, slots)
+        described = read_description(body)
+        require_pr(access.only_pr, described.pr_number)
+        return JSONResponse(reply_json(await services.images.describe(access.project, described)))
+
+    return [Route("/v1/pull", describe, methods=["POST"])]
+
+
+def read_description(body: Mapping[str, object]) -> Description:
+    """Raise InvalidInputError."""
+    pr_number = pr_number_from_json(body.get("pr_number"))
+    repository, url = _line(body, "repository", MAX_ADDRESS).rstrip("/"), _line(body, "url", MAX_ADDRESS)
+    if repository:
+        check_repository(repository)
+    is_below = repository and url.startswith(f"{repository}/")
+    return Description(
+        pr_number,
+        repository,
+        url.removeprefix(repository) if is_below else "",  # of another place, there is nothing to link to
+        *(_line(body, name, MAX_TEXT) for name in ("title", "source_branch", "author")),
+    )
+
+
+def _line(body: Mapping[str, object], name: str, longest: int) -> str:
+    """Return a text of one line; "" if it is missing. A title that is too long is cut."""
+    value = body.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} must be a string")
+    line = " ".join(value.split())
+    if len(line) > longest and name in {"repository", "url"}:
+        raise InvalidInputError(f"{name} takes at most {longest} characters")
+    return line[:longest]

@@ -8,7 +8,6 @@ from starlette.routing import Route
 from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BASE_COMMITS, MAX_KNOWN_SHOTS, SHA256
 from prshots.contract.replies import ComparisonState, CompletedBaselines, KnownBaselines, KnownShot
-from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import (
     NOT_TEXT,
     branch_of,
@@ -17,14 +16,13 @@ from prshots.server.api.fields import (
     pr_number_from_text,
     text_of,
 )
-from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import bearer, only_value, read_authorized_json
+from prshots.server.api.request_body import BodySlots, bearer, only_value, read_authorized_json
 from prshots.server.api.services import PublicServices
 from prshots.server.domain.comparison.baselines import KnownShots
 from prshots.server.domain.comparison.models import ComparisonRequest
 from prshots.server.domain.images import checks
 from prshots.server.domain.images.models import ShotKey
-from prshots.server.http.json_response import JSONResponse
+from prshots.server.http.json_response import JSONResponse, reply_json
 
 MAX_KNOWN_BYTES = 4 * 1024**2
 """A thousand shots with the longest names fit."""

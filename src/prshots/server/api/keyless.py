@@ -17,11 +17,10 @@ from prshots.contract.errors import (
 )
 from prshots.contract.replies import GrantedToken
 from prshots.server.api.fields import text_of
-from prshots.server.api.replies import reply_json
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
 from prshots.server.domain.people.bounded_log import BoundedLog
 from prshots.server.domain.projects.keyless import Granted, IdToken, TokenExchange
-from prshots.server.http.json_response import JSONResponse
+from prshots.server.http.json_response import JSONResponse, reply_json
 from prshots.server.observability import metrics
 
 MAX_ID_TOKEN = 16 * 1024

@@ -7,17 +7,15 @@ from starlette.routing import Route
 
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import COMMIT_SHA
-from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import place_of, pr_number_from_json, read_upload_fields, text_of
-from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import declared_length, read_authorized_json
+from prshots.server.api.request_body import BodySlots, declared_length, read_authorized_json
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload import count_against_limit, count_results, read_or_discard
 from prshots.server.api.upload_form import ABSURD_FACTOR
 from prshots.server.domain.images.checks import UploadedFile, check_content_type, payload_too_large
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace
 from prshots.server.domain.images.put_urls import PutUrlRequest
-from prshots.server.http.json_response import JSONResponse
+from prshots.server.http.json_response import JSONResponse, reply_json
 from prshots.server.observability import metrics
 
 NO_TARGET = "pr_number or branch required, and not both"

@@ -1,18 +1,96 @@
 """Read a request's token, its query, and its body with limits on size and time."""
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Coroutine
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 
-from prshots.contract.errors import InvalidInputError, RequestTimeoutError, UnauthorizedError
-from prshots.server.api.body_slots import BodySlots
-from prshots.server.api.storable_text import require_storable
-from prshots.server.domain.projects.access import Access
+from prshots.contract.errors import BusyError, InvalidInputError, RequestTimeoutError, UnauthorizedError
+from prshots.server.domain.projects.models import Access
 from prshots.server.domain.projects.service import Projects
+
+BYTES_IN_ALL = 96 * 1024**2
+"""The most memory for bodies in progress, unless only a few of the largest images would fit. The process
+needs about twice as much, because memory between the chunks is lost."""
+
+FEWEST_LARGEST = 8
+"""At least this many images of the largest allowed size fit at the same time."""
+
+FILES = 2
+"""How many files a body can have: an image and its before image."""
+
+SHARES = 4
+"""One token gets at most this part of the whole, so that its stalled uploads leave room for others."""
+
+SMALLEST_BYTES = 256 * 1024
+"""Every body counts for at least this much, which also bounds the number of small bodies."""
+
+WAIT_SECONDS = 10.0
+"""How long a body waits for room, unread. A burst of uploads is over by then."""
+
+
+class BodySlots:
+    """Memory for bodies in progress: reserved before the first byte is read, per token and in total."""
+
+    def __init__(self, max_image_bytes: int) -> None:
+        self._largest = FILES * max_image_bytes
+        self._limit = max(BYTES_IN_ALL, FEWEST_LARGEST * max_image_bytes)
+        self._reserved = 0
+        self._by_holder: Counter[str] = Counter()
+        self._waiting: list[tuple[str, int, asyncio.Future[None]]] = []
+
+    @contextlib.asynccontextmanager
+    async def reserve(self, holder: str, declared: int | None) -> AsyncIterator[None]:
+        """Reserve room for a body of the declared length; None if it is unknown. Raises BusyError."""
+        size = self._largest if declared is None else min(max(declared, SMALLEST_BYTES), self._largest)
+        if not self._take(holder, size):
+            await self._wait_for_room(holder, size)
+        try:
+            yield
+        finally:
+            self._give_back(holder, size)
+
+    def _take(self, holder: str, size: int) -> bool:
+        fits = (
+            self._reserved + size <= self._limit and self._by_holder[holder] + size <= self._limit // SHARES
+        )
+        if fits:
+            self._reserved += size
+            self._by_holder[holder] += size
+        return fits
+
+    async def _wait_for_room(self, holder: str, size: int) -> None:
+        room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiting = (holder, size, room)
+        self._waiting.append(waiting)
+        try:
+            # Not `wait_for`: if its timeout came right after the room was given, nobody would give it back.
+            await asyncio.wait([room], timeout=WAIT_SECONDS)
+        except asyncio.CancelledError:
+            if room.done():
+                self._give_back(holder, size)
+            raise
+        finally:
+            self._waiting.remove(waiting)
+        if not room.done():
+            raise BusyError("too many uploads in progress, retry later")
+
+    def _give_back(self, holder: str, size: int) -> None:
+        self._reserved -= size
+        self._by_holder[holder] -= size
+        if not self._by_holder[holder]:
+            del self._by_holder[holder]
+        # First come, first served, past those that still do not fit.
+        for other, wanted, room in self._waiting:
+            if not room.done() and self._take(other, wanted):
+                room.set_result(None)
+
 
 JSON_SECONDS = 10.0
 STRANGER_SECONDS = 2.0
@@ -104,3 +182,33 @@ async def _read_bounded(request: Request, max_bytes: int) -> bytes:
         if len(body) > max_bytes:
             break
     return bytes(body)
+
+
+# Checks that every database can store a client's text. JSON can carry half of a surrogate pair, which UTF-8
+# cannot. PostgreSQL does not store a NUL.
+
+_UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
+
+
+def is_storable(text: str) -> bool:
+    return _UNSTORABLE.search(text) is None
+
+
+def require_storable(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON object whose strings and names are all storable. Raises InvalidInputError."""
+    if not all(map(is_storable, _texts_in(body))):
+        raise InvalidInputError("the body must contain valid Unicode without NUL characters")
+    return body
+
+
+def _texts_in(body: object) -> Iterable[str]:
+    """Yield every string and name. Not recursive: the nesting may be deeper than Python's stack."""
+    left = [body]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            left += [*value.keys(), *value.values()]
+        elif isinstance(value, list):
+            left += value

@@ -7,17 +7,20 @@ from starlette.routing import Route
 
 from prshots.contract.limits import COMMIT_SHA
 from prshots.contract.replies import StagedList
-from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import flag_of, place_of, pr_number_from_json, read_upload
-from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import bearer, only_value, read_authorized_json
+from prshots.server.api.request_body import (
+    BodySlots,
+    bearer,
+    only_value,
+    read_authorized_json,
+    require_storable,
+)
 from prshots.server.api.services import PublicServices
-from prshots.server.api.storable_text import require_storable
 from prshots.server.api.upload import Store, make_upload_handler
 from prshots.server.api.upload_form import UploadForm
 from prshots.server.domain.images.staging import Move
-from prshots.server.domain.projects.access import Access
-from prshots.server.http.json_response import JSONResponse
+from prshots.server.domain.projects.models import Access
+from prshots.server.http.json_response import JSONResponse, reply_json
 
 
 def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:

@@ -1,5 +1,7 @@
 """`POST /v1/upload` and `POST /v1/baseline`: read the form within its limits, and store the image."""
 
+import contextlib
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
@@ -7,21 +9,18 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from prshots.contract import errors
+from prshots.contract.errors import CounterUnavailableError, RateLimitedError
 from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA
-from prshots.contract.rate_limits import RateLimit
+from prshots.contract.rate_limits import LimitPolicy, RateLimit
 from prshots.contract.replies import Uploaded
-from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import branch_of, pr_number_from_text, read_upload
-from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import bearer, declared_length, read_in_time
+from prshots.server.api.request_body import BodySlots, bearer, declared_length, read_in_time
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload_form import UploadForm, read_upload_form
 from prshots.server.domain.images.ports import RateCounter
-from prshots.server.domain.images.rate import count_upload
-from prshots.server.domain.projects.access import Access
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Access, Project
 from prshots.server.http.error_boundary import add_reply_headers, discard_body
-from prshots.server.http.json_response import JSONResponse
+from prshots.server.http.json_response import JSONResponse, reply_json
 from prshots.server.observability import metrics
 
 T = TypeVar("T")
@@ -138,3 +137,18 @@ async def read_or_discard(request: Request, reading: Coroutine[Any, Any, T], *, 
     except (errors.InvalidInputError, errors.PayloadTooLargeError):
         await discard_body(request.scope, REFUSED_SECONDS)
         raise
+
+
+async def count_upload(counter: RateCounter, project: Project) -> RateLimit | None:
+    """Return how much of its limit the project has left. Raises RateLimitedError if it is used up.
+
+    If the counter does not respond, return None to accept the upload: the counter logs its outages.
+    """
+    with contextlib.suppress(CounterUnavailableError):
+        hit = await counter.hit(project.id, project.uploads_per_minute)
+        policy = LimitPolicy.PROJECT if project.uploads_per_minute else LimitPolicy.UPLOADS
+        limit = RateLimit(policy, hit.limit, hit.remaining, math.ceil(hit.free_in))
+        if not hit.is_counted:
+            raise RateLimitedError("rate limited", limit)
+        return limit
+    return None

@@ -4,11 +4,13 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import stat
+import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from prshots.contract.errors import BackupError
 from prshots.contract.object_names import OWNER_MARK, THUMBNAIL_EXT
@@ -21,11 +23,89 @@ from prshots.server.adapters.private_files import (
     new_file,
 )
 from prshots.server.adapters.sql.database.found_schema import FoundSchema
-from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
-from prshots.server.backup.archive_members import ArchiveEntry, IncompleteError, members
+from prshots.server.backup import DATABASE, IMAGE_MEMBER, IMAGES, KEYS, MANIFEST, workplace
 from prshots.server.backup.manifest import FORMAT, Manifest
-from prshots.server.backup.workplace import workplace
 from prshots.server.config.settings import Settings
+
+# Reads the members of a backup's tar archive, and refuses anything else. Anyone may have written the archive.
+# tarfile would also follow links, sparse maps and extended headers, which let a small archive overwrite files
+# or fill the disk. A backup has none of them, so this reads plain files only.
+
+_SIZE_RECORD = re.compile(rb"\d{1,3} size=(\d{1,19})\n")
+"""The only extended header that backups have, for a file over 8 GB."""
+
+_KINDS = {
+    tarfile.SYMTYPE: "a symbolic link",
+    tarfile.LNKTYPE: "a hard link",
+    tarfile.CHRTYPE: "a device",
+    tarfile.BLKTYPE: "a device",
+    tarfile.DIRTYPE: "a folder",
+    tarfile.FIFOTYPE: "a FIFO",
+    tarfile.GNUTYPE_SPARSE: "a sparse file",
+    tarfile.XHDTYPE: "a file with extended headers",
+}
+
+
+class IncompleteError(Exception):
+    """The file ends too early, or is not a tar archive."""
+
+
+class ArchiveEntry(NamedTuple):
+    name: str
+    offset: int
+    """Where its header begins."""
+    start: int
+    size: int
+
+
+def members(file: IO[bytes]) -> Iterator[ArchiveEntry]:
+    """Yield the members of an archive. Raises IncompleteError, BackupError."""
+    position, length = 0, os.fstat(file.fileno()).st_size
+    while (header := _header(file, position)) is not None:
+        offset, size = position, header.size
+        if header.type == tarfile.XHDTYPE:
+            size = _extended_size(file, header)
+            position += 2 * tarfile.BLOCKSIZE
+            header = _header(file, position)
+            if header is None:
+                raise IncompleteError
+        start = position + tarfile.BLOCKSIZE
+        if size < 0 or start + size > length:
+            raise IncompleteError
+        _require_known(header)
+        yield ArchiveEntry(header.name, offset, start, size)
+        position = start + -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
+
+
+def _header(file: IO[bytes], position: int) -> tarfile.TarInfo | None:
+    """Read a header; None at the end of the archive."""
+    file.seek(position)
+    block = file.read(tarfile.BLOCKSIZE)
+    if not block.strip(b"\0"):
+        return None
+    try:
+        return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except tarfile.TarError as error:
+        raise IncompleteError from error
+
+
+def _extended_size(file: IO[bytes], header: tarfile.TarInfo) -> int:
+    found = _SIZE_RECORD.fullmatch(file.read(header.size)) if 0 < header.size <= tarfile.BLOCKSIZE else None
+    if found is None:
+        raise _unexpected(header)
+    return int(found[1])
+
+
+def _require_known(header: tarfile.TarInfo) -> None:
+    is_known = header.name in {DATABASE, KEYS, MANIFEST} or IMAGE_MEMBER.fullmatch(header.name)
+    if not is_known or header.type not in {tarfile.REGTYPE, tarfile.AREGTYPE}:
+        raise _unexpected(header)
+
+
+def _unexpected(header: tarfile.TarInfo) -> BackupError:
+    kind = f", {_KINDS[header.type]}" if header.type in _KINDS else ""
+    return BackupError(f"not a prshots backup: it contains {header.name[:200]!r}{kind}")
+
 
 Progress = Callable[[int, int], None]
 

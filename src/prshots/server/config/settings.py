@@ -14,7 +14,7 @@ from prshots.contract.errors import SettingsError
 from prshots.contract.limits import MAX_IMAGE_BYTES
 from prshots.contract.redaction import redact
 from prshots.server.config import values
-from prshots.server.links.signing import KeyRing
+from prshots.server.links import KeyRing
 
 PREFIX = variables.PREFIX
 PROVIDERS = ("github", "gitlab", "gitea", "oidc")

@@ -5,6 +5,7 @@ needs no database and writes nothing.
 """
 
 import os
+import re
 import secrets
 import time
 from collections.abc import Callable
@@ -15,7 +16,6 @@ import structlog
 from prshots.contract.errors import KeysError, StoreError
 from prshots.contract.object_names import CONTENT_TYPES, origin_key
 from prshots.server.bounded_cache import BoundedCache
-from prshots.server.delivery.conditions import apply_conditions, status_and_fields
 from prshots.server.delivery.replies import (
     FileSlice,
     Pending,
@@ -25,8 +25,19 @@ from prshots.server.delivery.replies import (
     error_reply,
     json_reply,
 )
-from prshots.server.links.ports import FileReader, KeySource, OpenObject, RemoteReader
-from prshots.server.links.signing import UNKNOWN_KEY, VALID, Checked, KeyRing, LinkState, check
+from prshots.server.http.headers import names_tag
+from prshots.server.links import (
+    UNKNOWN_KEY,
+    VALID,
+    Checked,
+    FileReader,
+    KeyRing,
+    KeySource,
+    LinkState,
+    OpenObject,
+    RemoteReader,
+    check,
+)
 from prshots.server.observability.outages import Outage
 
 MAX_VERIFIED = 4096
@@ -266,3 +277,44 @@ def _send_file(request: Request, tag: str, file: OpenObject, fields: str) -> Rep
     status, fields = status_and_fields(answer, file.size, fields)
     part = range(file.size) if answer is None else answer
     return Reply(status, fields, FileSlice(file, part.start, len(part)), "sent")
+
+
+# Thirty digits exceed the size of any file, and int() accepts them.
+_RANGE = re.compile(r"bytes=([0-9]{0,30})-([0-9]{0,30})", re.IGNORECASE)
+
+
+def apply_conditions(request: Request, tag: str, size: int, fields: str) -> Reply | range | None:
+    """Return a reply without bytes of the image, or the range to send; None if it is all of them."""
+    headers = request.headers
+    if "if-none-match" in headers and names_tag(headers["if-none-match"], tag):
+        return Reply(304, fields, b"", "not_modified")
+    if request.method == "HEAD":  # a range is defined for GET only
+        return Reply(200, f"{fields}Content-Length: {size}\r\n", b"", "sent")
+    if "range" in headers and headers.get("if-range", f'"{tag}"') == f'"{tag}"':
+        asked = _RANGE.fullmatch(headers["range"])
+        part = _read_range(asked[1], asked[2], size) if asked else None
+        is_beyond_end = part is not None and not part
+        return _refuse(size) if is_beyond_end else part
+    return None
+
+
+def _read_range(first: str, last: str, size: int) -> range | None:
+    """Return the requested range; empty if it is beyond the end, None if the header is invalid."""
+    if not first:
+        return range(max(0, size - int(last)), size) if last else None
+    if last and int(last) < int(first):
+        return None
+    return range(int(first), min(size, int(last) + 1) if last else size)
+
+
+def _refuse(size: int) -> Reply:
+    extra = f"Content-Range: bytes */{size}\r\n"
+    return error_reply(416, "range not satisfiable", extra, result="unsatisfiable")
+
+
+def status_and_fields(part: range | None, size: int, fields: str) -> tuple[int, str]:
+    """Return the status and the header lines of a reply with this range of the image's bytes."""
+    if part is None:
+        return 200, f"{fields}Content-Length: {size}\r\n"
+    content_range = f"Content-Range: bytes {part.start}-{part.stop - 1}/{size}\r\n"
+    return 206, f"{fields}{content_range}Content-Length: {len(part)}\r\n"

@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
-from prshots.server.links.ports import OpenObject
+from prshots.server.links import OpenObject
 
 
 class Request(NamedTuple):

@@ -1,5 +1,8 @@
 """Replies in JSON."""
 
+from dataclasses import fields, is_dataclass
+from typing import Any
+
 import orjson
 from starlette.responses import Response
 
@@ -16,3 +19,17 @@ class JSONResponse(Response):
 
     def render(self, content: object) -> bytes:
         return json_bytes(content)
+
+
+def reply_json(reply: Any) -> dict[str, Any]:  # noqa: ANN401 - any class of contract/replies.py
+    return {
+        field.name: _json(value)
+        for field in fields(reply)
+        if (value := getattr(reply, field.name)) != field.default
+    }
+
+
+def _json(value: object) -> object:
+    if isinstance(value, list) and value and is_dataclass(value[0]):
+        return [reply_json(each) for each in value]
+    return value

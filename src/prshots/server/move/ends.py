@@ -11,6 +11,7 @@ from prshots.server.adapters.sql.move.move_state import MoveState
 from prshots.server.adapters.sql.move.row_copies import images_with
 from prshots.server.config.settings import Settings
 from prshots.server.domain.images.ports import ObjectStore
+from prshots.server.move import MoveReport
 from prshots.server.move.objects import ObjectCopies, wanted_objects
 from prshots.server.move.plan import (
     MovePlan,
@@ -18,7 +19,6 @@ from prshots.server.move.plan import (
     require_unused_database,
     require_unused_store,
 )
-from prshots.server.move.report import MoveReport
 from prshots.server.move.source import SourceDatabase
 from prshots.server.move.target import TargetDatabase
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from prshots.contract.errors import MoveError, StoreError, StoreFullError
 from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT, origin_key, origin_keys
 from prshots.server.domain.images.ports import ObjectStore
-from prshots.server.move.report import MoveReport
+from prshots.server.move import MoveReport
 
 AT_ONCE = 48
 """How many objects are copied at a time. A distant store takes long for each, but handles many at a time."""

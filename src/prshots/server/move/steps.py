@@ -29,10 +29,10 @@ from prshots.server.adapters.sql.move.row_copies import (
     images_with,
     key_of,
 )
+from prshots.server.move import MoveReport, Progress, ShowProgress
 from prshots.server.move.ends import Ends, begin_or_continue, open_ends
 from prshots.server.move.objects import ObjectCopies, wanted_objects
 from prshots.server.move.plan import MovePlan, require_our_schema, require_unused_database
-from prshots.server.move.report import MoveReport, Progress, ShowProgress
 from prshots.server.move.target import TABLES, Page, TargetDatabase
 
 STOP_SECONDS = 3.0

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,3 +37,19 @@ def settings_of_child() -> "Settings":
         return load_settings(Path(config) if config else None)
     except SettingsError as error:
         sys.exit(f"prshots: {error}")
+
+
+# Ends a child process when the supervisor ends, even if the supervisor was killed. The supervisor holds the
+# write end of a pipe and never writes. When it ends, the pipe is closed.
+def hold(lifeline_fd: int) -> None:
+    """End this process immediately when the supervisor ends.
+
+    Nothing would restart or stop this process anymore, and a new supervisor needs its port. A thread notices
+    the end even while the event loop is busy or does not run yet.
+    """
+    threading.Thread(target=_end_with, args=[lifeline_fd], name="lifeline", daemon=True).start()
+
+
+def _end_with(lifeline_fd: int) -> None:
+    os.read(lifeline_fd, 1)
+    os._exit(1)

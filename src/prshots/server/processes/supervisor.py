@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -23,8 +24,81 @@ from prshots.server.observability.metrics_folder import (
     metrics_folder,
 )
 from prshots.server.processes import WEB_SECONDS
-from prshots.server.processes.children import Children
 from prshots.server.processes.worker_group import WorkerGroup
+
+# The supervisor's child processes: starts them, signals them, and ends them if the supervisor dies. Each
+# child inherits the lifeline, a pipe whose other end only the supervisor has: see `hold`.
+
+KEEP_BUFFERS = {"MALLOC_MMAP_THRESHOLD_": str(2 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(32 * 1024**2)}
+"""For glibc's malloc: keep the memory of an upload's chunks for the next upload. Returning it to the kernel
+each time would cost a tenth of an upload in page faults."""
+
+
+class Children:
+    def __init__(self, config: Path | None) -> None:
+        self._config = config
+        self._running: set[asyncio.subprocess.Process] = set()
+        self._is_stopping = False
+        self._lifeline, self._held_open = os.pipe()
+
+    async def start(
+        self, module: str, *arguments: str, fds: tuple[int, ...], variables: dict[str, str]
+    ) -> asyncio.subprocess.Process:
+        """Start a module of this package, which gets the descriptors as arguments. Raises OSError."""
+        environment = KEEP_BUFFERS | os.environ | variables
+        if self._config:
+            environment["PRSHOTS_CONFIG"] = str(self._config)
+        fds = (*fds, self._lifeline)
+        # -P: never import from the working directory, where others may be able to write.
+        program = [sys.executable, "-P", "-m", f"prshots.server.processes.{module}"]
+        command = [*program, *arguments, *map(str, fds)]
+        with _block_sigint():
+            return await asyncio.create_subprocess_exec(
+                *command, pass_fds=fds, env=environment, stdin=asyncio.subprocess.DEVNULL
+            )
+
+    @contextlib.contextmanager
+    def track(self, child: asyncio.subprocess.Process) -> Iterator[None]:
+        """Include the child in `stop` and `kill` for this block."""
+        self._running.add(child)
+        if self._is_stopping:  # `stop` was called while the child started
+            _send(child, signal.SIGTERM)
+        try:
+            yield
+        finally:
+            self._running.discard(child)
+
+    def stop(self) -> None:
+        """Send SIGTERM to all children, including those that are starting."""
+        self._is_stopping = True
+        self._signal_all(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._signal_all(signal.SIGKILL)
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        for child in self._running:
+            _send(child, number)
+
+    def close(self) -> None:
+        os.close(self._lifeline)
+        os.close(self._held_open)
+
+
+def _send(child: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        child.send_signal(number)
+
+
+@contextlib.contextmanager
+def _block_sigint() -> Iterator[None]:
+    """Start children with SIGINT blocked. Ctrl-C reaches them too, but the supervisor stops them itself."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 5.0
 STEADY_SECONDS = 1.0

@@ -26,8 +26,7 @@ from prshots.server.config.settings import Settings
 from prshots.server.observability import metrics
 from prshots.server.observability.logs import configure_logs
 from prshots.server.observability.metrics_folder import RESTARTED_VARIABLE
-from prshots.server.processes import WEB_SECONDS, settings_of_child
-from prshots.server.processes.lifeline import hold
+from prshots.server.processes import WEB_SECONDS, hold, settings_of_child
 
 if TYPE_CHECKING:
     from prshots.server.http.app_server import ClosableApp

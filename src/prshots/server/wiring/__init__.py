@@ -10,7 +10,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from prshots.contract.errors import RecordsError, SchemaTooNewError, SettingsError
-from prshots.server.links.signing import KeyRing
+from prshots.server.links import KeyRing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from prshots.server.domain.projects.keyless import Trusts
     from prshots.server.domain.projects.service import Projects
     from prshots.server.domain.upkeep.ports import UpkeepEngines
-    from prshots.server.links.ports import FileReader, KeySource, RemoteReader
+    from prshots.server.links import FileReader, KeySource, RemoteReader
 
 
 def key_file(settings: Settings) -> KeyFile:
@@ -254,8 +254,7 @@ def open_counter(settings: Settings, memory: int | None = None) -> RateCounter:
 
 
 def projects_in(database: Database) -> Projects:
-    from prshots.server.adapters.sql.projects.projects import SqlProjects
-    from prshots.server.adapters.sql.projects.tokens import SqlTokens
+    from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
     from prshots.server.domain.projects.service import Projects
 
     return Projects(SqlProjects(database), SqlTokens(database))
@@ -286,8 +285,7 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
     from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
     from prshots.server.adapters.sql.images.staging import SqlStaged
     from prshots.server.adapters.sql.people import SqlPeople
-    from prshots.server.adapters.sql.projects.projects import SqlProjects
-    from prshots.server.adapters.sql.projects.tokens import SqlTokens
+    from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
     from prshots.server.domain.upkeep.ports import UpkeepEngines
 

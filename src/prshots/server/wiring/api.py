@@ -5,16 +5,27 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import structlog
+from starlette.routing import Route
+
+from prshots import __version__
 from prshots.contract.errors import DegradedError, ProviderError
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers, WorkerLimits
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
+from prshots.server.adapters.sql.upkeep.key_fingerprints import SharedKeys
 from prshots.server.api.app import create_api
+from prshots.server.api.dashboard.routes import ROUTES
+from prshots.server.api.dashboard.routing import DashboardServices, starlette_routes
+from prshots.server.api.login import login_routes
 from prshots.server.api.services import PublicServices
 from prshots.server.config.settings import Settings
 from prshots.server.domain.comments.service import Comments
@@ -24,7 +35,8 @@ from prshots.server.domain.images.put_urls import PutUrls
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
 from prshots.server.domain.images.thumbnails import Thumbnails
-from prshots.server.domain.projects.keyless import TokenExchange
+from prshots.server.domain.people.organizations import Organizations
+from prshots.server.domain.projects.keyless import TokenExchange, Trusts
 from prshots.server.domain.projects.ports import Issuers
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Check, Readiness
@@ -32,9 +44,9 @@ from prshots.server.observability import metrics
 from prshots.server.observability.free_space import shortage
 from prshots.server.observability.outages import Outage
 from prshots.server.wiring import awaited_keys, key_source, open_counter, open_store, projects_in
-from prshots.server.wiring.dashboard import routes_for_people
+from prshots.server.wiring.avatars import avatar_origins
 from prshots.server.wiring.opening import DatabaseOpening
-from prshots.server.wiring.shared_keys import SharedKeys
+from prshots.server.wiring.sign_in import allow_list, build_sign_in
 
 
 class _Engines:
@@ -197,3 +209,40 @@ class _LazyIssuers:
         from prshots.server.adapters.identity.issuers import CiIssuers
 
         return CiIssuers(self._addresses)
+
+
+def routes_for_people(
+    settings: Settings,
+    database: Database,
+    services: PublicServices,
+    thumbnails: Thumbnails,
+) -> list[Route]:
+    sign_in, overview = build_sign_in(settings, database), SqlOverview(database)
+    for message in allow_list(settings).never_matching(settings.providers):
+        structlog.get_logger().warning(message)
+    dashboard = DashboardServices(
+        images=services.images,
+        baselines=SqlBaselines(database),
+        staged=SqlStaged(database),
+        comparisons=services.comparisons,
+        comments=services.comments,
+        projects=services.accounts,
+        trusts=Trusts(SqlTrusts(database), settings.issuers),
+        organizations=Organizations(SqlPeople(database), overview),
+        overview=overview,
+        thumbnails=thumbnails,
+        avatar_origins=frozenset(avatar_origins(settings)),
+        about={
+            "base_url": settings.base_url,
+            "img_url": settings.img_url,
+            "web_url": settings.web_url,
+            "max_image_bytes": settings.max_image_bytes,
+            "uploads_per_minute": settings.uploads_per_minute,
+            "trusted_issuers": settings.issuers,
+            "version": __version__,
+        },
+    )
+    return [
+        *login_routes(sign_in, web_url=settings.web_url),
+        *starlette_routes(ROUTES, dashboard, sign_in, settings.web_url),
+    ]

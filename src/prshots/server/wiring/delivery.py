@@ -5,7 +5,7 @@ import asyncio
 from prshots.server.config.settings import Settings
 from prshots.server.delivery.decision import Delivery
 from prshots.server.http.readiness import Readiness
-from prshots.server.links.ports import FileReader
+from prshots.server.links import FileReader
 from prshots.server.wiring import awaited_keys, open_reader
 
 

@@ -16,8 +16,7 @@ from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
 from prshots.contract.errors import ExchangeRefusedError, ProviderError
-from prshots.server.adapters.identity.oauth import get_json
-from prshots.server.adapters.identity.shared_fetch import SharedFetch, WaitLimit
+from prshots.server.adapters.identity.oauth import SharedFetch, WaitLimit, get_json
 
 FRESH_SECONDS = 600
 """How long a document and keys are cached."""

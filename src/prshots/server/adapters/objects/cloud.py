@@ -27,7 +27,7 @@ from prshots.server.adapters.objects.cloud_client import (
     open_client,
 )
 from prshots.server.adapters.objects.disk import store_outage
-from prshots.server.links.ports import ObjectStream
+from prshots.server.links import ObjectStream
 from prshots.server.observability import metrics
 
 if TYPE_CHECKING:  # obstore has these for type checkers only

@@ -21,7 +21,7 @@ from prshots.contract.object_names import DIFF_EXT, OBJECT_NAME, ORIGIN_KEY, OWN
 from prshots.server.adapters import deadlines
 from prshots.server.adapters.private_files import FOLDER, IMAGE_FILE, IMAGE_FOLDER, write_synced
 from prshots.server.bounded_cache import BoundedCache
-from prshots.server.links.ports import OpenObject
+from prshots.server.links import OpenObject
 from prshots.server.observability.metrics import STORE_SECONDS, EngineTimer
 from prshots.server.observability.outages import Outage
 

@@ -14,7 +14,7 @@ from obstore.exceptions import NotModifiedError
 
 from prshots.server.adapters.objects.cloud import READING, CloudReader
 from prshots.server.adapters.objects.cloud_client import RequestLimits
-from prshots.server.links.ports import ObjectStream
+from prshots.server.links import ObjectStream
 from prshots.server.observability.metrics import CACHED_READS
 
 if TYPE_CHECKING:  # obstore has it for type checkers only

@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from prshots.contract.errors import NotFoundError
 from prshots.server.api.dashboard import fields, views
-from prshots.server.api.dashboard.cursors import next_cursor
+from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, as_not_found, project_route
 from prshots.server.api.dashboard.view_types import (
     DoneView,

@@ -1,7 +1,7 @@
 """Images: a pull request's gallery, staged images, baselines, thumbnails."""
 
 from prshots.server.api.dashboard import fields, views
-from prshots.server.api.dashboard.cursors import MAX_INTEGER, next_cursor
+from prshots.server.api.dashboard.fields import MAX_INTEGER, next_cursor
 from prshots.server.api.dashboard.routing import Call, project_route, pull_request_route
 from prshots.server.api.dashboard.view_types import (
     BaselineListView,

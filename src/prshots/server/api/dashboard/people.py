@@ -3,7 +3,7 @@
 from http import HTTPStatus
 
 from prshots.server.api.dashboard import fields, views
-from prshots.server.api.dashboard.cursors import next_cursor
+from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, DashboardRoute
 from prshots.server.api.dashboard.view_types import (
     DoneView,

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.contract.limits import Policy
 from prshots.server.api.dashboard import fields, views
-from prshots.server.api.dashboard.cursors import next_cursor
+from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, DashboardRoute, project_route
 from prshots.server.api.dashboard.view_types import (
     DayOfUploadsView,

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.server.api.dashboard import fields, views
-from prshots.server.api.dashboard.cursors import next_cursor
+from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, project_route, pull_request_route
 from prshots.server.api.dashboard.view_types import (
     CommentView,

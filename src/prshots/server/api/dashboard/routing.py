@@ -19,12 +19,11 @@ from starlette.routing import Route
 
 from prshots import __version__
 from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsError
-from prshots.server.api.dashboard import cursors
+from prshots.server.api.dashboard import fields
 from prshots.server.api.dashboard.view_types import ServiceView
 from prshots.server.api.fields import pr_number_from_text
 from prshots.server.api.login import find_signed_in, require_own_origin
-from prshots.server.api.request_body import json_object
-from prshots.server.api.storable_text import is_storable, require_storable
+from prshots.server.api.request_body import is_storable, json_object, require_storable
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.ports import BaselineRecords
 from prshots.server.domain.comparison.service import Comparisons
@@ -102,7 +101,7 @@ class Call:
 
     def after(self, *types: type[str | int]) -> tuple[Any, ...] | None:
         """Return the sort key that the page starts after, or None. Raises InvalidInputError."""
-        return cursors.key_after(self.query.get("after"), *types)
+        return fields.key_after(self.query.get("after"), *types)
 
     async def body(self) -> dict[str, Any]:
         """Return the JSON object that was sent. Raises InvalidInputError."""

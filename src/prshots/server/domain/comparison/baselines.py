@@ -16,8 +16,7 @@ from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.images.recorded_objects import store_and_record
 from prshots.server.domain.images.service import Images
-from prshots.server.domain.projects.access import Access, require_branch
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Access, Project, require_branch
 
 _log = structlog.get_logger()
 

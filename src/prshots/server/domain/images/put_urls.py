@@ -20,9 +20,8 @@ from prshots.server.domain.images.ports import PutUrlRecords
 from prshots.server.domain.images.recorded_objects import Recording
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
-from prshots.server.domain.projects.access import Access, require_branch
 from prshots.server.domain.projects.credentials import hash_of
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Access, Project, require_branch
 
 PUT_SECONDS = 600
 BAD_WITH_BEFORE = "with_before must be true or false"

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from prshots.contract.errors import RecordsUnsureError
-from prshots.server.domain.images.ports import ObjectStore
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 
 Objects = Mapping[str, Sequence[bytes]]
 """The chunks of each object, by its key."""
@@ -38,3 +40,31 @@ async def _store_and_record(store: ObjectStore, objects: Objects, record: Record
         if stored and not may_be_recorded:
             await store.delete(stored)  # if that fails, which the store logs, the sweep deletes them
     return may_be_recorded
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryOutcome:
+    expired: int
+    failed: int
+    freed_bytes: int
+
+
+async def expire_scheduled(
+    records: ImageRecords, store: ObjectStore, images: Sequence[Image]
+) -> ExpiryOutcome:
+    """Expire scheduled images and their before images. If their bytes cannot be deleted, they stay scheduled.
+
+    They are marked first, so that after a crash the next sweep finishes them. Raises RecordsError.
+    """
+    going = await _with_before_images(records, images)
+    failed_keys = await store.delete([key for image in going for key in image.keys])
+    failed = {image.id for image in going if not failed_keys.isdisjoint(image.keys)}
+    # An image whose before image cannot be deleted stays: nothing else would lead to the before image.
+    gone = [image for image in going if failed.isdisjoint({image.id, image.before_id})]
+    expired = await records.remove_images([image.id for image in gone]) if gone else 0
+    return ExpiryOutcome(expired, len(going) - len(gone), sum(image.size for image in gone))
+
+
+async def _with_before_images(records: ImageRecords, images: Sequence[Image]) -> Sequence[Image]:
+    absent = {image.before_id for image in images if image.before_id} - {image.id for image in images}
+    return [*images, *await records.before_images(absent)] if absent else images

@@ -26,7 +26,6 @@ from prshots.server.domain.images.checks import (
     is_image_id,
     require_pr,
 )
-from prshots.server.domain.images.expiry import ExpiryOutcome, expire_scheduled
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import (
     NO_PULL_REQUEST,
@@ -37,10 +36,15 @@ from prshots.server.domain.images.models import (
     ListedImage,
 )
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
-from prshots.server.domain.images.recorded_objects import Recording, store_and_record
+from prshots.server.domain.images.recorded_objects import (
+    ExpiryOutcome,
+    Recording,
+    expire_scheduled,
+    store_and_record,
+)
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.projects.ports import ProjectRecords
-from prshots.server.links.ports import KeySource
+from prshots.server.links import KeySource
 
 EXPIRE_BATCH = 1000
 

@@ -20,8 +20,7 @@ from prshots.server.domain.images.models import (
 )
 from prshots.server.domain.images.ports import StagedRecords
 from prshots.server.domain.images.service import Images
-from prshots.server.domain.projects.access import Access, require_branch
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Access, Project, require_branch
 
 STAGED_SECONDS = 7 * SECONDS_PER_DAY
 MOVED_AT_ONCE = 1000

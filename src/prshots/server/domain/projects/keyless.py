@@ -1,5 +1,6 @@
 """Keyless upload: the trusts of a project, and the exchange of ID tokens for upload tokens."""
 
+import re
 import secrets
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,9 +13,15 @@ from prshots.contract.errors import (
     NotFoundError,
     ProjectUnclearError,
 )
-from prshots.server.domain.projects.claims import anchor_of, anchors_of, check_claims, find_unmet
+from prshots.server.domain.projects.claims import (
+    MAX_VALUE,
+    anchor_of,
+    anchors_of,
+    check_claims,
+    find_unmet,
+    texts_of,
+)
 from prshots.server.domain.projects.credentials import TOUCH_SECONDS, LastUse, new_upload_token
-from prshots.server.domain.projects.job_ids import branch_of, differing_ids, ids_to_pin, pull_request_of
 from prshots.server.domain.projects.models import Project, Trust
 from prshots.server.domain.projects.names import ProjectReference
 from prshots.server.domain.projects.ports import Issuers, TrustRecords
@@ -206,3 +213,94 @@ def _project(project: str) -> ProjectReference:
 def _loggable(value: object) -> str:
     """Return unverified text from a token, shortened and without unprintable characters."""
     return "".join(filter(str.isprintable, value))[:MAX_TEXT] if isinstance(value, str) else ""
+
+
+# What a job's ID token says beyond names: the ids of its repository, and its pull request. A name can be
+# given to someone else: a repository is deleted or renamed, and another one takes its name. So a trust pins
+# the ids behind the names that it requires. An id that a trust requires itself needs no pin.
+
+_GITHUB_IDS = ("repository_id", "repository_owner_id")  # also Gitea and Forgejo, as far as they have them
+_GITLAB_IDS = ("project_id", "namespace_id")
+
+# The ids behind a claim whose value, up to its first `*`, matches. A `group/*` of GitLab has none: the
+# namespace of a subgroup is another one.
+_IDS_BEHIND: tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...] = (
+    ("repository", re.compile(r"[^/]+/[^/*]+"), _GITHUB_IDS),
+    ("repository", re.compile(r"[^/]+/\*.*"), _GITHUB_IDS[1:]),
+    ("repository_owner", re.compile(r"[^*]+"), _GITHUB_IDS[1:]),
+    ("project_path", re.compile(r"[^*]+"), _GITLAB_IDS),
+    ("namespace_path", re.compile(r"[^*]+"), _GITLAB_IDS[1:]),
+    ("sub", re.compile(r"repo:[^/:*]+/[^/:*]+:.*"), _GITHUB_IDS),
+    ("sub", re.compile(r"repo:[^/:*]+/\*.*"), _GITHUB_IDS[1:]),
+    ("sub", re.compile(r"project_path:[^:*]+:.*"), _GITLAB_IDS),
+)
+
+# The claims that name a pull request. Jobs for `pull_request_target`, `workflow_run` and `issue_comment` have
+# the base branch as `ref`. GitLab says it in none of its claims so far.
+_PULL_REQUEST = {
+    "ref": re.compile(r"refs/pull/([1-9][0-9]{0,8})/(?:merge|head)"),
+    "ref_path": re.compile(r"refs/merge-requests/([1-9][0-9]{0,8})/(?:merge|head|train)"),
+    "merge_request_iid": re.compile(r"([1-9][0-9]{0,8})"),
+    "pullRequestId": re.compile(r"([1-9][0-9]{0,8})"),
+}
+
+# What starts a job of a branch. Everything else may be a pull request's. GitLab's names follow GitHub's.
+_EVENTS_OF_BRANCHES = {
+    *("push", "schedule", "workflow_dispatch", "repository_dispatch"),
+    *("web", "api", "trigger", "pipeline", "parent_pipeline"),
+}
+
+
+def ids_to_pin(required: Mapping[str, str], carried: Mapping[str, Any]) -> dict[str, str]:
+    """Return the ids, as this token has them, behind the names that a trust requires."""
+    wanted = {
+        name
+        for claim, form, ids in _IDS_BEHIND
+        if form.fullmatch(required.get(claim, ""))
+        for name in ids
+        if name not in required
+    }
+    return {name: text for name in sorted(wanted) if (text := _id(carried.get(name)))}
+
+
+def differing_ids(pins: Mapping[str, str], carried: Mapping[str, Any]) -> dict[str, str]:
+    """Return this token's ids that differ from the pinned ones; a missing id is empty."""
+    return {name: _id(carried.get(name)) for name, pin in pins.items() if _id(carried.get(name)) != pin}
+
+
+def pull_request_of(carried: Mapping[str, Any]) -> int | None:
+    """Return the number of the pull request that a job runs for, if its claims say it."""
+    for claim, form in _PULL_REQUEST.items():
+        for text in texts_of(carried.get(claim)):
+            if found := form.fullmatch(text):
+                return int(found[1])
+    return None
+
+
+def branch_of(required: Mapping[str, str], carried: Mapping[str, Any]) -> str | None:
+    """Return the branch whose baselines a job can write: the one it runs for, if its trust names a ref.
+
+    A job of a pull request never can, even if it runs the base branch's code (`pull_request_target`).
+    """
+    if pull_request_of(carried) is not None or not _names_a_ref(required):
+        return None
+    event = _id(carried.get("event_name")) or _id(carried.get("pipeline_source"))
+    if event and event not in _EVENTS_OF_BRANCHES:
+        return None
+    ref = _id(carried.get("ref_path")) or _id(carried.get("ref"))
+    if ref.startswith("refs/"):
+        return ref.removeprefix("refs/heads/") if ref.startswith("refs/heads/") else None
+    return ref or None if _id(carried.get("ref_type")) in {"", "branch"} else None
+
+
+def _names_a_ref(required: Mapping[str, str]) -> bool:
+    """Return whether a trust is for certain refs. A lone `*` is for any."""
+    named = [required.get(claim, "") for claim in ("ref", "ref_path")]
+    named.append(required.get("sub", "").partition(":ref:")[2])
+    return any(value.strip("*") for value in named)
+
+
+def _id(carried: object) -> str:
+    """Return a claim's value as text; "" if it has none, or several."""
+    texts = list(texts_of(carried))
+    return texts[0] if len(texts) == 1 and len(texts[0]) <= MAX_VALUE and texts[0].isprintable() else ""

@@ -8,9 +8,14 @@ from typing import TypedDict, Unpack
 
 from prshots.contract.errors import InvalidInputError, NotFoundError, UnauthorizedError
 from prshots.contract.limits import Policy
-from prshots.server.domain.projects.access import Access
 from prshots.server.domain.projects.credentials import LastUse, hash_of, is_upload_token, new_upload_token
-from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Project, UploadToken
+from prshots.server.domain.projects.models import (
+    LOCAL_ORGANIZATION,
+    Access,
+    Organization,
+    Project,
+    UploadToken,
+)
 from prshots.server.domain.projects.names import check_name, check_repository
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from prshots.contract.errors import StoreError, WrongClockError
 from prshots.contract.object_names import image_id_of
-from prshots.server.domain.images.expiry import expire_scheduled
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from prshots.server.domain.images.ports import ObjectStore
+from prshots.server.domain.images.recorded_objects import expire_scheduled
 from prshots.server.domain.upkeep.ports import Upkeep, UpkeepEngines, WrongTotal
 from prshots.server.domain.upkeep.safeguards import (
     LEFTOVER_AGE_SECONDS,

@@ -9,7 +9,7 @@ from typing import Literal
 
 from prshots.contract.errors import RecordsFullError
 from prshots.contract.object_names import SHARDS, image_id_of
-from prshots.server.domain.images.expiry import expire_scheduled
+from prshots.server.domain.images.recorded_objects import expire_scheduled
 from prshots.server.domain.people.sign_in import discard_old
 from prshots.server.domain.upkeep.ports import UpkeepEngines
 from prshots.server.domain.upkeep.safeguards import (

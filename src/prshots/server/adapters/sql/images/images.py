@@ -11,6 +11,7 @@ from prshots.server.adapters.sql.columns import (
     ACTIVE,
     ACTIVE_OF_PR,
     IMAGE,
+    LISTED_IMAGE,
     SCHEDULED,
     SHOT,
     equal,
@@ -25,10 +26,51 @@ from prshots.server.adapters.sql.database.row_locks import lock_pull, lock_pulls
 from prshots.server.adapters.sql.database.schema import images, pulls
 from prshots.server.adapters.sql.images.arriving_images import ArrivingImages
 from prshots.server.adapters.sql.images.due import due_in, projects_with_due, some_due
-from prshots.server.adapters.sql.images.listed_images import ListedImages
 from prshots.server.adapters.sql.images.marks import mark_some, schedule_images, schedule_statement
 from prshots.server.adapters.sql.images.totals import count_closed, count_removed
+from prshots.server.bounded_cache import BoundedCache
 from prshots.server.domain.images.models import Image, ListedImage, ThumbnailState
+
+REMEMBERED_IMAGES = 8192
+"""A comment has mostly the images of the last one. All take 6 MB."""
+
+_KEYS = Prepared(
+    select(images.c.id, images.c.seq)
+    .where(*ACTIVE_OF_PR)
+    .order_by(images.c.seq.desc())
+    .limit(bindparam("newest"))
+)
+_SINCE = Prepared(select(*LISTED_IMAGE).where(*ACTIVE_OF_PR, images.c.seq >= bindparam("since")))
+
+
+class ListedImages:
+    """Reads which images there are, and the rest only since the oldest one that is not known yet.
+
+    That is usually one of the last uploads. Several threads may read at the same time.
+    """
+
+    def __init__(self) -> None:
+        self._known: BoundedCache[str, ListedImage] = BoundedCache(REMEMBERED_IMAGES)
+
+    def newest_of_pr(
+        self, connection: Connection, project_id: str, pr_number: int, newest: int
+    ) -> list[ListedImage]:
+        """Return the newest images of a pull request, the newest first."""
+        of_pr = {"project_id": project_id, "pr_number": pr_number}
+        keys = _KEYS.rows(connection, of_pr | {"newest": newest})
+        found = {image_id: self._known.get(image_id) for image_id, _ in keys}
+        unknown = [seq for image_id, seq in keys if found[image_id] is None]
+        if unknown:
+            rows = _SINCE.rows(connection, of_pr | {"since": unknown[-1]})
+            read = {image.id: image for image in map(ListedImage._make, rows)}
+            for one in read.values():
+                self._known.put(one.id, one)
+            found.update(read)
+        listed = [image for image_id, _ in keys if (image := found[image_id])]
+        if len(listed) < len(keys):  # one was deleted after its key was read
+            return self.newest_of_pr(connection, project_id, pr_number, newest)
+        return listed
+
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Signs and checks delivery URLs. Pure functions.
+"""Signed links to images, and the read-only ports behind them: all that delivery needs.
 
 The HMAC-SHA256 covers `/i/<id>.<ext>?exp=<exp>`. A URL is checked exactly as it was sent, without decoding,
 so there is only one way to write a valid URL.
@@ -6,12 +6,12 @@ so there is only one way to write a valid URL.
 
 import hmac
 import re
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
 from hashlib import sha256
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from prshots.contract.errors import SettingsError
 from prshots.contract.object_names import EXTENSION_PATTERN, OBJECT_NAME
@@ -140,3 +140,53 @@ def _parse_key(item: str, number: int) -> Key:
             f"signing key number {number} is invalid: use kid:hex, with {MIN_SECRET_BYTES} bytes or more"
         )
     return Key(match[1], bytes.fromhex(match[2]))
+
+
+class OpenObject(NamedTuple):
+    """An open file of the origin store. The receiver must close it."""
+
+    fd: int
+    size: int
+
+
+@runtime_checkable
+class FileReader(Protocol):
+    """Reads a local store for delivery, which sends its files with sendfile."""
+
+    def open(self, key: str) -> OpenObject | None:
+        """Open an object for reading. None if it does not exist. Raises StoreError."""
+
+    def check(self) -> None:
+        """Raise StoreError if objects cannot be read now."""
+
+
+class ObjectStream(NamedTuple):
+    """An object of a remote store as it arrives. The receiver must close `chunks`.
+
+    `size` is the size of the whole object, even if only a range was requested. `chunks` raises StoreError if
+    the transfer breaks off.
+    """
+
+    size: int
+    chunks: AsyncGenerator[bytes, None]
+
+
+class RemoteReader(Protocol):
+    """Reads a remote store for delivery, one chunk at a time."""
+
+    async def size(self, key: str) -> int | None:
+        """Return an object's size. None if it does not exist. Raises StoreError."""
+
+    async def stream(self, key: str, part: range | None = None) -> ObjectStream | None:
+        """Start to read an object or a range of it. None if it does not exist. Raises StoreError."""
+
+    async def check(self) -> None:
+        """Raise StoreError if objects cannot be read now."""
+
+
+class KeySource(Protocol):
+    def ring(self) -> KeyRing:
+        """Return the keys, at most a few seconds old. Cheap enough for every request."""
+
+    def fresh_ring(self) -> KeyRing:
+        """Return the current keys, for a URL signed with an unknown key."""
