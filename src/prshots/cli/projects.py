@@ -119,19 +119,13 @@ def list_trusts(name: NameArgument, *, as_json: JsonOption = False, config: Conf
             )
 
 
-def distrust(
-    trust_id: TrustArgument,
-    config: ConfigOption = None,
-) -> None:
+def distrust(trust_id: TrustArgument, config: ConfigOption = None) -> None:
     """Remove a trust. Tokens issued through it stop working immediately."""
     _with_trusts(settings_from(config), lambda _, trusts: trusts.remove(trust_id))
     say(f"Removed trust {trust_id} and the tokens issued through it.")
 
 
-def unpin(
-    trust_id: TrustArgument,
-    config: ConfigOption = None,
-) -> None:
+def unpin(trust_id: TrustArgument, config: ConfigOption = None) -> None:
     """Forget the repository that a trust is pinned to. The next job pins its own."""
     _with_trusts(settings_from(config), lambda _, trusts: trusts.unpin(trust_id))
     say(f"Reset the pin of trust {trust_id}.")

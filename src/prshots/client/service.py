@@ -16,21 +16,8 @@ from prshots.client.image_address import refuse_image_address
 from prshots.client.keyless import FixedToken, TokenSource
 from prshots.client.replies import ComparisonReply, comparison_from
 from prshots.client.sender import OnWait, Sender, ignore_wait
+from prshots.contract import errors
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
-from prshots.contract.errors import (
-    EXPIRE_FAILED,
-    CallError,
-    ExpireFailedError,
-    ImageAddressError,
-    InvalidInputError,
-    NotFoundError,
-    PayloadTooLargeError,
-    PrshotsError,
-    RefusedInputError,
-    UnauthorizedError,
-    UnsupportedTypeError,
-    WrongAddressError,
-)
 from prshots.contract.limits import IMAGE_ID
 from prshots.contract.redaction import redact
 from prshots.contract.replies import (
@@ -50,10 +37,10 @@ CONNECT_SECONDS = 10.0
 LIMITS_SECONDS = 10.0
 
 _ERRORS: dict[int, type[Exception]] = {
-    400: RefusedInputError,
-    404: NotFoundError,
-    413: PayloadTooLargeError,
-    415: UnsupportedTypeError,
+    400: errors.RefusedInputError,
+    404: errors.NotFoundError,
+    413: errors.PayloadTooLargeError,
+    415: errors.UnsupportedTypeError,
 }
 
 _FINDING_ROUTES = ("DELETE /v1/images/", "GET /v1/compare", "POST /v1/pull")
@@ -87,7 +74,9 @@ class Client:
         """Raise InvalidInputError if the URL or the token is malformed. Nothing is sent yet."""
         self.url = validate.root(url)
         if not self.url:
-            raise InvalidInputError("invalid service URL: use an address such as https://prshots.example.com")
+            raise errors.InvalidInputError(
+                "invalid service URL: use an address such as https://prshots.example.com"
+            )
         self._tokens = FixedToken(token) if isinstance(token, str) else token
         self._client = _open_client(self.url)
         self._sender = Sender(self._client, on_wait)
@@ -164,7 +153,7 @@ class Client:
         """Return the latest comparison of a pull request; None without one."""
         try:
             reply = self._call("GET", "/v1/compare", lambda: {"params": {"pr_number": str(pr_number)}})
-        except NotFoundError:
+        except errors.NotFoundError:
             return None
         return self._read_comparison(reply)
 
@@ -199,7 +188,7 @@ class Client:
     def delete(self, image_id: str) -> None:
         """Delete one image now. Also raises InvalidInputError, NotFoundError, ExpireFailedError."""
         if not IMAGE_ID.fullmatch(image_id):
-            raise InvalidInputError(message("invalid_image_id"))
+            raise errors.InvalidInputError(message("invalid_image_id"))
         self._call("DELETE", f"/v1/images/{image_id}", dict)
 
     def limits(self) -> ServiceLimits | None:
@@ -277,9 +266,9 @@ class Client:
             )
             refuse_image_address(self.url, reply)
             return self._read(ServiceLimits, self._read_json(reply, "GET /v1/limits"))
-        except ImageAddressError:
+        except errors.ImageAddressError:
             raise
-        except PrshotsError:
+        except errors.PrshotsError:
             return None
 
     def _post_images(
@@ -332,7 +321,9 @@ class Client:
     def _read_json(self, reply: httpx.Response, route: str) -> dict[str, Any]:
         status = reply.status_code
         if redirect := reply.next_request:  # not followed: a POST would become a GET, without the image
-            raise WrongAddressError(message("redirects", url=self.url, target=_redirect_target(redirect)))
+            raise errors.WrongAddressError(
+                message("redirects", url=self.url, target=_redirect_target(redirect))
+            )
         try:
             value = json.loads(reply.content)
         except ValueError:
@@ -341,16 +332,16 @@ class Client:
         if not isinstance(value, dict) or is_wrong_address:
             answered = f"{self.url} answered {status} {reply.reason_phrase}"
             if reply.is_server_error:
-                raise CallError(answered)
-            raise WrongAddressError(message("is_this_prshots", answered=answered))
+                raise errors.CallError(answered)
+            raise errors.WrongAddressError(message("is_this_prshots", answered=answered))
         if status in {httpx.codes.OK, httpx.codes.ACCEPTED}:
             return value
         words = redact(str(value.get("error", reply.reason_phrase)))[:300]
         if status == httpx.codes.UNAUTHORIZED:
-            raise UnauthorizedError(message("wrong_token", url=self.url))
-        if words == EXPIRE_FAILED:
-            raise ExpireFailedError(words)
-        raise _ERRORS.get(status, CallError)(f"{self.url} answered {status}: {words}")
+            raise errors.UnauthorizedError(message("wrong_token", url=self.url))
+        if words == errors.EXPIRE_FAILED:
+            raise errors.ExpireFailedError(words)
+        raise _ERRORS.get(status, errors.CallError)(f"{self.url} answered {status}: {words}")
 
     def _read(self, kind: type[Reply], value: dict[str, Any]) -> Reply:
         """Return the reply. Fields that a later version adds are ignored."""
@@ -366,8 +357,8 @@ class Client:
             raise self._unexpected_reply([name])
         return found
 
-    def _unexpected_reply(self, missing: Sequence[str]) -> CallError:
-        return CallError(
+    def _unexpected_reply(self, missing: Sequence[str]) -> errors.CallError:
+        return errors.CallError(
             f"{self.url} answered without {', '.join(missing)}: it is not a prshots service, or its "
             f"version does not match this client ({__version__})"
         )
@@ -392,7 +383,7 @@ class _FixedLengthFile:
         data = self._file.read(size)
         self._left -= len(data)
         if self._left < 0 or (self._left and not data):
-            raise CallError("the file changed during the upload")
+            raise errors.CallError("the file changed during the upload")
         return data
 
 
@@ -421,11 +412,13 @@ def _open_client(url: str) -> httpx.Client:
             timeout=httpx.Timeout(TIMEOUT_SECONDS, connect=CONNECT_SECONDS),
         )
     except httpx.InvalidURL as error:
-        raise InvalidInputError(f"{url} is not a valid address: {error}") from error
+        raise errors.InvalidInputError(f"{url} is not a valid address: {error}") from error
     except OSError as error:
-        raise InvalidInputError(f"cannot read SSL_CERT_FILE or SSL_CERT_DIR: {error.strerror}") from error
+        raise errors.InvalidInputError(
+            f"cannot read SSL_CERT_FILE or SSL_CERT_DIR: {error.strerror}"
+        ) from error
     except (ValueError, ImportError) as error:
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is invalid: {redact(str(error))}"
         ) from error
 

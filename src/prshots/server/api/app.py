@@ -15,15 +15,8 @@ from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import MAX_NAME_CHARACTERS
 from prshots.contract.replies import Deleted, PlainComment, ServiceLimits
+from prshots.server.api import fields
 from prshots.server.api.comparisons import baseline_routes, comparison_routes, read_merged_as
-from prshots.server.api.fields import (
-    BAD_MARKER,
-    BAD_VIEW,
-    choice_from_text,
-    comment_limit_from_text,
-    pr_number_from_json,
-    pr_number_from_text,
-)
 from prshots.server.api.keyless import keyless_routes
 from prshots.server.api.put_urls import put_url_routes
 from prshots.server.api.request_body import (
@@ -93,7 +86,7 @@ def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
     async def comment(request: Request) -> JSONResponse:
         access, given = await authenticate(request), request.query_params
-        project, pr_number = access.project, pr_number_from_text(only_value(given, "pr_number"))
+        project, pr_number = access.project, fields.pr_number_from_text(only_value(given, "pr_number"))
         require_pr(access.only_pr, pr_number)
         if options := _comment_options(given):
             return JSONResponse(reply_json(await comments.write_sized(project, pr_number, *options)))
@@ -104,7 +97,7 @@ def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         access = await authenticate(request)
         async with slots.reserve(bearer(request), declared_length(request)):
             body = await json_object(request, refusal="pr_number required")
-        pr_number = pr_number_from_json(body.get("pr_number"))
+        pr_number = fields.pr_number_from_json(body.get("pr_number"))
         require_pr(access.only_pr, pr_number)
         merged = read_merged_as(body)
         adopted = await services.baselines.adopt(access, pr_number, *merged) if merged else 0
@@ -157,11 +150,11 @@ def _comment_options(query: QueryParams) -> tuple[int, Marker, View] | None:
         return None
     limit, marker, view = MAX_COMMENT_BYTES, Marker.HTML, View.ALL
     if "limit" in query:
-        limit = comment_limit_from_text(only_value(query, "limit"))
+        limit = fields.comment_limit_from_text(only_value(query, "limit"))
     if "marker" in query:
-        marker = choice_from_text(Marker, only_value(query, "marker"), BAD_MARKER)
+        marker = fields.choice_from_text(Marker, only_value(query, "marker"), fields.BAD_MARKER)
     if "view" in query:
-        view = choice_from_text(View, only_value(query, "view"), BAD_VIEW)
+        view = fields.choice_from_text(View, only_value(query, "view"), fields.BAD_VIEW)
     return limit, marker, view
 
 
@@ -180,7 +173,7 @@ def pull_request_routes(services: PublicServices, slots: BodySlots) -> list[Rout
 
 def read_description(body: Mapping[str, object]) -> Description:
     """Raise InvalidInputError."""
-    pr_number = pr_number_from_json(body.get("pr_number"))
+    pr_number = fields.pr_number_from_json(body.get("pr_number"))
     repository, url = _line(body, "repository", MAX_ADDRESS).rstrip("/"), _line(body, "url", MAX_ADDRESS)
     if repository:
         check_repository(repository)

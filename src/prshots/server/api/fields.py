@@ -11,17 +11,7 @@ from typing import TypeVar
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.errors import InvalidInputError
 from prshots.server.api.upload_form import UploadForm
-from prshots.server.domain.images.checks import (
-    Upload,
-    UploadFields,
-    check_branch,
-    check_branch_repository,
-    check_commit,
-    check_name,
-    check_pr_number,
-    check_theme,
-    check_viewport,
-)
+from prshots.server.domain.images import checks
 from prshots.server.domain.images.models import BranchPlace
 
 E = TypeVar("E", bound=StrEnum)
@@ -56,47 +46,47 @@ def flag_of(fields: Mapping[str, object], name: str, default: bool | None = None
 
 def pr_number_from_text(text: str | None) -> int:
     """Accept ASCII digits within range."""
-    return check_pr_number(_number(text))
+    return checks.check_pr_number(_number(text))
 
 
 def pr_number_from_json(value: object) -> int:
     """Accept a JSON integer: 7 or 7.0, which are equal in JSON, but not "7" or true."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return check_pr_number(value if isinstance(value, int) and not isinstance(value, bool) else 0)
+    return checks.check_pr_number(value if isinstance(value, int) and not isinstance(value, bool) else 0)
 
 
 def branch_of(fields: Mapping[str, object]) -> str:
-    return check_branch(text_of(fields, "branch"))
+    return checks.check_branch(text_of(fields, "branch"))
 
 
 def place_of(fields: Mapping[str, object]) -> BranchPlace:
-    return BranchPlace(branch_of(fields), check_branch_repository(text_of(fields, "repository")))
+    return BranchPlace(branch_of(fields), checks.check_branch_repository(text_of(fields, "repository")))
 
 
 def read_upload(
     form: UploadForm, target: Callable[[Mapping[str, str]], T], commit: re.Pattern[str]
-) -> tuple[T, Upload]:
+) -> tuple[T, checks.Upload]:
     """Return what the image is uploaded to, as `target` reads it, and the upload."""
     if form.image is None:
         raise InvalidInputError("image file required")
     uploaded_to, fields = read_upload_fields(form.fields, target, commit)
-    return uploaded_to, Upload(fields, form.image, form.before, form.oversized)
+    return uploaded_to, checks.Upload(fields, form.image, form.before, form.oversized)
 
 
 def read_upload_fields(
     fields: Mapping[str, F], target: Callable[[Mapping[str, F]], T], commit: re.Pattern[str]
-) -> tuple[T, UploadFields]:
+) -> tuple[T, checks.UploadFields]:
     """Return what the image is uploaded to, and the other fields.
 
     It checks them in the documented order, so an upload with two mistakes always gets the same error.
     """
-    name = check_name(text_of(fields, "name"))
-    return target(fields), UploadFields(
+    name = checks.check_name(text_of(fields, "name"))
+    return target(fields), checks.UploadFields(
         name,
-        check_commit(text_of(fields, "commit_sha"), commit),
-        check_viewport(text_of(fields, "viewport")),
-        check_theme(text_of(fields, "theme")),
+        checks.check_commit(text_of(fields, "commit_sha"), commit),
+        checks.check_viewport(text_of(fields, "viewport")),
+        checks.check_theme(text_of(fields, "theme")),
     )
 
 

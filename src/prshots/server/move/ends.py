@@ -13,12 +13,7 @@ from prshots.server.config.settings import Settings
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.move import MoveReport
 from prshots.server.move.objects import ObjectCopies, wanted_objects
-from prshots.server.move.plan import (
-    MovePlan,
-    require_source,
-    require_unused_database,
-    require_unused_store,
-)
+from prshots.server.move.plan import MovePlan, require_source, require_unused_database, require_unused_store
 from prshots.server.move.source import SourceDatabase
 from prshots.server.move.target import TargetDatabase
 

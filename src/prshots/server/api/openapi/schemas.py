@@ -9,33 +9,26 @@ from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from prshots.contract.limits import (
-    COMMIT_SHA,
-    FULL_COMMIT_SHA,
-    IMAGE_ID,
-    MAX_BRANCH_CHARACTERS,
-    MAX_NAME_CHARACTERS,
-    MAX_PR_NUMBER,
-    MAX_REPOSITORY_CHARACTERS,
-    REPOSITORY,
-    THEMES,
-    VIEWPORT,
-    Policy,
-)
+from prshots.contract import limits
 from prshots.contract.replies import MANUAL, Verdict
 
 Schema = dict[str, Any]
 
 COUNT: Schema = {"type": "integer", "minimum": 0}
-FULL_COMMIT: Schema = {"type": "string", "pattern": f"^{FULL_COMMIT_SHA.pattern}$"}
+FULL_COMMIT: Schema = {"type": "string", "pattern": f"^{limits.FULL_COMMIT_SHA.pattern}$"}
 
 _PLAIN: Mapping[type[Any], Schema] = {str: {"type": "string"}, int: COUNT, bool: {"type": "boolean"}}
 
 FIELDS: Mapping[str, Schema] = {
-    "branch": {"type": "string", "minLength": 1, "maxLength": MAX_BRANCH_CHARACTERS, "example": "main"},
+    "branch": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits.MAX_BRANCH_CHARACTERS,
+        "example": "main",
+    },
     "commit_sha": {
         "type": "string",
-        "pattern": f"^{COMMIT_SHA.pattern}$",
+        "pattern": f"^{limits.COMMIT_SHA.pattern}$",
         "description": "7 to 40 hexadecimal characters.",
     },
     "counts": {
@@ -43,23 +36,23 @@ FIELDS: Mapping[str, Schema] = {
         "required": [verdict for verdict in Verdict if verdict is not Verdict.FAILED],
         "properties": dict.fromkeys(Verdict, COUNT),
     },
-    "id": {"type": "string", "pattern": f"^{IMAGE_ID.pattern}$"},
-    "max_name_characters": {"const": MAX_NAME_CHARACTERS},
+    "id": {"type": "string", "pattern": f"^{limits.IMAGE_ID.pattern}$"},
+    "max_name_characters": {"const": limits.MAX_NAME_CHARACTERS},
     "name": {
         "type": "string",
         "minLength": 1,
-        "maxLength": MAX_NAME_CHARACTERS,
+        "maxLength": limits.MAX_NAME_CHARACTERS,
         "description": "What the screenshot shows. Any text without a NUL.",
         "example": "checkout/cart",
     },
     "ok": {"const": True},
     "pair": {"const": MANUAL},
-    "policy": {"type": "string", "enum": list(Policy)},
-    "pr_number": {"type": "integer", "minimum": 1, "maximum": MAX_PR_NUMBER},
+    "policy": {"type": "string", "enum": list(limits.Policy)},
+    "pr_number": {"type": "integer", "minimum": 1, "maximum": limits.MAX_PR_NUMBER},
     "repository": {
         "type": "string",
-        "pattern": f"^({REPOSITORY.pattern})?$",
-        "maxLength": MAX_REPOSITORY_CHARACTERS,
+        "pattern": f"^({limits.REPOSITORY.pattern})?$",
+        "maxLength": limits.MAX_REPOSITORY_CHARACTERS,
         "description": "Optional: the `owner/name` that has the branch, if it isn't the project's own.",
         "example": "acme/shop",
     },
@@ -67,13 +60,13 @@ FIELDS: Mapping[str, Schema] = {
     "shift": {"type": "integer"},
     "theme": {
         "type": "string",
-        "enum": ["", *THEMES],
+        "enum": ["", *limits.THEMES],
         "description": "Optional. Shots with different themes are different shots.",
     },
     "token": {"type": "string", "pattern": "^msr_[0-9a-f]{64}$"},
     "viewport": {
         "type": "string",
-        "pattern": f"^{VIEWPORT.pattern}$",
+        "pattern": f"^{limits.VIEWPORT.pattern}$",
         "description": "`<width>x<height>`, such as `1280x800`.",
         "example": "1280x800",
     },

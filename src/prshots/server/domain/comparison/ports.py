@@ -13,10 +13,7 @@ from prshots.server.domain.comparison.models import (
     ShotResult,
     StoredComparison,
 )
-from prshots.server.domain.images.models import (
-    Image,
-    ShotKey,
-)
+from prshots.server.domain.images.models import Image, ShotKey
 
 
 class BaselineRecords(Protocol):

@@ -14,15 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from prshots.contract.errors import (
-    NotFoundError,
-    PictureError,
-    PictureWorkerDiedError,
-    PictureWorkerError,
-    PrshotsError,
-    RecordsError,
-    StoreFullError,
-)
+from prshots.contract import errors
 from prshots.contract.replies import Comparison, ComparisonState, Verdict
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
@@ -116,7 +108,7 @@ class Comparisons:
             await asyncio.wait({task}, timeout=left)
         stored = await self._records.of_commit(project.id, request.pr_number, request.commit_sha)
         if stored is None:
-            raise NotFoundError("not found")  # the pull request was closed at the same moment
+            raise errors.NotFoundError("not found")  # the pull request was closed at the same moment
         return self._reply(project, stored)
 
     async def latest(
@@ -182,7 +174,7 @@ class Comparisons:
                 if work:
                     self._start(run, work)
                 return
-        raise RecordsError("the images to compare are being deleted: try again later")
+        raise errors.RecordsError("the images to compare are being deleted: try again later")
 
     async def _plan(self, request: ComparisonRequest) -> ComparisonPlan:
         project_id = request.project_id
@@ -222,7 +214,7 @@ class Comparisons:
         except _ReplacedError:
             pass
         except asyncio.CancelledError:
-            with contextlib.suppress(PrshotsError, _ReplacedError):
+            with contextlib.suppress(errors.PrshotsError, _ReplacedError):
                 await self._record(run, is_abandoned=True)
             raise
         except Exception as error:  # noqa: BLE001 - the record must not say "running" for ever
@@ -234,15 +226,15 @@ class Comparisons:
 
     async def _fail(self, run: _Run, error: Exception) -> None:
         if not getattr(error, "count_request", None):
-            unexpected = None if isinstance(error, PrshotsError) else error
+            unexpected = None if isinstance(error, errors.PrshotsError) else error
             _log.error("comparison failed", reason=str(error), exc_info=unexpected)
-        with contextlib.suppress(PrshotsError, _ReplacedError):
+        with contextlib.suppress(errors.PrshotsError, _ReplacedError):
             await self._record(run, ComparisonState.FAILED)
 
     async def _stay_alive(self, run: _Run) -> None:
         while True:
             await asyncio.sleep(ALIVE_SECONDS)
-            with contextlib.suppress(PrshotsError, _ReplacedError):
+            with contextlib.suppress(errors.PrshotsError, _ReplacedError):
                 await self._record(run)
 
     async def _work_through(self, run: _Run, queue: Iterator[Work]) -> None:
@@ -313,11 +305,11 @@ class Comparisons:
                     raise _UndecidableError(f"{'its base' if before is None else 'it'} was deleted")
                 try:
                     return await self._compare(before, after)
-                except PictureError as error:
+                except errors.PictureError as error:
                     raise _UndecidableError(str(error), is_final=True) from error
-                except PictureWorkerDiedError as error:
+                except errors.PictureWorkerDiedError as error:
                     raise _UndecidableError(str(error)) from error
-                except PictureWorkerError as error:
+                except errors.PictureWorkerError as error:
                     reason = str(error)
             await asyncio.sleep(BUSY_SECONDS)
         raise _UndecidableError(reason)
@@ -331,7 +323,7 @@ class Comparisons:
             await store_and_record(
                 self._store, {image.diff_key: [marked]}, lambda: self._records.set_diff(image.id, base.id)
             )
-        except StoreFullError as error:
+        except errors.StoreFullError as error:
             if not error.count_request:
                 _log.error("difference not stored", image=image.id, reason=str(error))
 

@@ -7,14 +7,7 @@ from dataclasses import dataclass, replace
 
 from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError, UnsupportedTypeError
 from prshots.contract.replies import OneTimeUrls, Uploaded
-from prshots.server.domain.images.checks import (
-    CheckedUpload,
-    Upload,
-    UploadedFile,
-    UploadFields,
-    check_files,
-    require_pr,
-)
+from prshots.server.domain.images import checks
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, ImageKind, PutUrl
 from prshots.server.domain.images.ports import PutUrlRecords
 from prshots.server.domain.images.recorded_objects import Recording
@@ -35,7 +28,7 @@ class PutUrlRequest:
     `with_before` is None if it is neither true nor false.
     """
 
-    fields: UploadFields
+    fields: checks.UploadFields
     pr_number: int
     place: BranchPlace
     content_type: str
@@ -77,7 +70,7 @@ class PutUrls:
         if asked.pr_number == NO_PULL_REQUEST:
             require_branch(access, asked.place.branch, "stage images")
         else:
-            require_pr(access.only_pr, asked.pr_number)
+            checks.require_pr(access.only_pr, asked.pr_number)
         if asked.with_before is None:
             raise InvalidInputError(BAD_WITH_BEFORE)
         secret = secrets.token_urlsafe(32)
@@ -119,26 +112,26 @@ class PutUrls:
             raise ConflictError(BEFORE_FIRST)
         return Putting(put_url, project, is_before)
 
-    def check_file(self, putting: Putting, file: UploadedFile) -> CheckedUpload:
+    def check_file(self, putting: Putting, file: checks.UploadedFile) -> checks.CheckedUpload:
         """Check an image as in any other upload. Raises PayloadTooLargeError, UnsupportedTypeError."""
         put_url = putting.put_url
         if file.content_type != put_url.content_type:
             raise UnsupportedTypeError(f"Content-Type must be {put_url.content_type}, which the URL is for")
-        fields = UploadFields(put_url.name, put_url.commit_sha, put_url.viewport, put_url.theme)
-        return check_files(Upload(fields, file), self._images.max_image_bytes)
+        fields = checks.UploadFields(put_url.name, put_url.commit_sha, put_url.viewport, put_url.theme)
+        return checks.check_files(checks.Upload(fields, file), self._images.max_image_bytes)
 
-    async def put(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
+    async def put(self, putting: Putting, checked: checks.CheckedUpload) -> Uploaded:
         """Store an image. Unless that succeeds, the URL stays valid."""
         return await (self._put_before if putting.is_before else self._put_image)(putting, checked)
 
-    async def _put_before(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
+    async def _put_before(self, putting: Putting, checked: checks.CheckedUpload) -> Uploaded:
         before = self._images.new_image(
             putting.project, NO_PULL_REQUEST, checked.fields, checked.image, "before"
         )
         await self._store(lambda: self._records.use_before(putting.put_url, before), before, checked)
         return self._images.reply(before)
 
-    async def _put_image(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
+    async def _put_image(self, putting: Putting, checked: checks.CheckedUpload) -> Uploaded:
         put_url, project = putting.put_url, putting.project
         is_staged = put_url.pr_number == NO_PULL_REQUEST
         kind: ImageKind = "staged" if is_staged else "pull_request"
@@ -151,7 +144,7 @@ class PutUrls:
             return self._staging.reply(project, replace(staged, before=before))
         return self._images.reply(image, before)
 
-    async def _store(self, record: Recording, image: Image, checked: CheckedUpload) -> None:
+    async def _store(self, record: Recording, image: Image, checked: checks.CheckedUpload) -> None:
         """Raise NotFoundError if the URL was used in the meantime."""
         if not await self._images.store_pair(record, image, None, checked):
             raise NotFoundError("not found")

@@ -6,26 +6,11 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from prshots.contract.errors import (
-    EXPIRE_FAILED,
-    ExpireFailedError,
-    NotFoundError,
-    RecordsError,
-    RecordsFullError,
-    StoreError,
-)
+from prshots.contract import errors
 from prshots.contract.limits import Policy
 from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT
 from prshots.contract.replies import Described, Expired, Uploaded
-from prshots.server.domain.images.checks import (
-    CheckedFile,
-    CheckedUpload,
-    Upload,
-    UploadFields,
-    check_files,
-    is_image_id,
-    require_pr,
-)
+from prshots.server.domain.images import checks
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import (
     NO_PULL_REQUEST,
@@ -75,16 +60,18 @@ class Images:
         self._on_expired = on_expired
         self._clock = clock
 
-    def check_upload(self, upload: Upload, pr_number: int, only_pr: int | None = None) -> CheckedUpload:
+    def check_upload(
+        self, upload: checks.Upload, pr_number: int, only_pr: int | None = None
+    ) -> checks.CheckedUpload:
         """Raise PayloadTooLargeError, UnsupportedTypeError, ForbiddenError.
 
         With `only_pr`, it can only be an image of this pull request.
         """
-        checked = check_files(upload, self.max_image_bytes)
-        require_pr(only_pr, pr_number)
+        checked = checks.check_files(upload, self.max_image_bytes)
+        checks.require_pr(only_pr, pr_number)
         return checked
 
-    async def store_upload(self, project: Project, pr_number: int, checked: CheckedUpload) -> Uploaded:
+    async def store_upload(self, project: Project, pr_number: int, checked: checks.CheckedUpload) -> Uploaded:
         """Store an image of a pull request. If it raises an error, nothing is left behind."""
         image, before = self.new_pair(project, pr_number, checked)
         await self.store_pair(lambda: self._records.add_image(image, before=before), image, before, checked)
@@ -138,7 +125,7 @@ class Images:
             author=described.author,
             path=described.path,
         ):
-            raise NotFoundError("not found")
+            raise errors.NotFoundError("not found")
         return Described(described.pr_number, self.dashboard_url_of(project, described.pr_number))
 
     async def before_of(self, image: Image) -> Image | None:
@@ -160,31 +147,31 @@ class Images:
         ExpireFailedError promises that the sweep finishes it. Without the mark that the sweep looks for, it
         raises RecordsError instead.
         """
-        image = await self._records.image(project.id, image_id) if is_image_id(image_id) else None
+        image = await self._records.image(project.id, image_id) if checks.is_image_id(image_id) else None
         if image is None or only_pr not in {None, image.pr_number}:
-            raise NotFoundError("not found")
+            raise errors.NotFoundError("not found")
         if image.kind in {"baseline", "staged"} and not baselines:
-            raise NotFoundError("not found")
+            raise errors.NotFoundError("not found")
         is_marked = await self._try_to_schedule(image)
         if await self._try_to_expire(image):
             return
         if not is_marked:
             await self._records.schedule([image.id], self._now())
-        raise ExpireFailedError(EXPIRE_FAILED)
+        raise errors.ExpireFailedError(errors.EXPIRE_FAILED)
 
     async def _try_to_schedule(self, image: Image) -> bool:
         """Schedule the image. On a full disk, return False: deleting the bytes may make room for the mark."""
         if image.scheduled_at is None:
             try:
                 await self._records.schedule([image.id], self._now())
-            except RecordsFullError:
+            except errors.RecordsFullError:
                 return False
         return True
 
     async def _try_to_expire(self, image: Image) -> bool:
         try:
             return not (await self._expire_now([image])).failed
-        except (RecordsError, StoreError) as error:
+        except (errors.RecordsError, errors.StoreError) as error:
             if error.count_request:
                 error.count_request()
             else:
@@ -196,7 +183,7 @@ class Images:
         at_once = ignore_policy or project.policy is Policy.PR_CLOSE
         try:
             marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
-        except RecordsFullError:
+        except errors.RecordsFullError:
             if not at_once or not await self._make_room(project, pr_number):
                 raise
             marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
@@ -216,7 +203,7 @@ class Images:
             batch = await self._records.next_scheduled("", EXPIRE_BATCH, project.id)
             outcome = await self._expire_now(batch)
             if outcome.failed:
-                raise ExpireFailedError(EXPIRE_FAILED)
+                raise errors.ExpireFailedError(errors.EXPIRE_FAILED)
         return 0 if await self._projects.remove_project(project.id) else 1
 
     async def _make_room(self, project: Project, pr_number: int) -> bool:
@@ -241,7 +228,7 @@ class Images:
         self,
         project: Project,
         pr_number: int,
-        checked: CheckedUpload,
+        checked: checks.CheckedUpload,
         kind: ImageKind = "pull_request",
     ) -> tuple[Image, Image | None]:
         """Return the records of a new image and its before image, if it has one. Neither is stored yet."""
@@ -255,8 +242,8 @@ class Images:
         self,
         project: Project,
         pr_number: int,
-        fields: UploadFields,
-        file: CheckedFile,
+        fields: checks.UploadFields,
+        file: checks.CheckedFile,
         kind: ImageKind = "pull_request",
     ) -> Image:
         """Return the record of a new image, which is not stored yet."""
@@ -277,7 +264,7 @@ class Images:
         )
 
     async def store_pair(
-        self, record: Recording, image: Image, before: Image | None, checked: CheckedUpload
+        self, record: Recording, image: Image, before: Image | None, checked: checks.CheckedUpload
     ) -> bool:
         """Store an image and its before image, if it has one, and record them: all or nothing.
 

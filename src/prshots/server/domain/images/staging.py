@@ -5,12 +5,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from prshots.contract.replies import Moved, Staged, StagedShot
-from prshots.server.domain.images.checks import (
-    CheckedUpload,
-    Upload,
-    check_files,
-    require_pr,
-)
+from prshots.server.domain.images.checks import CheckedUpload, Upload, check_files, require_pr
 from prshots.server.domain.images.models import (
     NO_PULL_REQUEST,
     SECONDS_PER_DAY,

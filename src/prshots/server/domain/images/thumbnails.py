@@ -7,13 +7,7 @@ from typing import Literal
 
 import structlog
 
-from prshots.contract.errors import (
-    PictureError,
-    PictureWorkerDiedError,
-    PictureWorkerError,
-    RecordsError,
-    StoreError,
-)
+from prshots.contract import errors
 from prshots.server.domain.images.models import Image, ThumbnailState
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore, RenderThumbnail
 from prshots.server.domain.images.recorded_objects import store_and_record
@@ -88,8 +82,8 @@ class Thumbnails:
         self._waiting[image.project_id] += 1
         try:
             return await self._render_and_store(image)
-        except (StoreError, RecordsError, PictureWorkerError) as error:
-            if isinstance(error, PictureWorkerError) or not error.count_request:
+        except (errors.StoreError, errors.RecordsError, errors.PictureWorkerError) as error:
+            if isinstance(error, errors.PictureWorkerError) or not error.count_request:
                 _log.error("thumbnail failed, retrying at the next view", image=image.id, reason=str(error))
             return "later"
         finally:
@@ -104,9 +98,9 @@ class Thumbnails:
     async def _render_and_store(self, image: Image) -> ThumbnailAnswer | None:
         try:
             thumbnail = await self._render(image)
-        except PictureError as error:
+        except errors.PictureError as error:
             return await self._record_refusal(image, error.reason, str(error))
-        except PictureWorkerDiedError as error:
+        except errors.PictureWorkerDiedError as error:
             if self._count_death(image.id) < MAX_DEATHS:
                 raise
             return await self._record_refusal(image, "too_large", str(error))

@@ -3,10 +3,7 @@
 from typing import Protocol
 
 from prshots.server.domain.people.models import Identity, LoginState, Member, Session, User
-from prshots.server.domain.projects.models import (
-    Organization,
-    Role,
-)
+from prshots.server.domain.projects.models import Organization, Role
 
 
 class People(Protocol):

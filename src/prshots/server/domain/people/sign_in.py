@@ -8,14 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from prshots.contract.errors import (
-    ConflictError,
-    NotFoundError,
-    ProviderError,
-    Refusal,
-    SignInRefusedError,
-    UnauthorizedError,
-)
+from prshots.contract import errors
 from prshots.server.domain.images.models import SECONDS_PER_DAY
 from prshots.server.domain.people.allow_list import AllowList
 from prshots.server.domain.people.bounded_log import BoundedLog
@@ -60,8 +53,8 @@ class SignIn:
             return await provider.authorization_url(
                 redirect_uri=redirect_uri, state=flow.state, verifier=flow.verifier, nonce=flow.nonce
             )
-        except ProviderError as error:
-            raise self._refuse(Refusal.PROVIDER_FAILED, provider_id, str(error)) from error
+        except errors.ProviderError as error:
+            raise self._refuse(errors.Refusal.PROVIDER_FAILED, provider_id, str(error)) from error
 
     async def complete(
         self, provider_id: str, *, state: str, code: str, error: str, browser_secret: str, redirect_uri: str
@@ -72,23 +65,23 @@ class SignIn:
         """
         provider = self._provider(provider_id)
         if not is_state(state):
-            raise self._refuse(Refusal.EXPIRED, provider_id, "the state is unknown")
+            raise self._refuse(errors.Refusal.EXPIRED, provider_id, "the state is unknown")
         flow = LoginFlow.resume(provider_id, browser_secret, state)
         if flow is None:
             raise self._refuse(
-                Refusal.OTHER_BROWSER, provider_id, "the sign-in was started in another browser"
+                errors.Refusal.OTHER_BROWSER, provider_id, "the sign-in was started in another browser"
             )
         if not -_CLOCK_SKEW <= self._now() - flow.began_at <= STATE_SECONDS:
-            raise self._refuse(Refusal.EXPIRED, provider_id, "the state is expired")
+            raise self._refuse(errors.Refusal.EXPIRED, provider_id, "the state is expired")
         if error or not code:
-            refusal = Refusal.DENIED if error == "access_denied" else Refusal.PROVIDER_FAILED
+            refusal = errors.Refusal.DENIED if error == "access_denied" else errors.Refusal.PROVIDER_FAILED
             raise self._refuse(
                 refusal, provider_id, f"the provider returned error {error[:100]!r} and no code"
             )
         identity = await self._identity(provider, code, redirect_uri, flow)
         if not self._allowed.admits(provider_id, identity):
             raise self._refuse(
-                Refusal.NOT_ALLOWED,
+                errors.Refusal.NOT_ALLOWED,
                 provider_id,
                 f"{identity.unique_login or identity.account!r} is on none of the PRSHOTS_ALLOWED_* lists",
                 emails=sorted(identity.emails),
@@ -106,8 +99,8 @@ class SignIn:
     async def redeem_link(self, code: str) -> str:
         """Return the secret of a new session. Raises SignInRefusedError."""
         if not await self._take_link(code):
-            raise SignInRefusedError(
-                Refusal.LINK_USED,
+            raise errors.SignInRefusedError(
+                errors.Refusal.LINK_USED,
                 f"this sign-in link has been used, or is older than {STATE_SECONDS // 60} minutes: "
                 "run `prshots login-link` to get a new one",
             )
@@ -117,7 +110,7 @@ class SignIn:
         """Return the user of a session. Raises UnauthorizedError."""
         found = await self._people.session(hash_of(session_secret)) if is_secret(session_secret) else None
         if found is None or self._is_over(found[0]):
-            raise UnauthorizedError("unauthorized")
+            raise errors.UnauthorizedError("unauthorized")
         session, user = found
         await self._last_use.note(session.sha256, session.last_seen_at, self._now(), user=session.user_id)
         return user
@@ -130,17 +123,19 @@ class SignIn:
     async def sign_out_everywhere(self, user: User) -> None:
         await self._people.end_sessions_of(user.id)
 
-    def _refuse(self, refusal: Refusal, provider_id: str, reason: str, **more: object) -> SignInRefusedError:
+    def _refuse(
+        self, refusal: errors.Refusal, provider_id: str, reason: str, **more: object
+    ) -> errors.SignInRefusedError:
         about = {"provider": provider_id, "refusal": refusal.value, "reason": reason}
         self._refusals.note(provider_id, refusal.value, **about, **more)
-        return SignInRefusedError(refusal, reason)
+        return errors.SignInRefusedError(refusal, reason)
 
     def _now(self) -> int:
         return int(self._clock())
 
     def _provider(self, provider_id: str) -> LoginProvider:
         if provider_id not in self.providers:
-            raise NotFoundError("not found")
+            raise errors.NotFoundError("not found")
         return self.providers[provider_id]
 
     async def _take_link(self, code: str) -> bool:
@@ -152,8 +147,8 @@ class SignIn:
         """Remember the state, so that it works once. Only a person whom the provider knows gets here."""
         try:
             await self._people.add_login_state(LoginState(hash_of(state), provider_id, self._now()))
-        except ConflictError as error:
-            raise self._refuse(Refusal.EXPIRED, provider_id, "the state is used") from error
+        except errors.ConflictError as error:
+            raise self._refuse(errors.Refusal.EXPIRED, provider_id, "the state is used") from error
 
     async def _identity(
         self, provider: LoginProvider, code: str, redirect_uri: str, flow: LoginFlow
@@ -162,10 +157,10 @@ class SignIn:
             return await provider.identity(
                 code=code, redirect_uri=redirect_uri, verifier=flow.verifier, nonce=flow.nonce
             )
-        except SignInRefusedError as error:
+        except errors.SignInRefusedError as error:
             raise self._refuse(error.refusal, provider.id, str(error)) from error
-        except ProviderError as error:
-            raise self._refuse(Refusal.PROVIDER_FAILED, provider.id, str(error)) from error
+        except errors.ProviderError as error:
+            raise self._refuse(errors.Refusal.PROVIDER_FAILED, provider.id, str(error)) from error
 
     async def _user_of_identity(self, provider_id: str, identity: Identity) -> User:
         known = await self._people.user_of_subject(provider_id, identity.subject)
@@ -183,14 +178,14 @@ class SignIn:
             organization = Organization(secrets.token_hex(8), name, personal=True, created_at=user.created_at)
             try:
                 await self._people.add_user(user, organization)
-            except ConflictError:
+            except errors.ConflictError:
                 # Either the name is taken, or the same person has just signed in a second time.
                 other = await self._people.user_of_subject(provider_id, identity.subject)
                 if other is not None:
                     return other
             else:
                 return user
-        raise ConflictError(f"{_SAME_NAMES} organizations are already named after {identity.login!r}")
+        raise errors.ConflictError(f"{_SAME_NAMES} organizations are already named after {identity.login!r}")
 
     async def _operator(self) -> User:
         """Return the operator, who always owns the organization of the CLI's projects."""
@@ -199,7 +194,7 @@ class SignIn:
             user = self._new_user(_OPERATORS_PROVIDER, _OPERATOR)
             try:
                 await self._people.add_user(user, None)
-            except ConflictError:  # another link was redeemed at the same time
+            except errors.ConflictError:  # another link was redeemed at the same time
                 return await self._operator()
         await self._people.set_member(LOCAL_ORGANIZATION, user.id, Role.OWNER)
         return user

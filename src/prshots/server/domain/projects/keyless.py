@@ -7,12 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from prshots.contract.errors import (
-    ExchangeRefusedError,
-    InvalidInputError,
-    NotFoundError,
-    ProjectUnclearError,
-)
+from prshots.contract import errors
 from prshots.server.domain.projects.claims import (
     MAX_VALUE,
     anchor_of,
@@ -49,7 +44,7 @@ class Trusts:
     ) -> Trust:
         """Raise InvalidInputError, ConflictError."""
         if issuer not in self._allowed:
-            raise InvalidInputError(
+            raise errors.InvalidInputError(
                 f"projects cannot trust the issuer {issuer[:MAX_TEXT]!r}: use one of "
                 f"{', '.join(self._allowed) or '(none)'}, or ask the operator to add it to "
                 "PRSHOTS_TRUSTED_ISSUERS"
@@ -125,18 +120,18 @@ class TokenExchange:
         """
         try:
             return await self._grant(id_token, _project(project))
-        except ExchangeRefusedError as error:
+        except errors.ExchangeRefusedError as error:
             about = map(_loggable, (str(error), id_token.issuer, id_token.subject))
             raise type(error)(*about) from error
 
     async def _grant(self, id_token: IdToken, wanted: ProjectReference) -> Granted:
         issuer = id_token.issuer
         if issuer not in self._allowed:
-            raise ExchangeRefusedError("the issuer is not in PRSHOTS_TRUSTED_ISSUERS")
+            raise errors.ExchangeRefusedError("the issuer is not in PRSHOTS_TRUSTED_ISSUERS")
         if not any(audience.rstrip("/") in self._audiences for audience in id_token.audiences):
-            raise ExchangeRefusedError(f"the token's audience is not {' or '.join(self._audiences)}")
+            raise errors.ExchangeRefusedError(f"the token's audience is not {' or '.join(self._audiences)}")
         if not await self._records.is_trusted(issuer):
-            raise ExchangeRefusedError("no project trusts the issuer")
+            raise errors.ExchangeRefusedError("no project trusts the issuer")
         claims = await self._issuers.verify(issuer, id_token.text)
         now = int(self._clock())
         matching = await self._matching_trusts(issuer, claims, wanted)
@@ -150,7 +145,7 @@ class TokenExchange:
             branch=branch_of(trust.claims, claims),
         )
         if not await self._records.add_token_of_trust(of_job):
-            raise ExchangeRefusedError("the trust has just been removed")
+            raise errors.ExchangeRefusedError("the trust has just been removed")
         await self._last_use.note(trust.id, trust.last_used_at or 0, now, trust=trust.id)
         return Granted(project, now + TOKEN_SECONDS, secret)
 
@@ -169,16 +164,16 @@ class TokenExchange:
         ]
         if not candidates and not wanted.is_exact:
             which = f"no project {wanted.project!r}" if wanted.project else "no project"
-            raise ProjectUnclearError(
+            raise errors.ProjectUnclearError(
                 f"{which} of the organization 'local' trusts this job: add a trust, or {_NAME_IT}"
             )
         if not candidates:
-            raise ExchangeRefusedError(f"no trust in project {str(wanted)!r} names this repository")
+            raise errors.ExchangeRefusedError(f"no trust in project {str(wanted)!r} names this repository")
         if not matching:
             names = ", ".join(sorted({str(find_unmet(trust.claims, claims)) for trust, _ in candidates}))
-            raise ExchangeRefusedError(f"the token's claims do not match the trust: {names}")
+            raise errors.ExchangeRefusedError(f"the token's claims do not match the trust: {names}")
         if len({project.id for _, project in matching}) > 1:
-            raise ProjectUnclearError(f"several projects trust this job: {_NAME_IT}")
+            raise errors.ProjectUnclearError(f"several projects trust this job: {_NAME_IT}")
         return matching
 
     async def _with_same_ids(
@@ -197,16 +192,16 @@ class TokenExchange:
                 await self._records.note_refused_ids(trust.id, differing, now)
             given = ", ".join(f"{name}={text or '(none)'}" for name, text in differing.items())
             reasons.append(f"trust {trust.id} is pinned to another repository than {given}")
-        raise ExchangeRefusedError(f"{'; '.join(reasons)}: reset the pin if this is right")
+        raise errors.ExchangeRefusedError(f"{'; '.join(reasons)}: reset the pin if this is right")
 
 
-def _no_trust(trust_id: str) -> NotFoundError:
-    return NotFoundError(f"no trust {trust_id!r}: `prshots project trusts NAME` lists them")
+def _no_trust(trust_id: str) -> errors.NotFoundError:
+    return errors.NotFoundError(f"no trust {trust_id!r}: `prshots project trusts NAME` lists them")
 
 
 def _project(project: str) -> ProjectReference:
     if len(project) > MAX_TEXT or not project.isprintable():
-        raise ExchangeRefusedError("project is not a valid name or id")
+        raise errors.ExchangeRefusedError("project is not a valid name or id")
     return ProjectReference.parse(project)
 
 

@@ -15,13 +15,8 @@ from prshots.contract.object_names import image_id_of
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.images.recorded_objects import expire_scheduled
+from prshots.server.domain.upkeep import safeguards
 from prshots.server.domain.upkeep.ports import Upkeep, UpkeepEngines, WrongTotal
-from prshots.server.domain.upkeep.safeguards import (
-    LEFTOVER_AGE_SECONDS,
-    is_mass,
-    require_own_store,
-    wrong_clock,
-)
 
 BATCH = 4000
 LOOKED_UP_AT_ONCE = 16
@@ -123,7 +118,7 @@ async def repair(
 
 def _may_expire(report: CheckReport) -> bool:
     """Return False, and note why, if the records without bytes are too many to expire unasked."""
-    if not is_mass(report.records_without_bytes, report.records):
+    if not safeguards.is_mass(report.records_without_bytes, report.records):
         return True
     report.refused.append(
         f"{report.records_without_bytes:,} of {report.records:,} images have no bytes: check that "
@@ -134,7 +129,7 @@ def _may_expire(report: CheckReport) -> bool:
 
 def _may_delete(report: CheckReport) -> bool:
     """Return False, and note why, if the files without a record are too many to delete unasked."""
-    if not is_mass(report.files_without_record, report.files):
+    if not safeguards.is_mass(report.files_without_record, report.files):
         return True
     report.refused.append(
         f"{report.files_without_record:,} of {report.files:,} files have no record: check that "
@@ -145,10 +140,10 @@ def _may_delete(report: CheckReport) -> bool:
 
 async def _cutoff(engines: UpkeepEngines, clock: Callable[[], float]) -> float:
     """Return the time before which a file without a record is a leftover."""
-    await require_own_store(engines.upkeep, engines.store)
-    if wrong := await wrong_clock(engines.upkeep, engines.store, clock):
+    await safeguards.require_own_store(engines.upkeep, engines.store)
+    if wrong := await safeguards.wrong_clock(engines.upkeep, engines.store, clock):
         raise WrongClockError(wrong)
-    return clock() - LEFTOVER_AGE_SECONDS
+    return clock() - safeguards.LEFTOVER_AGE_SECONDS
 
 
 async def _expire(engines: UpkeepEngines, images: Sequence[Image], report: CheckReport, now: int) -> None:

@@ -11,14 +11,8 @@ from prshots.contract.errors import RecordsFullError
 from prshots.contract.object_names import SHARDS, image_id_of
 from prshots.server.domain.images.recorded_objects import expire_scheduled
 from prshots.server.domain.people.sign_in import discard_old
+from prshots.server.domain.upkeep import safeguards
 from prshots.server.domain.upkeep.ports import UpkeepEngines
-from prshots.server.domain.upkeep.safeguards import (
-    LEFTOVER_AGE_SECONDS,
-    MASS,
-    OVERDUE_SECONDS,
-    is_mass,
-    wrong_clock,
-)
 
 BATCH = 4000
 """Small enough that uploads hardly wait for its transaction, large enough that commits cost little."""
@@ -75,7 +69,7 @@ async def sweep(
     of all images by a retention rule, and no more than half of all files for having no record.
     """
     run = _Sweep(engines, progress, int(clock()), force=force)
-    if wrong := await wrong_clock(engines.upkeep, engines.store, clock):
+    if wrong := await safeguards.wrong_clock(engines.upkeep, engines.store, clock):
         run.report.refused["clock"] = f"{wrong}. Until then, only images that are already scheduled expire"
         await run.expire_scheduled()
         return run.report
@@ -121,9 +115,9 @@ class _Sweep:
         """
         upkeep = self._engines.upkeep
         stored, _ = await upkeep.stored()
-        enough = max(MASS, stored // 2) + 1
-        if not self._force and is_mass(
-            await upkeep.count_overdue(self._now - OVERDUE_SECONDS, enough), stored
+        enough = max(safeguards.MASS, stored // 2) + 1
+        if not self._force and safeguards.is_mass(
+            await upkeep.count_overdue(self._now - safeguards.OVERDUE_SECONDS, enough), stored
         ):
             self.report.refused["retention"] = (
                 f"more than half of all {stored:,} images should have expired over a day ago, so the sweep "
@@ -161,7 +155,7 @@ class _Sweep:
         if await store.owner(installation_id) != installation_id:
             self.report.foreign_store = True
             return
-        cutoff = self._now - LEFTOVER_AGE_SECONDS
+        cutoff = self._now - safeguards.LEFTOVER_AGE_SECONDS
         images, _ = await upkeep.stored()
         await self._remove_orphans(store.stored_before(cutoff, _some_shards(images)))
         self.report.unfinished = await store.discard_unfinished(cutoff)
@@ -175,7 +169,7 @@ class _Sweep:
         async for keys in listing:
             without_record = await self._without_record(keys)
             seen, found, held = seen + len(keys), found + len(without_record), held + without_record
-            if len(held) > max(BATCH, MASS):  # enough to judge by
+            if len(held) > max(BATCH, safeguards.MASS):  # enough to judge by
                 if self._are_too_many(found, seen):
                     break
                 await self._delete_orphans(held)
@@ -203,7 +197,7 @@ class _Sweep:
         return found
 
     def _are_too_many(self, found: int, seen: int) -> bool:
-        return not self._force and is_mass(found, seen)
+        return not self._force and safeguards.is_mass(found, seen)
 
     async def _delete_orphans(self, keys: list[str]) -> None:
         failed = await self._engines.store.delete(keys)

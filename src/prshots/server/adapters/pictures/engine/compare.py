@@ -17,14 +17,7 @@ from PIL import Image, ImageDraw
 from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
 from prshots.contract.image_structure import webp_chunks
 from prshots.contract.replies import Region
-from prshots.server.adapters.pictures.engine.decoding import (
-    band,
-    bands,
-    open_image,
-    orientation_of,
-    pillow_errors_as_ours,
-    turn_upright,
-)
+from prshots.server.adapters.pictures.engine import decoding
 from prshots.server.adapters.pictures.engine.differing_pixels import (
     LOSSLESS,
     LOSSY,
@@ -52,11 +45,11 @@ class Canvas:
     """
 
     def __init__(self, data: bytes) -> None:
-        picture = open_image(data)
-        with pillow_errors_as_ours():
-            orientation = orientation_of(picture)
+        picture = decoding.open_image(data)
+        with decoding.pillow_errors_as_ours():
+            orientation = decoding.orientation_of(picture)
             picture.load()
-            self.image = turn_upright(picture, orientation)
+            self.image = decoding.turn_upright(picture, orientation)
             self.is_transparent = _is_transparent(self.image)
         self.is_lossy = _is_lossy(data)
         self.width, self.height = self.image.size
@@ -65,13 +58,13 @@ class Canvas:
         """Return the first `width` pixels of some rows, with three channels, or four if `transparent`."""
         box = (0, top, width, bottom)
         if transparent:
-            return np.asarray(band(self.image, box, "RGBA").convert("RGBa"))
-        return np.asarray(band(self.image, box, "RGB"))
+            return np.asarray(decoding.band(self.image, box, "RGBA").convert("RGBa"))
+        return np.asarray(decoding.band(self.image, box, "RGB"))
 
     def row_hashes(self, width: int, *, transparent: bool) -> list[int]:
         """Return a number for each row. Equal rows have equal numbers, within this process."""
         hashes: list[int] = []
-        for top, bottom in bands(0, self.height, width):
+        for top, bottom in decoding.bands(0, self.height, width):
             rows = self.rows(top, bottom, width, transparent=transparent)
             hashes.extend(hash(row.tobytes()) for row in rows)
         return hashes
@@ -81,8 +74,10 @@ class Canvas:
         starts = np.unique(np.linspace(0, width, _BINS, endpoint=False).astype(int))
         widths = np.diff(np.append(starts, width)).astype(np.float32)
         sketches = [
-            np.add.reduceat(np.asarray(band(self.image, (0, start, width, end), "L")), starts, 1, np.float32)
-            for start, end in bands(top, bottom, width)
+            np.add.reduceat(
+                np.asarray(decoding.band(self.image, (0, start, width, end), "L")), starts, 1, np.float32
+            )
+            for start, end in decoding.bands(top, bottom, width)
         ]
         return (np.concatenate(sketches) / widths).astype(np.float32)
 
@@ -120,7 +115,7 @@ _CARET_HEIGHTS = range(10, 41)
 
 def compare(before: bytes, after: bytes) -> PairResult:
     """Return what differs. Raises PictureError."""
-    with pillow_errors_as_ours():
+    with decoding.pillow_errors_as_ours():
         return _compare_pair(_Pair(Canvas(before), Canvas(after)))
 
 
@@ -291,7 +286,7 @@ def draw_difference(
     """Return a JPEG of the image. Inserted rows and seams (`moved`) have a different color."""
     width, height = min(image.width, MAX_SIDE), min(image.height, MAX_SIDE)
     picture = Image.new("RGB", (width, height))
-    for top, bottom in bands(0, height, width):
+    for top, bottom in decoding.bands(0, height, width):
         picture.paste(_on_ground(image, Box(0, top, width, bottom)).convert("L").point(_PALE), (0, top))
     for box in (*moved, *changed):
         _show(picture, image, box)
@@ -317,19 +312,19 @@ def draw_difference(
 def _show(picture: Image.Image, image: Image.Image, box: Box) -> None:
     """Paste the box as it is, in bands."""
     right, end = min(box.right, picture.width), min(box.bottom, picture.height)
-    for top, bottom in bands(box.top, end, box.right - box.left):
+    for top, bottom in decoding.bands(box.top, end, box.right - box.left):
         picture.paste(_on_ground(image, Box(box.left, top, right, bottom)), (box.left, top))
 
 
 def _on_ground(image: Image.Image, box: Box) -> Image.Image:
     if not image.has_transparency_data:
-        return band(image, box, "RGB")
+        return decoding.band(image, box, "RGB")
     ground = Image.new("RGBA", (box.right - box.left, box.bottom - box.top), _GROUND)
-    return Image.alpha_composite(ground, band(image, box, "RGBA")).convert("RGB")
+    return Image.alpha_composite(ground, decoding.band(image, box, "RGBA")).convert("RGB")
 
 
 def _tint(picture: Image.Image, marks: npt.NDArray[np.uint8], box: Box) -> None:
-    for top, bottom in bands(box.top, min(box.bottom, picture.height), box.right - box.left):
+    for top, bottom in decoding.bands(box.top, min(box.bottom, picture.height), box.right - box.left):
         part = marks[top:bottom, box.left : box.right]
         mask = Image.fromarray((part > 0).astype(np.uint8) * np.uint8(255 * _TINT))
         picture.paste(_CHANGED, (box.left, top), mask)

@@ -6,16 +6,7 @@ from typing import NamedTuple
 
 from PIL import Image, ImageFile
 
-from prshots.server.adapters.pictures.engine.decoding import (
-    BAND_PIXELS,
-    ROTATED,
-    TOP_AT_END,
-    band,
-    open_image,
-    orientation_of,
-    pillow_errors_as_ours,
-    turn_upright,
-)
+from prshots.server.adapters.pictures.engine import decoding
 
 MAX_BYTES = 30_000
 MAX_SIDE = 480
@@ -62,12 +53,12 @@ def render_thumbnail(data: bytes, tallness: float = MAX_TALLNESS) -> bytes:
     shape.
     """
     tallness = min(tallness, MAX_TALLNESS)
-    picture = open_image(data)
-    with pillow_errors_as_ours():
-        orientation = orientation_of(picture)
+    picture = decoding.open_image(data)
+    with decoding.pillow_errors_as_ours():
+        orientation = decoding.orientation_of(picture)
         _decode(picture, orientation, tallness)
         thumbnail = _fit(picture, _visible_part(picture.size, orientation, tallness))
-    return _encode(turn_upright(thumbnail, orientation))
+    return _encode(decoding.turn_upright(thumbnail, orientation))
 
 
 def _decode(picture: ImageFile.ImageFile, orientation: int, tallness: float) -> None:
@@ -81,12 +72,12 @@ def _decode(picture: ImageFile.ImageFile, orientation: int, tallness: float) -> 
 def _visible_part(size: tuple[int, int], orientation: int, tallness: float) -> _Part:
     """Return the visible part: all of it, or the top of a long page, which depends on the orientation."""
     width, height = size
-    if orientation in ROTATED:
+    if orientation in decoding.ROTATED:
         kept = min(width, math.ceil(height * tallness))
-        left = width - kept if orientation in TOP_AT_END else 0
+        left = width - kept if orientation in decoding.TOP_AT_END else 0
         return _Part(left, 0, left + kept, height)
     kept = min(height, math.ceil(width * tallness))
-    top = height - kept if orientation in TOP_AT_END else 0
+    top = height - kept if orientation in decoding.TOP_AT_END else 0
     return _Part(0, top, width, top + kept)
 
 
@@ -102,13 +93,15 @@ def _shrink(picture: Image.Image, part: _Part, factor: int) -> Image.Image:
     mode = "RGBA" if picture.has_transparency_data else "RGB"
     if factor == 1:  # small enough for a copy, if it needs one
         is_ready = picture.mode == mode and part == (0, 0, *picture.size)
-        return picture if is_ready else band(picture, part, mode)
+        return picture if is_ready else decoding.band(picture, part, mode)
     size = math.ceil(part.width / factor), math.ceil(part.height / factor)
     shrunk = Image.new(mode, size)
-    rows = factor * max(1, BAND_PIXELS // (part.width * factor))
+    rows = factor * max(1, decoding.BAND_PIXELS // (part.width * factor))
     for top in range(part.top, part.bottom, rows):
         rows_of_file = (part.left, top, part.right, min(top + rows, part.bottom))
-        shrunk.paste(band(picture, rows_of_file, mode).reduce(factor), (0, (top - part.top) // factor))
+        shrunk.paste(
+            decoding.band(picture, rows_of_file, mode).reduce(factor), (0, (top - part.top) // factor)
+        )
     return shrunk
 
 

@@ -10,19 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from prshots.contract.errors import (
-    DamagedPictureError,
-    PictureError,
-    PictureTooLargeError,
-    UnsupportedPictureError,
-)
+from prshots.contract import errors
 from prshots.server.domain.comparison.models import PairResult
 
 PREFIX = struct.Struct(">II")
 """The lengths of the header and of all the bytes after it."""
 
-_ERRORS: dict[str, type[PictureError]] = {
-    kind.reason: kind for kind in (DamagedPictureError, UnsupportedPictureError, PictureTooLargeError)
+_ERRORS: dict[str, type[errors.PictureError]] = {
+    kind.reason: kind
+    for kind in (errors.DamagedPictureError, errors.UnsupportedPictureError, errors.PictureTooLargeError)
 }
 
 
@@ -57,7 +53,7 @@ def pack_result(result: bytes) -> bytes:
     return _pack({"error": None}, result)
 
 
-def pack_error(error: PictureError) -> bytes:
+def pack_error(error: errors.PictureError) -> bytes:
     return _pack({"error": error.reason, "words": str(error)})
 
 

@@ -15,13 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from prshots.contract.errors import PictureError, PictureTooLargeError
-from prshots.server.adapters.pictures.workers.jobs import (
-    PictureJob,
-    pack_error,
-    pack_pair,
-    pack_result,
-    read_job,
-)
+from prshots.server.adapters.pictures.workers import jobs
 
 Operations = Mapping[str, Callable[..., bytes]]
 """Operations by name. Each gets the job's images and options, and raises PictureError."""
@@ -36,7 +30,7 @@ def main(operations: Operations | None = None) -> None:
     operations = operations or _operations()
     _prefer_oom_kill()
     _limit(memory_bytes)
-    while (job := read_job(sys.stdin.buffer)) is not None:
+    while (job := jobs.read_job(sys.stdin.buffer)) is not None:
         _allow(cpu_seconds)
         replies.write(_reply(operations, job))
         replies.flush()
@@ -52,16 +46,16 @@ def _compare(before: bytes, after: bytes) -> bytes:
     # numpy takes 20 MB, which a worker that renders thumbnails does not need.
     from prshots.server.adapters.pictures.engine.compare import compare
 
-    return pack_pair(compare(before, after))
+    return jobs.pack_pair(compare(before, after))
 
 
-def _reply(operations: Operations, job: PictureJob) -> bytes:
+def _reply(operations: Operations, job: jobs.PictureJob) -> bytes:
     try:
-        return pack_result(operations[job.operation](*job.pictures, **job.options))
+        return jobs.pack_result(operations[job.operation](*job.pictures, **job.options))
     except PictureError as error:
-        return pack_error(error)
+        return jobs.pack_error(error)
     except MemoryError:
-        return pack_error(PictureTooLargeError("needs too much memory to decode"))
+        return jobs.pack_error(PictureTooLargeError("needs too much memory to decode"))
 
 
 def _prefer_oom_kill() -> None:

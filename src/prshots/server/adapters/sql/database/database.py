@@ -20,13 +20,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from prshots.contract.errors import (
-    MovedError,
-    RecordsBusyError,
-    RecordsError,
-    RecordsFullError,
-    RecordsUnsureError,
-)
+from prshots.contract import errors
 from prshots.server.adapters import deadlines
 from prshots.server.adapters.deadlines import seconds_left
 from prshots.server.adapters.private_files import FILE, create_private_file, make_private_folder
@@ -64,7 +58,9 @@ class WriterTurn:
                 fcntl.flock(self._lock, fcntl.LOCK_EX)
             if seconds_left() <= 0:
                 self.__exit__()
-                raise RecordsBusyError("the database did not answer: another process kept it busy") from None
+                raise errors.RecordsBusyError(
+                    "the database did not answer: another process kept it busy"
+                ) from None
 
     def __exit__(self, *_: object) -> None:
         if self._lock >= 0:
@@ -188,12 +184,12 @@ class Database:
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         with timed(READ, self.outage, "read"):
-            return await self._in_thread(self._readers, lambda: self._read(work), RecordsError)
+            return await self._in_thread(self._readers, lambda: self._read(work), errors.RecordsError)
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run in a transaction that is durably committed on return. The work may run more than once."""
         with timed(WRITE, self.outage, "write"):
-            return await self._in_thread(self._writers, lambda: self._write(work), RecordsUnsureError)
+            return await self._in_thread(self._writers, lambda: self._write(work), errors.RecordsUnsureError)
 
     async def rows(self, query: Executable | Prepared, **given: object) -> Sequence[Any]:
         if isinstance(query, Prepared):
@@ -224,7 +220,7 @@ class Database:
 
     def _require_open(self) -> None:
         if self.not_open:
-            raise RecordsError(self.not_open)
+            raise errors.RecordsError(self.not_open)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         with self.engine.connect() as connection:
@@ -235,7 +231,7 @@ class Database:
             return work(connection)
 
     async def _in_thread(
-        self, threads: ThreadPoolExecutor, work: Callable[[], T], overdue: type[RecordsError]
+        self, threads: ThreadPoolExecutor, work: Callable[[], T], overdue: type[errors.RecordsError]
     ) -> T:
         """Run work with the deadline of a call. Work that has begun by then ends in `overdue`."""
         with translating():
@@ -243,7 +239,7 @@ class Database:
             try:
                 return await deadlines.in_thread(threads, work, self.call_seconds)
             except deadlines.OverdueError as error:
-                kind = overdue if error.has_begun else RecordsError
+                kind = overdue if error.has_begun else errors.RecordsError
                 raise kind(f"the database did not answer: {error}") from error
 
 
@@ -286,7 +282,7 @@ class timed:  # noqa: N801 - used like a function: with timed(READ)
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self._seconds.observe(time.perf_counter() - self._started)
-        if isinstance(error, RecordsError) and not is_refusal(error):
+        if isinstance(error, errors.RecordsError) and not is_refusal(error):
             _FAILURES.inc()
             self._outage.note(self._operation, error)
         elif error is None:
@@ -300,24 +296,24 @@ def translating() -> Iterator[None]:
         yield
     except DBAPIError as error:
         if _is_moved(error.orig):  # not from SQLAlchemy's error: the data does not conflict
-            raise MovedError(_reason(error.orig)) from error.orig
+            raise errors.MovedError(_reason(error.orig)) from error.orig
         raise _ours(error.orig) from error
     except sqlite3.Error as error:
         raise _ours(error) from error
     except UnicodeEncodeError as error:
-        raise RecordsError("the database only accepts valid Unicode text") from error
+        raise errors.RecordsError("the database only accepts valid Unicode text") from error
 
 
-def is_refusal(error: RecordsError) -> bool:
+def is_refusal(error: errors.RecordsError) -> bool:
     """Return whether a working database rejected the data."""
     return isinstance(error.__cause__, IntegrityError | DataError | UnicodeEncodeError)
 
 
-def _ours(error: BaseException | None) -> RecordsError:
+def _ours(error: BaseException | None) -> errors.RecordsError:
     sqlite_code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte: the primary code
     if sqlite_code == sqlite3.SQLITE_FULL or getattr(error, "sqlstate", None) == _DISK_FULL:
-        return RecordsFullError("the disk of the database is full")
-    kind = RecordsBusyError if sqlite_code == sqlite3.SQLITE_BUSY else RecordsError
+        return errors.RecordsFullError("the disk of the database is full")
+    kind = errors.RecordsBusyError if sqlite_code == sqlite3.SQLITE_BUSY else errors.RecordsError
     return kind(f"the database did not answer: {_reason(error)}")
 
 

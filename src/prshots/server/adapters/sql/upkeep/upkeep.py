@@ -284,12 +284,7 @@ def _seconds_of(first_day: int, last_day: int) -> dict[str, int]:
     return {"since": first_day * SECONDS_PER_DAY, "until": (last_day + 1) * SECONDS_PER_DAY}
 
 
-def _wrong(
-    of: Total,
-    project_id: str,
-    names: tuple[str, ...],
-    rows: Iterable[Any],
-) -> list[WrongTotal]:
+def _wrong(of: Total, project_id: str, names: tuple[str, ...], rows: Iterable[Any]) -> list[WrongTotal]:
     """Read rows of (number, stored …, counted …)."""
     return [
         WrongTotal(
