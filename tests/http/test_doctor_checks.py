@@ -21,9 +21,15 @@ from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import DoctorFinding, State, check_clock
-from prshots.server.doctor.addresses import check_addresses, check_components
 from prshots.server.doctor.engines import Engines, advice
-from prshots.server.doctor.examination import check_image_proxy, examine, examine_settings, png_of
+from prshots.server.doctor.examination import (
+    check_addresses,
+    check_components,
+    check_image_proxy,
+    examine,
+    examine_settings,
+    png_of,
+)
 from prshots.server.links import Key, KeyRing
 from support.free_ports import free_port
 from support.http_server import QuietHandler, serving

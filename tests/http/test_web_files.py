@@ -8,10 +8,9 @@ import httpx
 import pytest
 
 from prshots.server.config.settings import Settings
-from prshots.server.web.app import Web, security_headers
-from prshots.server.web.files import accepts_gzip
+from prshots.server.web.app import Web, accepts_gzip, security_headers
 from prshots.server.web.relay import Relay
-from prshots.server.wiring.avatars import avatar_origins
+from prshots.server.wiring import avatar_origins
 from support.chromium import chromium
 from support.free_ports import free_port
 from support.web_component import FILES, PAGE, WebComponent

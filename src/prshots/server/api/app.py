@@ -32,8 +32,7 @@ from prshots.server.api.staging import staging_routes
 from prshots.server.api.upload import upload_routes
 from prshots.server.domain.images.checks import require_pr
 from prshots.server.domain.images.models import Description
-from prshots.server.domain.projects.models import Access
-from prshots.server.domain.projects.names import MAX_ADDRESS, check_repository
+from prshots.server.domain.projects.models import MAX_ADDRESS, Access, check_repository
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.json_response import JSONResponse, reply_json
 from prshots.server.http.llms import llms_route

@@ -11,10 +11,12 @@ The manifest comes last, so an archive without one is incomplete.
 import contextlib
 import errno
 import fcntl
+import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from prshots.contract.errors import BackupError
@@ -71,3 +73,78 @@ def _clear(folder: Path) -> None:
             shutil.rmtree(left)
         else:
             left.unlink()
+
+
+FORMAT = 1
+
+_END_OF_YEAR_9999 = 253_402_300_799
+_MAX_COUNT = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    format: int
+    prshots: str
+    schema_version: str
+    installation_id: str
+    created_at: int
+    images: int
+    thumbnails: int
+    image_bytes: int
+    gone_meanwhile: int
+    """Images that were deleted while the backup was written."""
+    sha256: str
+    oldest_schema: str = ""
+    """Programs of this schema and newer can use the database. Empty before schema 0011."""
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self), indent=2).encode()
+
+    @classmethod
+    def from_json(cls, text: bytes) -> "Manifest":
+        """Raise ValueError that names the wrong field. Ignores unknown fields."""
+        try:
+            given = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError("it is not JSON") from error
+        if not isinstance(given, dict):
+            raise ValueError("it is not a JSON object")  # noqa: TRY004 - a wrong file, not a wrong argument
+        given = {"oldest_schema": "", **given}
+        names = [field.name for field in fields(cls)]
+        for name in names:
+            is_valid, takes = _CHECKS[name]
+            if name not in given:
+                raise ValueError(f"{name} is missing")
+            if not is_valid(given[name]):
+                raise ValueError(f"{name} must be {takes}")
+        return cls(**{name: given[name] for name in names})
+
+
+_Check = tuple[Callable[[object], bool], str]
+
+
+def _number(least: int, most: int = _MAX_COUNT) -> _Check:
+    def is_valid(value: object) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+    return is_valid, f"a whole number from {least} to {most}"
+
+
+def _text(pattern: str, takes: str) -> _Check:
+    compiled = re.compile(pattern)
+    return lambda value: isinstance(value, str) and compiled.fullmatch(value) is not None, takes
+
+
+_CHECKS: dict[str, _Check] = {
+    "format": _number(1),
+    "prshots": _text(r"[\x20-\x7e]{1,64}", "a version"),
+    "schema_version": _text(r"[0-9]{4}", "four digits"),
+    "oldest_schema": _text(r"([0-9]{4})?", "four digits"),
+    "installation_id": _text(r"[0-9a-f]{1,64}", "1 to 64 hex digits"),
+    "created_at": _number(0, _END_OF_YEAR_9999),
+    "images": _number(0),
+    "thumbnails": _number(0),
+    "image_bytes": _number(0),
+    "gone_meanwhile": _number(0),
+    "sha256": _text(r"[0-9a-f]{64}", "64 hex digits"),
+}

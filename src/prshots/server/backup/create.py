@@ -26,8 +26,7 @@ from prshots.server.adapters.objects.disk import DiskReader, sync_folder
 from prshots.server.adapters.private_files import new_file
 from prshots.server.adapters.sql.database.found_schema import TOO_OLD, FoundSchema
 from prshots.server.adapters.sql.database.snapshot import Snapshot, SnapshotImage
-from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST, workplace
-from prshots.server.backup.manifest import FORMAT, Manifest
+from prshots.server.backup import DATABASE, FORMAT, IMAGES, KEYS, MANIFEST, Manifest, workplace
 from prshots.server.config.settings import Settings
 
 Progress = Callable[[int, int], None]

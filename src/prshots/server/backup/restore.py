@@ -23,8 +23,7 @@ from prshots.server.adapters.private_files import (
     new_file,
 )
 from prshots.server.adapters.sql.database.found_schema import FoundSchema
-from prshots.server.backup import DATABASE, IMAGE_MEMBER, IMAGES, KEYS, MANIFEST, workplace
-from prshots.server.backup.manifest import FORMAT, Manifest
+from prshots.server.backup import DATABASE, FORMAT, IMAGE_MEMBER, IMAGES, KEYS, MANIFEST, Manifest, workplace
 from prshots.server.config.settings import Settings
 
 # Reads the members of a backup's tar archive, and refuses anything else. Anyone may have written the archive.

@@ -24,7 +24,7 @@ from prshots.server.doctor.fetch import FetchError, fetch
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.upkeep.reconciliation import without_bytes
 from prshots.server.links import KeyRing
-from prshots.server.observability.free_space import LOW_BYTES, free_bytes
+from prshots.server.observability.metrics import LOW_BYTES, free_bytes
 
 DISK_NEARLY_FULL = 1024**3
 

@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 from prometheus_client import values
 
 from prshots import __version__
-from prshots.server.observability.free_space import free_bytes
+from prshots.contract.sizes import readable_size
 from prshots.server.observability.metrics_folder import FOLDER_VARIABLE, SLOT_VARIABLE
 
 FOLDER = Path(os.environ[FOLDER_VARIABLE]) if os.environ.get(FOLDER_VARIABLE) else None
@@ -210,3 +210,25 @@ def render() -> bytes:
     combined = CollectorRegistry()
     MultiProcessCollector(combined, path=str(FOLDER))  # type: ignore[no-untyped-call]
     return generate_latest(combined)
+
+
+LOW_BYTES = 100 * 1024**2
+"""Below this, uploads are about to fail."""
+
+
+def free_bytes(path: Path) -> int:
+    """Return the space that this user can still fill on the disk of a path, or of the folder for it.
+
+    Raises OSError.
+    """
+    disk = os.statvfs(path if path.exists() else path.parent)
+    return disk.f_bavail * disk.f_frsize
+
+
+def shortage(path: Path) -> str:
+    """Return a message if the disk of a path is nearly full, else ""."""
+    try:
+        free = free_bytes(path)
+    except FileNotFoundError:  # nothing is stored yet
+        return ""
+    return f"only {readable_size(free)} free at {path}: free up space" if free < LOW_BYTES else ""

@@ -10,6 +10,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from prshots.contract.errors import RecordsError, SchemaTooNewError, SettingsError
+from prshots.server.http.headers import origin_of
 from prshots.server.links import KeyRing
 
 if TYPE_CHECKING:
@@ -307,3 +308,17 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
     finally:
         await database.close()
         store.close()
+
+
+def avatar_origins(settings: Settings) -> list[str]:
+    """Return the origins where the configured login providers keep avatars."""
+    github = origin_of(settings.github_url)
+    origins = {
+        "github": [
+            "https://avatars.githubusercontent.com" if github == "https://github.com" else github,
+        ],
+        "gitlab": [origin_of(settings.gitlab_url), "https://secure.gravatar.com"],
+        "gitea": [origin_of(settings.gitea_url)],
+        "oidc": [origin_of(settings.oidc_issuer)],
+    }
+    return [origin for provider in settings.providers for origin in origins[provider]]

@@ -41,10 +41,16 @@ from prshots.server.domain.projects.ports import Issuers
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Check, Readiness
 from prshots.server.observability import metrics
-from prshots.server.observability.free_space import shortage
+from prshots.server.observability.metrics import shortage
 from prshots.server.observability.outages import Outage
-from prshots.server.wiring import awaited_keys, key_source, open_counter, open_store, projects_in
-from prshots.server.wiring.avatars import avatar_origins
+from prshots.server.wiring import (
+    avatar_origins,
+    awaited_keys,
+    key_source,
+    open_counter,
+    open_store,
+    projects_in,
+)
 from prshots.server.wiring.opening import DatabaseOpening
 from prshots.server.wiring.sign_in import allow_list, build_sign_in
 

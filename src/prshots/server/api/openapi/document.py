@@ -38,7 +38,7 @@ from prshots.server.api.openapi.schemas import (
     schema_of,
 )
 from prshots.server.api.openapi.uploads import NOT_ITS_BRANCH, upload_paths
-from prshots.server.domain.projects.names import MAX_ADDRESS
+from prshots.server.domain.projects.models import MAX_ADDRESS
 
 DESCRIPTION = (
     "Upload a screenshot and get a signed, time-limited image URL and ready-to-paste markdown. One comment "

@@ -12,8 +12,7 @@ from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
 from prshots.server.domain.people.allow_list import split_provider
 from prshots.server.domain.people.models import Member, User
 from prshots.server.domain.people.ports import People
-from prshots.server.domain.projects.models import Organization, Project, Role
-from prshots.server.domain.projects.names import check_organization_name
+from prshots.server.domain.projects.models import Organization, Project, Role, check_organization_name
 from prshots.server.domain.projects.ports import ProjectOverview
 
 

@@ -16,8 +16,7 @@ from prshots.server.domain.people.login_flow import LoginFlow, is_secret, is_sta
 from prshots.server.domain.people.models import Identity, LoginState, Session, User
 from prshots.server.domain.people.ports import LoginProvider, People
 from prshots.server.domain.projects.credentials import LastUse, hash_of
-from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role
-from prshots.server.domain.projects.names import MAX_NAME
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, MAX_NAME, Organization, Role
 
 STATE_SECONDS = 600
 SESSION_SECONDS = 30 * SECONDS_PER_DAY

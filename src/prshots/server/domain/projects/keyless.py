@@ -17,8 +17,7 @@ from prshots.server.domain.projects.claims import (
     texts_of,
 )
 from prshots.server.domain.projects.credentials import TOUCH_SECONDS, LastUse, new_upload_token
-from prshots.server.domain.projects.models import Project, Trust
-from prshots.server.domain.projects.names import ProjectReference
+from prshots.server.domain.projects.models import Project, ProjectReference, Trust
 from prshots.server.domain.projects.ports import Issuers, TrustRecords
 
 TOKEN_SECONDS = 900

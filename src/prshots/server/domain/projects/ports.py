@@ -7,12 +7,12 @@ from prshots.contract.limits import Policy
 from prshots.server.domain.projects.models import (
     DayOfUploads,
     Project,
+    ProjectReference,
     ProjectSummary,
     Role,
     Trust,
     UploadToken,
 )
-from prshots.server.domain.projects.names import ProjectReference
 
 
 class ProjectRecords(Protocol):

@@ -15,8 +15,9 @@ from prshots.server.domain.projects.models import (
     Organization,
     Project,
     UploadToken,
+    check_name,
+    check_repository,
 )
-from prshots.server.domain.projects.names import check_name, check_repository
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
 
 MAX_LABEL = 200

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from prshots.server.observability.free_space import free_bytes
+from prshots.server.observability.metrics import free_bytes
 
 INCREMENTAL = 2
 STEP_PAGES = 256

@@ -13,8 +13,13 @@ from prshots.server.adapters.sql.database.database import Database, is_refusal
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_project
 from prshots.server.adapters.sql.database.schema import organizations, projects, tokens, trusts
-from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Trust, UploadToken
-from prshots.server.domain.projects.names import ProjectReference
+from prshots.server.domain.projects.models import (
+    LOCAL_ORGANIZATION,
+    Project,
+    ProjectReference,
+    Trust,
+    UploadToken,
+)
 
 _FIELDS = [field.name for field in fields(Trust)]
 _TRUST = [trusts.c[name] for name in _FIELDS]
