@@ -1,10 +1,10 @@
 """The newest image of each shot of a pull request, as a zip."""
 
+import io
 import re
-import struct
 import time
 import unicodedata
-import zlib
+import zipfile
 from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import count
 from pathlib import PurePosixPath
@@ -89,9 +89,6 @@ ROUTES = (pull_request_route("GET", "/zip", download_zip),)
 MAX_PART_BYTES = 180
 """The maximum length of a folder or a name. File systems take 255 bytes; a file also gets its viewport."""
 
-_MAX_16, _MAX_32 = 0xFFFF, 0xFFFFFFFF
-_ZIP64_EXTRA = 1
-_STORED_UTF8 = struct.pack("<HHH", 45, 0x800, 0)  # version to read it, flags, method
 _UNIX_FILE = 0o100644 << 16
 _NOT_IN_FILE_NAMES = re.compile(r'[/\\:*?"<>|]')
 _RESERVED_ON_WINDOWS = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
@@ -103,38 +100,42 @@ class ZipWriter:
 
     def __init__(self, begins_at: int = 0) -> None:
         """Write a zip that begins at this offset of its file."""
-        self._offset = begins_at
-        self._directory: list[bytes] = []
+        self._end = _FileEnd(begins_at)
+        self._zip = zipfile.ZipFile(self._end, "w")
 
     def file(self, path: str, data: bytes, modified_at: int) -> bytes:
         """Return the file's header and bytes. `path` must be safe and unique: see `file_paths`."""
-        name = path.encode()
-        facts = _STORED_UTF8 + _dos_time(modified_at)
-        facts += struct.pack("<LLL", zlib.crc32(data), len(data), len(data))
-        header = b"PK\x03\x04" + facts + struct.pack("<HH", len(name), 0) + name
-        self._directory.append(self._entry(facts, name))
-        self._offset += len(header) + len(data)
-        return header + data
+        at = time.gmtime(max(modified_at, 315_532_800))  # the format's time begins in 1980
+        entry = zipfile.ZipInfo(path, at[:6])
+        entry.external_attr = _UNIX_FILE
+        self._zip.writestr(entry, data)
+        return self._end.take()
 
     def end(self) -> Iterator[bytes]:
         """Return the list of files, which ends the archive."""
-        size, files = sum(map(len, self._directory)), len(self._directory)
-        yield from self._directory
-        if files >= _MAX_16 or size >= _MAX_32 or self._offset >= _MAX_32:
-            yield struct.pack(
-                "<4sQHHLLQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, files, files, size, self._offset
-            )
-            yield struct.pack("<4sLQL", b"PK\x06\x07", 0, self._offset + size, 1)
-        files, size, offset = min(files, _MAX_16), min(size, _MAX_32), min(self._offset, _MAX_32)
-        yield struct.pack("<4sHHHHLLH", b"PK\x05\x06", 0, 0, files, files, size, offset, 0)
+        self._zip.close()
+        yield self._end.take()
 
-    def _entry(self, facts: bytes, name: bytes) -> bytes:
-        offset, extra = self._offset, b""
-        if offset >= _MAX_32:
-            offset, extra = _MAX_32, struct.pack("<HHQ", _ZIP64_EXTRA, 8, self._offset)
-        made_by_unix = struct.pack("<BB", 45, 3)
-        rest = struct.pack("<HHHHHLL", len(name), len(extra), 0, 0, 0, _UNIX_FILE, offset)
-        return b"PK\x01\x02" + made_by_unix + facts + rest + name + extra
+
+class _FileEnd(io.BytesIO):
+    """The end of a file, whose beginning was taken away. `zipfile` goes back in the last entry only."""
+
+    def __init__(self, begins_at: int) -> None:
+        super().__init__()
+        self._begins_at = begins_at
+
+    def tell(self) -> int:
+        return self._begins_at + super().tell()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._begins_at + super().seek(offset - self._begins_at, whence)
+
+    def take(self) -> bytes:
+        taken = self.getvalue()
+        self._begins_at += len(taken)
+        super().seek(0)
+        self.truncate()
+        return taken
 
 
 def file_paths(images: Iterable[Image]) -> Iterator[tuple[str, Image]]:
@@ -170,9 +171,3 @@ def _safe_path(name: str) -> str:
 
 def _fold_case(path: str) -> str:
     return unicodedata.normalize("NFC", path).casefold()
-
-
-def _dos_time(unix: int) -> bytes:
-    at = time.gmtime(max(unix, 315_532_800))  # the format's time begins in 1980
-    date = (at.tm_year - 1980) << 9 | at.tm_mon << 5 | at.tm_mday
-    return struct.pack("<HH", at.tm_hour << 11 | at.tm_min << 5 | at.tm_sec // 2, date)
