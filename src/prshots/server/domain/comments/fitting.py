@@ -1,6 +1,6 @@
-"""What of a comment fits: pictures in tables, lines without pictures, and a count of the rest.
+"""Fits a comment into its limit: pictures in tables, lines without pictures, and a count of the rest.
 
-The most important shots come first. They get the pictures, those after them a line, and the last are counted.
+The most important shots come first and get pictures. The next ones get a line, and the last are only counted.
 """
 
 from bisect import bisect_left
@@ -15,13 +15,13 @@ from prshots.server.domain.comments.markup import STYLES, room_for_pictures, siz
 from prshots.server.domain.comments.pictures import ShotPictures
 
 LINK_SHARE = 8
-"""The dashboard's URL takes at most this part of a comment. It is there twice: above the pictures and at the
-end. So three quarters are left, even in the shortest comment (`MIN_COMMENT_BYTES`)."""
+"""The dashboard's URL takes at most 1/8 of a comment. It appears twice: above the pictures and at the end.
+That leaves three quarters, even in the shortest comment (`MIN_COMMENT_BYTES`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Where a comment goes, and how many bytes it can have."""
+    """A comment's destination and size limit in bytes."""
 
     pr_number: int
     dashboard_url: str
@@ -30,15 +30,15 @@ class Frame:
 
     @property
     def dashboard(self) -> str:
-        """Return the word for the dashboard. It is a link unless the comment has no room for its URL."""
+        """The word "dashboard", as a link if the comment has room for the URL."""
         fits = size(self.dashboard_url) <= self.limit // LINK_SHARE
         return f"[dashboard]({self.dashboard_url})" if fits else "dashboard"
 
 
 def fit_comment(frame: Frame, heading: str, lead: str, shots: Sequence[CommentShot]) -> SizedComment:
-    """Return the comment with this heading and the paragraphs below it, within the frame's limit.
+    """Build the comment with this heading and the paragraphs below it, within the frame's limit.
 
-    `shots` are sorted: the most important first, and those with pictures before those without.
+    `shots` must be sorted: the most important first, and shots with pictures before shots without.
     """
     style = STYLES[frame.marker]
     head = f"{frame.marker.line(frame.pr_number)}{style.after_marker}{heading}\n\n{lead}\n"
@@ -54,15 +54,15 @@ def fit_comment(frame: Frame, heading: str, lead: str, shots: Sequence[CommentSh
 def _share_room(room: int, pictures: ShotPictures, lines: ShotLines) -> tuple[int, int]:
     """Return how many pictures and how many lines fit.
 
-    Show as many as leave a line for every other shot that is not unchanged. If that costs too many pictures,
-    they keep their part of the room.
+    Show as many pictures as leave a line for every other shot that isn't unchanged. If that costs too many
+    pictures, they keep their share of the room.
     """
 
     def fits(shown: int, count: int, room: int = room) -> bool:
         return pictures.fit(shown, room - size(lines.text(shown, count)))
 
     def leaves_lines(shown: int) -> bool:
-        # All lines may be shorter than the words about those that are left out.
+        # All lines together can be shorter than some lines plus the note about the omitted ones.
         return fits(shown, lines.count_changes_after(shown)) or fits(shown, len(lines.after(shown)))
 
     shown = _find_most(pictures.most, leaves_lines)
@@ -73,6 +73,6 @@ def _share_room(room: int, pictures: ShotPictures, lines: ShotLines) -> tuple[in
 
 
 def _find_most(upper: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number up to `upper` that fits, where zero always does."""
-    # All of it may be shorter than a part: nothing has to be said about a rest.
+    """Return the largest number up to `upper` that fits. Zero always fits."""
+    # The whole can be shorter than a part, because it needs no note about a rest.
     return upper if fits(upper) else bisect_left(range(1, upper), True, key=lambda number: not fits(number))

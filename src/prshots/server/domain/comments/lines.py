@@ -1,4 +1,4 @@
-"""The lines of a comment: shots without pictures, in lists by verdict, and a count of the rest."""
+"""The lines of a comment: shots without pictures, listed by verdict, and a count of the rest."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -17,7 +17,7 @@ _MARKDOWN = TABLES[Marker.LINK]
 
 
 class ShotLine(NamedTuple):
-    """The line of one or more shots of a name. `list` tells in which list it is."""
+    """The line for one or more shots with the same name. `list` is the verdict whose list contains it."""
 
     list: Verdict | None
     verdict: Verdict | None
@@ -25,12 +25,12 @@ class ShotLine(NamedTuple):
     bullet: str
 
 
-# For hundreds of lines at every try: faster than our own function.
+# Every attempt reads hundreds of lines, and attrgetter is faster than our own function.
 _list_of, _verdict_of, _shots_of, _bullet_of = map(attrgetter, ShotLine._fields)
 
 
 class ShotLines:
-    """The lines of all shots that are not shown. The first shots have pictures, and any number is shown."""
+    """The lines of shots without pictures. The caller decides how many of the first shots have pictures."""
 
     def __init__(self, shots: Sequence[CommentShot], style: Style, dashboard: str) -> None:
         self._style = style
@@ -41,20 +41,20 @@ class ShotLines:
         self._of_others = list(map(_write_line, _group(shot for shot in shots if not shot.pictures)))
 
     def after(self, shown: int) -> list[ShotLine]:
-        """Return the lines of all shots but the first ones, which are shown."""
+        """Return the lines for all shots after the first `shown`."""
         whole = bisect_right(self._ends, shown)
         lines = self._of_pictured[whole:]
-        if lines:  # the first shots of this name may be shown
+        if lines:  # some shots of this name may already be shown
             lines[0] = _write_line(self._groups[whole][shown - self._ends[whole] :])
         return lines + self._of_others
 
     def count_changes_after(self, shown: int) -> int:
-        """Return how many of these lines are not in the list of unchanged shots."""
+        """Return how many of these lines aren't in the list of unchanged shots."""
         lists = list(map(_list_of, self.after(shown)))
         return len(lists) - lists.count(Verdict.UNCHANGED)
 
     def text(self, shown: int, count: int) -> str:
-        """Return the first `count` of these lines, in lists, and how many shots are left out."""
+        """Return the first `count` of these lines, in lists, and a count of the omitted shots."""
         lines = self.after(shown)
         text = "".join(self._write_list(list(listed)) for _, listed in groupby(lines[:count], _list_of))
         if left_out := lines[count:]:
@@ -71,7 +71,7 @@ class ShotLines:
 
 
 def _group(shots: Iterable[CommentShot]) -> list[list[CommentShot]]:
-    """Return the shots that can have a line together."""
+    """Group the shots that can share a line."""
     return [list(group) for _, group in groupby(shots, lambda shot: (shot.name, shot.verdict, shot.note))]
 
 
@@ -84,6 +84,6 @@ def _write_line(shots: Sequence[CommentShot]) -> ShotLine:
 
 def _count_shots(lines: Iterable[ShotLine]) -> Counter[Verdict | None]:
     counts: Counter[Verdict | None] = Counter()
-    for verdict, its_lines in groupby(lines, _verdict_of):  # a verdict is slow to hash
+    for verdict, its_lines in groupby(lines, _verdict_of):  # hashing a verdict is slow
         counts[verdict] += sum(map(_shots_of, its_lines))
     return counts

@@ -1,4 +1,4 @@
-"""The pictures of a comment: tables by name, in folders if there are many."""
+"""The pictures of a comment: one table per name, in folders if there are many names."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from prshots.server.domain.comments.tables import TABLES, Block, Grid, Picture
 
 
 class ShotPictures:
-    """The pictures of the first shots, as many as asked for. No more than `most` fit into the room."""
+    """The pictures of the first shots, as many as the caller asks for. At most `most` fit into the room."""
 
     def __init__(self, shots: Sequence[CommentShot], marker: Marker, room: int) -> None:
         self._style = STYLES[marker]
@@ -30,8 +30,8 @@ class ShotPictures:
         return len(self._cells)
 
     def fit(self, shown: int, room: int) -> bool:
-        """Return whether the first `shown` fit into the room."""
-        # Tables have more than their cells, so most that do not fit are found without writing them.
+        """Return whether the pictures of the first `shown` shots fit into the room."""
+        # Tables are larger than their cells, so the cells alone rule out most counts that don't fit.
         return self._sizes[shown] <= room and self._size(shown) <= room
 
     def text(self, shown: int) -> str:
@@ -42,9 +42,9 @@ class ShotPictures:
         return "".join(self._write_folder(folder, names) for folder, names in folders.items())
 
     def _write_cells(self, room: int) -> tuple[list[list[str]], list[int]]:
-        """Return the cells of the first shots: no more than fit if there were nothing else.
+        """Return the cells of as many shots as would fit if the comment contained nothing else.
 
-        Also return how many bytes the cells of the first 0, 1, 2, … shots take.
+        Also return the size in bytes of the cells of the first 0, 1, 2, … shots.
         """
         cells: list[list[str]] = []
         sizes = [0]
@@ -69,7 +69,7 @@ class ShotPictures:
         return self._style.folded.format(summary=summary, lines=tables.lstrip("\n"))
 
     def _write_block(self, name: str, numbers: Sequence[int]) -> Block:
-        """Return the pictures of a name, of which the first ones are shown."""
+        """Return a name's block with the pictures of these shots."""
         known = self._blocks.get((name, len(numbers)))
         if known is None:
             shots = [self._shots[number] for number in numbers]
@@ -81,7 +81,7 @@ class ShotPictures:
 
 
 def _lay_out(shots: Iterable[CommentShot]) -> dict[str, Layout]:
-    """Return the layout of each name. It does not depend on how many of its shots are shown."""
+    """Return the layout of each name. It doesn't depend on how many of the name's shots are shown."""
     columns: dict[str, set[Column]] = {}
     pairs = False
     for shot in shots:
@@ -91,7 +91,7 @@ def _lay_out(shots: Iterable[CommentShot]) -> dict[str, Layout]:
 
 
 def _arrange(layout: Layout, cells: Mapping[Column, list[str]]) -> list[Grid]:
-    """Return the cells of a name: a column's cells above each other, or next to each other."""
+    """Return the cells of a name. A column's cells are stacked, or next to each other in a single column."""
     if layout.side_by_side:
         return [Grid(layout.groups[0], list(cells.values()))]
     missing = [""] * max(map(len, cells.values()))
@@ -106,10 +106,10 @@ def _arrange(layout: Layout, cells: Mapping[Column, list[str]]) -> list[Grid]:
 
 
 def folders_of(names: Iterable[str], folded_above: int) -> dict[str, str]:
-    """Return the folder of each name; it is empty for a name that is not folded.
+    """Return the folder of each name, or "" for a name that isn't folded.
 
-    Folders that all names have in common tell nothing apart, so the folder below them counts. A name directly
-    in them has the last of them.
+    Folders that all names share don't tell names apart, so the next folder counts. A name directly in the
+    shared folders gets the last of them.
     """
     paths = {name: [part.strip() for part in name.split("/")][:-1] for name in names}
     if len(paths) <= folded_above:

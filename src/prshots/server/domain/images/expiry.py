@@ -1,4 +1,4 @@
-"""Expire images: mark them, delete their bytes, then remove their records. Every trigger uses this."""
+"""Expires images: marks them, deletes their bytes, then removes their records. Every trigger uses this."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +17,15 @@ class ExpiryOutcome:
 async def expire_scheduled(
     records: ImageRecords, store: ObjectStore, images: Sequence[Image]
 ) -> ExpiryOutcome:
-    """Expire scheduled images and their before images. If their bytes cannot be deleted, they stay scheduled.
+    """Expire scheduled images and their before images. Images whose bytes can't be deleted stay scheduled.
 
-    They are marked first, so that after a crash the next sweep finishes them. Raises RecordsError.
+    Images are marked before this call, so the next sweep can finish the job after a crash. Raises
+    RecordsError.
     """
     going = await _with_before_images(records, images)
     failed_keys = await store.delete([key for image in going for key in image.keys])
     failed = {image.id for image in going if not failed_keys.isdisjoint(image.keys)}
-    # An image whose before image cannot be deleted stays: nothing else would lead to the before image.
+    # Keep an image whose before image can't be deleted: only the image refers to it.
     gone = [image for image in going if failed.isdisjoint({image.id, image.before_id})]
     expired = await records.remove_images([image.id for image in gone]) if gone else 0
     return ExpiryOutcome(expired, len(going) - len(gone), sum(image.size for image in gone))

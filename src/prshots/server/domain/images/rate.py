@@ -1,4 +1,4 @@
-"""Count an upload against its project's limit."""
+"""Counts an upload against its project's limit."""
 
 import contextlib
 import math
@@ -10,9 +10,9 @@ from prshots.server.domain.projects.models import Project
 
 
 async def count_upload(counter: RateCounter, project: Project) -> RateLimit | None:
-    """Return how much of its limit the project has left. Raises RateLimitedError if it is used up.
+    """Count an upload and return how much of the limit remains. Raises RateLimitedError if none remains.
 
-    If the counter does not respond, return None to accept the upload: the counter logs its outages.
+    If the counter doesn't respond, return None to accept the upload. The counter logs its own outages.
     """
     with contextlib.suppress(CounterUnavailableError):
         hit = await counter.hit(project.id, project.uploads_per_minute)

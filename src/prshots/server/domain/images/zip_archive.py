@@ -1,7 +1,7 @@
-"""A zip of a pull request's images, written piece by piece.
+"""Writes a zip of a pull request's images, piece by piece.
 
-Images are compressed already, so they are stored as they are. Each image's size and checksum are known before
-it is written, so every unzipper can read the archive while it arrives.
+Images are already compressed, so the zip stores them uncompressed. The size and checksum of each image
+precede its bytes, so any unzip tool can read the archive as it arrives.
 """
 
 import re
@@ -17,11 +17,11 @@ from prshots.contract.natural_order import shot_key
 from prshots.server.domain.images.models import Image
 
 MAX_PART_BYTES = 180
-"""The maximum length of a folder or a name. File systems take 255 bytes; a file also gets its viewport."""
+"""The maximum length of a folder or name. File systems allow 255 bytes, and a file also gets its viewport."""
 
 _MAX_16, _MAX_32 = 0xFFFF, 0xFFFFFFFF
 _ZIP64_EXTRA = 1
-_STORED_UTF8 = struct.pack("<HHH", 45, 0x800, 0)  # version to read it, flags, method
+_STORED_UTF8 = struct.pack("<HHH", 45, 0x800, 0)  # version needed to read it, flags, method
 _UNIX_FILE = 0o100644 << 16
 _NOT_IN_FILE_NAMES = re.compile(r'[/\\:*?"<>|]')
 _RESERVED_ON_WINDOWS = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
@@ -29,10 +29,10 @@ _LIKE_AN_IMAGE = re.compile(r"\.(png|jpg|webp)", re.IGNORECASE)
 
 
 class ZipWriter:
-    """Returns the bytes of a zip in their order. Keeps only the list of files."""
+    """Produces the bytes of a zip in order. Keeps only the list of files in memory."""
 
     def __init__(self, begins_at: int = 0) -> None:
-        """Write a zip that begins at this offset of its file."""
+        """Start a zip at this offset in its file."""
         self._offset = begins_at
         self._directory: list[bytes] = []
 
@@ -47,7 +47,7 @@ class ZipWriter:
         return header + data
 
     def end(self) -> Iterator[bytes]:
-        """Return the list of files, which ends the archive."""
+        """Yield the list of files, which ends the archive."""
         size, files = sum(map(len, self._directory)), len(self._directory)
         yield from self._directory
         if files >= _MAX_16 or size >= _MAX_32 or self._offset >= _MAX_32:
@@ -68,10 +68,10 @@ class ZipWriter:
 
 
 def file_paths(images: Iterable[Image]) -> Iterator[tuple[str, Image]]:
-    """Return each image with its path in the archive, in natural order.
+    """Yield each image with its path in the archive, in natural order.
 
-    A path is like `checkout/cart@1280x800.dark.png`. It is safe to unpack on every system, and unique where
-    upper and lower case are the same.
+    A path looks like `checkout/cart@1280x800.dark.png`. It is safe to extract on every system, and unique
+    even on file systems that ignore case.
     """
     taken: set[str] = set()
     for image in sorted(images, key=lambda each: shot_key(*each.shot)):
@@ -84,7 +84,7 @@ def file_paths(images: Iterable[Image]) -> Iterator[tuple[str, Image]]:
 
 
 def safe_file_name(name: str) -> str:
-    """Return the name without what a file system refuses or a path gives a meaning."""
+    """Return the name without characters that a file system rejects or that have a meaning in a path."""
     visible = "".join("_" if unicodedata.category(each)[0] in "CZ" and each != " " else each for each in name)
     plain = _NOT_IN_FILE_NAMES.sub("_", visible).encode()[:MAX_PART_BYTES].decode(errors="ignore")
     plain = plain.lstrip().rstrip(" .") or "_"
@@ -93,7 +93,7 @@ def safe_file_name(name: str) -> str:
 
 def _safe_path(name: str) -> str:
     *folders, last = [part for part in name.split("/") if part.strip(" .")] or ["_"]
-    # A folder that is named like an image could take the place of one.
+    # A folder with the name of an image file could replace that file.
     safe = [_LIKE_AN_IMAGE.sub("_", safe_file_name(folder)) for folder in folders]
     return str(PurePosixPath(*safe, safe_file_name(last)))
 
@@ -103,6 +103,6 @@ def _fold_case(path: str) -> str:
 
 
 def _dos_time(unix: int) -> bytes:
-    at = time.gmtime(max(unix, 315_532_800))  # the format's time begins in 1980
+    at = time.gmtime(max(unix, 315_532_800))  # zip times start in 1980
     date = (at.tm_year - 1980) << 9 | at.tm_mon << 5 | at.tm_mday
     return struct.pack("<HH", at.tm_hour << 11 | at.tm_min << 5 | at.tm_sec // 2, date)

@@ -1,4 +1,4 @@
-"""What an upload token gives access to."""
+"""The access that an upload token grants."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ from prshots.server.domain.projects.models import Project
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What an upload token is for: a project, or one pull request of it.
+    """The scope of an upload token: a project, or one of its pull requests.
 
-    `is_keyless`: a job got it for its ID token. Then it can write baselines of `branch` only, and it is good
-    until `expires_at`.
+    `is_keyless` means that a job exchanged its ID token for this token. A keyless token can write baselines
+    only for `branch`, and it is valid until `expires_at`.
     """
 
     project: Project
@@ -23,12 +23,12 @@ class Access:
 
     @property
     def has_baselines(self) -> bool:
-        """Whether it can change baselines at all."""
+        """Whether the token can change any baselines."""
         return not self.is_keyless or self.branch is not None
 
 
 def require_branch(access: Access, branch: str, act: str = "write baselines") -> None:
-    """Raise ForbiddenError if the caller's token cannot do this for this branch."""
+    """Raise ForbiddenError if the caller's token can't do this for the branch."""
     if not access.is_keyless or access.branch == branch:
         return
     if access.only_pr is not None:

@@ -22,13 +22,13 @@ from prshots.server.domain.projects.ports import Issuers, TrustRecords
 TOKEN_SECONDS = 900
 MAX_TRUSTS = 50
 MAX_TEXT = 300
-"""The longest text we accept or log from an unverified caller: a project's name, a token's subject."""
+"""The maximum length of text accepted or logged from an unverified caller, such as a project's name."""
 
 _NAME_IT = "set project to organization/name, or to the project's id"
 
 
 class Trusts:
-    """The trusts of projects. The operator decides which issuers they may trust (`allowed`)."""
+    """The trusts of projects. The operator decides which issuers projects may trust (`allowed`)."""
 
     def __init__(
         self, records: TrustRecords, allowed: Collection[str], clock: Callable[[], float] = time.time
@@ -40,7 +40,7 @@ class Trusts:
     async def add(
         self, project: Project, issuer: str, claims: Mapping[str, str], created_by: str = ""
     ) -> Trust:
-        """Raise InvalidInputError, ConflictError."""
+        """Add a trust to a project. Raises InvalidInputError, ConflictError."""
         if issuer not in self._allowed:
             raise InvalidInputError(
                 f"projects cannot trust the issuer {issuer[:MAX_TEXT]!r}: use one of "
@@ -56,19 +56,19 @@ class Trusts:
         return await self._records.trusts(project.id)
 
     async def remove(self, trust_id: str, project: Project | None = None) -> None:
-        """Remove a trust (only from `project`, if given) and its tokens. Raises NotFoundError."""
+        """Remove a trust and its tokens. With `project`, only from that project. Raises NotFoundError."""
         if not await self._records.remove_trust(trust_id, project.id if project else None):
             raise _no_trust(trust_id)
 
     async def unpin(self, trust_id: str, project: Project | None = None) -> None:
-        """Forget the repository's ids, so that the next job pins its own. Raises as `remove`."""
+        """Forget the pinned ids. The next job pins its own. Raises the same errors as `remove`."""
         if not await self._records.unpin_trust(trust_id, project.id if project else None):
             raise _no_trust(trust_id)
 
 
 @dataclass(frozen=True, slots=True)
 class IdToken:
-    """A CI job's ID token, and what it says about itself. None of it is verified."""
+    """A CI job's ID token and its unverified contents."""
 
     text: str = field(repr=False)
     issuer: str
@@ -86,7 +86,7 @@ class Granted:
 class TokenExchange:
     """Exchanges a CI job's ID token for an upload token that is valid for 15 minutes.
 
-    The same ID token may be exchanged more than once while it is valid, because jobs retry and have several
+    A job may exchange the same ID token more than once while it is valid, because jobs retry and have several
     steps.
     """
 
@@ -111,10 +111,10 @@ class TokenExchange:
         return issuer in self._allowed
 
     async def grant(self, id_token: IdToken, project: str = "") -> Granted:
-        """Exchange an ID token for a token of the project that `project` names.
+        """Exchange an ID token for an upload token of this project.
 
-        Raises ExchangeRefusedError, ProviderError, RecordsError. Anyone can call this, so it does all cheap
-        checks before it asks the database or the issuer.
+        Raises ExchangeRefusedError, ProviderError, RecordsError. Anyone can call this, so all cheap checks
+        come before queries to the database or the issuer.
         """
         try:
             return await self._grant(id_token, _project(project))
@@ -150,10 +150,10 @@ class TokenExchange:
     async def _matching_trusts(
         self, issuer: str, claims: Mapping[str, Any], wanted: ProjectReference
     ) -> list[tuple[Trust, Project]]:
-        """Return the trusts that these claims meet, all of one project.
+        """Return the trusts of a single project that these claims meet.
 
-        A project of someone else never counts, unless the job names exactly that project: anyone can add a
-        trust for any repository to their own project.
+        Someone else's project never counts unless the job names exactly that project, because anyone can add
+        a trust for any repository to their own project.
         """
         candidates = await self._records.trusts_by_anchor(issuer, anchors_of(claims), wanted)
         candidates = [found for found in candidates if found[1].id == wanted.project] or candidates
@@ -177,7 +177,7 @@ class TokenExchange:
     async def _with_same_ids(
         self, matching: list[tuple[Trust, Project]], claims: Mapping[str, Any], now: int
     ) -> tuple[Trust, Project]:
-        """Return the first trust that is pinned to this job's repository. The first job pins it."""
+        """Return the first trust that is pinned to this job's repository. The first job sets the pins."""
         reasons = []
         for trust, project in sorted(matching, key=lambda found: found[0].pins is None):
             pins = trust.pins

@@ -1,4 +1,4 @@
-"""The records of projects, their tokens and trusts, and of the organizations that own them."""
+"""The records of projects, their tokens and trusts, and the organizations that own them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +13,11 @@ LOCAL_ORGANIZATION = "local"
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """`organization` is the name, for display only. Permissions and queries use `organization_id`.
+    """A project. `organization` is a name for display only. Permissions and queries use `organization_id`.
 
-    `repository` is the web address of its repository; empty if unknown. `keep_baselines` is how many commits
-    of a branch keep their baselines. Without its own `uploads_per_minute`, the service's limit applies.
+    `repository` is the web address of its repository, or empty if unknown. `keep_baselines` is the number of
+    commits per branch that keep their baselines. If `uploads_per_minute` is None, the service's limit
+    applies.
     """
 
     id: str
@@ -33,12 +34,12 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class UploadToken:
-    """An upload token without its secret: only the SHA-256, and a hint to tell tokens apart.
+    """An upload token without its secret. It has only the SHA-256, and a hint to tell tokens apart.
 
-    `created_by` is the login of the person who created it; empty for the CLI. A token that a job got for its
-    ID token is short-lived: it has an `expires_at`, and the trust that it was issued through. If the job runs
-    for a pull request, it has its `pr_number`, and is good for nothing else. It can write baselines of
-    `branch`, if it has one.
+    `created_by` is the login of the person who created it, or empty for the CLI. A keyless token is
+    short-lived: it has an `expires_at` and the trust that issued it. If its job runs for a pull request, the
+    token has a `pr_number` and is valid only for that pull request. With a `branch`, it can write that
+    branch's baselines.
     """
 
     id: str
@@ -60,9 +61,10 @@ class UploadToken:
 class Trust:
     """Lets CI jobs upload to a project if their ID token comes from this issuer and has these claims.
 
-    In a claim's value, `*` matches any characters. `created_by` is as in UploadToken. `pins` are the ids of
-    the repository and its owner, from the first job; later jobs must have the same. `refused_ids` are those
-    of the last job that had others, and `refused_at` is when.
+    In a claim's value, `*` matches any characters. `created_by` has the same meaning as in UploadToken.
+    `pins` are the ids of the repository and its owner from the first job. Later jobs must have the same ids.
+    `refused_ids` are the ids of the last job that had different ones, and `refused_at` is the time of that
+    job.
     """
 
     id: str
@@ -79,7 +81,7 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class DayOfUploads:
-    """The uploads of one day (in days since 1970, UTC), including images deleted since then."""
+    """The uploads of one day (in days since 1970, UTC), including images deleted since."""
 
     day: int
     uploads: int

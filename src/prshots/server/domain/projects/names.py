@@ -1,4 +1,4 @@
-"""The rules for names of projects, organizations and repositories, and how a CI job names a project."""
+"""Rules for the names of projects, organizations and repositories, and for a job's project reference."""
 
 import re
 from typing import NamedTuple
@@ -13,7 +13,7 @@ _PROJECT_ID = re.compile("[0-9a-f]{16}")
 
 
 def check_name(kind: str, name: str) -> None:
-    """Raise InvalidInputError for a name that cannot be displayed, or that could look like another."""
+    """Raise InvalidInputError for a name that can't be displayed or that could look like another name."""
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable() or name != name.strip():
         raise InvalidInputError(
             f"{kind}'s name takes 1 to {MAX_NAME} printable characters, without leading or trailing spaces; "
@@ -22,14 +22,17 @@ def check_name(kind: str, name: str) -> None:
 
 
 def check_organization_name(name: str) -> None:
-    """Raise InvalidInputError. In `organization/name`, the first slash ends the organization."""
+    """Raise InvalidInputError for an invalid name.
+
+    In `organization/name`, the first slash is the separator.
+    """
     check_name("an organization", name)
     if "/" in name:
         raise InvalidInputError(f"an organization's name cannot contain a slash; got {name!r}")
 
 
 def check_repository(address: str) -> None:
-    """Raise InvalidInputError unless it is the address of a web page, which a browser may be sent to."""
+    """Raise InvalidInputError unless the address is a web page that is safe to send a browser to."""
     try:
         parts = urlsplit(address)
         is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.username is None
@@ -42,10 +45,10 @@ def check_repository(address: str) -> None:
 
 
 class ProjectReference(NamedTuple):
-    """How a CI job names its project: `organization/name`, or the project's id.
+    """A CI job's reference to its project: `organization/name`, or the project's id.
 
-    Anyone can create a project with any name, so a name alone counts only in the organization `local`, which
-    belongs to the operator. Without a name, it is the project of `local` that trusts the job.
+    Anyone can create a project with any name. A name alone therefore refers only to the organization `local`,
+    which belongs to the operator. An empty reference means the project in `local` that trusts the job.
     """
 
     organization: str
@@ -58,7 +61,7 @@ class ProjectReference(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """Whether it names one project of the whole installation."""
+        """Whether the reference identifies one project in the whole installation."""
         return bool(self.organization) or _PROJECT_ID.fullmatch(self.project) is not None
 
     def __str__(self) -> str:
