@@ -1,4 +1,4 @@
-"""Bounds the request bodies that one process receives at the same time."""
+"""Limits the request bodies that one process receives at the same time."""
 
 import asyncio
 import contextlib
@@ -8,27 +8,27 @@ from collections.abc import AsyncIterator
 from prshots.contract.errors import BusyError
 
 BYTES_IN_ALL = 96 * 1024**2
-"""The most memory for bodies in progress, unless only a few of the largest images would fit. The process
-needs about twice as much, because memory between the chunks is lost."""
+"""The memory limit for bodies in progress, unless it would fit only a few of the largest images. The process
+needs about twice as much, because of gaps between the chunks in memory."""
 
 FEWEST_LARGEST = 8
-"""At least this many images of the largest allowed size fit at the same time."""
+"""At least this many images of the maximum size fit at the same time."""
 
 FILES = 2
-"""How many files a body can have: an image and its before image."""
+"""The maximum number of files in a body: an image and its before image."""
 
 SHARES = 4
-"""One token gets at most this part of the whole, so that its stalled uploads leave room for others."""
+"""One token gets at most 1/4 of the total, so its stalled uploads leave room for others."""
 
 SMALLEST_BYTES = 256 * 1024
-"""Every body counts for at least this much, which also bounds the number of small bodies."""
+"""Every body counts as at least this large, which also limits the number of small bodies."""
 
 WAIT_SECONDS = 10.0
-"""How long a body waits for room, unread. A burst of uploads is over by then."""
+"""How long a body waits for room, unread. By then, a burst of uploads is over."""
 
 
 class BodySlots:
-    """Memory for bodies in progress: reserved before the first byte is read, per token and in total."""
+    """Memory for bodies in progress. It is reserved per token and in total, before the first byte is read."""
 
     def __init__(self, max_image_bytes: int) -> None:
         self._largest = FILES * max_image_bytes
@@ -39,7 +39,7 @@ class BodySlots:
 
     @contextlib.asynccontextmanager
     async def reserve(self, holder: str, declared: int | None) -> AsyncIterator[None]:
-        """Reserve room for a body of the declared length; None if it is unknown. Raises BusyError."""
+        """Reserve room for a body of the declared length, which is None if unknown. Raises BusyError."""
         size = self._largest if declared is None else min(max(declared, SMALLEST_BYTES), self._largest)
         if not self._take(holder, size):
             await self._wait_for_room(holder, size)
@@ -62,7 +62,7 @@ class BodySlots:
         waiting = (holder, size, room)
         self._waiting.append(waiting)
         try:
-            # Not `wait_for`: if its timeout came right after the room was given, nobody would give it back.
+            # Don't use `wait_for`: if it timed out just after the room was granted, the room would be lost.
             await asyncio.wait([room], timeout=WAIT_SECONDS)
         except asyncio.CancelledError:
             if room.done():
@@ -78,7 +78,7 @@ class BodySlots:
         self._by_holder[holder] -= size
         if not self._by_holder[holder]:
             del self._by_holder[holder]
-        # First come, first served, past those that still do not fit.
+        # First come, first served, skipping bodies that still don't fit.
         for other, wanted, room in self._waiting:
             if not room.done() and self._take(other, wanted):
                 room.set_result(None)

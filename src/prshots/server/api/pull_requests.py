@@ -30,7 +30,7 @@ def pull_request_routes(services: PublicServices, slots: BodySlots) -> list[Rout
 
 
 def read_description(body: Mapping[str, object]) -> Description:
-    """Raise InvalidInputError."""
+    """Read the body of a description. Raises InvalidInputError."""
     pr_number = pr_number_from_json(body.get("pr_number"))
     repository, url = _line(body, "repository", MAX_ADDRESS).rstrip("/"), _line(body, "url", MAX_ADDRESS)
     if repository:
@@ -39,13 +39,13 @@ def read_description(body: Mapping[str, object]) -> Description:
     return Description(
         pr_number,
         repository,
-        url.removeprefix(repository) if is_below else "",  # of another place, there is nothing to link to
+        url.removeprefix(repository) if is_below else "",  # no link to a page outside the repository
         *(_line(body, name, MAX_TEXT) for name in ("title", "source_branch", "author")),
     )
 
 
 def _line(body: Mapping[str, object], name: str, longest: int) -> str:
-    """Return a text of one line; "" if it is missing. A title that is too long is cut."""
+    """Return the text on one line, or "" if it is missing. Shortens a title that is too long."""
     value = body.get(name)
     if value is None:
         return ""

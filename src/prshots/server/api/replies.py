@@ -1,10 +1,10 @@
-"""Replies of the public API as JSON. A field with a default is only there if it has another value."""
+"""Replies of the public API as JSON. A field that has its default value is omitted."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 
-def reply_json(reply: Any) -> dict[str, Any]:  # noqa: ANN401 - any class of contract/replies.py
+def reply_json(reply: Any) -> dict[str, Any]:  # noqa: ANN401 - any class in contract/replies.py
     return {
         field.name: _json(value)
         for field in fields(reply)

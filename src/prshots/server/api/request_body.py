@@ -1,4 +1,4 @@
-"""Read a request's token, its query, and its body with limits on size and time."""
+"""Reads a request's token, query and body, with limits on size and time."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from prshots.server.domain.projects.service import Projects
 
 JSON_SECONDS = 10.0
 STRANGER_SECONDS = 2.0
-"""How long the body of a caller who is not authenticated may take: one packet or two."""
+"""The time limit for an unauthenticated caller's body, which takes one or two packets."""
 
 MAX_JSON_BYTES = 64 * 1024
 
@@ -33,14 +33,14 @@ def bearer(request: Request) -> str:
 
 
 def only_value(query: QueryParams, name: str) -> str | None:
-    """Return the parameter's value; None if it is missing or repeated."""
+    """Return the parameter's value, or None if it is missing or repeated."""
     values = query.getlist(name)
     return values[0] if len(values) == 1 else None
 
 
 def declared_length(request: Request) -> int | None:
-    """Return the length of the body; None if it is chunked."""
-    # The server has validated the header. The first 18 digits are enough to know that it is too large.
+    """Return the length of the body, or None if it is chunked."""
+    # The server has validated the header. The first 18 digits are enough to see that a body is too large.
     given = request.headers.get("content-length", "")
     is_known = given.isdecimal() and "transfer-encoding" not in request.headers
     return int(given[:18]) if is_known else None
@@ -49,7 +49,7 @@ def declared_length(request: Request) -> int | None:
 async def read_authorized_json(
     request: Request, accounts: Projects, slots: BodySlots, *, max_bytes: int = MAX_JSON_BYTES
 ) -> tuple[Access, dict[str, Any]]:
-    """Return what the token may do, and the body. Raises UnauthorizedError, InvalidInputError, BusyError."""
+    """Return the token's access and the body. Raises UnauthorizedError, InvalidInputError, BusyError."""
     token = bearer(request)
     access = await accounts.authenticate(token)
     async with slots.reserve(token, declared_length(request)):
@@ -77,8 +77,8 @@ async def json_object(
 async def refuse_body(request: Request) -> None:
     """Refuse a request with a body.
 
-    A reply that is streamed waits for the client to disconnect, and a broken body looks like that: without
-    this, such a request would get no reply at all.
+    A streamed reply waits for the client to disconnect, and a broken body looks like a disconnect. Without
+    this check, such a request would get no reply at all.
     """
     refusal = "this request must have no body"
     if await read_in_time(_read_bounded(request, 0), seconds=JSON_SECONDS, incomplete=refusal):
@@ -86,7 +86,7 @@ async def refuse_body(request: Request) -> None:
 
 
 async def read_in_time(reading: Coroutine[Any, Any, T], *, seconds: float, incomplete: str) -> T:
-    """Refuse a body that takes too long or is incomplete."""
+    """Read a body. Raises RequestTimeoutError if it takes too long, InvalidInputError if it is incomplete."""
     try:
         async with asyncio.timeout(seconds):
             return await reading
@@ -97,7 +97,7 @@ async def read_in_time(reading: Coroutine[Any, Any, T], *, seconds: float, incom
 
 
 async def _read_bounded(request: Request, max_bytes: int) -> bytes:
-    """Read the body, but stop as soon as it is too large."""
+    """Read the body, and stop as soon as it is too large."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

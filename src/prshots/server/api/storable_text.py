@@ -1,6 +1,6 @@
 """Checks that every database can store a client's text.
 
-JSON can carry half of a surrogate pair, which UTF-8 cannot. PostgreSQL does not store a NUL.
+JSON can carry half of a surrogate pair, but UTF-8 can't. PostgreSQL can't store NUL characters.
 """
 
 import re
@@ -17,14 +17,14 @@ def is_storable(text: str) -> bool:
 
 
 def require_storable(body: dict[str, Any]) -> dict[str, Any]:
-    """Return a JSON object whose strings and names are all storable. Raises InvalidInputError."""
+    """Return the JSON object if all its strings and names are storable. Raises InvalidInputError."""
     if not all(map(is_storable, _texts_in(body))):
         raise InvalidInputError("the body must contain valid Unicode without NUL characters")
     return body
 
 
 def _texts_in(body: object) -> Iterable[str]:
-    """Yield every string and name. Not recursive: the nesting may be deeper than Python's stack."""
+    """Yield every string and name. Not recursive, because nesting may exceed Python's stack."""
     left = [body]
     while left:
         value = left.pop()

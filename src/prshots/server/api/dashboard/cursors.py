@@ -1,7 +1,7 @@
-"""Cursors, with which the dashboard API's lists continue on the next page.
+"""Cursors for paging through the lists of the dashboard's API.
 
-A cursor packs the sort key of a page's last entry. It comes back from the browser, so it is checked like any
-other input: it must hold the types that the list sorts by, and values that a database can compare with.
+A cursor contains the sort key of a page's last entry. It comes back from the browser, so it is validated like
+any other input: it must have the types that the list sorts by, and values that a database can compare.
 """
 
 import base64
@@ -15,11 +15,11 @@ from prshots.server.api.storable_text import is_storable
 T = TypeVar("T")
 
 MAX_INTEGER = 2**63
-"""One more than the largest integer that a column holds."""
+"""One more than the largest integer that a column can hold."""
 
 
 def next_cursor(found: Sequence[T], limit: int, key: Callable[[T], tuple[str | int, ...]]) -> str | None:
-    """Return the cursor for the page after this one, or None if this page is not full."""
+    """Return the cursor for the next page, or None if this page isn't full."""
     if len(found) < limit:
         return None
     return base64.urlsafe_b64encode(json.dumps(key(found[-1])).encode()).decode()

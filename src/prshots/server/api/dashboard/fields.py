@@ -1,4 +1,4 @@
-"""Checks of fields from the dashboard's pages. Each raises InvalidInputError that names the valid values."""
+"""Validates fields from the dashboard's pages. Each InvalidInputError names the valid values."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The newest image of each shot of a pull request, as a zip."""
+"""Downloads the newest image of each shot in a pull request as a zip."""
 
 from collections.abc import AsyncIterator
 from urllib.parse import quote
@@ -32,7 +32,7 @@ async def download_zip(call: Call, project: Project, number: int) -> Response:
     if call.request.method == "HEAD":
         return Response(headers=headers)
     pieces = _zip(newest, call.services.images)
-    first = await anext(pieces)  # before the reply begins: a store that does not answer is a 503
+    first = await anext(pieces)  # before the reply starts, so an unavailable store gets a 503
     return StreamingResponse(_resume(first, pieces), headers=headers)
 
 
@@ -50,9 +50,9 @@ async def _resume(first: bytes, others: AsyncIterator[bytes]) -> AsyncIterator[b
 
 
 async def _zip(newest: list[Image], images: Images) -> AsyncIterator[bytes]:
-    """Yield the archive, with one image at a time in memory. Leaves out those deleted in the meantime.
+    """Yield the archive, with one image at a time in memory. Omits images deleted in the meantime.
 
-    If the store fails later, the reply breaks off, so that a browser reports a failed download.
+    If the store fails later, the reply is cut off, so the browser reports a failed download.
     """
     writer = ZipWriter()
     for path, image in file_paths(newest):
@@ -67,7 +67,7 @@ async def _zip(newest: list[Image], images: Images) -> AsyncIterator[bytes]:
 
 
 def _attachment(name: str) -> str:
-    """Return a Content-Disposition. Browsers take the second name, which can have any character."""
+    """Return a Content-Disposition header. Browsers use the second name, which allows any character."""
     plain = name.encode("ascii", "replace").decode().replace("?", "_")
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}"
 

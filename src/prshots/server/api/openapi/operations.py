@@ -1,4 +1,4 @@
-"""The parts that all operations of the OpenAPI document share: their form, and common errors."""
+"""The parts that all operations in the OpenAPI document share: their structure and common errors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -71,9 +71,9 @@ def operation(
     parameters: Sequence[dict[str, Any]] = (),
     needs_token: bool = True,
 ) -> Operation:
-    """Return an operation that uses the database. `body` is its content, by type.
+    """Return an operation that uses the database. `body` maps content types to content.
 
-    The errors that every such operation can have are added, unless `replies` has its own.
+    Adds the errors that every such operation can have, unless `replies` defines its own.
     """
     common: dict[str, Reply] = {"500": FAULT, "503": _UNAVAILABLE, "507": _FULL}
     described: Operation = {"summary": summary, "operationId": operation_id}

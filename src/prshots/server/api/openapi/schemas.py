@@ -1,4 +1,4 @@
-"""JSON schemas: of fields by name, and of replies from the classes in contract/replies.py."""
+"""JSON schemas of fields by name, and of replies from the classes in contract/replies.py."""
 
 import ast
 import inspect
@@ -78,7 +78,7 @@ FIELDS: Mapping[str, Schema] = {
         "example": "1280x800",
     },
 }
-"""Fields that mean the same in every request and reply. A reply's other fields follow their Python type."""
+"""Fields with the same meaning in every request and reply. Other reply fields follow their Python type."""
 
 
 def named(*names: str) -> Schema:
@@ -95,7 +95,7 @@ def or_null(schema: Schema) -> Schema:
 
 
 def schema_of(reply: type[Any], optional: Collection[str] = ()) -> Schema:
-    """Return the schema of a reply. A field is optional if it has a default, or if it is named."""
+    """Return the schema of a reply. A field is optional if it has a default or is in `optional`."""
     hints, comments = get_type_hints(reply), _comments(reply)
     required, others = Schema(), Schema()
     for field in fields(reply):
@@ -109,8 +109,8 @@ def schema_of(reply: type[Any], optional: Collection[str] = ()) -> Schema:
     return object_of(required, others)
 
 
-def _field_schema(name: str, hint: Any, *, is_optional: bool) -> Schema:  # noqa: ANN401 - a type of any kind
-    if get_origin(hint) is UnionType:  # with None
+def _field_schema(name: str, hint: Any, *, is_optional: bool) -> Schema:  # noqa: ANN401 - any type
+    if get_origin(hint) is UnionType:  # a union with None
         kind = next(kind for kind in get_args(hint) if kind is not NoneType)
         schema = _field_schema(name, kind, is_optional=is_optional)
         return schema if is_optional else or_null(schema)
@@ -119,7 +119,7 @@ def _field_schema(name: str, hint: Any, *, is_optional: bool) -> Schema:  # noqa
     return FIELDS[name] if name in FIELDS else _type_schema(hint)
 
 
-def _type_schema(hint: Any) -> Schema:  # noqa: ANN401 - a type of any kind
+def _type_schema(hint: Any) -> Schema:  # noqa: ANN401 - any type
     origin, inner = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         return _PLAIN[hint]
@@ -140,7 +140,7 @@ def _type_schema(hint: Any) -> Schema:  # noqa: ANN401 - a type of any kind
 
 
 def _comments(reply: type[Any]) -> dict[str, str]:
-    """Return the strings under the fields, including those of base classes."""
+    """Return the strings below the fields, including those in base classes."""
     found: dict[str, str] = {}
     for kind in reversed(reply.__mro__[:-1]):
         (definition,) = ast.parse(inspect.getsource(kind)).body

@@ -1,4 +1,4 @@
-"""The operations that take an image: for a pull request or branch, staged, or with a one-time URL."""
+"""The operations that accept an image: for a pull request or branch, staged, or with a one-time URL."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -83,7 +83,7 @@ def _upload(
     reply: type[Any] = Uploaded,
     is_baseline: bool = False,
 ) -> Operation:
-    """Describe an upload. `target` names the fields for what it belongs to: the first one is required."""
+    """Describe an upload. `target` lists the fields for its destination. The first one is required."""
     stored = json_reply("Stored.", schema_of(reply))
     if is_baseline:
         del stored["content"]["application/json"]["schema"]["properties"]["before_url"]
@@ -132,7 +132,7 @@ def _form(max_image_bytes: int, target: Sequence[str], *, is_baseline: bool) -> 
         optional["before"] = image | {"description": what}
     types = {"contentType": ", ".join(_CONTENT_TYPES)}
     return {
-        # Unknown fields are ignored, but every field needs a name.
+        # The API ignores unknown fields, but every field needs a name.
         "schema": object_of(required, optional) | {"propertyNames": {"minLength": 1}},
         "encoding": {name: types for name in ("image", "before") if name in required | optional},
     }
