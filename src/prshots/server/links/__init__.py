@@ -1,1 +1,1 @@
-"""Signed links to images, and the read-only ports behind them: all that delivery needs."""
+"""Signed links to images and the read-only ports behind them. Delivery needs nothing else."""
