@@ -259,7 +259,7 @@ export interface DeletedImage {
 export interface ThumbnailUrls {
   /** By image id. null if there is none: see `missing`. Omits deleted images. */
   thumbnails: Record<string, string | null>;
-  /** By image id. For later, ask again in a few seconds. */
+  /** By image id. For `later`, ask again in a few seconds. */
   missing: Record<string, "damaged" | "unsupported" | "too_large" | "later">;
 }
 

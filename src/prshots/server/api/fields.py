@@ -77,7 +77,7 @@ def place_of(fields: Mapping[str, object]) -> BranchPlace:
 def read_upload(
     form: UploadForm, target: Callable[[Mapping[str, str]], T], commit: re.Pattern[str]
 ) -> tuple[T, Upload]:
-    """Return the upload and its destination, which `target` reads from the fields."""
+    """Return the upload's destination, as read by `target`, and the upload."""
     if form.image is None:
         raise InvalidInputError("image file required")
     uploaded_to, fields = read_upload_fields(form.fields, target, commit)

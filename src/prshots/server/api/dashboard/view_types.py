@@ -268,7 +268,7 @@ class ThumbnailUrlsView(TypedDict):
     thumbnails: dict[str, str | None]
     """By image id. null if there is none: see `missing`. Omits deleted images."""
     missing: dict[str, Literal["damaged", "unsupported", "too_large", "later"]]
-    """By image id. For later, ask again in a few seconds."""
+    """By image id. For `later`, ask again in a few seconds."""
 
 
 class TokenView(TypedDict):
