@@ -5,16 +5,16 @@ import re
 from prshots.server.delivery.replies import Reply, Request, error_reply
 from prshots.server.http.headers import names_tag
 
-# Thirty digits exceed the size of any file, and int() accepts them.
+# Thirty digits exceed any file size, and int() accepts them.
 _RANGE = re.compile(r"bytes=([0-9]{0,30})-([0-9]{0,30})", re.IGNORECASE)
 
 
 def apply_conditions(request: Request, tag: str, size: int, fields: str) -> Reply | range | None:
-    """Return a reply without bytes of the image, or the range to send; None if it is all of them."""
+    """Return a reply without image bytes, or the range to send. None means the whole image."""
     headers = request.headers
     if "if-none-match" in headers and names_tag(headers["if-none-match"], tag):
         return Reply(304, fields, b"", "not_modified")
-    if request.method == "HEAD":  # a range is defined for GET only
+    if request.method == "HEAD":  # ranges apply only to GET
         return Reply(200, f"{fields}Content-Length: {size}\r\n", b"", "sent")
     if "range" in headers and headers.get("if-range", f'"{tag}"') == f'"{tag}"':
         asked = _RANGE.fullmatch(headers["range"])
@@ -25,7 +25,7 @@ def apply_conditions(request: Request, tag: str, size: int, fields: str) -> Repl
 
 
 def _read_range(first: str, last: str, size: int) -> range | None:
-    """Return the requested range; empty if it is beyond the end, None if the header is invalid."""
+    """Return the requested range. It is empty if beyond the end, and None if the header is invalid."""
     if not first:
         return range(max(0, size - int(last)), size) if last else None
     if last and int(last) < int(first):
@@ -39,7 +39,7 @@ def _refuse(size: int) -> Reply:
 
 
 def status_and_fields(part: range | None, size: int, fields: str) -> tuple[int, str]:
-    """Return the status and the header lines of a reply with this range of the image's bytes."""
+    """Return the status and header lines for a reply with this range of the image."""
     if part is None:
         return 200, f"{fields}Content-Length: {size}\r\n"
     content_range = f"Content-Range: bytes {part.start}-{part.stop - 1}/{size}\r\n"
