@@ -1,6 +1,6 @@
 """The web component: serves the dashboard's files and relays the API on the same origin.
 
-The browser sees only one origin, so no CORS headers are needed.
+The browser sees only one origin, so it needs no CORS headers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ def create_web(
     avatar_origins: Sequence[str],
     log_requests: bool = False,
 ) -> "Web":
-    # The favicon is our only image, and browsers apply img-src to it.
+    # The favicon is the only image on this origin, and browsers apply img-src to it.
     images = [origin_of(img_url), *avatar_origins, f"{web_url}/favicon.svg"]
     loaded = load_files(files)
     if not loaded:  # start anyway, because the relay to the API still works
@@ -50,7 +50,7 @@ def create_web(
 
 
 def security_headers(images: Sequence[str]) -> dict[str, str]:
-    """Allow no inline code, no frames, and only these images from other origins."""
+    """Return headers that allow no inline code, no frames, and only these images from other origins."""
     return {
         "Content-Security-Policy": (
             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -66,7 +66,7 @@ def security_headers(images: Sequence[str]) -> dict[str, str]:
 
 
 class Web:
-    """An ASGI app. It adds the security headers to its own replies, and leaves the API's unchanged."""
+    """An ASGI app. Adds security headers to its own replies, and leaves the API's replies unchanged."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Web:
     ) -> None:
         self._files, self._relay = files, relay
         self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        # Without the API the pages still open and say that it is down, unlike a load balancer's error page.
+        # Without the API, the pages still open and report the outage, unlike a load balancer's error page.
         readiness = Readiness({"api": relay.check}, optional=["api"])
         own = [*service_routes(readiness), *routes]
         self._service: App = Router(own, redirect_slashes=False)
@@ -118,7 +118,7 @@ class Web:
         self._relay.close()
 
     def _name_of(self, scope: Message) -> str:
-        """Return the request's route label in the metrics: a few labels cover all paths."""
+        """Return the request's route label for metrics. A few labels cover all paths."""
         if scope["path"] in self._service_paths:
             return f"GET {scope['path']}"
         beginnings = ("/v1/", "/auth/", ASSETS, "/")

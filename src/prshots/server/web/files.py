@@ -12,7 +12,7 @@ from starlette.responses import Response
 from prshots.server.http.headers import names_tag
 
 ASSETS = "/assets/"
-"""The build puts files here whose names change with their content."""
+"""Contains the build's files whose names change with their content."""
 
 INDEX = "/index.html"
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -52,7 +52,7 @@ class WebFile(NamedTuple):
 
 
 def load_files(folder: Path) -> dict[str, WebFile]:
-    """Return all files by their URL path; none if the folder does not exist."""
+    """Return all files by URL path, or none if the folder doesn't exist."""
     paths = {f"/{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*") if path.is_file()}
     return {url_path: _load(path, cache_control(url_path)) for url_path, path in paths.items()}
 
@@ -79,9 +79,9 @@ def cache_control(url_path: str) -> str:
 
 
 def choose_file(files: Mapping[str, WebFile], url_path: str) -> WebFile | None:
-    """Return the file of this path, or index.html, which shows all other paths as views.
+    """Return the file at this path, or index.html, which renders all other paths as views.
 
-    A missing asset returns None, so that a page of an older build gets a 404 and not HTML as a script.
+    For a missing asset, return None, so a page from an older build gets a 404 instead of HTML as a script.
     """
     if url_path in files or url_path.startswith(ASSETS):
         return files.get(url_path)
@@ -89,7 +89,7 @@ def choose_file(files: Mapping[str, WebFile], url_path: str) -> WebFile | None:
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Return whether the client accepts gzip. An entry for gzip takes precedence over one for `*`."""
+    """Return whether the client accepts gzip. An entry for gzip takes precedence over `*`."""
     weights = {name.lower(): float(q or 1) for name, q in _GZIP.findall(accept_encoding)}
     return weights.get("gzip", weights.get("*", 0.0)) > 0
 
