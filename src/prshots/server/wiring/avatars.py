@@ -1,11 +1,11 @@
-"""Where the users' avatars come from: web allows these origins, and the API links to no other."""
+"""The origins of users' avatars. Web allows these origins, and the API links to no others."""
 
 from prshots.server.config.settings import Settings
 from prshots.server.http.headers import origin_of
 
 
 def avatar_origins(settings: Settings) -> list[str]:
-    """Return the origins where the configured login providers keep avatars."""
+    """Return the origins from which the configured login providers serve avatars."""
     github = origin_of(settings.github_url)
     origins = {
         "github": [

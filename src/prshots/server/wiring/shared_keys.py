@@ -1,4 +1,4 @@
-"""The API's signing keys beside a database that several machines share."""
+"""The API's signing keys for a database that several machines share."""
 
 import threading
 
@@ -15,10 +15,10 @@ _log = structlog.get_logger()
 
 
 class SharedKeys:
-    """Signs only with keys that the database knows, so that every replica's delivery accepts the URLs.
+    """Signs only with keys that the database knows, so every replica's delivery accepts the URLs.
 
-    A thread compares them at the start and after each change of the file. New keys take effect when they are
-    registered. Until the first comparison, and while the first keys are wrong, there are none.
+    A thread compares the keys at startup and after each change of the file. New keys take effect once they
+    are registered. Until the first successful comparison, no keys are available.
     """
 
     def __init__(self, source: KeySource, database: Database) -> None:
@@ -38,11 +38,11 @@ class SharedKeys:
     async def check(self) -> None:
         if self._problem:
             raise KeysError(self._problem)
-        if not self._database.not_open:  # otherwise the database's own check says what is missing
+        if not self._database.not_open:  # otherwise the database's own check reports the reason
             self.ring()
 
     def begin(self) -> None:
-        """Compare the keys, and keep doing so in a thread."""
+        """Compare the keys now, and continue to compare them in a thread."""
         self._compare()
         threading.Thread(target=self._keep_comparing, name="shared-keys", daemon=True).start()
 
@@ -64,7 +64,7 @@ class SharedKeys:
                 self._fingerprints.agree(ring)
                 self._agreed = ring
         except RecordsError:
-            return  # an outage, which the database's own check reports; the next comparison tries again
+            return  # an outage: the database's own check reports it, and the next comparison retries
         except (SettingsError, OSError) as error:
             self._note(str(error))
         except Exception:  # noqa: BLE001 - a bug must not end the thread
