@@ -1,6 +1,6 @@
-"""The supervisor's child processes: starts them, signals them, and ends them if the supervisor dies.
+"""The supervisor's child processes: starts and signals them, and ends them if the supervisor dies.
 
-Each child inherits the lifeline, a pipe whose other end only the supervisor has: see lifeline.py.
+Each child inherits the lifeline, a pipe whose other end only the supervisor holds: see lifeline.py.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 KEEP_BUFFERS = {"MALLOC_MMAP_THRESHOLD_": str(2 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(32 * 1024**2)}
-"""For glibc's malloc: keep the memory of an upload's chunks for the next upload. Returning it to the kernel
-each time would cost a tenth of an upload in page faults."""
+"""Tells glibc's malloc to keep the memory of an upload's chunks for the next upload. Returning it to the
+kernel each time would spend a tenth of an upload's time on page faults."""
 
 
 class Children:
@@ -26,12 +26,12 @@ class Children:
     async def start(
         self, module: str, *arguments: str, fds: tuple[int, ...], variables: dict[str, str]
     ) -> asyncio.subprocess.Process:
-        """Start a module of this package, which gets the descriptors as arguments. Raises OSError."""
+        """Start a module of this package with the descriptors as arguments. Raises OSError."""
         environment = KEEP_BUFFERS | os.environ | variables
         if self._config:
             environment["PRSHOTS_CONFIG"] = str(self._config)
         fds = (*fds, self._lifeline)
-        # -P: never import from the working directory, where others may be able to write.
+        # -P: never import from the working directory, because others may be able to write to it.
         program = [sys.executable, "-P", "-m", f"prshots.server.processes.{module}"]
         command = [*program, *arguments, *map(str, fds)]
         with _block_sigint():
@@ -43,7 +43,7 @@ class Children:
     def track(self, child: asyncio.subprocess.Process) -> Iterator[None]:
         """Include the child in `stop` and `kill` for this block."""
         self._running.add(child)
-        if self._is_stopping:  # `stop` was called while the child started
+        if self._is_stopping:  # `stop` was called while the child was starting
             _send(child, signal.SIGTERM)
         try:
             yield
@@ -74,7 +74,7 @@ def _send(child: asyncio.subprocess.Process, number: signal.Signals) -> None:
 
 @contextlib.contextmanager
 def _block_sigint() -> Iterator[None]:
-    """Start children with SIGINT blocked. Ctrl-C reaches them too, but the supervisor stops them itself."""
+    """Start children with SIGINT blocked. Ctrl-C would also reach them, but the supervisor stops them."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

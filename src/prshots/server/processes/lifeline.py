@@ -1,6 +1,7 @@
 """Ends a child process when the supervisor ends, even if the supervisor was killed.
 
-The supervisor holds the write end of a pipe and never writes. When it ends, the pipe is closed.
+The supervisor holds the write end of a pipe and never writes to it. When the supervisor ends, the pipe
+closes.
 """
 
 import os
@@ -11,7 +12,7 @@ def hold(lifeline_fd: int) -> None:
     """End this process immediately when the supervisor ends.
 
     Nothing would restart or stop this process anymore, and a new supervisor needs its port. A thread notices
-    the end even while the event loop is busy or does not run yet.
+    the end even if the event loop is busy or isn't running yet.
     """
     threading.Thread(target=_end_with, args=[lifeline_fd], name="lifeline", daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""The workers that serve one component, and the sockets that they listen on."""
+"""The workers of one component, and the sockets that they listen on."""
 
 import socket
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ class WorkerGroup:
     workers: int
     listeners: Sequence[socket.socket]
     inherits: tuple[int, ...] = ()
-    """Further descriptors that the workers get."""
+    """Additional descriptors that the workers inherit."""
 
     @property
     def slots(self) -> list[str]:
-        """The names of the workers. A restarted worker keeps the slot of its predecessor."""
+        """The workers' names. A restarted worker keeps its predecessor's slot."""
         return [f"{self.component}-{number}" for number in range(self.workers)]
 
     def listener(self, slot: str) -> socket.socket:
