@@ -1,4 +1,4 @@
-"""Free space of the disks that hold the database and the images."""
+"""Free space on the disks that hold the database and the images."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ LOW_BYTES = 100 * 1024**2
 
 
 def free_bytes(path: Path) -> int:
-    """Return the space that this user can still fill on the disk of a path, or of the folder for it.
+    """Return the space that this user can still fill on the disk of a path, or of its parent folder.
 
     Raises OSError.
     """
@@ -19,7 +19,7 @@ def free_bytes(path: Path) -> int:
 
 
 def shortage(path: Path) -> str:
-    """Return a message if the disk of a path is nearly full, else ""."""
+    """Return a message if the disk that holds the path is nearly full, else ""."""
     try:
         free = free_bytes(path)
     except FileNotFoundError:  # nothing is stored yet

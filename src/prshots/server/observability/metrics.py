@@ -1,8 +1,8 @@
 """The metrics, in Prometheus format.
 
-All processes of one `prshots serve` write to one folder, each to its own files. The process that is asked for
-`/metrics` adds them up. Files are named after the worker's slot (`api-0`), not its process id, so that a
-restarted worker continues the counts of its predecessor.
+All processes of one `prshots serve` write to one folder, each to its own files. The process that answers
+`/metrics` adds them up. Files are named after the worker's slot (`api-0`), not its process id, so a restarted
+worker continues its predecessor's counts.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from prshots.server.observability.metrics_folder import FOLDER_VARIABLE, SLOT_VA
 FOLDER = Path(os.environ[FOLDER_VARIABLE]) if os.environ.get(FOLDER_VARIABLE) else None
 _SLOT = os.environ.get(SLOT_VARIABLE, str(os.getpid()))
 
-# This must happen before the first metric is created. A missing folder must not prevent the start.
+# This must happen before the first metric is created. A missing folder must not prevent startup.
 if FOLDER and FOLDER.is_dir():
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(FOLDER)  # the library reads this
     values.ValueClass = values.MultiProcessValue(lambda: _SLOT)  # type: ignore[no-untyped-call]
@@ -74,7 +74,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # these would double
 
 
 def _counter(name: str, about: str, label: str = "", known: Sequence[str] = ()) -> Counter:
-    """Create a counter. Known values start at zero: rate() misses the first increment of a new series."""
+    """Create a counter. Known values start at zero, because rate() misses a new series' first increment."""
     counter = Counter(name, about, [label] if label else [], registry=_own)
     for value in known:
         counter.labels(value)
@@ -156,12 +156,12 @@ FREE_BYTES = _gauge(
 
 @functools.cache
 def with_labels(metric: MetricT, *labels: str) -> MetricT:
-    """Return the series of a metric. The library's own `labels` costs more than counting."""
+    """Return the metric's series for these labels. The library's own `labels` is slower than counting."""
     return metric.labels(*labels)
 
 
 class EngineTimer:
-    """Times an operation of an engine, and counts it if it fails."""
+    """Times an engine's operation, and counts it if it fails."""
 
     __slots__ = ("_engine", "_seconds", "_started")
 
@@ -178,9 +178,10 @@ class EngineTimer:
 
 
 def add_observations(histogram: Histogram, in_buckets: Sequence[int], seconds: float) -> None:
-    """Add observations that were counted elsewhere: how many per bucket, and their sum in seconds.
+    """Add observations that were counted elsewhere: the count per bucket, and the sum in seconds.
 
-    The library has no call for this. Its own `observe` would cost as much as delivering an image.
+    The library has no function for this. Calling `observe` each time would cost as much as delivering an
+    image.
     """
     for bucket, count in zip(histogram._buckets, in_buckets, strict=True):  # noqa: SLF001 - see above
         if count:
@@ -189,7 +190,7 @@ def add_observations(histogram: Histogram, in_buckets: Sequence[int], seconds: f
 
 
 def watch_disks(volumes: Mapping[str, Path | None]) -> None:
-    """Measure the free space at these paths on every scrape. None means a disk of another machine."""
+    """Measure the free space at these paths on every scrape. None means a disk on another machine."""
     _volumes.update({volume: path for volume, path in volumes.items() if path})
 
 
@@ -203,7 +204,7 @@ def _measure_disks() -> None:
 
 
 def render() -> bytes:
-    """Return the metrics of all processes in the folder, or of this process only if there is no folder."""
+    """Return the metrics of all processes in the folder. Without a folder, return this process's metrics."""
     _measure_disks()
     if FOLDER is None or not FOLDER.is_dir():
         return generate_latest(_own)
