@@ -207,7 +207,7 @@ class Delivery:
         return _drop_body(reply) if request.method == "HEAD" else reply
 
     async def _fetch(self, reader: RemoteReader, request: Request, image: Checked) -> Reply:
-        """Request the bytes immediately if the reply always needs them. Otherwise, request the size first."""
+        """Request the bytes immediately if the reply is sure to need them. Otherwise, get the size first."""
         part: range | None = None
         key = origin_key(image.image_id, image.ext)
         if request.headers or request.method == "HEAD":

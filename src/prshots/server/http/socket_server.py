@@ -84,8 +84,7 @@ class SocketServer:
             self.loop.remove_reader(self._listener)
 
     async def stop(self, grace_seconds: float) -> None:
-        """Stop accepting connections, finish replies in progress, and close the rest after
-        `grace_seconds`."""
+        """Stop accepting connections and finish replies in progress. Close the rest after `grace_seconds`."""
         self.drain()
         self.stop_accepting()
         until = self.loop.time() + grace_seconds

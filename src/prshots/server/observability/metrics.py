@@ -100,9 +100,12 @@ WORKER_RESTARTS = _counter(
 UPLOADS = _counter("prshots_uploads", "Uploads by result.", "result", UPLOAD_RESULTS)
 UPLOAD_BYTES = _counter("prshots_upload_bytes", "Bytes of stored images.")
 UNLIMITED_UPLOADS = _counter(
-    "prshots_uploads_not_limited", "Uploads accepted without a rate limit because the counter did not answer."
+    "prshots_uploads_not_limited",
+    "Uploads accepted without a rate limit because the counter did not respond.",
 )
-EXCHANGES = _counter("prshots_token_exchanges", "ID tokens of CI jobs by result.", "result", EXCHANGE_RESULTS)
+EXCHANGES = _counter(
+    "prshots_token_exchanges", "ID token exchanges of CI jobs, by result.", "result", EXCHANGE_RESULTS
+)
 COUNTER_OUTAGES = _counter("prshots_counter_outages", "Outages of the counter.")
 
 DELIVERIES = _counter("prshots_deliveries", "Requests for images by result.", "result", DELIVERY_RESULTS)
@@ -128,9 +131,7 @@ DATABASE_SECONDS = _histogram(
     "Duration of database operations, including the wait for a connection.",
     "operation",
 )
-STORE_SECONDS = _histogram(
-    "prshots_store_seconds", "Duration of operations of the origin store.", "operation"
-)
+STORE_SECONDS = _histogram("prshots_store_seconds", "Duration of origin store operations.", "operation")
 ENGINE_FAILURES = _counter("prshots_engine_failures", "Failed operations by engine.", "engine")
 COMPARED_PAIRS = _counter(
     "prshots_compared_pairs", "Pairs of images that were compared, by verdict.", "verdict"
@@ -143,7 +144,7 @@ SWEEP_ORPHANS = _counter("prshots_sweep_orphans", "Files without a record that s
 SWEEP_FREED_BYTES = _counter("prshots_sweep_freed_bytes", "Bytes freed by sweeps.")
 SWEEP_REFUSED = _gauge(
     "prshots_sweep_refused",
-    "1 if the last sweep did not delete something because it looked like a mistake.",
+    "1 if the last sweep refused to delete something because it looked like a mistake.",
     "reason",
 )
 SWEEP_SECONDS = _gauge("prshots_last_sweep_seconds", "Duration of the last sweep.")

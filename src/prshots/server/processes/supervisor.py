@@ -113,7 +113,7 @@ class Supervisor:
         return workers, others
 
     async def _keep_alive(self, group: WorkerGroup, slot: str, first_ready: "asyncio.Future[None]") -> None:
-        """Run one worker after another. Return, which stops the service, if the first one can't start."""
+        """Run one worker after another. Stop the service if the first one can't start."""
         pause = FIRST_PAUSE_SECONDS
         while not self._stopping.is_set():
             code, seconds_up = await self._run_worker(group, slot, first_ready)

@@ -40,7 +40,7 @@ ul { list-style: none; margin: 0; padding: 0; }
 @media (max-width: 480px) { body { padding: 24px 16px 64px; } td:first-child { width: 104px; } }
 """
 
-_NEEDS_AUTHORIZATION = '<p class="quiet">With the header <code>Authorization: Bearer &lt;token&gt;</code></p>'
+_NEEDS_AUTHORIZATION = '<p class="quiet">Send the header <code>Authorization: Bearer &lt;token&gt;</code></p>'
 
 
 def docs_page(document: dict[str, Any]) -> str:

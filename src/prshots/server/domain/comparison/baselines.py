@@ -97,7 +97,7 @@ class Baselines:
             adopted = [await self._copy_as_baseline(image, merged_as, target) for image in wanted]
         except (RecordsError, StoreError) as error:
             if not error.count_request:
-                _log.error("images of a merged pull request not kept as baselines", reason=str(error))
+                _log.error("merged pull request's images not kept as baselines", reason=str(error))
             return 0
         return sum(adopted)
 

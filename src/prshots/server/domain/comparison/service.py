@@ -333,7 +333,7 @@ class Comparisons:
             )
         except StoreFullError as error:
             if not error.count_request:
-                _log.error("difference not stored", image=image.id, reason=str(error))
+                _log.error("difference image not stored", image=image.id, reason=str(error))
 
 
 def _key(request: ComparisonRequest) -> _Key:

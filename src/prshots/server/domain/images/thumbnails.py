@@ -90,7 +90,7 @@ class Thumbnails:
             return await self._render_and_store(image)
         except (StoreError, RecordsError, PictureWorkerError) as error:
             if isinstance(error, PictureWorkerError) or not error.count_request:
-                _log.error("thumbnail failed, retrying at the next view", image=image.id, reason=str(error))
+                _log.error("thumbnail failed, retrying on the next view", image=image.id, reason=str(error))
             return "later"
         finally:
             self._leave(image.project_id)

@@ -167,7 +167,7 @@ async def _compare_all(engines: UpkeepEngines, cutoff: float) -> AsyncIterator[_
         if not keys:
             continue
         if keys != sorted(keys) or image_id_of(keys[0]) <= after:
-            raise StoreError("the store does not list its objects in order, so they cannot be compared")
+            raise StoreError("the store doesn't list its objects in order, so they can't be compared")
         last = image_id_of(keys[-1])
         held = [key for key in keys if image_id_of(key) == last]  # its thumbnail may be in the next batch
         keys = keys[: len(keys) - len(held)]
