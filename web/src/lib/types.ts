@@ -135,7 +135,7 @@ export interface Image {
   uploaded_at: number;
   url: string;
   markdown: string;
-  /** null if nobody has requested it yet. Otherwise made, or the reason why there is no thumbnail. */
+  /** null if nobody has requested it yet. Otherwise `made`, or the reason why there is no thumbnail. */
   thumbnail: "made" | "damaged" | "unsupported" | "too_large" | null;
   thumbnail_url: string | null;
 }

@@ -240,7 +240,7 @@ SETTINGS: dict[str, Field[Any]] = {known.name: known for known in fields(Setting
 
 
 def load_settings(config: Path | None = None) -> Settings:
-    """Read the environment and the TOML file. Raises SettingsError with a one-line fix."""
+    """Read the environment and the TOML file. Raises a SettingsError that says what to fix."""
     from_file = _read_toml(config) if config else {}
     for name in from_file:
         if name not in SETTINGS:

@@ -64,7 +64,7 @@ def workers(given: object) -> int:
 
 
 def usable_processors() -> int:
-    """Return the number of processors in the CPU affinity, up to the container's quota. At least 1."""
+    """Return the size of the CPU affinity, limited by the container's quota, but at least 1."""
     with_affinity = hasattr(os, "sched_getaffinity")
     available = len(os.sched_getaffinity(0)) if with_affinity else os.cpu_count() or 1
     return max(1, math.ceil(min(available, quota(_OWN_CGROUP, _CGROUPS))))
@@ -75,7 +75,7 @@ def quota(own_cgroup: Path, cgroups: Path) -> float:
     try:
         own = own_cgroup.read_text().strip().removeprefix("0::/")
         microseconds, period = (cgroups / own / "cpu.max").read_text().split()
-        return int(microseconds) / int(period)  # without a quota, the file says "max", a ValueError
+        return int(microseconds) / int(period)  # raises ValueError for "max", which means no quota
     except (OSError, ValueError):
         return math.inf
 

@@ -240,7 +240,7 @@ def _drop_body(reply: Reply) -> Reply:
 
 
 def _answer_without_keys(target: str) -> Reply:
-    """Answer while there are no keys, so no URL can be checked."""
+    """Answer a request while there are no keys to check URLs with."""
     path = target.partition("?")[0]
     if path == "/healthz":
         return HEALTHY

@@ -126,7 +126,7 @@ class ErrorBoundary:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if status != STATUS[errors.RequestTimeoutError]:  # then we already waited for the body
+                if status != STATUS[errors.RequestTimeoutError]:  # a timeout has already waited for the body
                     await body.drain(DRAIN_SECONDS)
                 closing = [(b"connection", b"close")] if self._readiness.is_stopping else []
                 others = (*added, (REQUEST_ID, request_id), *closing)

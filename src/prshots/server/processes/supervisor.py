@@ -181,7 +181,7 @@ class Supervisor:
             return succeeded
 
     async def _pause(self, seconds: float) -> None:
-        """Sleep, but wake up to stop."""
+        """Sleep, but wake up early if the service stops."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 

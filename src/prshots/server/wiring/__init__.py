@@ -187,7 +187,7 @@ def _database(settings: Settings, *, for_move: bool = False) -> Database:
 
 
 def open_for_move(settings: Settings) -> Engine:
-    """Open the unmigrated database with timeouts for large transactions. Raises RecordsError."""
+    """Open the database without migrating it, with timeouts for large transactions. Raises RecordsError."""
     return database_to_migrate(settings, for_move=True).engine
 
 
@@ -198,7 +198,7 @@ def store_identity(settings: Settings) -> str:
 
 @contextlib.contextmanager
 def _extra(name: str) -> Iterator[None]:
-    """Import an optional dependency. If it is missing, raise SettingsError that says how to install it."""
+    """Import an optional dependency. If it is missing, raise a SettingsError that says how to install it."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -125,7 +125,7 @@ Handler = Callable[[Call], Awaitable[Answer]]
 ProjectHandler = Callable[[Call, Project], Awaitable[Answer]]
 PullRequestHandler = Callable[[Call, Project, int], Awaitable[Answer]]
 Version = Callable[[Call, Project, int], Awaitable[str | None]]
-"""Returns a string that changes with the answer and is much cheaper. None if only the answer can tell."""
+"""Returns a string that changes with the answer, at a fraction of its cost, or None if it has none."""
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,7 @@ class ImageView(TypedDict):
     url: str
     markdown: str
     thumbnail: Literal["made", "damaged", "unsupported", "too_large"] | None
-    """null if nobody has requested it yet. Otherwise made, or the reason why there is no thumbnail."""
+    """null if nobody has requested it yet. Otherwise `made`, or the reason why there is no thumbnail."""
     thumbnail_url: str | None
 
 

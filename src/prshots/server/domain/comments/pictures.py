@@ -91,7 +91,7 @@ def _lay_out(shots: Iterable[CommentShot]) -> dict[str, Layout]:
 
 
 def _arrange(layout: Layout, cells: Mapping[Column, list[str]]) -> list[Grid]:
-    """Return the cells of a name. A column's cells are stacked, or next to each other in a single column."""
+    """Return the cells of a name. A column's cells are stacked, or side by side if it is the only one."""
     if layout.side_by_side:
         return [Grid(layout.groups[0], list(cells.values()))]
     missing = [""] * max(map(len, cells.values()))

@@ -27,7 +27,7 @@ AT_ONCE = 3
 """Two are being rendered while the next is being read from the store, which may be remote."""
 
 MAX_WAITING = 240
-"""The limit for each project. Only ten gallery pages at once request this many thumbnails."""
+"""The limit for each project. It takes ten open gallery pages to request this many thumbnails."""
 
 PATIENCE_SECONDS = 10.0
 """How long a caller waits, because proxies close slow requests. Rendering continues after that."""

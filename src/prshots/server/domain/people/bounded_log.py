@@ -7,7 +7,7 @@ import structlog
 
 LINES = 10
 SECONDS = 60.0
-"""The period of the limit."""
+"""The log gets at most `LINES` lines of one kind in this time."""
 
 MOST_KINDS = 100
 

@@ -117,7 +117,7 @@ class TrustRecords(Protocol):
         """
 
     async def remove_trust(self, trust_id: str, project_id: str | None = None) -> bool:
-        """Remove a trust and all tokens issued through it. Return False if it does not exist.
+        """Remove a trust and all tokens issued through it. Return False if it doesn't exist.
 
         With `project_id`, only that project's trusts count.
         """
