@@ -84,7 +84,7 @@ def raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
     if most_connections() < ENOUGH_CONNECTIONS:
         structlog.get_logger().warning(
-            "too few connections possible: raise the limit on open files to 65536",
+            "too few connections allowed: raise the limit on open files to 65536",
             connections=most_connections(),
         )
 

@@ -243,7 +243,7 @@ _EXCHANGE = operation(
             "project": {
                 "type": "string",
                 "description": "`organization/name`, or the project's id. For a project in the "
-                "organization `local`, send only the name, or omit the field.",
+                "organization `local`, the name alone is enough, or omit the field.",
             }
         },
     ),

@@ -129,7 +129,7 @@ class _Sweep:
         ):
             self.report.refused["retention"] = (
                 f"more than half of all {stored:,} images should have expired over a day ago, so the sweep "
-                "expired none because of retention. Check the retention of your projects and this machine's "
+                "applied no retention rule. Check the retention of your projects and this machine's "
                 f"clock; {FORCE}"
             )
             return
