@@ -54,15 +54,15 @@ _PROJECT_OF_MEMBER = Prepared(
     .select_from(_OF_MEMBER)
     .where(projects.c.id == bindparam("project_id"), members.c.user_id == bindparam("user_id"))
 )
-# A key sorts a list, and tells where a page starts: behind the last row of the page before.
+# A key sorts a list and marks where a page starts: after the last row of the previous page.
 _PROJECT_KEY = (projects.c.name, projects.c.id)
 _PULL_KEY = (pulls.c.last_upload_at, pulls.c.pr_number)
 _FIRST_PROJECT, _FIRST_PULL, _FIRST_SHOT = ("", ""), (2**62, 0), ShotKey("", "", "")
-"""Keys before the first row of a list."""
+"""Keys that sort before the first row of each list."""
 
 
 def _last(key: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
-    """Return the key of the last row, which `_values` gives."""
+    """Return the key of the previous page's last row, as parameters that `_values` fills."""
     return tuple_(*(bindparam(f"last_{column.name}", type_=column.type) for column in key))
 
 
@@ -71,7 +71,7 @@ def _values(key: Sequence[ColumnElement[Any]], last: Sequence[object]) -> dict[s
 
 
 def _first_commit_with_these_bytes() -> ColumnElement[str]:
-    """Return since which commit the shot of an image has had its bytes; NULL if the hash is unknown."""
+    """Return the commit since which an image's shot has had these bytes, or NULL if the hash is unknown."""
     other, same = images.alias(), images.alias()
 
     def of_shot(earlier: FromClause) -> list[ColumnElement[bool]]:
@@ -94,7 +94,7 @@ def _first_commit_with_these_bytes() -> ColumnElement[str]:
     )
 
 
-# Building a query takes longer than running it, so those of pages that poll are built once.
+# Building a query takes longer than running it, so the queries of polling pages are built once.
 _SUMMARIES = (
     select(
         *PROJECT,
@@ -144,12 +144,12 @@ _page = (
 _SHOTS = Prepared(
     select(*IMAGE, _page.c.commits, _first_commit_with_these_bytes())
     .select_from(_page.join(images, images.c.seq == _page.c.seq))
-    .where(*given(images, "project_id"))  # so that only its partition is read
+    .where(*given(images, "project_id"))  # limits the read to its partition
     .order_by(*SHOT)
 )
 
 NAMES_SEARCHED = 5000
-"""How many of the newest pull requests are searched for names, because that reads all their images."""
+"""How many of the newest pull requests to search for names, because a search reads all their images."""
 
 _LIKE_SPECIAL = re.compile(r"([\\%_])")
 
@@ -292,7 +292,7 @@ def _summary(row: Any) -> ProjectSummary:  # noqa: ANN401 - a row of `_summaries
 
 def _found_by(search: str, project_id: str) -> ColumnElement[bool]:
     text = _LIKE_SPECIAL.sub(r"\\\1", search)
-    # A scalar subquery, not EXISTS, for which PostgreSQL may scan the images of all projects.
+    # A scalar subquery: for EXISTS, PostgreSQL may scan the images of all projects.
     named = (
         select(images.c.seq)
         .where(

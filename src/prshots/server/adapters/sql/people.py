@@ -30,7 +30,7 @@ _SESSION = [sessions.c[field.name] for field in fields(Session)]
 _USER_OF_SESSION = Prepared(
     select(*_SESSION, *USER).select_from(sessions.join(users)).where(sessions.c.sha256 == bindparam("sha256"))
 )
-# The same SQL for SQLite and PostgreSQL. Adding the same person twice at a time is not an error.
+# The same SQL for SQLite and PostgreSQL. Adding a person twice at the same time isn't an error.
 _SET_MEMBER = text(
     "INSERT INTO members (organization_id, user_id, role) VALUES (:organization_id, :user_id, :role) "
     "ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role"
@@ -51,7 +51,7 @@ class SqlPeople:
     async def take_login_state(self, sha256: str) -> LoginState | None:
         this = login_states.c.sha256 == sha256
         finding, taking = select(_STATE[0]).where(this), delete(login_states).where(this).returning(*_STATE)
-        # Anyone can ask for one that does not exist. That must not wait for a write.
+        # Anyone can request a link that doesn't exist. That must not wait for a write.
         if await self._database.first(finding) is None:
             return None
         row = await self._database.write(lambda connection: connection.execute(taking).first())

@@ -18,16 +18,16 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 SCHEMA_VERSION = "0013"
-"""The newest migration. Every start compares it, so that Alembic is only loaded if there is work to do."""
+"""The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
 metadata = MetaData()
 
 
 def text(length: int | None = None) -> TypeEngine[str]:
-    """Return the type of a text column, for tables and migrations: every database sorts it by bytes.
+    """Return the type of a text column, for tables and migrations. Every database sorts it by bytes.
 
     SQLite always does. PostgreSQL would sort by the database's locale: paging through lists would skip rows,
-    and LIKE could not use indexes.
+    and LIKE couldn't use indexes.
     """
     if length is None:
         return Text().with_variant(Text(collation="C"), "postgresql")
@@ -37,8 +37,8 @@ def text(length: int | None = None) -> TypeEngine[str]:
 # SQLite only autoincrements columns of type INTEGER.
 _Sequence = BigInteger().with_variant(Integer, "sqlite")
 
-# One row. The origin store has the same id, so that a sweep with the wrong database deletes nothing.
-# Processes of `oldest_schema` and newer may run on this database: see `found_schema.py`.
+# One row. The origin store has the same id, to keep a sweep with the wrong database from deleting anything.
+# Processes with schema `oldest_schema` or newer may run on this database: see `found_schema.py`.
 installation = Table(
     "installation",
     metadata,
@@ -145,7 +145,7 @@ tokens = Table(
 )
 
 # `kind` is an `ImageKind`. Only images of pull requests have a `pr_number`; for others it is 0. A before
-# image belongs to the image whose `before_id` it is.
+# image belongs to the image whose `before_id` names it.
 images = Table(
     "images",
     metadata,
@@ -165,14 +165,14 @@ images = Table(
     Column("thumbnail", text(16)),
     Column("theme", text(8), nullable=False),
     Column("sha256", text(64)),
-    # The id of the image that its stored difference was made with.
+    # The id of the base of the stored difference image.
     Column("diff_base", text(32)),
     Column("before_id", text(32)),
     Column("kind", text(16), nullable=False),
 )
 
-# Updated in the transaction of every upload and expiry, so that the dashboard never has to count. The row
-# with the number 0 counts the images without a pull request; before images only with their bytes.
+# Every upload and expiry updates this in its transaction, so the dashboard never has to count. The row with
+# the number 0 counts the images without a pull request. Before images only count with their bytes.
 pulls = Table(
     "pulls",
     metadata,
@@ -183,8 +183,8 @@ pulls = Table(
     Column("last_upload_at", BigInteger, nullable=False),
     Column("last_commit", text(40), nullable=False),
     Column("closed_at", BigInteger),
-    # 1 if the last upload opened it (the first one ever, or the first since it was closed), else 0. An upload
-    # reads it in its own transaction to update the project's number of open pull requests.
+    # 1 if the last upload opened it (its first ever, or its first since it was closed), else 0. An upload
+    # reads this in its own transaction to update the project's number of open pull requests.
     Column("opened", Integer, nullable=False),
     # From the forge. `path` is the rest of its address after the project's repository.
     Column("title", text(), nullable=False),
@@ -193,7 +193,7 @@ pulls = Table(
     Column("path", text(), nullable=False),
 )
 
-# The sums over `pulls`, updated with it. A project's first upload creates its row.
+# The sums over `pulls`, updated together. A project's first upload creates its row.
 project_totals = Table(
     "project_totals",
     metadata,
@@ -204,7 +204,7 @@ project_totals = Table(
     Column("last_upload_at", BigInteger, nullable=False),
 )
 
-# So that replicas on different machines notice when their key files differ. Only used on a shared database.
+# Lets replicas on different machines notice that their key files differ. Only used on a shared database.
 signing_keys = Table(
     "signing_keys",
     metadata,
@@ -222,8 +222,8 @@ uploads_by_day = Table(
     Column("bytes", BigInteger, nullable=False),
 )
 
-# Which image a shot has on a branch at a commit. Many commits can have the same image. `own` is 1 for the
-# branch's own build, 0 for an image of a merged pull request, which counts until that build has uploaded.
+# Which image a shot has on a branch at a commit. Many commits can share an image. `own` is 1 for the branch's
+# own build and 0 for an image of a merged pull request, which counts until that build uploads.
 baselines = Table(
     "baselines",
     metadata,
@@ -239,8 +239,8 @@ baselines = Table(
     Column("created_at", BigInteger, nullable=False),
 )
 
-# The commits of a branch that have baselines, in the order in which the first one arrived. `complete` is 1
-# once its build has said that it has uploaded all of them.
+# The commits of a branch that have baselines, in the order of their first upload. `complete` is 1 once the
+# build has reported that all its images are uploaded.
 baseline_commits = Table(
     "baseline_commits",
     metadata,
@@ -253,8 +253,8 @@ baseline_commits = Table(
 )
 
 # A comparison of one commit of a pull request with its base. `commits` is a JSON list. `first_seq` is the
-# first image of the commit: the comparison with the highest one is shown. `run` names the process's
-# attempt, and `seen_at` says that it still works on it.
+# commit's first image: the dashboard shows the comparison with the highest one. `run` identifies the attempt
+# of a process, and `seen_at` is when that process last reported progress.
 comparisons = Table(
     "comparisons",
     metadata,
@@ -294,7 +294,7 @@ compared_shots = Table(
     Column("reason", text(), nullable=False),
 )
 
-# Results for two images with these hashes. `engine` is the version of the rules that decided.
+# The results for two images with these hashes. `engine` is the version of the comparison rules.
 pair_results = Table(
     "pair_results",
     metadata,
@@ -310,8 +310,8 @@ pair_results = Table(
     Column("created_at", BigInteger, nullable=False),
 )
 
-# Images that wait for the pull request of a branch. `repository` is the one that has the branch, in lower
-# case; empty for the project's own.
+# Images that wait for the pull request of a branch. `repository` is the repository with the branch, in lower
+# case, and empty for the project's own.
 staged = Table(
     "staged",
     metadata,
@@ -323,7 +323,7 @@ staged = Table(
 )
 
 # One-time URLs for an upload. `pr_number` is 0 if the image will be staged under `branch`. `before_sha256` is
-# the secret's hash for its before image, and `before_id` that image once it is there.
+# the hash of the secret for the before image, and `before_id` is that image's id once it is uploaded.
 put_urls = Table(
     "put_urls",
     metadata,

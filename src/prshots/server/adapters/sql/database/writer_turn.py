@@ -1,8 +1,8 @@
-"""Turns of the processes that write to one SQLite file.
+"""Turns for the processes that write to one SQLite file.
 
-SQLite has a lock for its writers, but a waiter sleeps in steps of up to 100 ms and does not notice that the
-lock is free: of two busy processes, one waited for 1 s and got a fifth of the commits. So our processes first
-wait for a lock whose next holder the kernel wakes. The kernel also frees it when its holder dies.
+SQLite has a lock for its writers, but a waiter sleeps in steps of up to 100 ms and doesn't notice when the
+lock is free. With two busy processes, one waited for 1 s and got a fifth of the commits. So our processes
+first wait for a lock whose next holder the kernel wakes. The kernel also frees it when its holder dies.
 
 SQLite's own lock still decides: a writer without a turn waits longer but is safe.
 """
@@ -29,7 +29,7 @@ class WriterTurn:
         self._lock = -1
 
     def __enter__(self) -> None:
-        """Raise RecordsBusyError if the turn comes after the deadline of the call: nobody waits for it."""
+        """Raise RecordsBusyError if the turn comes after the call's deadline, when nobody waits any more."""
         if self._lock < 0:
             self._open()
         if self._lock < 0:
@@ -53,5 +53,5 @@ class WriterTurn:
             self._lock = -1
 
     def _open(self) -> None:
-        with contextlib.suppress(OSError):  # another user's, or the folder is read-only
+        with contextlib.suppress(OSError):  # another user owns it, or the folder is read-only
             self._lock = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE)

@@ -1,4 +1,4 @@
-"""The images in SQLite or PostgreSQL, with the same SQL for both."""
+"""Images in SQLite or PostgreSQL, with the same SQL for both."""
 
 from collections.abc import Callable, Collection
 from typing import TypeVar
@@ -32,11 +32,11 @@ from prshots.server.domain.images.models import Image, ListedImage, ThumbnailSta
 
 T = TypeVar("T")
 
-# Queries of every request are built once, because building them costs more than running them.
+# Queries that every request runs are built once, because building them takes longer than running them.
 _IMAGE_OF_PROJECT = Prepared(select(*IMAGE).where(*given(images, "id", "project_id")))
 _COUNT_OF_PR = select(func.count()).select_from(images).where(*ACTIVE_OF_PR)
 _SEQS_OF_SHOTS = select(func.max(images.c.seq)).where(*ACTIVE_OF_PR).group_by(*SHOT).limit(bindparam("limit"))
-# The project says it again, here and below: if the table is partitioned, only its partition is read.
+# Here and below, repeating the project limits the read to its partition if the table is partitioned.
 _NEWEST_OF_SHOTS = Prepared(
     select(*IMAGE).where(images.c.project_id == bindparam("project_id"), images.c.seq.in_(_SEQS_OF_SHOTS))
 )
@@ -67,7 +67,7 @@ class SqlImages:
         await self._database.close()
 
     async def add_image(self, image: Image, branch: str = "", before: Image | None = None) -> None:
-        with project_gone_as(UnauthorizedError("unauthorized")):  # its tokens are gone too
+        with project_gone_as(UnauthorizedError("unauthorized")):  # its tokens are gone as well
             await self._arriving.add(image, branch, before)
 
     async def image(self, project_id: str, image_id: str) -> Image | None:
@@ -93,7 +93,7 @@ class SqlImages:
         pr_number: int,
         newest: int,
     ) -> tuple[int, list[T]]:
-        """Return how many images there are, and the newest in upload order."""
+        """Return the number of images, and the newest images in upload order."""
 
         def both(connection: Connection) -> tuple[int, list[T]]:
             found = read_newest(connection, project_id, pr_number, newest)
@@ -187,7 +187,7 @@ class SqlImages:
         self, project_id: str, pr_number: int, *, title: str, source_branch: str, author: str, path: str
     ) -> bool:
         told = {"title": title, "source_branch": source_branch, "author": author, "path": path}
-        # Always writes something, or a missing pull request would not be noticed.
+        # Always update a column, to detect a missing pull request by the row count.
         values = {"pr_number": pr_number} | {name: text for name, text in told.items() if text}
         this = equal(pulls, project_id=project_id, pr_number=pr_number)
         describing = update(pulls).where(*this).values(values)

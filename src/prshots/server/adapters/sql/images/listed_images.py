@@ -1,4 +1,4 @@
-"""The images of a comment. What it says about an image never changes, so each is read only once."""
+"""The images that a comment lists. Their listed facts never change, so each image is read only once."""
 
 from sqlalchemy import Connection, bindparam, select
 
@@ -9,7 +9,7 @@ from prshots.server.bounded_cache import BoundedCache
 from prshots.server.domain.images.models import ListedImage
 
 REMEMBERED_IMAGES = 8192
-"""A comment has mostly the images of the last one. All take 6 MB."""
+"""A comment mostly lists the same images as the previous one. All of them take 6 MB."""
 
 _KEYS = Prepared(
     select(images.c.id, images.c.seq)
@@ -21,9 +21,9 @@ _SINCE = Prepared(select(*LISTED_IMAGE).where(*ACTIVE_OF_PR, images.c.seq >= bin
 
 
 class ListedImages:
-    """Reads which images there are, and the rest only since the oldest one that is not known yet.
+    """Reads which images exist, and their details only from the oldest unknown image on.
 
-    That is usually one of the last uploads. Several threads may read at the same time.
+    That is usually one of the latest uploads. Several threads may read at the same time.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class ListedImages:
     def newest_of_pr(
         self, connection: Connection, project_id: str, pr_number: int, newest: int
     ) -> list[ListedImage]:
-        """Return the newest images of a pull request, the newest first."""
+        """Return the newest images of a pull request, newest first."""
         of_pr = {"project_id": project_id, "pr_number": pr_number}
         keys = _KEYS.rows(connection, of_pr | {"newest": newest})
         found = {image_id: self._known.get(image_id) for image_id, _ in keys}
@@ -44,6 +44,6 @@ class ListedImages:
                 self._known.put(one.id, one)
             found.update(read)
         listed = [image for image_id, _ in keys if (image := found[image_id])]
-        if len(listed) < len(keys):  # one was deleted after its key was read
+        if len(listed) < len(keys):  # an image was deleted after its key was read
             return self.newest_of_pr(connection, project_id, pr_number, newest)
         return listed

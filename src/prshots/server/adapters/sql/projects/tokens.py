@@ -1,4 +1,4 @@
-"""The upload tokens in SQLite or PostgreSQL."""
+"""Upload tokens in SQLite or PostgreSQL."""
 
 from dataclasses import asdict
 
@@ -19,7 +19,7 @@ from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import tokens
 from prshots.server.domain.projects.models import Project, UploadToken
 
-# Built once, because building it costs more than running it.
+# Built once, because building it takes longer than running it.
 _PROJECT_OF_TOKEN = Prepared(
     select(*TOKEN, *PROJECT)
     .select_from(tokens.join(PROJECTS))

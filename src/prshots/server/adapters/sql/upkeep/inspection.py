@@ -1,4 +1,4 @@
-"""Inspects a database of any schema for `prshots doctor`, without changing it."""
+"""Inspect a database of any schema for `prshots doctor`, without changing it."""
 
 import time
 from collections.abc import Collection
@@ -14,10 +14,10 @@ from prshots.server.adapters.sql.upkeep.key_fingerprints import fingerprints_in
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The installation and its keys are only known if we may work with the schema.
+    """The state of a database. The installation and its keys are only known if we may work with the schema.
 
-    `dead` is the number of images by kid whose URLs are signed with a key that we do not have. `fingerprints`
-    are those of the registered signing keys, by kid.
+    `dead` is the number of images, by kid, whose URLs are signed with a key that we don't have.
+    `fingerprints` are those of the registered signing keys, by kid.
     """
 
     schema: FoundSchema
@@ -28,7 +28,7 @@ class Condition:
 
 
 async def condition_of(database: Database, known_kids: Collection[str]) -> Condition:
-    """Raise RecordsError if the database does not answer."""
+    """Return the condition of a database. Raises RecordsError if it doesn't answer."""
 
     def ask(connection: Connection) -> Condition:
         schema, ahead = found_schema(connection), _clock_ahead(connection)
@@ -44,14 +44,14 @@ async def condition_of(database: Database, known_kids: Collection[str]) -> Condi
 
 
 def server_time(connection: Connection) -> float | None:
-    """Return the time by the server's clock; None for SQLite, which uses ours."""
+    """Return the time by the server's clock, or None for SQLite, which uses ours."""
     if connection.dialect.name == "sqlite":
         return None
     return float(connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
 
 
 def _clock_ahead(connection: Connection) -> float:
-    """Return how many seconds the server's clock is ahead of ours; 0 without a server."""
+    """Return how many seconds the server's clock is ahead of ours, or 0 without a server."""
     asked = time.time()
     theirs = server_time(connection)
     return 0.0 if theirs is None else theirs - (asked + time.time()) / 2

@@ -19,7 +19,7 @@ WHAT_TO_DO = (
 
 
 class SqlKeyFingerprints:
-    """All methods raise RecordsError if the database does not answer."""
+    """Signing keys registered in the database. All methods raise RecordsError if it doesn't answer."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -29,7 +29,7 @@ class SqlKeyFingerprints:
             return fingerprints_in(connection)
 
     def agree(self, ring: KeyRing) -> None:
-        """Register the ring's new keys. Raises KeysError if they are not the keys of the other replicas."""
+        """Register the ring's new keys. Raises KeysError if the ring doesn't match the replicas' keys."""
         with self._lock() as connection:
             known = fingerprints_in(connection)
             if difference := difference_between(ring, known):
@@ -37,12 +37,12 @@ class SqlKeyFingerprints:
             _register(connection, ring, known)
 
     def register(self, ring: KeyRing) -> None:
-        """Register the ring's new keys, even if the other replicas have none of them."""
+        """Register the ring's new keys, even if the other replicas share none of its keys."""
         with self._lock() as connection:
             _register(connection, ring, fingerprints_in(connection))
 
     def create_first(self, keys: KeyFile) -> None:
-        """Create the key file of a new installation. Raises KeysError if others already have keys."""
+        """Create the key file of a new installation. Raises KeysError if other replicas already have keys."""
         with self._lock() as connection:
             if keys.path.exists():  # another process was faster
                 return
@@ -66,9 +66,9 @@ def fingerprints_in(connection: Connection) -> dict[str, str]:
 
 
 def difference_between(ring: KeyRing, known: dict[str, str]) -> str:
-    """Return why this ring cannot belong to the installation; "" if it can.
+    """Return why this ring can't belong to the installation, or "" if it can.
 
-    A ring may have new keys, as after a rotation, but at least one must be known.
+    A ring may have new keys, for example after a rotation, but at least one must be known.
     """
     for key in ring.keys:
         if known.get(key.kid, key.fingerprint) != key.fingerprint:

@@ -1,4 +1,4 @@
-"""Queries of the sweep and `prshots check` over the whole database."""
+"""Queries over the whole database for the sweep and `prshots check`."""
 
 import time
 from collections.abc import Collection
@@ -74,12 +74,12 @@ class SqlUpkeep:
 
     async def reclaim_space(self, seconds: float) -> int:
         if await self._database.read(is_small_enough_to_rewrite):
-            await self._database.read(rewrite)  # from a version before files could shrink
+            await self._database.read(rewrite)  # an older version created the file, which can't shrink yet
         given, until = 0, time.monotonic() + seconds
         while some := await self._database.write(reclaim_some):
             given += some
             if time.monotonic() > until:
                 break
-        if given:  # the file shrinks with the checkpoint
+        if given:  # the checkpoint shrinks the file
             await self._database.read(lambda connection: connection.exec_driver_sql(CHECKPOINT).all())
         return given

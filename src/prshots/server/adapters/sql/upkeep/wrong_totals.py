@@ -1,7 +1,7 @@
-"""Compares the stored totals with what they sum up, and writes wrong ones again.
+"""Compare the stored totals with actual counts, and recompute wrong totals.
 
-A comparison is one statement, and every upload and expiry changes images and totals in one transaction. So it
-never sees one without the other, even while the service runs.
+A comparison is one statement, and every upload and expiry changes images and totals in one transaction. The
+comparison therefore never sees one without the other, even while the service runs.
 """
 
 from collections.abc import Iterable
@@ -31,8 +31,8 @@ _WRONG_PULLS = text(
     "HAVING sum(stored_images) <> sum(counted_images) OR sum(stored_bytes) <> sum(counted_bytes) "
     "ORDER BY pr_number"
 )
-# Active images of pull requests only, which the index for ages has. There may be fewer images than uploads,
-# never more.
+# Only counts active images of pull requests, which the age index covers. There may be fewer images than
+# uploads, never more.
 _FIRST_UPLOAD = text(
     "SELECT uploaded_at FROM images WHERE project_id = :project_id AND scheduled_at IS NULL "
     "AND pr_number > 0 AND uploaded_at >= :since ORDER BY uploaded_at LIMIT 1"
@@ -63,11 +63,11 @@ _WRONG_PROJECTS = text(
 
 
 class _Recomputing(NamedTuple):
-    """The statements that write a total again: create its row if it is missing, lock it, count, write.
+    """The statements that recompute a total: create its row if it is missing, lock it, count, write.
 
-    An upload adds its image first, then itself to the total, where it waits for our lock. So an upload that
-    the count does not see adds itself afterwards. One that had the lock before us is committed, and the count
-    sees it, because each statement sees everything that was committed before it.
+    An upload first adds its image, then adds itself to the total, where it waits for our lock. An upload that
+    the count misses therefore adds itself afterwards. An upload that held the lock before us is committed,
+    and the count includes it, because each statement sees everything committed before it.
     """
 
     add_missing: str
@@ -143,11 +143,11 @@ def wrong_projects(connection: Connection) -> list[WrongTotal]:
 
 
 def recompute(connection: Connection, wrong: WrongTotal) -> None:
-    """Write a total again. Call it in a transaction."""
+    """Recompute a total. Call this in a transaction."""
     statements = _RECOMPUTING[wrong.of]
     key = {"project_id": wrong.project_id, "number": wrong.number} | _seconds_of(wrong.number, wrong.number)
     connection.execute(text(statements.add_missing), key)
-    has_row_locks = connection.dialect.name != "sqlite"  # there, one transaction writes at a time
+    has_row_locks = connection.dialect.name != "sqlite"  # SQLite only allows one writer at a time
     locking = f"{statements.lock} FOR UPDATE" if has_row_locks else statements.lock
     if connection.execute(text(locking), key).first() is None:
         return
