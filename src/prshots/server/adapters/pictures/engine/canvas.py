@@ -1,4 +1,4 @@
-"""A decoded image, upright, whose rows can be compared with those of another image."""
+"""A decoded, upright image, whose rows can be compared with those of another image."""
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +20,14 @@ Pixels = npt.NDArray[np.uint8]
 
 _OPAQUE = 255
 _BINS = 32
-"""The sections of a row in a sketch. Each is 40 px of a page of 1280 px."""
+"""The sections of a row in a sketch. On a page of 1280 px, each has 40 px."""
 
 
 class Canvas:
-    """The pixels of an image. Raises PictureError if they cannot be decoded.
+    """The pixels of an image. Raises PictureError if they can't be decoded.
 
-    A transparent pixel has its color multiplied by its opacity, and the opacity as a fourth channel. So the
-    hidden color of a fully transparent pixel has no effect.
+    A transparent pixel has its color multiplied by its opacity, and the opacity as a fourth channel. The
+    hidden color of a fully transparent pixel therefore has no effect.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -56,7 +56,7 @@ class Canvas:
         return hashes
 
     def row_sketches(self, top: int, bottom: int, width: int) -> npt.NDArray[np.float32]:
-        """Return the mean brightness of 32 sections of each row. It is similar for rows that look alike."""
+        """Return the mean brightness of 32 sections of each row. Rows that look alike have similar values."""
         starts = np.unique(np.linspace(0, width, _BINS, endpoint=False).astype(int))
         widths = np.diff(np.append(starts, width)).astype(np.float32)
         sketches = [

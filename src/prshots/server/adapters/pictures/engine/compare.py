@@ -1,7 +1,7 @@
-"""Compares two images as a person would, and shows the difference.
+"""Compare two images as a person would, and show the difference.
 
-Both are decoded whole, because their formats allow nothing else. The steps after that work on bands of rows,
-and only on rows that differ.
+Both images are decoded completely, because their formats allow nothing else. The steps after that work on
+bands of rows, and only on rows that differ.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,20 +30,21 @@ MAX_REGIONS = 50
 _MAX_STRIPS = 20
 
 _LEAST_SUM = 100
-"""The least sum of differences, in levels of 255, of a group of pixels. Less is noise of a pixel or two."""
+"""The minimum sum of differences, in levels of 255, of a group of pixels. Less is noise of a pixel or two."""
 
 _SEAM = 2
-"""Removed rows have no pixels in the after image. A region of this height shows where they were."""
+"""The height of the region that shows where rows were removed. Removed rows have no pixels in the after
+image."""
 
 _CHUNK_PIXELS = 131_072
-"""How many pixels are compared at a time. Comparing takes about 100 bytes per pixel."""
+"""How many pixels to compare at a time. Comparing takes about 100 bytes per pixel."""
 
 _CARET_WIDTH = 2
 _CARET_HEIGHTS = range(10, 41)
 
 
 def compare(before: bytes, after: bytes) -> PairResult:
-    """Return what differs. Raises PictureError."""
+    """Compare two images. Raises PictureError."""
     with pillow_errors_as_ours():
         return _compare_pair(_Pair(Canvas(before), Canvas(after)))
 
@@ -58,7 +59,7 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     changed = boxes_around(strengths, MAX_REGIONS - _MAX_STRIPS)
     if not strips and (not changed or (len(changed) == 1 and _is_caret(pair, changed[0]))):
         return PairResult("unchanged")
-    pair.before.image.close()  # frees memory for the drawing
+    pair.before.image.close()  # frees memory for drawing
     inserted = sum(stretch.rows for stretch in stretches if stretch.kind == "inserted")
     # The largest distance, in rows, that any content moved or the image grew or shrank.
     shift = max(accumulate((stretch.shift for stretch in stretches), initial=0), key=abs)
@@ -90,7 +91,7 @@ def _find_strips(stretches: Sequence[Stretch], pair: "_Pair") -> list[Box]:
         top = stretch.after
         if stretch.kind == "inserted":
             strips.append(Box(0, top, width, top + stretch.rows))
-        elif stretch.kind == "removed" and not (strips and top == height):  # pushed off the end
+        elif stretch.kind == "removed" and not (strips and top == height):  # rows pushed off the end
             start = max(0, min(top - _SEAM // 2, height - _SEAM))
             strips.append(Box(0, start, width, min(height, start + _SEAM)))
     if pair.before.width > width:
@@ -124,7 +125,7 @@ class _Pair:
         return align(before, after, sketches, lossy=self._thresholds.is_lossy)
 
     def strengths(self, stretches: Sequence[Stretch]) -> Strength:
-        """Return by how much each pixel of the after image differs."""
+        """Return how much each pixel of the after image differs."""
         strengths = np.zeros((self.after.height, self.after.width), np.uint8)
         strengths[:, self.width :] = 255
         for chunk in _chunks(stretches, self.width):
@@ -153,7 +154,7 @@ class _Pair:
 
 
 class _Chunk(NamedTuple):
-    """Rows to compare, with `above` and `below` further rows around them that are also aligned."""
+    """Rows to compare, plus `above` and `below` further rows around them that are also aligned."""
 
     before: int
     after: int
@@ -163,7 +164,7 @@ class _Chunk(NamedTuple):
 
 
 def _chunks(stretches: Sequence[Stretch], width: int) -> Iterator[_Chunk]:
-    """Yield the paired rows, in chunks that are not too large."""
+    """Yield the paired rows in chunks of limited size."""
     height = max(1, _CHUNK_PIXELS // width)
     for index, stretch in enumerate(stretches):
         if stretch.kind != "paired":
@@ -187,7 +188,7 @@ def _chunks(stretches: Sequence[Stretch], width: int) -> Iterator[_Chunk]:
 
 
 def _on_grounds(pixels: Pixels) -> list[Pixels]:
-    """Return the visible colors; of transparent images, on black and on white."""
+    """Return the visible colors. For transparent images, return them on black and on white."""
     if pixels.shape[2] == 3:  # noqa: PLR2004 - red, green, blue
         return [pixels]
     colors, opacity = pixels[..., :3], pixels[..., 3:]

@@ -1,4 +1,4 @@
-"""Draws the difference image: a pale copy of the after image, with the changes outlined in color."""
+"""Draw the difference image: a pale copy of the after image, with the changes outlined in color."""
 
 import io
 
@@ -19,7 +19,7 @@ _GROUND = (255, 255, 255)
 _TINT = 0.45
 _OUTLINE = 2
 _GAP = 3
-"""The distance between an outline and the change, so that the outline covers none of the change."""
+"""The distance between an outline and the change, to keep the outline from covering the change."""
 
 _PALE = [150 + level * 90 // 255 for level in range(256)]
 
@@ -54,7 +54,7 @@ def draw_difference(
 
 
 def _show(picture: Image.Image, image: Image.Image, box: Box) -> None:
-    """Paste the box as it is, in bands."""
+    """Paste the box unchanged, in bands."""
     right, end = min(box.right, picture.width), min(box.bottom, picture.height)
     for top, bottom in bands(box.top, end, box.right - box.left):
         picture.paste(_on_ground(image, Box(box.left, top, right, bottom)), (box.left, top))
