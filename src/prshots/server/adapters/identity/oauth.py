@@ -93,7 +93,7 @@ async def get_json(url: str, access_token: str = "") -> Any:  # noqa: ANN401 - a
 async def _fetch(
     method: str, url: str, *, headers: Mapping[str, str], data: Mapping[str, str] | None = None
 ) -> JsonReply:
-    # Uncompressed, so that the size limit holds for the bytes in memory.
+    # Uncompressed, to apply the size limit to the bytes in memory.
     sent = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "prshots", **headers}
     try:
         async with (
