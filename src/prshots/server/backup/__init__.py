@@ -1,8 +1,8 @@
 """Backup and restore of the embedded setup (SQLite, images on disk): one tar archive.
 
-    images/<id[:2]>/<id>.<ext>   the images that the records name, and their thumbnails
+    images/<id[:2]>/<id>.<ext>   the recorded images, and their thumbnails
     prshots.db                   the records
-    signing-keys                 the keys that image URLs are signed with
+    signing-keys                 the keys that sign image URLs
     manifest.json                a description, and the SHA-256 of everything before it
 
 The manifest comes last, so an archive without one is incomplete.

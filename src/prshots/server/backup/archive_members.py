@@ -1,8 +1,8 @@
-"""Reads the members of a backup's tar archive, and refuses anything else.
+"""Read the members of a backup's tar archive, and refuse anything else.
 
 Anyone may have written the archive. tarfile would also follow links, sparse maps and extended headers, which
-let a small archive overwrite files or fill the disk. A backup has none of them, so this reads plain files
-only.
+let a small archive overwrite files or fill the disk. A backup has none of them, so this module only reads
+plain files.
 """
 
 import os
@@ -15,7 +15,7 @@ from prshots.contract.errors import BackupError
 from prshots.server.backup import DATABASE, IMAGE_MEMBER, KEYS, MANIFEST
 
 _SIZE_RECORD = re.compile(rb"\d{1,3} size=(\d{1,19})\n")
-"""The only extended header that backups have, for a file over 8 GB."""
+"""The only extended header in backups, for a file over 8 GB."""
 
 _KINDS = {
     tarfile.SYMTYPE: "a symbolic link",
@@ -30,13 +30,13 @@ _KINDS = {
 
 
 class IncompleteError(Exception):
-    """The file ends too early, or is not a tar archive."""
+    """The file ends too early, or isn't a tar archive."""
 
 
 class ArchiveEntry(NamedTuple):
     name: str
     offset: int
-    """Where its header begins."""
+    """The start of its header."""
     start: int
     size: int
 
@@ -61,7 +61,7 @@ def members(file: IO[bytes]) -> Iterator[ArchiveEntry]:
 
 
 def _header(file: IO[bytes], position: int) -> tarfile.TarInfo | None:
-    """Read a header; None at the end of the archive."""
+    """Read a header. Return None at the end of the archive."""
     file.seek(position)
     block = file.read(tarfile.BLOCKSIZE)
     if not block.strip(b"\0"):

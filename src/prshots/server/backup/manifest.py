@@ -25,14 +25,14 @@ class Manifest:
     """Images that were deleted while the backup was written."""
     sha256: str
     oldest_schema: str = ""
-    """Programs of this schema and newer can use the database. Empty before schema 0011."""
+    """Processes with this schema or newer can use the database. Empty before schema 0011."""
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self), indent=2).encode()
 
     @classmethod
     def from_json(cls, text: bytes) -> "Manifest":
-        """Raise ValueError that names the wrong field. Ignores unknown fields."""
+        """Read a manifest, ignoring unknown fields. Raises ValueError, which names the wrong field."""
         try:
             given = json.loads(text)
         except (ValueError, RecursionError) as error:

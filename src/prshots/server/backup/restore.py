@@ -1,4 +1,4 @@
-"""Restores a backup into an empty data folder. Checks all of it first, then puts it in place at once."""
+"""Restore a backup into an empty data folder: check all of it first, then put it in place at once."""
 
 import contextlib
 import errno
@@ -33,7 +33,7 @@ _MANIFEST_BYTES = 64 * 1024
 _CHUNK = 1024 * 1024
 _WORKPLACE = ".restoring"
 _NOT_DATA = {_WORKPLACE, "lost+found"}
-"""An empty data folder may contain the leftovers of a killed restore, and the folder of a new disk."""
+"""An empty data folder may contain the leftovers of a killed restore, and the lost+found of a new disk."""
 
 
 def restore(settings: Settings, source: Path, progress: Progress = lambda _done, _all: None) -> Manifest:
@@ -41,13 +41,13 @@ def restore(settings: Settings, source: Path, progress: Progress = lambda _done,
     folder = _empty_data_folder(settings)
     with _report_os_errors(source), _open(source) as file:
         manifest = _check(file, source)
-        # Inside the folder, not beside it: the folder may be a separate disk.
+        # Inside the folder, not next to it: the folder may be a separate disk.
         with _make(folder), workplace(folder / _WORKPLACE) as unpacked:
             _unpack(file, unpacked, manifest, progress)
             with new_file(unpacked / IMAGES / OWNER_MARK, IMAGE_FILE) as mark:
                 mark.write(manifest.installation_id.encode())
             os.sync()
-            # The database last: without it, the rest does not count as an installation.
+            # The database last: without it, the other files don't count as an installation.
             for name in (KEYS, IMAGES, DATABASE):
                 (unpacked / name).rename(folder / name)
             sync_folder(folder)
@@ -55,7 +55,7 @@ def restore(settings: Settings, source: Path, progress: Progress = lambda _done,
 
 
 def _empty_data_folder(settings: Settings) -> Path:
-    """Return the folder to restore into. Raises BackupError if it is not empty."""
+    """Return the folder to restore into. Raises BackupError if it isn't empty."""
     folder = settings.data_dir
     places = {
         "PRSHOTS_DATABASE_URL": (settings.database_path if settings.on_sqlite else None, DATABASE),
@@ -167,7 +167,7 @@ def _unpack(file: IO[bytes], folder: Path, manifest: Manifest, progress: Progres
 
 
 def _open(source: Path) -> IO[bytes]:
-    """Open the archive. Opening a FIFO would wait for a writer. Raises BackupError, OSError."""
+    """Open the archive without waiting, because a FIFO may have no writer. Raises BackupError, OSError."""
     fd = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)

@@ -1,4 +1,4 @@
-"""A temporary folder on the same disk as the result, so that a rename puts finished work in place."""
+"""A temporary folder on the same disk as the result: a rename puts finished work in place."""
 
 import contextlib
 import errno
@@ -15,8 +15,8 @@ from prshots.contract.errors import BackupError
 def workplace(folder: Path) -> Iterator[Path]:
     """Create the folder, readable only by this user, and remove it at the end.
 
-    Every target has its own folder name. So a second run for the same target is refused, and the next run
-    removes the leftovers of a killed run. A link that someone put there is refused: clearing it would empty
+    Every target has its own folder name. A second run for the same target is therefore refused, and the next
+    run removes the leftovers of a killed run. A link at this path is refused, because clearing it would empty
     the folder that it points to. Raises BackupError, OSError.
     """
     with contextlib.suppress(FileExistsError):
