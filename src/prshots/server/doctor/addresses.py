@@ -1,4 +1,4 @@
-"""Checks the public URLs: who can reach them, and whether the components answer there."""
+"""Check the public URLs: who can reach them, and whether the components answer there."""
 
 import json
 from urllib.parse import urlsplit

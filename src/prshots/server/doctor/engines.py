@@ -1,4 +1,4 @@
-"""Checks the data folder, the keys, and the three engines."""
+"""Check the data folder, the keys, and the three engines."""
 
 import os
 import secrets
@@ -37,7 +37,7 @@ class Engines:
 
     @property
     def _is_new(self) -> bool:
-        """Whether the service has never run with these settings, so that missing keys are normal."""
+        """Whether the service has never run with these settings. Missing keys are normal then."""
         settings = self._settings
         return settings.on_sqlite and not settings.database_path.exists()
 
@@ -73,7 +73,7 @@ class Engines:
         if settings.on_disk:
             places.append(settings.store_path.absolute())
         readable = [place for place in places if place.exists() and place.stat().st_mode & stat.S_IRWXO]
-        if folder not in readable:  # nothing inside can be reached
+        if folder not in readable:  # other users can't reach its contents
             readable = [place for place in readable if not place.is_relative_to(folder)]
         if not readable:
             return []
@@ -145,7 +145,7 @@ class Engines:
 
     def _dead_urls(self, condition: Condition) -> list[DoctorFinding]:
         if self.ring is None:
-            return []  # `check_keys` has reported that; here every key would look missing
+            return []  # `check_keys` has reported it; here, every key would look missing
         return [
             warning(
                 "database",

@@ -1,4 +1,4 @@
-"""Checks that an image can be fetched the way GitHub's image proxy fetches it: from outside, by URL alone."""
+"""Check that GitHub's image proxy could fetch an image: from outside, by URL alone."""
 
 import secrets
 import struct
@@ -70,7 +70,7 @@ async def _fetch_both(img_url: str, target: str, image: bytes) -> list[DoctorFin
 
 
 def _what_is_wrong(response: Response, img_url: str, image: bytes) -> str:
-    """Return the problem with the response and how to fix it; "" if it is the image."""
+    """Return the problem with the response and its fix, or "" if the response is the image."""
     content_type = response.headers.get("Content-Type", "nothing")
     if not response.is_ok:
         return f"{img_url} returned {response.status} for a signed image: {_hint(response, img_url)}"

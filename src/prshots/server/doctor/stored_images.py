@@ -1,4 +1,4 @@
-"""Checks that the image store has the images of the database, and explains its errors."""
+"""Check that the origin store has the images of the database, and explain the store's errors."""
 
 import re
 import secrets
@@ -15,7 +15,7 @@ from prshots.server.domain.upkeep.reconciliation import without_bytes
 
 SAMPLE = 100
 PLACES = 20
-"""A sample has images from this many random places. Ids are random, so the sample is fair."""
+"""The number of random positions that a sample is drawn from. Ids are random, so the sample is fair."""
 
 _CODE = re.compile(r"the store answered (\d{3}) ?(\w*)")
 _KEY = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -56,7 +56,7 @@ _ADVICE_BY_STATUS = {
 
 
 async def advice(error: StoreError, settings: Settings) -> str:
-    """Return how to fix an error of the store, or "" if its message already says so."""
+    """Return how to fix a store error, or "" if its message already says so."""
     if settings.on_disk:
         return ""
     if answered := _CODE.search(str(error)):
@@ -66,7 +66,7 @@ async def advice(error: StoreError, settings: Settings) -> str:
 
 
 async def _network_advice(settings: Settings) -> str:
-    """Connect to the store ourselves, because its client does not report why it could not connect."""
+    """Connect to the store directly, because its client doesn't report why it couldn't connect."""
     parts = urlsplit(settings.store_url)
     endpoint = parse_qs(parts.query).get("endpoint", [""])[0]
     if not endpoint:
