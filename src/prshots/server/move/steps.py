@@ -68,7 +68,7 @@ class MoveSteps:
         self._state, self.report, self._show = state, ends.report, show
 
     async def run(self, *, verify: bool) -> MoveReport:
-        self.report.was_done = self._state.phase == "moved"  # even if the last run was killed right after the switch
+        self.report.was_done = self._state.phase == "moved"  # or a run was killed after the switch
         if not self.report.was_done:
             await self._copy()
             await self._check(verify=verify)
