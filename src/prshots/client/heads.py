@@ -15,10 +15,10 @@ from prshots.contract.errors import InvalidInputError, PrshotsError
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The branch of a pull request, or of one to come. `job` has the pull request, if it is known.
+    """The branch of an existing or future pull request. `job` has the pull request, if it is known.
 
-    `repository` has the branch: the project's own, or with `from_fork` another one. `unknown` is why the pull
-    request is not known; `unsure` is why it is not known to be this branch's.
+    `repository` has the branch: the project's own, or another one with `from_fork`. `unknown` is why the pull
+    request isn't known. `unsure` is why the branch may not belong to it.
     """
 
     job: Job
@@ -35,9 +35,9 @@ def current_head(
     with_options: Callable[[Job], Job] = lambda job: job,
     on_wait: OnWait = ignore_wait,
 ) -> Head:
-    """Return the head that CI names, or on your machine git and the forge. Raises InvalidInputError.
+    """Return the head from CI, or on your machine from git and the forge. Raises InvalidInputError.
 
-    `with_options` puts what the user says in place of what was found.
+    `with_options` replaces detected values with the user's.
     """
     job = detect_job(environ)
     if job.ci:
@@ -47,7 +47,10 @@ def current_head(
 
 
 def _with_job(checkout: LocalCheckout, job: Job) -> LocalCheckout:
-    """Return the checkout with another job. Its branch stays where it is, which may be a fork of that."""
+    """Return the checkout with another job.
+
+    Its branch stays in its repository, which may be a fork of the job's.
+    """
     if job.repository == checkout.job.repository:
         return replace(checkout, job=job)
     is_fork = "/" in job.repository and checkout.repository.lower() not in {"", job.repository.lower()}
@@ -57,8 +60,8 @@ def _with_job(checkout: LocalCheckout, job: Job) -> LocalCheckout:
 
 
 def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
-    """Return the head that CI names. Raises InvalidInputError if it omits what only the forge knows."""
-    if pr is not None and pr != job.pr_number:  # what CI says is about another one
+    """Return the head from CI. Raises InvalidInputError if neither CI nor the forge names one."""
+    if pr is not None and pr != job.pr_number:  # CI describes another pull request
         return Head(replace(job, pr_number=pr, title="", author="", source_branch="", pr_url=""), "")
     job = with_pull_request(job, on_wait)
     repository = (
@@ -73,7 +76,7 @@ def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
 
 
 def head_of_checkout(checkout: LocalCheckout, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
-    """Return the head that git and the forge name.
+    """Return the head according to git and the forge.
 
     Without a pull request, `unknown` says why. Raises InvalidInputError if there is no branch either, or if
     the branch has several pull requests.
@@ -118,12 +121,12 @@ def _with_pull_request(pull: ForgePullRequest, known: Head) -> Head:
         author=pull.author,
         pr_url=pull.url,
     )
-    same = "" if pull.from_fork else known.job.repository  # GitLab does not name it
+    same = "" if pull.from_fork else known.job.repository  # GitLab doesn't name it
     return Head(job, pull.branch, pull.repository or same, pull.from_fork)
 
 
 def _why_not_ask_forge(job: Job) -> str:
-    """Return why the forge cannot be asked; empty if it can."""
+    """Return why the forge can't be asked, or "" if it can."""
     if not job.repository:
         return "no git remote points to a forge: use --repository OWNER/NAME"
     if job.forge is None:

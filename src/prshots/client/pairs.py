@@ -1,4 +1,4 @@
-"""Pair screenshots with how they looked before, as a person or an agent names the files."""
+"""Pair screenshots with their before images, from the files that a person or an agent names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from prshots.contract.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The shots to show, the file that each of them replaces, and the paths that can't be used."""
+    """The shots to show, their before images, and the paths that can't be used."""
 
     shots: list[ShotFile]
     before_images: dict[tuple[str, str, str], ShotFile]
@@ -19,9 +19,10 @@ class Pairs:
 def find_pairs(
     paths: Sequence[str], before_images: Sequence[str], *, name: str = "", viewport: str = "", theme: str = ""
 ) -> Pairs:
-    """Find the screenshots, and of each the one before: the only one, or that of the same shot.
+    """Find the screenshots and their before images: the only one, or the one of the same shot.
 
-    Raises InvalidInputError if an argument is invalid, or if a before image has no image after it.
+    A before image without a matching screenshot becomes a problem. Raises InvalidInputError if an argument is
+    invalid, or if there are before images but no paths.
     """
     after = find_shots(paths, name=name, viewport=viewport, theme=theme, short_names_outside=True)
     if not before_images:

@@ -1,7 +1,7 @@
-"""What git says on your machine, where no CI describes the job: the repository, its forge, and the branch.
+"""Facts from git on your machine, where no CI describes the job: the repository, its forge, and the branch.
 
-A branch is at `origin`, unless git is told to push it elsewhere. Its pull requests are at `upstream` if there
-is such a remote, as in a clone of your fork, otherwise where the branch is.
+A branch is at `origin`, unless git is configured to push it elsewhere. Its pull requests are at `upstream` if
+there is such a remote, as in a clone of your fork. Otherwise they are where the branch is.
 """
 
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ UPSTREAM = "upstream"
 
 @dataclass(frozen=True, slots=True)
 class LocalCheckout:
-    """A working copy. `job` describes the repository that gets the pull requests, as CI would.
+    """A working copy. `job` describes the repository of the pull requests, as CI would.
 
-    `repository` is the one that has the branch, which is another one if it is a fork. `problem` is why no
-    pull request can have this branch as its head; empty if one can.
+    `repository` is the repository with the branch, which differs from the job's for a fork. `problem` is why
+    no pull request can have this branch as its head, or empty if one can.
     """
 
     job: Job
@@ -35,7 +35,7 @@ class LocalCheckout:
 
 
 def find_local_checkout(environ: Mapping[str, str]) -> LocalCheckout:
-    """Return what git says about the working folder. Never raises."""
+    """Return the working folder's checkout according to git. Never raises."""
     if problem := git("rev-parse", "--git-dir").error:
         why = "" if problem.startswith("not a git repository") else f" ({problem})"
         return LocalCheckout(Job(), problem=f"not in a git repository{why}: change to your checkout")
@@ -67,17 +67,17 @@ def _problem(job: Job, *, is_fork: bool) -> str:
 
 
 def _base_remote() -> str:
-    """Return the remote that gets the pull requests."""
+    """Return the remote for pull requests."""
     return UPSTREAM if UPSTREAM in git("remote").output.split() else remote_name()
 
 
 def _head_remote(branch: str) -> str:
-    """Return the remote that has the branch, or will get it. It may be an address instead of a name."""
+    """Return the remote that has or will get the branch. It may be an address instead of a name."""
     if branch:
         for key in (f"branch.{branch}.pushRemote", "remote.pushDefault"):
             if found := git("config", "--get", key).output.strip():
                 return found
-        # A branch that tracks another one, such as upstream's main, is not pushed there.
+        # A branch that tracks another branch, such as upstream's main, isn't pushed there.
         merged = git("config", "--get", f"branch.{branch}.merge").output.strip()
         tracked = git("config", "--get", f"branch.{branch}.remote").output.strip()
         if tracked not in {"", "."} and merged == f"refs/heads/{branch}":
@@ -86,7 +86,7 @@ def _head_remote(branch: str) -> str:
 
 
 def _repository_of(remote: str) -> ForgeRepository:
-    """Return where a remote is, given by its name or its address."""
+    """Return the repository of a remote, given by its name or its address."""
     if not remote or remote.startswith("-"):
         return ForgeRepository()
     return repository_of_remote(git("remote", "get-url", remote).output.strip() or remote)
