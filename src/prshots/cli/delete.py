@@ -37,7 +37,7 @@ def delete(
                 problem = message("image_not_found")
             except ExpireFailedError:
                 problem = message("delete_retried")
-            except (UnreachableError, ImageAddressError, WrongAddressError):  # of every image
+            except (UnreachableError, ImageAddressError, WrongAddressError):  # every image would fail
                 raise
             except (InvalidInputError, CallError) as error:
                 problem = str(error)

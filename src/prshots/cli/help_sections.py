@@ -1,4 +1,4 @@
-"""The help of a group of commands: in sections, with whole summaries. Also: which commands are whose."""
+"""The help of a command group, in sections with full summaries, and the class of client commands."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ CLIENT = "Client commands"
 SERVER = "Server commands"
 
 _WHOLE = 1000
-"""Longer than every summary, so that none is cut off."""
+"""Longer than every summary, to keep Typer from cutting one off."""
 
 
 class Sections(TyperGroup):
-    """Lists each command under its `rich_help_panel`. Typer itself does so only in boxes."""
+    """Lists each command under its `rich_help_panel`. By default, Typer only does so in boxes."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - Typer's types are private
         commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
@@ -31,7 +31,7 @@ class Sections(TyperGroup):
 
 
 class ClientCommand(TyperCommand):
-    """A command that calls a service. The others load the settings, which refuses unknown variables."""
+    """A command that calls a service. Other commands load the settings, which rejects unknown variables."""
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
         warn_about_unknown_variables()
