@@ -24,7 +24,7 @@ _HURRY_SECONDS = 1.0
 
 
 class BackgroundUploads:
-    """Uploads to one pull request, or without one as the baselines of `branch`.
+    """Uploads to one pull request or, without one, as the baselines of `branch`.
 
     A thread uploads each added file and then deletes it.
     """
@@ -47,9 +47,9 @@ class BackgroundUploads:
     def from_environment(
         cls, environ: Mapping[str, str], *, only_if_known: bool, is_baseline: bool = False
     ) -> Self | None:
-        """Read the same environment variables as the commands. Raises InvalidInputError.
+        """Create uploads from the commands' environment variables. Raises InvalidInputError.
 
-        With `only_if_known`, return None if they name neither a pull request nor the branch of the baselines.
+        With `only_if_known`, return None if they name neither a pull request nor the baselines' branch.
         """
         url = validate.root(environ.get("PRSHOTS_URL", ""))
         if not url:
@@ -107,7 +107,7 @@ class BackgroundUploads:
         report.problems += problems
 
     def conclude(self, report: RunReport, *, compares: bool, is_complete: bool) -> None:
-        """Compare what was uploaded, and add the result to the report. Raises PrshotsError."""
+        """Complete the baselines, or compare the uploads and report the result. Raises PrshotsError."""
         from prshots.client.compare import compare_with_base, describe, summary
 
         job = detect_job(self._environ)
@@ -130,7 +130,7 @@ class BackgroundUploads:
             report.comparison = summary(found)
 
     def post(self, pr_number: int) -> str:
-        """Update the pull request's comment, and return what was done. Raises PrshotsError."""
+        """Update the pull request's comment, and return a summary. Raises PrshotsError."""
         from prshots.client.compare import view_and_page
         from prshots.client.forges import forge_of
         from prshots.client.post_comment import Composer, post
@@ -169,7 +169,7 @@ class BackgroundUploads:
         return upload_baselines(self._client, batch, branch=self._branch, commit_sha=sha)
 
     def _next_batch(self) -> list[ShotFile]:
-        """Wait for shots and return all that are queued. An empty list means the end."""
+        """Wait for shots and return all queued shots. An empty list means the end."""
         batch = [self._queue.get()]
         while batch[-1] is not None:
             try:

@@ -6,10 +6,11 @@ from typing import Any
 
 @dataclass(slots=True)
 class RunReport:
-    """`uploaded_to` is the pull request or the branch, `comment` the result of posting, `kept_in` a folder.
+    """The numbers and messages of a test run.
 
-    `known` of the uploaded ones were there already. `is_partial`: some tests did not run. Only `problems`
-    fail a strict run.
+    `uploaded_to` is the pull request or the branch, `comment` the result of posting, and `kept_in` a folder.
+    The service already had `known` of the uploaded screenshots. `is_partial` means that some tests didn't
+    run. Only `problems` fail a strict run.
     """
 
     uploaded: int = 0
