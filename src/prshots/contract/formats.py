@@ -34,14 +34,14 @@ BY_EXT = {image_format.ext: image_format for image_format in FORMATS}
 
 
 def format_of(head: bytes) -> ImageFormat | None:
-    """Return a file's format by its first bytes; None if it is not supported."""
+    """Return a file's format by its first bytes, or None if it isn't supported."""
     return next((image_format for image_format in FORMATS if image_format.matches(head)), None)
 
 
 def pixel_size(data: bytes) -> tuple[int, int] | None:
-    """Return the displayed width and height from the header; None if `data` does not contain them.
+    """Return the displayed width and height from the header, or None if `data` doesn't contain them.
 
-    PNG and WebP have them in their first 30 bytes. In a JPEG they follow metadata of any length (color
+    PNG and WebP have them in their first 30 bytes. In a JPEG, they follow metadata of any length (color
     profile, EXIF), so None can mean that more bytes are needed.
     """
     image_format = format_of(data)
@@ -98,7 +98,7 @@ def _is_rotated(exif: bytes) -> bool:
         return False
     tiff = exif[6:]
     order = "<" if tiff.startswith(b"II") else ">"
-    with suppress(struct.error):  # unreadable metadata asks for nothing
+    with suppress(struct.error):  # ignore unreadable metadata
         (start,) = struct.unpack_from(f"{order}I", tiff, 4)
         (count,) = struct.unpack_from(f"{order}H", tiff, start)
         for entry in range(start + 2, start + 2 + 12 * count, 12):
