@@ -134,7 +134,7 @@ class Tools:
         pr: PullRequest = None,
         folder: Folder = ".",
     ) -> Answer:
-        """Get a one-time URL for a screenshot that is on another machine than this server.
+        """Get a one-time URL for a screenshot on a machine other than this server's.
 
         Send the file's bytes there with PUT and the same Content-Type, within 10 minutes. The reply has the
         markdown. If you get before_put_url, PUT the before image there first.
