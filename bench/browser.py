@@ -12,7 +12,7 @@ from bench.service import Service
 class Browser:
     """A signed-in browser.
 
-    `lists` are the paths of the dashboard's lists, by name. The gallery is that of a filled project.
+    `lists` are the paths of the dashboard's lists, by name. The gallery belongs to a filled project.
     """
 
     def __init__(self, service: Service) -> None:

@@ -1,4 +1,4 @@
-"""The comparators that people run in CI instead. Each compares a folder of images with another one."""
+"""The comparators that people run in CI instead of prshots. Each compares two folders of images."""
 
 import json
 import os

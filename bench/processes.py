@@ -170,7 +170,7 @@ def cpu_of_machine() -> float:
 
 
 def wait_until_idle(pid: int) -> None:
-    """Wait until a server has finished its work after the start or after a load."""
+    """Wait until a server is idle after its start or a load."""
     deadline = time.monotonic() + IDLE_SECONDS
     before = cpu_seconds(pid)
     while time.monotonic() < deadline:

@@ -1,6 +1,6 @@
 """nginx in front of prshots, compared with nginx and secure_link: one worker each, 32 connections.
 
-nginx in front uses the files in deploy/nginx.
+The nginx in front uses the files in deploy/nginx.
 """
 
 import os

@@ -22,7 +22,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-def stated_option(key: str, **more: Any) -> Any:  # noqa: ANN401 - what typer.Option takes and returns
+def stated_option(key: str, **more: Any) -> Any:  # noqa: ANN401 - typer.Option's types
     """Return an option as defined in contract/client.json. Typer adds the choices and the default."""
     option = statements()["options"][key]
     flags = [f"--{option.get('name', key)}", *(f"-{letter}" for letter in option.get("short", ""))]
@@ -119,7 +119,7 @@ def run_with(opening: AbstractAsyncContextManager[S], work: Callable[[S], Awaita
     return asyncio.run(run())
 
 
-def print_json(value: Any) -> None:  # noqa: ANN401 - anything JSON can say
+def print_json(value: Any) -> None:  # noqa: ANN401 - any JSON value
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 

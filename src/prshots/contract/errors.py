@@ -1,4 +1,4 @@
-"""All errors of client and server. `server/http/error_boundary.py` maps them to HTTP statuses."""
+"""All errors of the client and the server. `server/http/error_boundary.py` maps them to HTTP statuses."""
 
 from collections.abc import Callable
 from enum import StrEnum

@@ -67,7 +67,7 @@ _EXIF = 0xE1
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """Walk from marker to marker until the marker that holds the size."""
+    """Walk from marker to marker to the one with the size."""
     position, is_rotated = 2, False
     while data[position] == _FILL:
         marker = data[position + 1]
@@ -112,7 +112,7 @@ _14_BITS = 0x3FFF
 
 
 def _webp_size(data: bytes) -> tuple[int, int] | None:
-    """Read the first chunk, which has one of three kinds: lossy, lossless or extended."""
+    """Read the first chunk, which is lossy, lossless or extended."""
     match data[12:16]:
         case b"VP8 " if data.startswith(b"\x9d\x01\x2a", 23):
             width, height = struct.unpack_from("<HH", data, 26)

@@ -33,7 +33,7 @@ _SHORTEST_WEBP = 20
 
 
 def is_cut_off(data: bytes) -> bool:
-    """Return whether an image file ends before its format says so. Bytes after that end are fine."""
+    """Return whether an image file ends before the end of its image. Bytes after that end are fine."""
     image_format = format_of(data[:LEADING_BYTES])
     match image_format and image_format.ext:
         case "png":
@@ -48,7 +48,7 @@ def is_cut_off(data: bytes) -> bool:
 def check_structure(data: bytes) -> None:
     """Raise PictureTooLargeError or UnsupportedPictureError for a file that should not be decoded.
 
-    A damaged file passes, because the decoder refuses it.
+    A damaged file passes, because the decoder will refuse it.
     """
     image_format = format_of(data[:LEADING_BYTES])
     match image_format and image_format.ext:

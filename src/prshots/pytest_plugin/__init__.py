@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("prshots_name", "same as --prshots-name", default="")
 
 
-def _setting(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - a switch or a text
+def _setting(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - a switch or text
     given = config.getoption(name)
     return config.getini(name) if given is None else given
 
@@ -133,7 +133,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any, error: object) -> None:  # noqa: ANN401 - of pytest-xdist
+def pytest_testnodedown(node: Any, error: object) -> None:  # noqa: ANN401 - a pytest-xdist worker
     """Add a worker's report. A crashed worker has none."""
     report = node.config.stash[_RUN].report
     said = getattr(node, "workeroutput", {}).get("prshots")

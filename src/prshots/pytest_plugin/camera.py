@@ -126,7 +126,7 @@ def _bytes_of(taken: Any) -> bytes:  # noqa: ANN401 - any return value
     raise ValueError(f"its .screenshot() returned {type(taken).__name__} instead of bytes")
 
 
-def _save_png(picture: Any) -> bytes:  # noqa: ANN401 - Pillow's, or a similar one
+def _save_png(picture: Any) -> bytes:  # noqa: ANN401 - from Pillow or a similar library
     file = io.BytesIO()
     picture.save(file, format="PNG")
     return file.getvalue()

@@ -83,7 +83,7 @@ class PytestRun:
             return
         try:
             self._spool_image(take())
-        except Exception as error:  # noqa: BLE001 - a browser that is gone may raise anything
+        except Exception as error:  # noqa: BLE001 - a closed browser may raise anything
             self._problems_of_test.append(f"{name}: {_error_message(error)}")
 
     def take_failure(self, names: ShotNames, fixtures: Mapping[str, Any]) -> None:
@@ -114,7 +114,7 @@ class PytestRun:
         self._of_test, self._problems_of_test = [], []
 
     def finish(self, *, interrupted: bool) -> None:
-        """Wait for the uploads, compare, and post the comment. If the run was interrupted, do neither."""
+        """Wait for the uploads, compare, and post the comment. If interrupted, don't compare or post."""
         if self.uploads is not None:
             self.uploads.finish(self.report, hurry=interrupted)
             if self.report.uploaded and not interrupted and not self.is_worker:

@@ -41,7 +41,7 @@ class ShotNames:
         return cls(shorten(unnamed), "" if "{browser}" in template else later_browser)
 
     def nth(self, number: int) -> str:
-        """Return the name of the test's screenshot with this number among those without a name."""
+        """Return the name of the nth screenshot without a name."""
         return self.with_label(self.unnamed if number == 1 else f"{self.unnamed}-{number}")
 
     def with_label(self, name: str) -> str:

@@ -10,7 +10,7 @@ from prshots.client.ci.job import ForgeKind
 from prshots.client.ci.validate import MAX_CHARACTERS
 from prshots.contract.addresses import github_api
 
-TOKEN_VARIABLE = "PRSHOTS_FORGE_TOKEN"  # noqa: S105 - the name of a variable
+TOKEN_VARIABLE = "PRSHOTS_FORGE_TOKEN"  # noqa: S105 - a variable's name
 
 _PUBLIC = {
     ForgeKind.GITHUB: "https://github.com",

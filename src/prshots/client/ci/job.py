@@ -26,7 +26,7 @@ class Lookup(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The CI job that runs us. Unknown values are empty.
+    """The CI job that runs this process. Unknown values are empty.
 
     `ci` is the CI's display name. `closed` means that the job runs because the pull request was closed or
     merged. `from_fork` means that the pull request comes from another repository, so the job's token is often

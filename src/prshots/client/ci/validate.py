@@ -87,7 +87,7 @@ def token(given: str) -> str:
 
 
 def address(given: object) -> str:
-    """Return an http(s) address, or "" if it has no host, or contains a user or a password."""
+    """Return an http(s) address, or "" if it has no host or contains a user name or password."""
     if not isinstance(given, str) or len(given) > MAX_CHARACTERS or not _TOKEN.fullmatch(given.strip()):
         return ""
     try:

@@ -90,7 +90,7 @@ class Bitbucket(Forge):
     def _comments(self, pr_number: int) -> str:
         return f"{self._pulls}/{pr_number}/comments"
 
-    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
+    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - any JSON value
         head, base = (text_at(pull, end, "repository", "full_name") for end in ("source", "destination"))
         return ForgePullRequest(
             number=self._read_number(pull, "id"),
@@ -104,7 +104,7 @@ class Bitbucket(Forge):
             url=validate.address(text_at(pull, "links", "html", "href")),
         )
 
-    def _comment(self, entry: Any) -> Comment:  # noqa: ANN401 - anything JSON can say
+    def _comment(self, entry: Any) -> Comment:  # noqa: ANN401 - any JSON value
         return self._checked(
             Comment(
                 id=text_at(entry, "id"),

@@ -141,14 +141,14 @@ class Forge(ABC):
     def _path_of(self, repository: str) -> str:
         return f"/repos/{quote(repository)}"
 
-    def _pull(self, pr_number: int) -> Any:  # noqa: ANN401 - anything JSON can say
+    def _pull(self, pr_number: int) -> Any:  # noqa: ANN401 - any JSON value
         return self._api.call("GET", f"{self._pulls}/{pr_number}")
 
     @abstractmethod
-    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
+    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - any JSON value
         """Parse a pull request's JSON. Raises ForgeError if it is something else."""
 
-    def _read_number(self, pull: Any, name: str) -> int:  # noqa: ANN401 - anything JSON can say
+    def _read_number(self, pull: Any, name: str) -> int:  # noqa: ANN401 - any JSON value
         number = validate.pr_number(pull.get(name) if isinstance(pull, dict) else None)
         if number is None:
             raise self._unlike("merge request" if self._pulls_name == "merge_requests" else "pull request")
@@ -220,7 +220,7 @@ class IssueForge(Forge):
         del branch, repository
         return self._open_with_head[1]
 
-    def _send(self, method: str, path: str, body: str) -> Any:  # noqa: ANN401 - anything JSON can say
+    def _send(self, method: str, path: str, body: str) -> Any:  # noqa: ANN401 - any JSON value
         return self._api.call(method, path, json={"body": body})
 
     def _comments(self, pr_number: int) -> str:
@@ -229,7 +229,7 @@ class IssueForge(Forge):
     def _comment_path(self, comment_id: str) -> str:
         return f"{self._path_of(self._repository)}/issues/comments/{comment_id}"
 
-    def _comment(self, entry: Any) -> Comment:  # noqa: ANN401 - anything JSON can say
+    def _comment(self, entry: Any) -> Comment:  # noqa: ANN401 - any JSON value
         return self._checked(
             Comment(
                 id=text_at(entry, "id"),
@@ -240,7 +240,7 @@ class IssueForge(Forge):
             )
         )
 
-    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
+    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - any JSON value
         head, base = (text_at(pull, end, "repo", "full_name") for end in ("head", "base"))
         return ForgePullRequest(
             number=self._read_number(pull, "number"),

@@ -48,15 +48,15 @@ class ForgeApi:
                 "if its API is there, use that address with --forge-url"
             )
 
-    def reply(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx takes it
+    def reply(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx's options
         """Return the reply, regardless of its status. `path` may also be a full address."""
         return self._sender.send(lambda: self._client.build_request(method, path, **request))
 
-    def call(self, method: str, path: str, **request: Any) -> Any:  # noqa: ANN401 - anything JSON can say
+    def call(self, method: str, path: str, **request: Any) -> Any:  # noqa: ANN401 - any JSON value
         """Return the JSON of the reply. Raises NotFoundError, ForgeError."""
         return self.value(self.reply(method, path, **request))
 
-    def value(self, reply: httpx.Response) -> Any:  # noqa: ANN401 - anything JSON can say
+    def value(self, reply: httpx.Response) -> Any:  # noqa: ANN401 - any JSON value
         if reply.status_code in (httpx.codes.NOT_FOUND, httpx.codes.GONE):
             raise NotFoundError(f"{self.label} has nothing at {reply.url.path}, or the token may not read it")
         if reply.status_code == httpx.codes.UNAUTHORIZED:
@@ -115,7 +115,7 @@ def _scopes(error: object) -> str:
     return f" (it requires {', '.join(map(str, required))})" if isinstance(required, list) else ""
 
 
-def text_at(value: Any, *names: str) -> str:  # noqa: ANN401 - anything JSON can say
+def text_at(value: Any, *names: str) -> str:  # noqa: ANN401 - any JSON value
     """Return the text or number at this path of names, or "" if there is none."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None

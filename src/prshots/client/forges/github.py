@@ -89,7 +89,7 @@ class GitHub(IssueForge):
         if self._proxy is not None:
             self._proxy.close()
 
-    def _send(self, method: str, path: str, body: str) -> Any:  # noqa: ANN401 - anything JSON can say
+    def _send(self, method: str, path: str, body: str) -> Any:  # noqa: ANN401 - any JSON value
         reply = self._api.reply(method, path, json={"body": body})
         if reply.status_code == httpx.codes.FORBIDDEN and "locked" in (words := error_message(reply)):
             raise ForgeError(

@@ -78,7 +78,7 @@ class GitLab(Forge):
     def _notes(self, pr_number: int) -> str:
         return f"{self._pulls}/{pr_number}/notes"
 
-    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
+    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - any JSON value
         source, target = (text_at(pull, f"{end}_project_id") for end in ("source", "target"))
         from_fork = not source or source != target
         return ForgePullRequest(
@@ -93,7 +93,7 @@ class GitLab(Forge):
             url=validate.address(text_at(pull, "web_url")),
         )
 
-    def _comment(self, pr_number: int, note: Any) -> Comment:  # noqa: ANN401 - anything JSON can say
+    def _comment(self, pr_number: int, note: Any) -> Comment:  # noqa: ANN401 - any JSON value
         note_id = text_at(note, "id")
         author = text_at(note, "author", "username")
         url = f"{self._page_of(pr_number)}#note_{note_id}"

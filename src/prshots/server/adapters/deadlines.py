@@ -57,7 +57,7 @@ async def in_thread(threads: ThreadPoolExecutor, work: Callable[[], T], seconds:
         _this_thread.until = until
         try:
             result = work()
-        except BaseException as error:  # noqa: BLE001 - the caller gets every kind
+        except BaseException as error:  # noqa: BLE001 - the caller gets every error
             _tell(loop, _fail, outcome, error)
         else:
             _tell(loop, _succeed, outcome, result)

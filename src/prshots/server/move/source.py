@@ -96,7 +96,7 @@ class SourceDatabase:
         """Read everything as of one moment, without blocking writers."""
         with translating(), self.engine.connect() as connection:
             if self._is_postgresql:
-                connection = connection.execution_options(  # noqa: PLW2901 - the same one
+                connection = connection.execution_options(  # noqa: PLW2901 - the same connection
                     isolation_level="REPEATABLE READ", postgresql_readonly=True
                 )
             else:

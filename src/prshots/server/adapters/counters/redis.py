@@ -115,7 +115,7 @@ class RedisCounter:
         self._call: asyncio.Task[None] | None = None
         self._is_connected = False
         self._is_down = False  # the last upload got no answer in time
-        self._is_silent = False  # the server has not answered since then
+        self._is_silent = False  # the server hasn't answered since then
         self._asks_again_at = 0.0
         self._reason = ""
         self._outage = Outage(
@@ -169,7 +169,7 @@ class RedisCounter:
                 self._reason = f"no answer from {self._host}:{self._port} within {waited} ms"
             hit = answer.result() if answer.done() else None
         finally:
-            answer.cancel()  # an upload that stops waiting is not counted, unless the call has been sent
+            answer.cancel()  # an upload that stops waiting isn't counted, unless the call has been sent
         if hit is None:
             raise CounterUnavailableError(self._reason)
         return hit
@@ -200,7 +200,7 @@ class RedisCounter:
                     upload.answer.set_result(hits[number][place] if hits else None)
 
     async def _count_uploads(self, uploads_of: dict[str, list[_Waiting]]) -> list[list[Hit]]:
-        """Count the uploads of each project that are within its limit."""
+        """Count the uploads of each project, up to its limit."""
         if not self._is_connected:
             # Without a timeout: an abandoned DNS lookup keeps its thread, and threads would pile up while no
             # name server answers.

@@ -76,7 +76,7 @@ class OidcProvider:
         return _identity_of(claims, userinfo, self._login_claims)
 
     async def _claims(self, document: dict[str, Any], id_token: object, nonce: str) -> dict[str, Any]:
-        """Return the claims of an ID token that the issuer signed for us and for this sign-in."""
+        """Return the claims of an ID token that the issuer signed for us and this sign-in."""
         registry = jwt.JWTClaimsRegistry(
             now=int(self._clock()),
             leeway=CLOCK_LEEWAY_SECONDS,

@@ -49,12 +49,12 @@ PAGE = 1000
 """Names per page of a list: the maximum in every cloud."""
 
 DELETES = {"s3": 1000, "gs": 1, "az": 1}
-"""Objects per delete request. GCS and Azure accept several, but fail if one of them does not exist."""
+"""Objects per delete request. GCS and Azure accept several, but fail if one of them doesn't exist."""
 
 DELETES_AT_ONCE = 16
 
 CLOCK_OBJECT = ".clock"
-"""An empty object that every sweep writes, to learn the store's time."""
+"""An empty object that every sweep writes to read the store's time."""
 
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _STATUS = re.compile(r"status code: (\d{3})")
@@ -103,7 +103,7 @@ class CloudReader:
         self, key: str, part: range | None = None, unless_tag: str | None = None
     ) -> "GetResult | None":
         options: GetOptions = {"range": (part.start, part.stop)} if part else {}
-        if unless_tag is not None:  # then it may raise NotModifiedError
+        if unless_tag is not None:  # may raise NotModifiedError
             options["if_none_match"] = unless_tag
         try:
             return await obstore.get_async(self._client, key, options=options)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # obstore has these for type checkers only
     from obstore.store import ClientConfig, RetryConfig
 
 CONNECT_SECONDS = 2
-"""A store is close and answers a handshake in milliseconds. A store that takes longer is down."""
+"""A store is nearby and answers a handshake in milliseconds. A slower store is down."""
 
 IDLE_SECONDS = 30
 """How long to keep an idle connection. Firewalls silently drop idle connections, some after a minute."""
@@ -67,7 +67,7 @@ def open_client(url: str, limits: RequestLimits) -> Client:
         return kind(
             address.bucket,
             prefix=address.prefix,
-            config=config_for(address),  # type: ignore[arg-type]  # each kind has its own
+            config=config_for(address),  # type: ignore[arg-type]  # each kind has its own type
             client_options=_client(limits, address.options.get("endpoint", "")),
             retry_config=_retries(limits),
         )

@@ -55,7 +55,7 @@ class HotCopies:
         return size <= self._limit // MIN_COPIES
 
     def reserve(self, size: int) -> bool:
-        """Make room. Return False if copies that are still arriving take all of it."""
+        """Reserve room for a copy. Return False if copies that are still arriving take all of it."""
         while self.bytes + size > self._limit and self._copies:
             self.drop(next(iter(self._copies)))
         if self.bytes + size > self._limit:

@@ -178,7 +178,7 @@ def _to_lab(rgb: Floats) -> Floats:
 
 
 def _is_balanced(one: Plane, other: Plane) -> Flags:
-    """Return around which cells as much got darker as got brighter."""
+    """Return the cells around which as much got darker as got brighter."""
     change = other.astype(np.int16) - one
     balanced: Flags = np.abs(_sum_around_cells(change)) <= _BALANCED * _sum_around_cells(np.abs(change))
     return balanced

@@ -253,7 +253,7 @@ def translating() -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        if _is_moved(error.orig):  # not `from error`, which would count as a conflict of the data
+        if _is_moved(error.orig):  # not `from error`: that would count as a data conflict
             raise MovedError(_reason(error.orig)) from error.orig
         raise _ours(error.orig) from error
     except sqlite3.Error as error:

@@ -37,7 +37,7 @@ def reclaim_some(connection: Connection) -> int:
         return 0
     cursor = connection.connection.cursor()
     for _ in range(min(surplus, STEP_PAGES)):
-        cursor.execute("PRAGMA incremental_vacuum(1)")  # Python frees only one page even if told more
+        cursor.execute("PRAGMA incremental_vacuum(1)")  # even for a higher number, Python frees one page
     cursor.close()
     return (pages - _pragma(connection, "page_count")) * _pragma(connection, "page_size")
 

@@ -43,7 +43,7 @@ def lock_project(connection: Connection, project_id: str) -> None:
 def lock_pull(connection: Connection, project_id: str, pr_number: int) -> bool:
     """Lock a pull request. Return False if it doesn't exist.
 
-    Then it has no images either. Its first upload, if one is in progress, counts as later than us.
+    Then it has no images either. If its first upload is in progress, that upload counts as later.
     """
     key = {"project_id": project_id, "pr_number": pr_number}
     return connection.execute(_PULL, key).first() is not None

@@ -66,7 +66,7 @@ def next_steps(steps: Sequence[Step], version: str | None) -> list[Step]:
     return [step for step in steps if step.revision > version][:1]
 
 
-def create_index(name: str, table: str, columns: Sequence[str], **options: Any) -> None:  # noqa: ANN401 - Alembic's
+def create_index(name: str, table: str, columns: Sequence[str], **options: Any) -> None:  # noqa: ANN401 - Alembic's options
     """Create an index in a migration. On PostgreSQL, uploads continue while it is built.
 
     The migration sets `builds_indexes = True` and does nothing else, because it runs outside a transaction. A

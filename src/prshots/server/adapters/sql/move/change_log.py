@@ -108,7 +108,7 @@ def _postgresql(table: str, columns: Sequence[str]) -> list[str]:
     def noting(row: str) -> str:
         key = ", ".join(f"{row}.{column}" for column in columns)
         return (
-            f"INSERT INTO {changes.name} (table_name, row_key) "  # noqa: S608 - names of the schema
+            f"INSERT INTO {changes.name} (table_name, row_key) "  # noqa: S608 - names from the schema
             f"VALUES ('{table}', json_build_array({key})::text);"
         )
 

@@ -194,7 +194,7 @@ def _is_after(table: Table, after: Key) -> ColumnElement[bool]:
 def _primary_keys(table: Table, keys: Collection[Key]) -> set[Key]:
     """Return each primary key once.
 
-    SQLite can reuse the number of a deleted image. The log then has it twice, with two ids.
+    SQLite can reuse the number of a deleted image. The log then has the number twice, with two ids.
     """
     return {key[: len(table.primary_key)] for key in keys}
 

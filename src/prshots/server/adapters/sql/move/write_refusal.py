@@ -24,7 +24,7 @@ def say_store(engine: Engine, store_place: str) -> None:
     """Make every new connection declare the store of its process."""
 
     @event.listens_for(engine, "connect")
-    def say(connection: Any, _: ConnectionPoolEntry) -> None:  # noqa: ANN401 - a driver's
+    def say(connection: Any, _: ConnectionPoolEntry) -> None:  # noqa: ANN401 - a driver's connection
         if engine.dialect.name == "postgresql":
             cursor = connection.cursor()
             cursor.execute(f"SELECT set_config('{_STORE_SETTING}', %s, false)", (store_place,))
