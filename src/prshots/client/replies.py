@@ -1,4 +1,4 @@
-"""Read the service's reply to a comparison."""
+"""Parse the service's reply to a comparison."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields

@@ -200,7 +200,7 @@ def _given_commit(environ: Mapping[str, str]) -> str:
 
 
 def _setting(environ: Mapping[str, str], name: str, check: Callable[[str], T], rule: str) -> T:
-    """Return a valid value. Raises InvalidInputError if it is set and breaks the rule."""
+    """Return a setting's value. Raises InvalidInputError if it is set and breaks the rule."""
     given = environ.get(name, "").strip()
     checked = check(given)
     if given and not checked:

@@ -37,7 +37,7 @@ class Ends:
 
 @contextlib.contextmanager
 def open_source(settings: Settings) -> Iterator[SourceDatabase]:
-    """Open the database that the settings name. Raises MoveError, RecordsError."""
+    """Open the database in the settings. Raises MoveError, RecordsError."""
     if settings.on_sqlite and not settings.database_path.exists():
         raise RecordsError(f"there is no database at {settings.database_path}")
     engine = wiring.open_for_move(settings)

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 def wanted_objects(images: Sequence[Sequence[Any]]) -> Wanted:
-    """Return the objects of these images: id, ext, sha256, thumbnail, diff_base."""
+    """Return the objects of images, given as (id, ext, sha256, thumbnail, diff_base)."""
     wanted: Wanted = {}
     for image_id, ext, sha256, thumbnail, diff_base in images:
         wanted[origin_key(image_id, ext)] = sha256

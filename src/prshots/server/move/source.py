@@ -149,7 +149,7 @@ class SourceDatabase:
         install_refusal(connection, state)
 
     def clean_up(self) -> None:
-        """Drop the log after a switch, unless readers block that. The log is no longer used."""
+        """Drop the log after a switch, unless readers block that. Nothing uses the log any more."""
 
         def drop(connection: Connection) -> None:
             self._set_lock_timeout(connection)

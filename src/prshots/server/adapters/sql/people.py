@@ -184,7 +184,7 @@ def _add_organization(connection: Connection, organization: Organization, owner_
 def _keep_an_owner(connection: Connection, organization_id: str, leaving: str) -> None:
     """Raise ConflictError if this would leave the organization without an owner.
 
-    Locks the owners' rows, or two owners could remove each other at the same time.
+    Locks the owners' rows. Otherwise two owners could remove each other at the same time.
     """
     owners = (
         select(members.c.user_id)

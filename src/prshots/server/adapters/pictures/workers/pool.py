@@ -170,7 +170,7 @@ class PictureWorkers:
             self._jobs -= 1
 
     async def close(self) -> None:
-        """End the idle workers. Call it after the last job."""
+        """End the idle workers. Call this after the last job."""
         while self._idle:
             self._retire(self._idle[-1])
         await asyncio.gather(*self._retiring)

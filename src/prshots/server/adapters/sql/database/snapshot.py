@@ -37,7 +37,7 @@ class Snapshot:
                 raise
 
     def schema(self) -> FoundSchema:
-        """Raise RecordsError if this is not a prshots database."""
+        """Return the copy's schema. Raises RecordsError if this isn't a prshots database."""
         version = self._one("SELECT version_num FROM alembic_version")
         if version < FIRST_VERSION:
             return FoundSchema(version)

@@ -166,7 +166,7 @@ def _wrong(
     names: tuple[str, ...],
     rows: Iterable[Any],
 ) -> list[WrongTotal]:
-    """Read rows of (number, stored …, counted …)."""
+    """Read the wrong totals from rows of (number, stored …, counted …)."""
     return [
         WrongTotal(
             of,
