@@ -36,7 +36,7 @@ _HEADERS = f"""
     set $prshots_hsts "";
     include {SHIPPED}/prshots/image-headers.conf;
 """
-# Both use the same main file, with one worker and no limit of requests per connection. The rest follows
+# Both use the same main file, with one worker and no limit on requests per connection. The rest follows
 # docs/run/behind-nginx.md.
 _MAIN = """
 {user}

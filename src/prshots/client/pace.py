@@ -11,8 +11,8 @@ _WHOSE = {
 class Pace:
     """How many uploads may be sent now. Not thread-safe.
 
-    The service may or may not have counted an upload in transit. There is therefore only room for another if
-    more are left than are in transit. At the limit, one upload at a time tests whether there is room again.
+    The service may or may not have counted an upload in transit. So there is only room for another if more
+    are left than are in transit. At the limit, one upload at a time tests whether there is room again.
     """
 
     def __init__(self) -> None:

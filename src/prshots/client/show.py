@@ -145,7 +145,7 @@ def show(
     """Show the screenshots. Without any, show the branch's staged screenshots.
 
     `say` gets a sentence about a step that takes long. Raises InvalidInputError if there is no commit, and
-    the errors of the service's client if nothing at all can be done.
+    the errors of the service's client if no step succeeds.
     """
     commit_sha = commit_of(head.job)
     if not commit_sha:

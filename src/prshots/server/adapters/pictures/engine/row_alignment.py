@@ -59,7 +59,7 @@ class Stretch(NamedTuple):
 
 
 class Sketches(NamedTuple):
-    """Functions that take a first row and an end row, and return the sketches of these rows of one image."""
+    """Functions that take a first row and an end row, and return the sketches of these rows."""
 
     before: Callable[[int, int], Sketch]
     after: Callable[[int, int], Sketch]

@@ -1,4 +1,4 @@
-"""Upgrade the database to the newest schema, once, even if many processes start at the same time.
+"""Upgrade the database to the newest schema exactly once, even if many processes start together.
 
 Processes of the previous version keep working during and after the upgrade: see `steps.py`.
 """
