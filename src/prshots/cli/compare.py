@@ -88,7 +88,10 @@ def _find_gated(shots: "Sequence[ComparedShot]", fail_on: str) -> "list[Compared
 
 
 def _print_shots(shots: "Sequence[ComparedShot]") -> None:
-    """Print the verdicts, without failures, which have their lines already. Many shots: only changes."""
+    """Print the verdicts, except failures, which already have their own lines.
+
+    If there are many shots, print only changes.
+    """
     compared = [shot for shot in shots if shot.verdict is not Verdict.FAILED]
     changes = [shot for shot in compared if shot.verdict is not Verdict.UNCHANGED]
     shown = compared if len(compared) <= MAX_ROWS else changes

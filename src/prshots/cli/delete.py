@@ -33,7 +33,7 @@ def delete(
                 errors.UnreachableError,
                 errors.ImageAddressError,
                 errors.WrongAddressError,
-            ):  # of every image
+            ):  # every image would fail
                 raise
             except (errors.InvalidInputError, errors.CallError) as error:
                 problem = str(error)

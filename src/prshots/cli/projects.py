@@ -138,7 +138,7 @@ def _with_trusts(settings: "Settings", work: Callable[["Projects", "Trusts"], Aw
 
 
 def _issuer_and_claim(settings: "Settings", issuer: str) -> tuple[str, str]:
-    """Return the issuer's URL, and the claim that names a job's repository; empty if unknown.
+    """Return the issuer's URL, and the claim that names a job's repository, or "" if unknown.
 
     `github` and `gitlab` are the servers from the settings.
     """

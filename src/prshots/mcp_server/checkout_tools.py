@@ -1,4 +1,4 @@
-"""What the tools do, without the protocol. Each runs in a checkout's folder, and may raise PrshotsError."""
+"""The tools without the protocol. Each runs in a checkout's folder, and may raise PrshotsError."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ from prshots.contract.limits import THEMES
 from prshots.contract.replies import Verdict
 
 MAX_SHOTS = 50
-"""So that a wrong folder does not upload every image in it."""
+"""Keeps a wrong folder from uploading every image in it."""
 
 MAX_FEEDBACK = 50
 MAX_FEEDBACK_CHARACTERS = 4000
@@ -36,12 +36,12 @@ UNTRUSTED = (
 )
 
 Tell = Callable[[float, float | None, str], None]
-"""Gets the progress, its total if known, and a message."""
+"""Called with the progress, its total if known, and a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckoutTools:
-    """The tools, with the variables of the process. `tell` gets the progress of one call."""
+    """The tools, with the process's variables. `tell` receives the progress of one call."""
 
     environ: Mapping[str, str]
     tell: Tell
@@ -189,7 +189,7 @@ class CheckoutTools:
                 raise CallError(
                     f"{service.url} does not answer as a prshots service: check PRSHOTS_URL and your network"
                 )
-            service.comment(1)  # any pull request will do: only the token matters
+            service.comment(1)  # any pull request works: this only checks the token
             return f"{service.url} accepts the upload token"
 
     def _check_git(self) -> str:
@@ -211,7 +211,7 @@ class CheckoutTools:
         return current_head(self.environ, pr, self._with_settings, self._say)
 
     def _with_settings(self, job: Job) -> Job:
-        """Return the job with the forge that PRSHOTS_FORGE_… name."""
+        """Return the job with the forge from the PRSHOTS_FORGE_… variables."""
         given = self.environ.get("PRSHOTS_FORGE", "")
         if given and given not in {*ForgeKind}:
             raise InvalidInputError(f"PRSHOTS_FORGE: got {given[:60]!r}, use one of {', '.join(ForgeKind)}")

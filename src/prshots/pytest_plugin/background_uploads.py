@@ -20,10 +20,11 @@ from prshots.contract.statements import message
 
 @dataclass(slots=True)
 class RunReport:
-    """`uploaded_to` is the pull request or the branch, `comment` the result of posting, `kept_in` a folder.
+    """The numbers and messages of a test run.
 
-    `known` of the uploaded ones were there already. `is_partial`: some tests did not run. Only `problems`
-    fail a strict run.
+    `uploaded_to` is the pull request or the branch, `comment` the result of posting, and `kept_in` a folder.
+    The service already had `known` of the uploaded screenshots. `is_partial` means that some tests didn't
+    run. Only `problems` fail a strict run.
     """
 
     uploaded: int = 0
@@ -72,7 +73,7 @@ _HURRY_SECONDS = 1.0
 
 
 class BackgroundUploads:
-    """Uploads to one pull request, or without one as the baselines of `branch`.
+    """Uploads to one pull request or, without one, as the baselines of `branch`.
 
     A thread uploads each added file and then deletes it.
     """
@@ -95,9 +96,9 @@ class BackgroundUploads:
     def from_environment(
         cls, environ: Mapping[str, str], *, only_if_known: bool, is_baseline: bool = False
     ) -> Self | None:
-        """Read the same environment variables as the commands. Raises InvalidInputError.
+        """Create uploads from the commands' environment variables. Raises InvalidInputError.
 
-        With `only_if_known`, return None if they name neither a pull request nor the branch of the baselines.
+        With `only_if_known`, return None if they name neither a pull request nor the baselines' branch.
         """
         url = validate.root(environ.get("PRSHOTS_URL", ""))
         if not url:
@@ -155,7 +156,7 @@ class BackgroundUploads:
         report.problems += problems
 
     def conclude(self, report: RunReport, *, compares: bool, is_complete: bool) -> None:
-        """Compare what was uploaded, and add the result to the report. Raises PrshotsError."""
+        """Complete the baselines, or compare the uploads and report the result. Raises PrshotsError."""
         from prshots.client.compare import compare_with_base, describe, summary
 
         job = detect_job(self._environ)
@@ -178,7 +179,7 @@ class BackgroundUploads:
             report.comparison = summary(found)
 
     def post(self, pr_number: int) -> str:
-        """Update the pull request's comment, and return what was done. Raises PrshotsError."""
+        """Update the pull request's comment, and return a summary. Raises PrshotsError."""
         from prshots.client.compare import view_and_page
         from prshots.client.forges import forge_of
         from prshots.client.post_comment import Composer, post
@@ -217,7 +218,7 @@ class BackgroundUploads:
         return upload_baselines(self._client, batch, branch=self._branch, commit_sha=sha)
 
     def _next_batch(self) -> list[ShotFile]:
-        """Wait for shots and return all that are queued. An empty list means the end."""
+        """Wait for shots and return all queued shots. An empty list means the end."""
         batch = [self._queue.get()]
         while batch[-1] is not None:
             try:
@@ -248,7 +249,7 @@ def _given_commit(environ: Mapping[str, str]) -> str:
 
 
 def _setting(environ: Mapping[str, str], name: str, check: Callable[[str], T], rule: str) -> T:
-    """Return a valid value. Raises InvalidInputError if it is set and breaks the rule."""
+    """Return a setting's value. Raises InvalidInputError if it is set and breaks the rule."""
     given = environ.get(name, "").strip()
     checked = check(given)
     if given and not checked:

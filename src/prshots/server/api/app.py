@@ -1,4 +1,4 @@
-"""The public API: translates HTTP requests into calls of the services, and their results into replies."""
+"""The public API: translates HTTP requests into service calls, and their results into replies."""
 
 import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ def create_api(
     close: Callable[[], Awaitable[None]],
     log_requests: bool = False,
 ) -> ErrorBoundary:
-    """Build the API. `for_people` are the routes for sign-in and the dashboard."""
+    """Build the API. `for_people` holds the routes for sign-in and the dashboard."""
     slots = BodySlots(max_image_bytes)
     routes = [
         *_public_routes(services, slots, max_image_bytes),
@@ -112,7 +112,7 @@ def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
 
 def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
-    """Return the route that shows the upload limits. It needs no token, because they are not secret."""
+    """Return the route for the upload limits. It needs no token, because the limits aren't secret."""
     limits = ServiceLimits(max_image_bytes, uploads_per_minute, MAX_NAME_CHARACTERS)
 
     async def tell(_: Request) -> JSONResponse:
@@ -124,7 +124,7 @@ def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
 def _manual_routes(base_url: str, max_image_bytes: int) -> list[Route]:
     @functools.cache
     def document() -> dict[str, Any]:
-        # Not at the start: few ask for it, and it takes 700 KB.
+        # Import on demand: few clients request the document, and it takes 700 KB.
         from prshots.server.api.openapi.document import openapi_document
 
         return openapi_document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
@@ -144,7 +144,10 @@ def _manual_routes(base_url: str, max_image_bytes: int) -> list[Route]:
 
 
 def _comment_options(query: QueryParams) -> tuple[int, Marker, View] | None:
-    """Return the limit, the marker and the view; None if the request has none. Raises InvalidInputError."""
+    """Return the limit, marker and view, or None if the request has none of them.
+
+    Raises InvalidInputError.
+    """
     if query.keys().isdisjoint({"limit", "marker", "view"}):
         return None
     limit, marker, view = MAX_COMMENT_BYTES, Marker.HTML, View.ALL
@@ -171,7 +174,7 @@ def pull_request_routes(services: PublicServices, slots: BodySlots) -> list[Rout
 
 
 def read_description(body: Mapping[str, object]) -> Description:
-    """Raise InvalidInputError."""
+    """Read the body of a description. Raises InvalidInputError."""
     pr_number = fields.pr_number_from_json(body.get("pr_number"))
     repository, url = _line(body, "repository", MAX_ADDRESS).rstrip("/"), _line(body, "url", MAX_ADDRESS)
     if repository:
@@ -180,13 +183,13 @@ def read_description(body: Mapping[str, object]) -> Description:
     return Description(
         pr_number,
         repository,
-        url.removeprefix(repository) if is_below else "",  # of another place, there is nothing to link to
+        url.removeprefix(repository) if is_below else "",  # no link to a page outside the repository
         *(_line(body, name, MAX_TEXT) for name in ("title", "source_branch", "author")),
     )
 
 
 def _line(body: Mapping[str, object], name: str, longest: int) -> str:
-    """Return a text of one line; "" if it is missing. A title that is too long is cut."""
+    """Return the text on one line, or "" if it is missing. Shortens a title that is too long."""
     value = body.get(name)
     if value is None:
         return ""

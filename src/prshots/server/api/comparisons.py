@@ -1,4 +1,4 @@
-"""`/v1/compare` and `/v1/baseline/*`: compare a pull request's images, and what they are compared with."""
+"""`/v1/compare` and `/v1/baseline/*`: compares a pull request's images, and manages their baselines."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ from prshots.server.domain.images.models import ShotKey
 from prshots.server.http.json_response import JSONResponse, reply_json
 
 MAX_KNOWN_BYTES = 4 * 1024**2
-"""A thousand shots with the longest names fit."""
+"""Room for a thousand shots with the longest names."""
 
 BAD_SHOTS = f"shots must be a list of at most {MAX_KNOWN_SHOTS:,} objects"
 BAD_SHA256 = "sha256 must be 64 lower-case hexadecimal characters"
@@ -47,14 +47,14 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
         return JSONResponse(reply_json(found))
 
     async def compare_or_latest(request: Request) -> JSONResponse:
-        """One route for both methods, so that another one gets a 405 that names them."""
+        """Handle both methods in one route. Any other method then gets a 405 that lists both."""
         return await (compare if request.method == "POST" else latest)(request)
 
     return [Route("/v1/compare", compare_or_latest, methods=["GET", "POST"])]
 
 
 def read_comparison_request(project_id: str, body: Mapping[str, object]) -> ComparisonRequest:
-    """Raise InvalidInputError."""
+    """Read the body of a comparison request. Raises InvalidInputError."""
     pr_number = fields.pr_number_from_json(body.get("pr_number"))
     commit_sha = checks.check_commit(fields.text_of(body, "commit_sha"), COMMIT_SHA)
     branch = fields.branch_of(body)
@@ -96,7 +96,7 @@ def baseline_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
 
 
 def read_known_shots(body: Mapping[str, object]) -> KnownShots:
-    """Raise InvalidInputError."""
+    """Read the body of a request to reuse baselines. Raises InvalidInputError."""
     branch, commit_sha = read_baseline_commit(body)
     shots = body.get("shots")
     if not isinstance(shots, list) or len(shots) > MAX_KNOWN_SHOTS:
@@ -111,7 +111,7 @@ def read_baseline_commit(body: Mapping[str, object]) -> tuple[str, str]:
 
 
 def read_merged_as(body: Mapping[str, object]) -> tuple[str, str | None] | None:
-    """Return the merge commit and the branch, if it is given; None without one. Raises InvalidInputError."""
+    """Return the merge commit and its optional branch, or None without a commit. Raises InvalidInputError."""
     branch = None if body.get("branch") is None else fields.branch_of(body)
     if body.get("merged_as") is None:
         return None

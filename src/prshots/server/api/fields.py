@@ -1,6 +1,6 @@
-"""Fields of the public API's requests, converted from text or JSON to the domain's types.
+"""Converts fields of the public API's requests from text or JSON to the domain's types.
 
-The domain has the rules for their values. Each raises InvalidInputError.
+The domain defines which values are valid. Every function raises InvalidInputError.
 """
 
 import re
@@ -23,13 +23,13 @@ BAD_MARKER = f"marker must be {' or '.join(Marker)}"
 BAD_VIEW = "view must be all, latest or changes"
 
 NOT_TEXT = "\0"
-"""Stands for a field that is not a string. No rule allows this text."""
+"""Replaces a field that isn't a string. Every check rejects this text."""
 
 _DIGITS = re.compile(r"[0-9]{1,10}")
 
 
 def text_of(fields: Mapping[str, object], name: str) -> str:
-    """Return a field's text; "" if it is missing."""
+    """Return a field's text, or "" if it is missing."""
     value = fields.get(name)
     if value is None:
         return ""
@@ -45,7 +45,7 @@ def flag_of(fields: Mapping[str, object], name: str, default: bool | None = None
 
 
 def pr_number_from_text(text: str | None) -> int:
-    """Accept ASCII digits within range."""
+    """Parse a pull request's number from ASCII digits."""
     return checks.check_pr_number(_number(text))
 
 
@@ -67,7 +67,7 @@ def place_of(fields: Mapping[str, object]) -> BranchPlace:
 def read_upload(
     form: UploadForm, target: Callable[[Mapping[str, str]], T], commit: re.Pattern[str]
 ) -> tuple[T, checks.Upload]:
-    """Return what the image is uploaded to, as `target` reads it, and the upload."""
+    """Return the upload's destination, as read by `target`, and the upload."""
     if form.image is None:
         raise InvalidInputError("image file required")
     uploaded_to, fields = read_upload_fields(form.fields, target, commit)
@@ -77,9 +77,9 @@ def read_upload(
 def read_upload_fields(
     fields: Mapping[str, F], target: Callable[[Mapping[str, F]], T], commit: re.Pattern[str]
 ) -> tuple[T, checks.UploadFields]:
-    """Return what the image is uploaded to, and the other fields.
+    """Return the upload's destination and its other fields.
 
-    It checks them in the documented order, so an upload with two mistakes always gets the same error.
+    Checks the fields in the documented order, so an upload with two mistakes always gets the same error.
     """
     name = checks.check_name(text_of(fields, "name"))
     return target(fields), checks.UploadFields(

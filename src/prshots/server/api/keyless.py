@@ -1,4 +1,4 @@
-"""Keyless upload: exchange a CI job's ID token for a short-lived upload token."""
+"""Keyless upload: exchanges a CI job's ID token for a short-lived upload token."""
 
 import base64
 import json
@@ -19,7 +19,7 @@ from prshots.server.observability import metrics
 MAX_ID_TOKEN = 16 * 1024
 
 _ID_TOKEN = re.compile(r"[\w-]+\.([\w-]+)\.[\w-]*", re.ASCII)
-# Refusals of the same kind differ only from here on.
+# Refusals of the same kind differ only after the first match.
 _DETAILS = re.compile(r":| '| [0-9a-f]{12} ")
 
 
@@ -40,7 +40,7 @@ def keyless_routes(exchange: TokenExchange) -> list[Route]:
             )
             if isinstance(refused, errors.ProjectUnclearError):
                 raise errors.InvalidInputError(str(refused)) from refused
-            # Every other refusal looks the same, so that an attacker learns nothing from it.
+            # All other refusals look the same, so an attacker learns nothing from them.
             raise errors.UnauthorizedError("unauthorized") from refused
         except (errors.ProviderError, errors.RecordsError):
             metrics.EXCHANGES.labels("unavailable").inc()

@@ -1,4 +1,4 @@
-"""Read a request's token, its query, and its body with limits on size and time."""
+"""Reads a request's token, query and body, with limits on size and time."""
 
 import asyncio
 import contextlib
@@ -16,27 +16,27 @@ from prshots.server.domain.projects.models import Access
 from prshots.server.domain.projects.service import Projects
 
 BYTES_IN_ALL = 96 * 1024**2
-"""The most memory for bodies in progress, unless only a few of the largest images would fit. The process
-needs about twice as much, because memory between the chunks is lost."""
+"""The memory limit for bodies in progress, unless it would fit only a few of the largest images. The process
+needs about twice as much, because of gaps between the chunks in memory."""
 
 FEWEST_LARGEST = 8
-"""At least this many images of the largest allowed size fit at the same time."""
+"""At least this many images of the maximum size fit at the same time."""
 
 FILES = 2
-"""How many files a body can have: an image and its before image."""
+"""The maximum number of files in a body: an image and its before image."""
 
 SHARES = 4
-"""One token gets at most this part of the whole, so that its stalled uploads leave room for others."""
+"""One token gets at most 1/4 of the total, so its stalled uploads leave room for others."""
 
 SMALLEST_BYTES = 256 * 1024
-"""Every body counts for at least this much, which also bounds the number of small bodies."""
+"""Every body counts as at least this large, which also limits the number of small bodies."""
 
 WAIT_SECONDS = 10.0
-"""How long a body waits for room, unread. A burst of uploads is over by then."""
+"""How long a body waits for room, unread. By then, a burst of uploads is over."""
 
 
 class BodySlots:
-    """Memory for bodies in progress: reserved before the first byte is read, per token and in total."""
+    """Memory for bodies in progress. It is reserved per token and in total, before the first byte is read."""
 
     def __init__(self, max_image_bytes: int) -> None:
         self._largest = FILES * max_image_bytes
@@ -47,7 +47,7 @@ class BodySlots:
 
     @contextlib.asynccontextmanager
     async def reserve(self, holder: str, declared: int | None) -> AsyncIterator[None]:
-        """Reserve room for a body of the declared length; None if it is unknown. Raises BusyError."""
+        """Reserve room for a body of the declared length, which is None if unknown. Raises BusyError."""
         size = self._largest if declared is None else min(max(declared, SMALLEST_BYTES), self._largest)
         if not self._take(holder, size):
             await self._wait_for_room(holder, size)
@@ -70,7 +70,7 @@ class BodySlots:
         waiting = (holder, size, room)
         self._waiting.append(waiting)
         try:
-            # Not `wait_for`: if its timeout came right after the room was given, nobody would give it back.
+            # Don't use `wait_for`: if it timed out just after the room was granted, the room would be lost.
             await asyncio.wait([room], timeout=WAIT_SECONDS)
         except asyncio.CancelledError:
             if room.done():
@@ -86,7 +86,7 @@ class BodySlots:
         self._by_holder[holder] -= size
         if not self._by_holder[holder]:
             del self._by_holder[holder]
-        # First come, first served, past those that still do not fit.
+        # First come, first served, skipping bodies that still don't fit.
         for other, wanted, room in self._waiting:
             if not room.done() and self._take(other, wanted):
                 room.set_result(None)
@@ -94,7 +94,7 @@ class BodySlots:
 
 JSON_SECONDS = 10.0
 STRANGER_SECONDS = 2.0
-"""How long the body of a caller who is not authenticated may take: one packet or two."""
+"""The time limit for an unauthenticated caller's body, which takes one or two packets."""
 
 MAX_JSON_BYTES = 64 * 1024
 
@@ -111,14 +111,14 @@ def bearer(request: Request) -> str:
 
 
 def only_value(query: QueryParams, name: str) -> str | None:
-    """Return the parameter's value; None if it is missing or repeated."""
+    """Return the parameter's value, or None if it is missing or repeated."""
     values = query.getlist(name)
     return values[0] if len(values) == 1 else None
 
 
 def declared_length(request: Request) -> int | None:
-    """Return the length of the body; None if it is chunked."""
-    # The server has validated the header. The first 18 digits are enough to know that it is too large.
+    """Return the length of the body, or None if it is chunked."""
+    # The server has validated the header. The first 18 digits are enough to see that a body is too large.
     given = request.headers.get("content-length", "")
     is_known = given.isdecimal() and "transfer-encoding" not in request.headers
     return int(given[:18]) if is_known else None
@@ -127,7 +127,7 @@ def declared_length(request: Request) -> int | None:
 async def read_authorized_json(
     request: Request, accounts: Projects, slots: BodySlots, *, max_bytes: int = MAX_JSON_BYTES
 ) -> tuple[Access, dict[str, Any]]:
-    """Return what the token may do, and the body. Raises UnauthorizedError, InvalidInputError, BusyError."""
+    """Return the token's access and the body. Raises UnauthorizedError, InvalidInputError, BusyError."""
     token = bearer(request)
     access = await accounts.authenticate(token)
     async with slots.reserve(token, declared_length(request)):
@@ -155,8 +155,8 @@ async def json_object(
 async def refuse_body(request: Request) -> None:
     """Refuse a request with a body.
 
-    A reply that is streamed waits for the client to disconnect, and a broken body looks like that: without
-    this, such a request would get no reply at all.
+    A streamed reply waits for the client to disconnect, and a broken body looks like a disconnect. Without
+    this check, such a request would get no reply at all.
     """
     refusal = "this request must have no body"
     if await read_in_time(_read_bounded(request, 0), seconds=JSON_SECONDS, incomplete=refusal):
@@ -164,7 +164,7 @@ async def refuse_body(request: Request) -> None:
 
 
 async def read_in_time(reading: Coroutine[Any, Any, T], *, seconds: float, incomplete: str) -> T:
-    """Refuse a body that takes too long or is incomplete."""
+    """Read a body. Raises RequestTimeoutError if it takes too long, InvalidInputError if it is incomplete."""
     try:
         async with asyncio.timeout(seconds):
             return await reading
@@ -175,7 +175,7 @@ async def read_in_time(reading: Coroutine[Any, Any, T], *, seconds: float, incom
 
 
 async def _read_bounded(request: Request, max_bytes: int) -> bytes:
-    """Read the body, but stop as soon as it is too large."""
+    """Read the body, and stop as soon as it is too large."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -184,8 +184,8 @@ async def _read_bounded(request: Request, max_bytes: int) -> bytes:
     return bytes(body)
 
 
-# Checks that every database can store a client's text. JSON can carry half of a surrogate pair, which UTF-8
-# cannot. PostgreSQL does not store a NUL.
+# Checks that every database can store a client's text. JSON can carry half of a surrogate pair, but UTF-8
+# can't. PostgreSQL can't store NUL characters.
 
 _UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
 
@@ -195,14 +195,14 @@ def is_storable(text: str) -> bool:
 
 
 def require_storable(body: dict[str, Any]) -> dict[str, Any]:
-    """Return a JSON object whose strings and names are all storable. Raises InvalidInputError."""
+    """Return the JSON object if all its strings and names are storable. Raises InvalidInputError."""
     if not all(map(is_storable, _texts_in(body))):
         raise InvalidInputError("the body must contain valid Unicode without NUL characters")
     return body
 
 
 def _texts_in(body: object) -> Iterable[str]:
-    """Yield every string and name. Not recursive: the nesting may be deeper than Python's stack."""
+    """Yield every string and name. Not recursive, because nesting may exceed Python's stack."""
     left = [body]
     while left:
         value = left.pop()

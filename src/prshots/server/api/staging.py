@@ -1,4 +1,4 @@
-"""`/v1/staged`: images that wait for their pull request."""
+"""`/v1/staged`: images staged until their pull request exists."""
 
 from collections.abc import Mapping
 
@@ -42,7 +42,7 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         return JSONResponse(reply_json(StagedList(place.branch, found)))
 
     async def stage_or_list(request: Request) -> JSONResponse:
-        """One route for both methods, so that another one gets a 405 that names them."""
+        """Handle both methods in one route. Any other method then gets a 405 that lists both."""
         return await (stage if request.method == "POST" else list_staged)(request)
 
     async def move(request: Request) -> JSONResponse:
@@ -56,6 +56,6 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
 
 def read_move(body: Mapping[str, object]) -> Move:
-    """Raise InvalidInputError. `from_fork` has no default: a caller who forgets it must not move anything."""
+    """Read the body of a move. `from_fork` has no default, so a caller who omits it can't move anything."""
     place, pr_number = place_of(body), pr_number_from_json(body.get("pr_number"))
     return Move(place, pr_number, flag_of(body, "from_fork"))

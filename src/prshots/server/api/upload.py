@@ -1,4 +1,4 @@
-"""`POST /v1/upload` and `POST /v1/baseline`: read the form within its limits, and store the image."""
+"""`POST /v1/upload` and `POST /v1/baseline`: reads the form within its limits, and stores the image."""
 
 import contextlib
 import math
@@ -26,12 +26,12 @@ from prshots.server.observability import metrics
 T = TypeVar("T")
 
 UPLOAD_SECONDS = 120.0
-"""How long the form may take. 5 MB in this time is a third of a megabit per second."""
+"""The time limit for the form. It allows 5 MB at a third of a megabit per second."""
 
 REFUSED_SECONDS = 60.0
-"""How long the rest of a refused form is read. Most clients send everything before they read a reply."""
+"""How long to read the rest of a refused form. Most clients send everything before they read a reply."""
 
-# The metric label of an upload that ended with this error. Any other error counts as failed.
+# The metric label for an upload that ended with this error. Any other error counts as failed.
 _RESULTS: dict[type[Exception], str] = {
     errors.UnauthorizedError: "unauthorized",
     errors.ForbiddenError: "unauthorized",
@@ -46,7 +46,7 @@ _RESULTS: dict[type[Exception], str] = {
 
 Store = Callable[[], Awaitable[Uploaded]]
 Check = Callable[[Access, UploadForm], Store]
-"""Validates an upload, and returns the function that stores it."""
+"""Validates an upload and returns the function that stores it."""
 
 Handler = Callable[[Request], Awaitable[JSONResponse]]
 
@@ -78,7 +78,7 @@ def _pr_number_of(fields: Mapping[str, str]) -> int:
 def make_upload_handler(
     check: Check, services: PublicServices, slots: BodySlots, max_image_bytes: int
 ) -> Handler:
-    """Return the handler of a route that takes an upload's form."""
+    """Return the handler for a route that accepts an upload form."""
 
     async def take_upload(request: Request) -> JSONResponse:
         token = bearer(request)
@@ -95,7 +95,7 @@ def make_upload_handler(
 
 
 async def count_against_limit(request: Request, counter: RateCounter, project: Project) -> None:
-    """Count an upload. Even an error reply has the rest of the limit in its headers."""
+    """Count an upload. Every reply, even an error, has the remaining limit in its headers."""
     try:
         limit = await count_upload(counter, project)
     except errors.RateLimitedError as error:
@@ -131,7 +131,7 @@ async def _read_form(request: Request, max_image_bytes: int) -> UploadForm:
 
 
 async def read_or_discard(request: Request, reading: Coroutine[Any, Any, T], *, incomplete: str) -> T:
-    """Read an upload's body. Before a refusal is sent, the rest of the body is read and discarded."""
+    """Read an upload's body. On an error, discard the rest of the body before the reply is sent."""
     try:
         return await read_in_time(reading, seconds=UPLOAD_SECONDS, incomplete=incomplete)
     except (errors.InvalidInputError, errors.PayloadTooLargeError):
@@ -140,9 +140,9 @@ async def read_or_discard(request: Request, reading: Coroutine[Any, Any, T], *, 
 
 
 async def count_upload(counter: RateCounter, project: Project) -> RateLimit | None:
-    """Return how much of its limit the project has left. Raises RateLimitedError if it is used up.
+    """Count an upload and return how much of the limit remains. Raises RateLimitedError if none remains.
 
-    If the counter does not respond, return None to accept the upload: the counter logs its outages.
+    If the counter doesn't respond, return None to accept the upload. The counter logs its own outages.
     """
     with contextlib.suppress(CounterUnavailableError):
         hit = await counter.hit(project.id, project.uploads_per_minute)

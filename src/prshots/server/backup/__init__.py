@@ -1,8 +1,8 @@
 """Backup and restore of the embedded setup (SQLite, images on disk): one tar archive.
 
-    images/<id[:2]>/<id>.<ext>   the images that the records name, and their thumbnails
+    images/<id[:2]>/<id>.<ext>   the recorded images, and their thumbnails
     prshots.db                   the records
-    signing-keys                 the keys that image URLs are signed with
+    signing-keys                 the keys that sign image URLs
     manifest.json                a description, and the SHA-256 of everything before it
 
 The manifest comes last, so an archive without one is incomplete.
@@ -32,8 +32,8 @@ IMAGE_MEMBER = re.compile(f"{IMAGES}/{ORIGIN_KEY.pattern}")
 def workplace(folder: Path) -> Iterator[Path]:
     """Create the folder, readable only by this user, and remove it at the end.
 
-    Every target has its own folder name. So a second run for the same target is refused, and the next run
-    removes the leftovers of a killed run. A link that someone put there is refused: clearing it would empty
+    Every target has its own folder name. A second run for the same target is therefore refused, and the next
+    run removes the leftovers of a killed run. A link at this path is refused, because clearing it would empty
     the folder that it points to. Raises BackupError, OSError.
     """
     with contextlib.suppress(FileExistsError):
@@ -95,14 +95,14 @@ class Manifest:
     """Images that were deleted while the backup was written."""
     sha256: str
     oldest_schema: str = ""
-    """Programs of this schema and newer can use the database. Empty before schema 0011."""
+    """Processes with this schema or newer can use the database. Empty before schema 0011."""
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self), indent=2).encode()
 
     @classmethod
     def from_json(cls, text: bytes) -> "Manifest":
-        """Raise ValueError that names the wrong field. Ignores unknown fields."""
+        """Read a manifest, ignoring unknown fields. Raises ValueError, which names the wrong field."""
         try:
             given = json.loads(text)
         except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Restores a backup into an empty data folder. Checks all of it first, then puts it in place at once."""
+"""Restore a backup into an empty data folder: check all of it first, then put it in place at once."""
 
 import contextlib
 import errno
@@ -26,12 +26,12 @@ from prshots.server.adapters.sql.database.found_schema import FoundSchema
 from prshots.server.backup import DATABASE, FORMAT, IMAGE_MEMBER, IMAGES, KEYS, MANIFEST, Manifest, workplace
 from prshots.server.config.settings import Settings
 
-# Reads the members of a backup's tar archive, and refuses anything else. Anyone may have written the archive.
+# Read the members of a backup's tar archive, and refuse anything else. Anyone may have written the archive.
 # tarfile would also follow links, sparse maps and extended headers, which let a small archive overwrite files
-# or fill the disk. A backup has none of them, so this reads plain files only.
+# or fill the disk. A backup has none of them, so this module only reads plain files.
 
 _SIZE_RECORD = re.compile(rb"\d{1,3} size=(\d{1,19})\n")
-"""The only extended header that backups have, for a file over 8 GB."""
+"""The only extended header in backups, for a file over 8 GB."""
 
 _KINDS = {
     tarfile.SYMTYPE: "a symbolic link",
@@ -46,13 +46,13 @@ _KINDS = {
 
 
 class IncompleteError(Exception):
-    """The file ends too early, or is not a tar archive."""
+    """The file ends too early, or isn't a tar archive."""
 
 
 class ArchiveEntry(NamedTuple):
     name: str
     offset: int
-    """Where its header begins."""
+    """The start of its header."""
     start: int
     size: int
 
@@ -77,7 +77,7 @@ def members(file: IO[bytes]) -> Iterator[ArchiveEntry]:
 
 
 def _header(file: IO[bytes], position: int) -> tarfile.TarInfo | None:
-    """Read a header; None at the end of the archive."""
+    """Read a header. Return None at the end of the archive."""
     file.seek(position)
     block = file.read(tarfile.BLOCKSIZE)
     if not block.strip(b"\0"):
@@ -112,7 +112,7 @@ _MANIFEST_BYTES = 64 * 1024
 _CHUNK = 1024 * 1024
 _WORKPLACE = ".restoring"
 _NOT_DATA = {_WORKPLACE, "lost+found"}
-"""An empty data folder may contain the leftovers of a killed restore, and the folder of a new disk."""
+"""An empty data folder may contain the leftovers of a killed restore, and the lost+found of a new disk."""
 
 
 def restore(settings: Settings, source: Path, progress: Progress = lambda _done, _all: None) -> Manifest:
@@ -120,13 +120,13 @@ def restore(settings: Settings, source: Path, progress: Progress = lambda _done,
     folder = _empty_data_folder(settings)
     with _report_os_errors(source), _open(source) as file:
         manifest = _check(file, source)
-        # Inside the folder, not beside it: the folder may be a separate disk.
+        # Inside the folder, not next to it: the folder may be a separate disk.
         with _make(folder), workplace(folder / _WORKPLACE) as unpacked:
             _unpack(file, unpacked, manifest, progress)
             with new_file(unpacked / IMAGES / OWNER_MARK, IMAGE_FILE) as mark:
                 mark.write(manifest.installation_id.encode())
             os.sync()
-            # The database last: without it, the rest does not count as an installation.
+            # The database last: without it, the other files don't count as an installation.
             for name in (KEYS, IMAGES, DATABASE):
                 (unpacked / name).rename(folder / name)
             sync_folder(folder)
@@ -134,7 +134,7 @@ def restore(settings: Settings, source: Path, progress: Progress = lambda _done,
 
 
 def _empty_data_folder(settings: Settings) -> Path:
-    """Return the folder to restore into. Raises BackupError if it is not empty."""
+    """Return the folder to restore into. Raises BackupError if it isn't empty."""
     folder = settings.data_dir
     places = {
         "PRSHOTS_DATABASE_URL": (settings.database_path if settings.on_sqlite else None, DATABASE),
@@ -246,7 +246,7 @@ def _unpack(file: IO[bytes], folder: Path, manifest: Manifest, progress: Progres
 
 
 def _open(source: Path) -> IO[bytes]:
-    """Open the archive. Opening a FIFO would wait for a writer. Raises BackupError, OSError."""
+    """Open the archive without waiting, because a FIFO may have no writer. Raises BackupError, OSError."""
     fd = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)

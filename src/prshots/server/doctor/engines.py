@@ -1,4 +1,4 @@
-"""Checks the data folder, the keys, and the three engines."""
+"""Check the data folder, the keys, and the three engines."""
 
 import os
 import re
@@ -41,7 +41,7 @@ class Engines:
 
     @property
     def _is_new(self) -> bool:
-        """Whether the service has never run with these settings, so that missing keys are normal."""
+        """Whether the service has never run with these settings. Missing keys are normal then."""
         settings = self._settings
         return settings.on_sqlite and not settings.database_path.exists()
 
@@ -77,7 +77,7 @@ class Engines:
         if settings.on_disk:
             places.append(settings.store_path.absolute())
         readable = [place for place in places if place.exists() and place.stat().st_mode & stat.S_IRWXO]
-        if folder not in readable:  # nothing inside can be reached
+        if folder not in readable:  # other users can't reach its contents
             readable = [place for place in readable if not place.is_relative_to(folder)]
         if not readable:
             return []
@@ -149,7 +149,7 @@ class Engines:
 
     def _dead_urls(self, condition: Condition) -> list[DoctorFinding]:
         if self.ring is None:
-            return []  # `check_keys` has reported that; here every key would look missing
+            return []  # `check_keys` has reported it; here, every key would look missing
         return [
             warning(
                 "database",
@@ -229,7 +229,7 @@ async def _try_out(store: ObjectStore) -> None:
 
 SAMPLE = 100
 PLACES = 20
-"""A sample has images from this many random places. Ids are random, so the sample is fair."""
+"""The number of random positions that a sample is drawn from. Ids are random, so the sample is fair."""
 
 _CODE = re.compile(r"the store answered (\d{3}) ?(\w*)")
 _KEY = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -270,7 +270,7 @@ _ADVICE_BY_STATUS = {
 
 
 async def advice(error: StoreError, settings: Settings) -> str:
-    """Return how to fix an error of the store, or "" if its message already says so."""
+    """Return how to fix a store error, or "" if its message already says so."""
     if settings.on_disk:
         return ""
     if answered := _CODE.search(str(error)):
@@ -280,7 +280,7 @@ async def advice(error: StoreError, settings: Settings) -> str:
 
 
 async def _network_advice(settings: Settings) -> str:
-    """Connect to the store ourselves, because its client does not report why it could not connect."""
+    """Connect to the store directly, because its client doesn't report why it couldn't connect."""
     parts = urlsplit(settings.store_url)
     endpoint = parse_qs(parts.query).get("endpoint", [""])[0]
     if not endpoint:

@@ -1,4 +1,4 @@
-"""Runs all checks in order. Later checks use the results of earlier ones."""
+"""Run all checks in order. Later checks use the results of earlier ones."""
 
 import asyncio
 import contextlib
@@ -30,13 +30,13 @@ from prshots.server.links import KeyRing
 from prshots.server.wiring.sign_in import allow_list
 
 CHECK_SECONDS = 30.0
-"""The limit for a whole check. Each request in it has its own, shorter timeout."""
+"""The limit for a whole check. Each of its requests has its own, shorter timeout."""
 
 Check = Callable[[], Awaitable[list[DoctorFinding]]]
 
 
 def examine_settings(config: Path | None) -> tuple[Settings | None, list[DoctorFinding]]:
-    """Load the settings. Report and ignore invalid variables, so that the rest can be checked."""
+    """Load the settings. Report and ignore invalid variables, to check the rest."""
     findings: list[DoctorFinding] = []
     with _restore_environment():
         while True:
@@ -54,7 +54,7 @@ def examine_settings(config: Path | None) -> tuple[Settings | None, list[DoctorF
 
 
 async def examine(settings: Settings, starts: Callable[[str], None]) -> AsyncIterator[DoctorFinding]:
-    """Run all checks, even after a failed one. Calls `starts` with each check's name before it runs."""
+    """Run all checks, even after a failure. Calls `starts` with each check's name before it runs."""
     engines = Engines(settings)
     checks: dict[str, Check] = {
         "data folder": engines.check_data_folder,
@@ -113,7 +113,7 @@ def _restore_environment() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _silent_logs() -> Iterator[None]:
-    """Hide log lines, so that only findings are printed. Adapters raise every error that they log."""
+    """Hide log lines, to print only findings. Adapters raise every error that they log."""
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     try:
@@ -178,7 +178,7 @@ async def _fetch_both(img_url: str, target: str, image: bytes) -> list[DoctorFin
 
 
 def _what_is_wrong(response: Response, img_url: str, image: bytes) -> str:
-    """Return the problem with the response and how to fix it; "" if it is the image."""
+    """Return the problem with the response and its fix, or "" if the response is the image."""
     content_type = response.headers.get("Content-Type", "nothing")
     if not response.is_ok:
         return f"{img_url} returned {response.status} for a signed image: {_hint(response, img_url)}"

@@ -1,6 +1,6 @@
-"""Runs one sweep in a separate process, so that its memory is freed afterwards.
+"""Runs one sweep in a separate process, which frees its memory afterward.
 
-The supervisor runs it as `python -P -m prshots.server.processes.sweeper LIFELINE_FD`.
+The supervisor runs `python -P -m prshots.server.processes.sweeper LIFELINE_FD`.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The web component: serves the dashboard's files and relays the API on the same origin.
 
-The browser sees only one origin, so no CORS headers are needed.
+The browser sees only one origin, so it needs no CORS headers.
 """
 
 import gzip
@@ -24,7 +24,7 @@ from prshots.server.http.telemetry import NO_STORE, observer, service_routes
 from prshots.server.web.relay import Relay
 
 ASSETS = "/assets/"
-"""The build puts files here whose names change with their content."""
+"""Contains the build's files whose names change with their content."""
 
 INDEX = "/index.html"
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -64,7 +64,7 @@ class WebFile(NamedTuple):
 
 
 def load_files(folder: Path) -> dict[str, WebFile]:
-    """Return all files by their URL path; none if the folder does not exist."""
+    """Return all files by URL path, or none if the folder doesn't exist."""
     paths = {f"/{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*") if path.is_file()}
     return {url_path: _load(path, cache_control(url_path)) for url_path, path in paths.items()}
 
@@ -91,9 +91,9 @@ def cache_control(url_path: str) -> str:
 
 
 def choose_file(files: Mapping[str, WebFile], url_path: str) -> WebFile | None:
-    """Return the file of this path, or index.html, which shows all other paths as views.
+    """Return the file at this path, or index.html, which renders all other paths as views.
 
-    A missing asset returns None, so that a page of an older build gets a 404 and not HTML as a script.
+    For a missing asset, return None, so a page from an older build gets a 404 instead of HTML as a script.
     """
     if url_path in files or url_path.startswith(ASSETS):
         return files.get(url_path)
@@ -101,7 +101,7 @@ def choose_file(files: Mapping[str, WebFile], url_path: str) -> WebFile | None:
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Return whether the client accepts gzip. An entry for gzip takes precedence over one for `*`."""
+    """Return whether the client accepts gzip. An entry for gzip takes precedence over `*`."""
     weights = {name.lower(): float(q or 1) for name, q in _GZIP.findall(accept_encoding)}
     return weights.get("gzip", weights.get("*", 0.0)) > 0
 
@@ -141,7 +141,7 @@ def create_web(
     avatar_origins: Sequence[str],
     log_requests: bool = False,
 ) -> "Web":
-    # The favicon is our only image, and browsers apply img-src to it.
+    # The favicon is the only image on this origin, and browsers apply img-src to it.
     images = [origin_of(img_url), *avatar_origins, f"{web_url}/favicon.svg"]
     loaded = load_files(files)
     if not loaded:  # start anyway, because the relay to the API still works
@@ -151,7 +151,7 @@ def create_web(
 
 
 def security_headers(images: Sequence[str]) -> dict[str, str]:
-    """Allow no inline code, no frames, and only these images from other origins."""
+    """Return headers that allow no inline code, no frames, and only these images from other origins."""
     return {
         "Content-Security-Policy": (
             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -167,7 +167,7 @@ def security_headers(images: Sequence[str]) -> dict[str, str]:
 
 
 class Web:
-    """An ASGI app. It adds the security headers to its own replies, and leaves the API's unchanged."""
+    """An ASGI app. Adds security headers to its own replies, and leaves the API's replies unchanged."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class Web:
     ) -> None:
         self._files, self._relay = files, relay
         self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        # Without the API the pages still open and say that it is down, unlike a load balancer's error page.
+        # Without the API, the pages still open and report the outage, unlike a load balancer's error page.
         readiness = Readiness({"api": relay.check}, optional=["api"])
         own = [*service_routes(readiness), *routes]
         self._service: App = Router(own, redirect_slashes=False)
@@ -219,7 +219,7 @@ class Web:
         self._relay.close()
 
     def _name_of(self, scope: Message) -> str:
-        """Return the request's route label in the metrics: a few labels cover all paths."""
+        """Return the request's route label for metrics. A few labels cover all paths."""
         if scope["path"] in self._service_paths:
             return f"GET {scope['path']}"
         beginnings = ("/v1/", "/auth/", ASSETS, "/")

@@ -56,7 +56,7 @@ from prshots.server.wiring.sign_in import allow_list, build_sign_in
 
 
 class _Engines:
-    """What the API stores its data with, and the processes that decode images for it."""
+    """The API's engines, and the processes that decode images for it."""
 
     def __init__(self, settings: Settings, *, is_restart: bool, counter_memory: int | None) -> None:
         self._settings = settings
@@ -70,7 +70,7 @@ class _Engines:
         if self._shared_keys:
             self._shared_keys.begin()
         self.keys = self._shared_keys or key_source(settings)
-        # Separate workers, so that a thumbnail never waits for a comparison.
+        # Separate workers, so a thumbnail never waits for a comparison.
         self.thumbnail_workers = PictureWorkers(WorkerLimits().shared_by(settings.api_workers))
         self.comparison_workers = PictureWorkers(COMPARING.shared_by(settings.api_workers))
 
@@ -83,13 +83,14 @@ class _Engines:
                 "store": _with_space(settings.local_store, self.store.check),
                 "counter": self.counter.check,
             },
-            # Without a counter uploads continue, without a rate limit. Without a store only uploads and
-            # deletes fail: lists, comments and sign-in still work, so no load balancer should stop them.
+            # Without a counter, uploads continue without a rate limit. Without a store, only uploads and
+            # deletes fail. Lists, comments and sign-in still work, so load balancers should keep sending
+            # requests.
             optional={"counter", "store"},
         )
 
     def stop(self) -> None:
-        """Stop the threads."""
+        """Stop the background threads."""
         self._opening.stop()
         if self._shared_keys:
             self._shared_keys.stop()
@@ -105,10 +106,10 @@ class _Engines:
 def build_api(
     settings: Settings, *, is_restart: bool = False, counter_memory: int | None = None
 ) -> ErrorBoundary:
-    """Build the API, even if its engines are down. Raises SettingsError; RecordsError for a broken file.
+    """Build the API, even if its engines are down. Raises SettingsError, or RecordsError for a broken file.
 
-    A worker that restarts does not give up over a broken file: it must answer something. `counter_memory` is
-    the descriptor of the memory in which its supervisor's workers count together.
+    A restarted worker doesn't raise for a broken file, because it must still reply. `counter_memory` is the
+    descriptor of the memory that the supervisor's workers share for counting.
     """
     engines = _Engines(settings, is_restart=is_restart, counter_memory=counter_memory)
     services = _build_services(settings, engines)
@@ -178,7 +179,7 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
 
 
 def _with_space(path: Path | None, check: Check) -> Check:
-    """Extend an engine's check: raise DegradedError if the disk with its files is nearly full."""
+    """Return a check that also raises DegradedError if the disk with the engine's files is nearly full."""
 
     async def check_both() -> None:
         await check()
@@ -198,7 +199,7 @@ class _LazyIssuers:
 
     async def verify(self, issuer: str, id_token: str) -> dict[str, Any]:
         if self._issuers is None:
-            loaded = await asyncio.to_thread(self._load)  # in a thread, so that other requests continue
+            loaded = await asyncio.to_thread(self._load)  # in a thread, so other requests continue
             self._issuers = self._issuers or loaded
         outage = self._outages.setdefault(
             issuer, Outage(f"issuer {issuer} unavailable", f"issuer {issuer} is back")

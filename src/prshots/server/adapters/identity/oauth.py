@@ -19,9 +19,9 @@ import httpx
 
 from prshots.contract.errors import ProviderError, Refusal, SignInRefusedError
 
-# One request for all callers that need the same answer, and a limit on how many wait for another server.
+# One request for all callers that need the same answer, and a limit on how many callers wait for a server.
 # Anyone can make us ask an issuer or a login provider, which may be slow. Requests that wait for it must not
-# take all of the service's memory and connections.
+# use up the service's memory and connections.
 
 MOST_WAITING = 64
 
@@ -47,7 +47,7 @@ class WaitLimit:
 
 
 class SharedFetch:
-    """Runs a fetch, which stores its result itself. Calls during a fetch wait for that fetch."""
+    """Runs a fetch, which stores its own result. Calls during a fetch wait for that fetch."""
 
     def __init__(self, fetch: Callable[[], Coroutine[Any, Any, None]], wait_limit: WaitLimit) -> None:
         self._fetch = fetch
@@ -55,12 +55,12 @@ class SharedFetch:
         self._running: asyncio.Task[None] | None = None
 
     async def run(self, seconds: float | None = None) -> None:
-        """Wait for the fetch, at most `seconds`. Raises ProviderError, including when too many calls wait."""
+        """Wait at most `seconds` for the fetch. Raises ProviderError, including when too many calls wait."""
         with self._wait_limit.enter():
             if self._running is None:
                 self._running = asyncio.create_task(self._fetch())
                 self._running.add_done_callback(self._forget)
-            # It continues if the client that started it disconnects.
+            # The fetch continues even if the client that started it disconnects.
             finished, _ = await asyncio.wait([self._running], timeout=seconds)
             for task in finished:
                 task.result()
@@ -145,7 +145,7 @@ async def get_json(url: str, access_token: str = "") -> Any:  # noqa: ANN401 - a
 async def _fetch(
     method: str, url: str, *, headers: Mapping[str, str], data: Mapping[str, str] | None = None
 ) -> JsonReply:
-    # Uncompressed, so that the size limit holds for the bytes in memory.
+    # Uncompressed, to apply the size limit to the bytes in memory.
     sent = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "prshots", **headers}
     try:
         async with (

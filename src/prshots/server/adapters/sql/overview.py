@@ -43,15 +43,15 @@ _PROJECT_OF_MEMBER = Prepared(
     .select_from(_OF_MEMBER)
     .where(projects.c.id == sa.bindparam("project_id"), members.c.user_id == sa.bindparam("user_id"))
 )
-# A key sorts a list, and tells where a page starts: behind the last row of the page before.
+# A key sorts a list and marks where a page starts: after the last row of the previous page.
 _PROJECT_KEY = (projects.c.name, projects.c.id)
 _PULL_KEY = (pulls.c.last_upload_at, pulls.c.pr_number)
 _FIRST_PROJECT, _FIRST_PULL, _FIRST_SHOT = ("", ""), (2**62, 0), ShotKey("", "", "")
-"""Keys before the first row of a list."""
+"""Keys that sort before the first row of each list."""
 
 
 def _last(key: Sequence[sa.ColumnElement[Any]]) -> sa.ColumnElement[Any]:
-    """Return the key of the last row, which `_values` gives."""
+    """Return the key of the previous page's last row, as parameters that `_values` fills."""
     return sa.tuple_(*(sa.bindparam(f"last_{column.name}", type_=column.type) for column in key))
 
 
@@ -60,7 +60,7 @@ def _values(key: Sequence[sa.ColumnElement[Any]], last: Sequence[object]) -> dic
 
 
 def _first_commit_with_these_bytes() -> sa.ColumnElement[str]:
-    """Return since which commit the shot of an image has had its bytes; NULL if the hash is unknown."""
+    """Return the commit since which an image's shot has had these bytes, or NULL if the hash is unknown."""
     other, same = images.alias(), images.alias()
 
     def of_shot(earlier: sa.FromClause) -> list[sa.ColumnElement[bool]]:
@@ -83,7 +83,7 @@ def _first_commit_with_these_bytes() -> sa.ColumnElement[str]:
     )
 
 
-# Building a query takes longer than running it, so those of pages that poll are built once.
+# Building a query takes longer than running it, so the queries of polling pages are built once.
 _SUMMARIES = (
     sa.select(
         *PROJECT,
@@ -135,12 +135,12 @@ _page = (
 _SHOTS = Prepared(
     sa.select(*IMAGE, _page.c.commits, _first_commit_with_these_bytes())
     .select_from(_page.join(images, images.c.seq == _page.c.seq))
-    .where(*given(images, "project_id"))  # so that only its partition is read
+    .where(*given(images, "project_id"))  # limits the read to its partition
     .order_by(*SHOT)
 )
 
 NAMES_SEARCHED = 5000
-"""How many of the newest pull requests are searched for names, because that reads all their images."""
+"""How many of the newest pull requests to search for names, because a search reads all their images."""
 
 _LIKE_SPECIAL = re.compile(r"([\\%_])")
 
@@ -283,7 +283,7 @@ def _summary(row: Any) -> ProjectSummary:  # noqa: ANN401 - a row of `_summaries
 
 def _found_by(search: str, project_id: str) -> sa.ColumnElement[bool]:
     text = _LIKE_SPECIAL.sub(r"\\\1", search)
-    # A scalar subquery, not EXISTS, for which PostgreSQL may scan the images of all projects.
+    # A scalar subquery: for EXISTS, PostgreSQL may scan the images of all projects.
     named = (
         sa.select(images.c.seq)
         .where(

@@ -21,7 +21,7 @@ _USER_OF_SESSION = Prepared(
     .select_from(sessions.join(users))
     .where(sessions.c.sha256 == sa.bindparam("sha256"))
 )
-# The same SQL for SQLite and PostgreSQL. Adding the same person twice at a time is not an error.
+# The same SQL for SQLite and PostgreSQL. Adding a person twice at the same time isn't an error.
 _SET_MEMBER = sa.text(
     "INSERT INTO members (organization_id, user_id, role) VALUES (:organization_id, :user_id, :role) "
     "ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role"
@@ -45,7 +45,7 @@ class SqlPeople:
             sa.select(_STATE[0]).where(this),
             sa.delete(login_states).where(this).returning(*_STATE),
         )
-        # Anyone can ask for one that does not exist. That must not wait for a write.
+        # Anyone can request a link that doesn't exist. That must not wait for a write.
         if await self._database.first(finding) is None:
             return None
         row = await self._database.write(lambda connection: connection.execute(taking).first())
@@ -180,7 +180,7 @@ def _add_organization(connection: sa.Connection, organization: Organization, own
 def _keep_an_owner(connection: sa.Connection, organization_id: str, leaving: str) -> None:
     """Raise ConflictError if this would leave the organization without an owner.
 
-    Locks the owners' rows, or two owners could remove each other at the same time.
+    Locks the owners' rows. Otherwise two owners could remove each other at the same time.
     """
     owners = (
         sa.select(members.c.user_id)

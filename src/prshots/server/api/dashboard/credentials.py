@@ -1,4 +1,4 @@
-"""Credentials of CI jobs: upload tokens, and trusts for keyless uploads."""
+"""Credentials for CI jobs: upload tokens, and trusts for keyless uploads."""
 
 from http import HTTPStatus
 
@@ -26,7 +26,7 @@ async def create_token(call: Call, project: Project) -> view_types.NewTokenView:
 
 
 async def revoke_token(call: Call, project: Project) -> view_types.DoneView:
-    with as_not_found(NotFoundError):  # its message is for the command line
+    with as_not_found(NotFoundError):  # the original message is for the command line
         await call.services.projects.revoke_token(call.path("token_id"), project)
     return {"ok": True}
 
@@ -42,13 +42,13 @@ async def create_trust(call: Call, project: Project) -> view_types.TrustView:
 
 
 async def remove_trust(call: Call, project: Project) -> view_types.DoneView:
-    with as_not_found(NotFoundError):  # its message is for the command line
+    with as_not_found(NotFoundError):  # the original message is for the command line
         await call.services.trusts.remove(call.path("trust_id"), project)
     return {"ok": True}
 
 
 async def unpin_trust(call: Call, project: Project) -> view_types.DoneView:
-    with as_not_found(NotFoundError):  # its message is for the command line
+    with as_not_found(NotFoundError):  # the original message is for the command line
         await call.services.trusts.unpin(call.path("trust_id"), project)
     return {"ok": True}
 

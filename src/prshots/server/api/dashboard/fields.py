@@ -1,4 +1,4 @@
-"""Checks of fields from the dashboard's pages. Each raises InvalidInputError that names the valid values."""
+"""Validates fields from the dashboard's pages. Each InvalidInputError names the valid values."""
 
 import base64
 import json
@@ -11,18 +11,18 @@ from prshots.contract.errors import InvalidInputError
 from prshots.server.api.request_body import is_storable
 from prshots.server.domain.images.checks import is_image_id
 
-# Cursors, with which the dashboard API's lists continue on the next page. A cursor packs the sort key of a
-# page's last entry. It comes back from the browser, so it is checked like any other input: it must hold the
-# types that the list sorts by, and values that a database can compare with.
+# Cursors for paging through the lists of the dashboard's API. A cursor contains the sort key of a page's last
+# entry. It comes back from the browser, so it is validated like any other input: it must have the types that
+# the list sorts by, and values that a database can compare.
 
 T = TypeVar("T")
 
 MAX_INTEGER = 2**63
-"""One more than the largest integer that a column holds."""
+"""One more than the largest integer that a column can hold."""
 
 
 def next_cursor(found: Sequence[T], limit: int, key: Callable[[T], tuple[str | int, ...]]) -> str | None:
-    """Return the cursor for the page after this one, or None if this page is not full."""
+    """Return the cursor for the next page, or None if this page isn't full."""
     if len(found) < limit:
         return None
     return base64.urlsafe_b64encode(json.dumps(key(found[-1])).encode()).decode()

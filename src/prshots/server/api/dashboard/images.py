@@ -8,7 +8,7 @@ from prshots.server.domain.projects.models import Project
 
 PAGE = 60
 SHOTS_PAGE = 150
-"""The gallery loads all shots, to filter and order them. 300 names take it a few requests."""
+"""The gallery loads all shots to filter and sort them. For 300 names, this takes a few requests."""
 
 COMMITS_PAGE = 30
 MAX_THUMBNAILS = 24

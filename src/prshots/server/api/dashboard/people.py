@@ -1,4 +1,4 @@
-"""Who is signed in, organizations and their members. `Organizations` checks who may change them."""
+"""The signed-in user, organizations and their members. `Organizations` checks permissions."""
 
 from http import HTTPStatus
 

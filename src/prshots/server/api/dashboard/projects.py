@@ -1,4 +1,4 @@
-"""Projects: list, create, change, delete, and their usage."""
+"""Projects: list, create, change and delete them, and show their usage."""
 
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -16,7 +16,7 @@ PAGE = 24
 BIGGEST = 10
 MAX_DAYS = 366
 DELETION_SECONDS = 2.0
-"""How long one call works on deleting a project: the page then shows the progress and calls again."""
+"""How long one call spends on deleting a project. The page then shows the progress and calls again."""
 
 
 async def list_projects(call: Call) -> view_types.ProjectListView:

@@ -1,4 +1,4 @@
-"""Pull requests: list and search, the comment, and expiry."""
+"""Pull requests: list, search and expire them, and show their comment and comparison."""
 
 import asyncio
 from functools import lru_cache
@@ -67,7 +67,7 @@ async def comment(call: Call, project: Project, number: int) -> view_types.Comme
 
 @lru_cache(maxsize=32)
 def _render(markdown: str) -> str:
-    """Return the comment as HTML, like a forge renders it. Cached, because open pages poll."""
+    """Render the comment to HTML, as a forge does. Cached, because open pages poll."""
     from markdown_it import MarkdownIt
 
     return str(MarkdownIt("commonmark").render(markdown))

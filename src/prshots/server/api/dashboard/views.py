@@ -1,4 +1,4 @@
-"""From records to the JSON of the dashboard API."""
+"""Converts records to the JSON of the dashboard's API."""
 
 from collections.abc import Container, Sequence
 from typing import TypeVar, cast
@@ -27,13 +27,16 @@ CARD_DAYS = 30
 
 
 def _view(kind: type[V], record: object, **others: object) -> V:
-    """Return a view with these fields. All others are the record's attributes of the same name."""
+    """Return a view with these fields.
+
+    All other fields come from the record's attributes of the same name.
+    """
     copied = {name: getattr(record, name) for name in kind.__annotations__ if name not in others}
     return cast("V", copied | others)
 
 
 def user_view(user: User, avatar_origins: Container[str]) -> view_types.UserView:
-    """Leave out a picture that the page's Content-Security-Policy would block."""
+    """Return a user's view, without an avatar that the page's Content-Security-Policy would block."""
     is_allowed = origin_of(user.avatar_url) in avatar_origins
     return _view(view_types.UserView, user, avatar_url=user.avatar_url if is_allowed else "")
 

@@ -1,4 +1,4 @@
-"""JSON schemas: of fields by name, and of replies from the classes in contract/replies.py."""
+"""JSON schemas of fields by name, and of replies from the classes in contract/replies.py."""
 
 import ast
 import inspect
@@ -42,7 +42,7 @@ FIELDS: Mapping[str, Schema] = {
         "type": "string",
         "minLength": 1,
         "maxLength": limits.MAX_NAME_CHARACTERS,
-        "description": "What the screenshot shows. Any text without a NUL.",
+        "description": "What the screenshot shows. Any text without NUL characters.",
         "example": "checkout/cart",
     },
     "ok": {"const": True},
@@ -53,7 +53,7 @@ FIELDS: Mapping[str, Schema] = {
         "type": "string",
         "pattern": f"^({limits.REPOSITORY.pattern})?$",
         "maxLength": limits.MAX_REPOSITORY_CHARACTERS,
-        "description": "Optional: the `owner/name` that has the branch, if it isn't the project's own.",
+        "description": "Optional: the branch's repository as `owner/name`, if it isn't the project's own.",
         "example": "acme/shop",
     },
     "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
@@ -71,7 +71,7 @@ FIELDS: Mapping[str, Schema] = {
         "example": "1280x800",
     },
 }
-"""Fields that mean the same in every request and reply. A reply's other fields follow their Python type."""
+"""Fields with the same meaning in every request and reply. Other reply fields follow their Python type."""
 
 
 def named(*names: str) -> Schema:
@@ -88,7 +88,7 @@ def or_null(schema: Schema) -> Schema:
 
 
 def schema_of(reply: type[Any], optional: Collection[str] = ()) -> Schema:
-    """Return the schema of a reply. A field is optional if it has a default, or if it is named."""
+    """Return the schema of a reply. A field is optional if it has a default or is in `optional`."""
     hints, comments = get_type_hints(reply), _comments(reply)
     required, others = Schema(), Schema()
     for field in fields(reply):
@@ -102,8 +102,8 @@ def schema_of(reply: type[Any], optional: Collection[str] = ()) -> Schema:
     return object_of(required, others)
 
 
-def _field_schema(name: str, hint: Any, *, is_optional: bool) -> Schema:  # noqa: ANN401 - a type of any kind
-    if get_origin(hint) is UnionType:  # with None
+def _field_schema(name: str, hint: Any, *, is_optional: bool) -> Schema:  # noqa: ANN401 - any type
+    if get_origin(hint) is UnionType:  # a union with None
         kind = next(kind for kind in get_args(hint) if kind is not NoneType)
         schema = _field_schema(name, kind, is_optional=is_optional)
         return schema if is_optional else or_null(schema)
@@ -112,7 +112,7 @@ def _field_schema(name: str, hint: Any, *, is_optional: bool) -> Schema:  # noqa
     return FIELDS[name] if name in FIELDS else _type_schema(hint)
 
 
-def _type_schema(hint: Any) -> Schema:  # noqa: ANN401 - a type of any kind
+def _type_schema(hint: Any) -> Schema:  # noqa: ANN401 - any type
     origin, inner = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         return _PLAIN[hint]
@@ -133,7 +133,7 @@ def _type_schema(hint: Any) -> Schema:  # noqa: ANN401 - a type of any kind
 
 
 def _comments(reply: type[Any]) -> dict[str, str]:
-    """Return the strings under the fields, including those of base classes."""
+    """Return the strings below the fields, including those in base classes."""
     found: dict[str, str] = {}
     for kind in reversed(reply.__mro__[:-1]):
         (definition,) = ast.parse(inspect.getsource(kind)).body

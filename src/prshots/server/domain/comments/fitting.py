@@ -1,6 +1,6 @@
-"""What of a comment fits: pictures in tables, lines without pictures, and a count of the rest.
+"""Fits a comment into its limit: pictures in tables, lines without pictures, and a count of the rest.
 
-The most important shots come first. They get the pictures, those after them a line, and the last are counted.
+The most important shots come first and get pictures. The next ones get a line, and the last are only counted.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,7 +21,7 @@ from prshots.server.domain.comments.tables import TABLES, Block, Grid, Picture
 
 
 class ShotPictures:
-    """The pictures of the first shots, as many as asked for. No more than `most` fit into the room."""
+    """The pictures of the first shots, as many as the caller asks for. At most `most` fit into the room."""
 
     def __init__(self, shots: Sequence[CommentShot], marker: Marker, room: int) -> None:
         self._style = STYLES[marker]
@@ -38,8 +38,8 @@ class ShotPictures:
         return len(self._cells)
 
     def fit(self, shown: int, room: int) -> bool:
-        """Return whether the first `shown` fit into the room."""
-        # Tables have more than their cells, so most that do not fit are found without writing them.
+        """Return whether the pictures of the first `shown` shots fit into the room."""
+        # Tables are larger than their cells, so the cells alone rule out most counts that don't fit.
         return self._sizes[shown] <= room and self._size(shown) <= room
 
     def text(self, shown: int) -> str:
@@ -50,9 +50,9 @@ class ShotPictures:
         return "".join(self._write_folder(folder, names) for folder, names in folders.items())
 
     def _write_cells(self, room: int) -> tuple[list[list[str]], list[int]]:
-        """Return the cells of the first shots: no more than fit if there were nothing else.
+        """Return the cells of as many shots as would fit if the comment contained nothing else.
 
-        Also return how many bytes the cells of the first 0, 1, 2, … shots take.
+        Also return the size in bytes of the cells of the first 0, 1, 2, … shots.
         """
         cells: list[list[str]] = []
         sizes = [0]
@@ -77,7 +77,7 @@ class ShotPictures:
         return self._style.folded.format(summary=summary, lines=tables.lstrip("\n"))
 
     def _write_block(self, name: str, numbers: Sequence[int]) -> Block:
-        """Return the pictures of a name, of which the first ones are shown."""
+        """Return a name's block with the pictures of these shots."""
         known = self._blocks.get((name, len(numbers)))
         if known is None:
             shots = [self._shots[number] for number in numbers]
@@ -89,7 +89,7 @@ class ShotPictures:
 
 
 def _lay_out(shots: Iterable[CommentShot]) -> dict[str, Layout]:
-    """Return the layout of each name. It does not depend on how many of its shots are shown."""
+    """Return the layout of each name. It doesn't depend on how many of the name's shots are shown."""
     columns: dict[str, set[Column]] = {}
     pairs = False
     for shot in shots:
@@ -99,7 +99,7 @@ def _lay_out(shots: Iterable[CommentShot]) -> dict[str, Layout]:
 
 
 def _arrange(layout: Layout, cells: Mapping[Column, list[str]]) -> list[Grid]:
-    """Return the cells of a name: a column's cells above each other, or next to each other."""
+    """Return the cells of a name. A column's cells are stacked, or side by side if it is the only one."""
     if layout.side_by_side:
         return [Grid(layout.groups[0], list(cells.values()))]
     missing = [""] * max(map(len, cells.values()))
@@ -114,10 +114,10 @@ def _arrange(layout: Layout, cells: Mapping[Column, list[str]]) -> list[Grid]:
 
 
 def folders_of(names: Iterable[str], folded_above: int) -> dict[str, str]:
-    """Return the folder of each name; it is empty for a name that is not folded.
+    """Return the folder of each name, or "" for a name that isn't folded.
 
-    Folders that all names have in common tell nothing apart, so the folder below them counts. A name directly
-    in them has the last of them.
+    Folders that all names share don't tell names apart, so the next folder counts. A name directly in the
+    shared folders gets the last of them.
     """
     paths = {name: [part.strip() for part in name.split("/")][:-1] for name in names}
     if len(paths) <= folded_above:
@@ -133,7 +133,7 @@ _MARKDOWN = TABLES[Marker.LINK]
 
 
 class ShotLine(NamedTuple):
-    """The line of one or more shots of a name. `list` tells in which list it is."""
+    """The line for one or more shots with the same name. `list` is the verdict whose list contains it."""
 
     list: Verdict | None
     verdict: Verdict | None
@@ -141,12 +141,12 @@ class ShotLine(NamedTuple):
     bullet: str
 
 
-# For hundreds of lines at every try: faster than our own function.
+# Every attempt reads hundreds of lines, and attrgetter is faster than our own function.
 _list_of, _verdict_of, _shots_of, _bullet_of = map(attrgetter, ShotLine._fields)
 
 
 class ShotLines:
-    """The lines of all shots that are not shown. The first shots have pictures, and any number is shown."""
+    """The lines of shots without pictures. The caller decides how many of the first shots have pictures."""
 
     def __init__(self, shots: Sequence[CommentShot], style: Style, dashboard: str) -> None:
         self._style = style
@@ -157,20 +157,20 @@ class ShotLines:
         self._of_others = list(map(_write_line, _group(shot for shot in shots if not shot.pictures)))
 
     def after(self, shown: int) -> list[ShotLine]:
-        """Return the lines of all shots but the first ones, which are shown."""
+        """Return the lines for all shots after the first `shown`."""
         whole = bisect_right(self._ends, shown)
         lines = self._of_pictured[whole:]
-        if lines:  # the first shots of this name may be shown
+        if lines:  # some shots of this name may already be shown
             lines[0] = _write_line(self._groups[whole][shown - self._ends[whole] :])
         return lines + self._of_others
 
     def count_changes_after(self, shown: int) -> int:
-        """Return how many of these lines are not in the list of unchanged shots."""
+        """Return how many of these lines aren't in the list of unchanged shots."""
         lists = list(map(_list_of, self.after(shown)))
         return len(lists) - lists.count(Verdict.UNCHANGED)
 
     def text(self, shown: int, count: int) -> str:
-        """Return the first `count` of these lines, in lists, and how many shots are left out."""
+        """Return the first `count` of these lines, in lists, and a count of the omitted shots."""
         lines = self.after(shown)
         text = "".join(self._write_list(list(listed)) for _, listed in groupby(lines[:count], _list_of))
         if left_out := lines[count:]:
@@ -187,7 +187,7 @@ class ShotLines:
 
 
 def _group(shots: Iterable[CommentShot]) -> list[list[CommentShot]]:
-    """Return the shots that can have a line together."""
+    """Group the shots that can share a line."""
     return [list(group) for _, group in groupby(shots, lambda shot: (shot.name, shot.verdict, shot.note))]
 
 
@@ -200,19 +200,19 @@ def _write_line(shots: Sequence[CommentShot]) -> ShotLine:
 
 def _count_shots(lines: Iterable[ShotLine]) -> Counter[Verdict | None]:
     counts: Counter[Verdict | None] = Counter()
-    for verdict, its_lines in groupby(lines, _verdict_of):  # a verdict is slow to hash
+    for verdict, its_lines in groupby(lines, _verdict_of):  # hashing a verdict is slow
         counts[verdict] += sum(map(_shots_of, its_lines))
     return counts
 
 
 LINK_SHARE = 8
-"""The dashboard's URL takes at most this part of a comment. It is there twice: above the pictures and at the
-end. So three quarters are left, even in the shortest comment (`MIN_COMMENT_BYTES`)."""
+"""The dashboard's URL takes at most 1/8 of a comment. It appears twice: above the pictures and at the end.
+That leaves three quarters, even in the shortest comment (`MIN_COMMENT_BYTES`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Where a comment goes, and how many bytes it can have."""
+    """A comment's destination and size limit in bytes."""
 
     pr_number: int
     dashboard_url: str
@@ -221,15 +221,15 @@ class Frame:
 
     @property
     def dashboard(self) -> str:
-        """Return the word for the dashboard. It is a link unless the comment has no room for its URL."""
+        """The word "dashboard", as a link if the comment has room for the URL."""
         fits = size(self.dashboard_url) <= self.limit // LINK_SHARE
         return f"[dashboard]({self.dashboard_url})" if fits else "dashboard"
 
 
 def fit_comment(frame: Frame, heading: str, lead: str, shots: Sequence[CommentShot]) -> SizedComment:
-    """Return the comment with this heading and the paragraphs below it, within the frame's limit.
+    """Build the comment with this heading and the paragraphs below it, within the frame's limit.
 
-    `shots` are sorted: the most important first, and those with pictures before those without.
+    `shots` must be sorted: the most important first, and shots with pictures before shots without.
     """
     style = STYLES[frame.marker]
     head = f"{frame.marker.line(frame.pr_number)}{style.after_marker}{heading}\n\n{lead}\n"
@@ -245,15 +245,15 @@ def fit_comment(frame: Frame, heading: str, lead: str, shots: Sequence[CommentSh
 def _share_room(room: int, pictures: ShotPictures, lines: ShotLines) -> tuple[int, int]:
     """Return how many pictures and how many lines fit.
 
-    Show as many as leave a line for every other shot that is not unchanged. If that costs too many pictures,
-    they keep their part of the room.
+    Show as many pictures as leave a line for every other shot that isn't unchanged. If that costs too many
+    pictures, they keep their share of the room.
     """
 
     def fits(shown: int, count: int, room: int = room) -> bool:
         return pictures.fit(shown, room - size(lines.text(shown, count)))
 
     def leaves_lines(shown: int) -> bool:
-        # All lines may be shorter than the words about those that are left out.
+        # All lines together can be shorter than some lines plus the note about the omitted ones.
         return fits(shown, lines.count_changes_after(shown)) or fits(shown, len(lines.after(shown)))
 
     shown = _find_most(pictures.most, leaves_lines)
@@ -264,6 +264,6 @@ def _share_room(room: int, pictures: ShotPictures, lines: ShotLines) -> tuple[in
 
 
 def _find_most(upper: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number up to `upper` that fits, where zero always does."""
-    # All of it may be shorter than a part: nothing has to be said about a rest.
+    """Return the largest number up to `upper` that fits. Zero always fits."""
+    # The whole can be shorter than a part, because it needs no note about a rest.
     return upper if fits(upper) else bisect_left(range(1, upper), True, key=lambda number: not fits(number))

@@ -1,4 +1,4 @@
-"""The rules of an upload's fields and files. Most raise InvalidInputError."""
+"""Checks of an upload's fields and files. Most raise InvalidInputError."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ BAD_THEME = f"theme must be {' or '.join(limits.THEMES)}"
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """The uploaded image. Past the size limit its bytes are not kept, but `size` still counts them."""
+    """An uploaded file. Bytes past the size limit are dropped, but `size` still counts them."""
 
     content_type: str
     chunks: Sequence[bytes]
@@ -23,7 +23,7 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class UploadFields:
-    """What an upload says about its image, except what it is uploaded to. All of it is valid."""
+    """The valid form fields of an upload, without its destination."""
 
     name: str
     commit_sha: str
@@ -33,9 +33,10 @@ class UploadFields:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """An upload whose files are not checked yet. `oversized`: the form without the files is too large.
+    """An upload whose files aren't checked yet.
 
-    `before` is the before image, if the image came with one.
+    `oversized` means that the form is too large without its files. `before` is the before image, if the
+    client sent one.
     """
 
     fields: UploadFields
@@ -59,7 +60,7 @@ class CheckedFile:
 
 @dataclass(frozen=True, slots=True)
 class CheckedUpload:
-    """A valid upload, without what it is uploaded to."""
+    """A valid upload, without its destination."""
 
     fields: UploadFields
     image: CheckedFile
@@ -67,7 +68,7 @@ class CheckedUpload:
 
 
 def check_files(upload: Upload, max_image_bytes: int) -> CheckedUpload:
-    """Raise PayloadTooLargeError, UnsupportedTypeError."""
+    """Check the files of an upload. Raises PayloadTooLargeError, UnsupportedTypeError."""
     if upload.oversized:
         raise payload_too_large(max_image_bytes)
     image = _check_file(upload.image, max_image_bytes)
@@ -76,7 +77,7 @@ def check_files(upload: Upload, max_image_bytes: int) -> CheckedUpload:
 
 
 def check_name(name: str) -> str:
-    # PostgreSQL does not store a NUL.
+    # PostgreSQL can't store NUL characters.
     if not 1 <= len(name) <= limits.MAX_NAME_CHARACTERS or "\0" in name:
         raise errors.InvalidInputError("name required")
     return name
@@ -89,14 +90,14 @@ def check_pr_number(pr_number: int) -> int:
 
 
 def check_branch(branch: str) -> str:
-    # PostgreSQL does not store a NUL.
+    # PostgreSQL can't store NUL characters.
     if not 1 <= len(branch) <= limits.MAX_BRANCH_CHARACTERS or "\0" in branch:
         raise errors.InvalidInputError("branch required")
     return branch
 
 
 def check_branch_repository(repository: str) -> str:
-    """Return the repository that has a branch, in lower case; "" for the project's own."""
+    """Return the branch's repository in lower case, or "" for the project's own."""
     if repository and (
         len(repository) > limits.MAX_REPOSITORY_CHARACTERS or not limits.REPOSITORY.fullmatch(repository)
     ):
@@ -119,14 +120,14 @@ def check_theme(theme: str) -> str:
 
 
 def check_form(form: re.Pattern[str], text: str, message: str) -> str:
-    """Raise InvalidInputError with this message unless the text has this form."""
+    """Raise InvalidInputError with this message unless the text matches the pattern."""
     if not form.fullmatch(text):
         raise errors.InvalidInputError(message)
     return text
 
 
 def require_pr(only_pr: int | None, pr_number: int) -> None:
-    """Raise ForbiddenError unless the caller's token is for this pull request, or for any."""
+    """Raise ForbiddenError unless the caller's token covers this pull request."""
     if only_pr not in {None, pr_number}:
         raise errors.ForbiddenError(
             f"this token is for pull request {only_pr} only, which its job runs for; got {pr_number}"
@@ -142,7 +143,7 @@ def payload_too_large(max_image_bytes: int) -> errors.PayloadTooLargeError:
 
 
 def check_content_type(content_type: str) -> ImageFormat:
-    """Raise UnsupportedTypeError."""
+    """Return the image format of a content type. Raises UnsupportedTypeError."""
     image_format = BY_CONTENT_TYPE.get(content_type)
     if image_format is None:
         raise errors.UnsupportedTypeError("unsupported content-type (png/jpeg/webp)")

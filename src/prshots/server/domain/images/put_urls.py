@@ -1,4 +1,4 @@
-"""One-time URLs: who has one can upload one image with a plain PUT, and nothing else."""
+"""One-time URLs. The holder of a URL can upload one image with a plain PUT, and nothing else."""
 
 import secrets
 import time
@@ -23,9 +23,9 @@ BEFORE_FIRST = "put the before first"
 
 @dataclass(frozen=True, slots=True)
 class PutUrlRequest:
-    """A request for a URL. `pr_number` is 0 if the image will be staged at `place`.
+    """A request for a one-time URL. `pr_number` is 0 if the image will be staged at `place`.
 
-    `with_before` is None if it is neither true nor false.
+    `with_before` is None if the client sent neither true nor false.
     """
 
     fields: checks.UploadFields
@@ -37,7 +37,7 @@ class PutUrlRequest:
 
 @dataclass(frozen=True, slots=True)
 class Putting:
-    """A valid URL, and the project that it uploads to. `is_before`: it takes the before image."""
+    """A valid URL and the project that it uploads to. `is_before` means that it accepts the before image."""
 
     put_url: PutUrl
     project: Project
@@ -45,7 +45,7 @@ class Putting:
 
     @property
     def is_counted(self) -> bool:
-        """Whether it counts as an upload. A pair counts once, with its before image."""
+        """Whether this counts as an upload. A pair counts once, with its before image."""
         return not self.put_url.before_id
 
 
@@ -66,7 +66,7 @@ class PutUrls:
         self._clock = clock
 
     async def create(self, access: Access, asked: PutUrlRequest) -> OneTimeUrls:
-        """Return a new URL. Raises InvalidInputError, ForbiddenError."""
+        """Create a URL. Raises InvalidInputError, ForbiddenError."""
         if asked.pr_number == NO_PULL_REQUEST:
             require_branch(access, asked.place.branch, "stage images")
         else:
@@ -96,9 +96,9 @@ class PutUrls:
         )
 
     async def find(self, secret: str) -> Putting:
-        """Return what a URL's secret is for.
+        """Return the upload that a URL's secret permits.
 
-        Raises NotFoundError if it was used or is unknown, ConflictError if the before image comes first.
+        Raises NotFoundError for a used or unknown URL, and ConflictError if the before image must come first.
         """
         sha256 = hash_of(secret)
         found = await self._records.find(sha256, int(self._clock()))
@@ -113,7 +113,7 @@ class PutUrls:
         return Putting(put_url, project, is_before)
 
     def check_file(self, putting: Putting, file: checks.UploadedFile) -> checks.CheckedUpload:
-        """Check an image as in any other upload. Raises PayloadTooLargeError, UnsupportedTypeError."""
+        """Check the file like any other upload. Raises PayloadTooLargeError, UnsupportedTypeError."""
         put_url = putting.put_url
         if file.content_type != put_url.content_type:
             raise UnsupportedTypeError(f"Content-Type must be {put_url.content_type}, which the URL is for")
@@ -121,7 +121,7 @@ class PutUrls:
         return checks.check_files(checks.Upload(fields, file), self._images.max_image_bytes)
 
     async def put(self, putting: Putting, checked: checks.CheckedUpload) -> Uploaded:
-        """Store an image. Unless that succeeds, the URL stays valid."""
+        """Store an image. If that fails, the URL stays valid."""
         return await (self._put_before if putting.is_before else self._put_image)(putting, checked)
 
     async def _put_before(self, putting: Putting, checked: checks.CheckedUpload) -> Uploaded:
@@ -145,7 +145,7 @@ class PutUrls:
         return self._images.reply(image, before)
 
     async def _store(self, record: Recording, image: Image, checked: checks.CheckedUpload) -> None:
-        """Raise NotFoundError if the URL was used in the meantime."""
+        """Store and record the image. Raises NotFoundError if the URL was used in the meantime."""
         if not await self._images.store_pair(record, image, None, checked):
             raise NotFoundError("not found")
 

@@ -1,4 +1,4 @@
-"""Sign-in with a forge, an OpenID issuer or a one-time link, and the sessions it starts.
+"""Sign-in with a forge, an OpenID issuer or a one-time link, and the resulting sessions.
 
 Every secret has 256 random bits. Only its hash is stored.
 """
@@ -42,7 +42,7 @@ class SignIn:
         self._allowed = allowed
         self._clock = clock
         self._last_use = LastUse("session", people.touch_session)
-        self._refusals = BoundedLog("sign-in refused")  # anyone can call us back with nonsense
+        self._refusals = BoundedLog("sign-in refused")  # anyone can send forged callbacks
 
     async def begin(self, provider_id: str, *, return_to: str, browser_secret: str, redirect_uri: str) -> str:
         """Return the URL to send the browser to. Raises NotFoundError, SignInRefusedError."""
@@ -58,7 +58,7 @@ class SignIn:
     async def complete(
         self, provider_id: str, *, state: str, code: str, error: str, browser_secret: str, redirect_uri: str
     ) -> tuple[str, str]:
-        """Return the secret of a new session, and the path to continue at.
+        """Finish a sign-in. Return the secret of a new session, and the path to redirect to.
 
         Raises NotFoundError, SignInRefusedError.
         """
@@ -90,13 +90,13 @@ class SignIn:
         return await self._start_session(user), flow.return_to
 
     async def make_link(self) -> str:
-        """Return the code of a one-time link that signs in as the operator."""
+        """Create a one-time link that signs in as the operator. Return its code."""
         code = new_secret()
         await self._people.add_login_state(LoginState(hash_of(code), _LINK, self._now()))
         return code
 
     async def redeem_link(self, code: str) -> str:
-        """Return the secret of a new session. Raises SignInRefusedError."""
+        """Use a one-time link. Return the secret of a new session. Raises SignInRefusedError."""
         if not await self._take_link(code):
             raise errors.SignInRefusedError(
                 errors.Refusal.LINK_USED,
@@ -115,7 +115,7 @@ class SignIn:
         return user
 
     async def sign_out(self, session_secret: str) -> None:
-        """End a session. An unknown secret is ignored."""
+        """End a session. Ignores an unknown secret."""
         if is_secret(session_secret):
             await self._people.end_session(hash_of(session_secret))
 
@@ -138,12 +138,12 @@ class SignIn:
         return self.providers[provider_id]
 
     async def _take_link(self, code: str) -> bool:
-        """Use up a link. Return whether it was valid."""
+        """Mark a link as used. Return whether it was valid."""
         made = await self._people.take_login_state(hash_of(code)) if is_secret(code) else None
         return made is not None and made.provider == _LINK and self._now() - made.created_at <= STATE_SECONDS
 
     async def _use_up(self, provider_id: str, state: str) -> None:
-        """Remember the state, so that it works once. Only a person whom the provider knows gets here."""
+        """Store the state, so it works only once. Only people whom the provider identified get here."""
         try:
             await self._people.add_login_state(LoginState(hash_of(state), provider_id, self._now()))
         except errors.ConflictError as error:
@@ -171,14 +171,14 @@ class SignIn:
         return current
 
     async def _add_user(self, provider_id: str, identity: Identity) -> User:
-        """Add a user with a personal organization, under the first name that is free."""
+        """Add a user with a personal organization, which gets the first available name."""
         user = self._new_user(provider_id, identity)
         for name in _organization_names(identity.login, provider_id):
             organization = Organization(secrets.token_hex(8), name, personal=True, created_at=user.created_at)
             try:
                 await self._people.add_user(user, organization)
             except errors.ConflictError:
-                # Either the name is taken, or the same person has just signed in a second time.
+                # Either the name is taken, or the same person has just signed in again.
                 other = await self._people.user_of_subject(provider_id, identity.subject)
                 if other is not None:
                     return other

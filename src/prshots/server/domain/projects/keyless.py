@@ -23,13 +23,13 @@ from prshots.server.domain.projects.ports import Issuers, TrustRecords
 TOKEN_SECONDS = 900
 MAX_TRUSTS = 50
 MAX_TEXT = 300
-"""The longest text we accept or log from an unverified caller: a project's name, a token's subject."""
+"""The maximum length of text accepted or logged from an unverified caller, such as a project's name."""
 
 _NAME_IT = "set project to organization/name, or to the project's id"
 
 
 class Trusts:
-    """The trusts of projects. The operator decides which issuers they may trust (`allowed`)."""
+    """The trusts of projects. The operator decides which issuers projects may trust (`allowed`)."""
 
     def __init__(
         self, records: TrustRecords, allowed: Collection[str], clock: Callable[[], float] = time.time
@@ -41,7 +41,7 @@ class Trusts:
     async def add(
         self, project: Project, issuer: str, claims: Mapping[str, str], created_by: str = ""
     ) -> Trust:
-        """Raise InvalidInputError, ConflictError."""
+        """Add a trust to a project. Raises InvalidInputError, ConflictError."""
         if issuer not in self._allowed:
             raise errors.InvalidInputError(
                 f"projects cannot trust the issuer {issuer[:MAX_TEXT]!r}: use one of "
@@ -57,19 +57,19 @@ class Trusts:
         return await self._records.trusts(project.id)
 
     async def remove(self, trust_id: str, project: Project | None = None) -> None:
-        """Remove a trust (only from `project`, if given) and its tokens. Raises NotFoundError."""
+        """Remove a trust and its tokens. With `project`, only from that project. Raises NotFoundError."""
         if not await self._records.remove_trust(trust_id, project.id if project else None):
             raise _no_trust(trust_id)
 
     async def unpin(self, trust_id: str, project: Project | None = None) -> None:
-        """Forget the repository's ids, so that the next job pins its own. Raises as `remove`."""
+        """Forget the pinned ids. The next job pins its own. Raises the same errors as `remove`."""
         if not await self._records.unpin_trust(trust_id, project.id if project else None):
             raise _no_trust(trust_id)
 
 
 @dataclass(frozen=True, slots=True)
 class IdToken:
-    """A CI job's ID token, and what it says about itself. None of it is verified."""
+    """A CI job's ID token and its unverified contents."""
 
     text: str = field(repr=False)
     issuer: str
@@ -87,7 +87,7 @@ class Granted:
 class TokenExchange:
     """Exchanges a CI job's ID token for an upload token that is valid for 15 minutes.
 
-    The same ID token may be exchanged more than once while it is valid, because jobs retry and have several
+    A job may exchange the same ID token more than once while it is valid, because jobs retry and have several
     steps.
     """
 
@@ -112,10 +112,10 @@ class TokenExchange:
         return issuer in self._allowed
 
     async def grant(self, id_token: IdToken, project: str = "") -> Granted:
-        """Exchange an ID token for a token of the project that `project` names.
+        """Exchange an ID token for an upload token of this project.
 
-        Raises ExchangeRefusedError, ProviderError, RecordsError. Anyone can call this, so it does all cheap
-        checks before it asks the database or the issuer.
+        Raises ExchangeRefusedError, ProviderError, RecordsError. Anyone can call this, so all cheap checks
+        come before queries to the database or the issuer.
         """
         try:
             return await self._grant(id_token, _project(project))
@@ -151,10 +151,10 @@ class TokenExchange:
     async def _matching_trusts(
         self, issuer: str, claims: Mapping[str, Any], wanted: ProjectReference
     ) -> list[tuple[Trust, Project]]:
-        """Return the trusts that these claims meet, all of one project.
+        """Return the trusts of a single project that these claims meet.
 
-        A project of someone else never counts, unless the job names exactly that project: anyone can add a
-        trust for any repository to their own project.
+        Someone else's project never counts unless the job names exactly that project, because anyone can add
+        a trust for any repository to their own project.
         """
         candidates = await self._records.trusts_by_anchor(issuer, anchors_of(claims), wanted)
         candidates = [found for found in candidates if found[1].id == wanted.project] or candidates
@@ -178,7 +178,7 @@ class TokenExchange:
     async def _with_same_ids(
         self, matching: list[tuple[Trust, Project]], claims: Mapping[str, Any], now: int
     ) -> tuple[Trust, Project]:
-        """Return the first trust that is pinned to this job's repository. The first job pins it."""
+        """Return the first trust that is pinned to this job's repository. The first job sets the pins."""
         reasons = []
         for trust, project in sorted(matching, key=lambda found: found[0].pins is None):
             pins = trust.pins
@@ -209,15 +209,15 @@ def _loggable(value: object) -> str:
     return "".join(filter(str.isprintable, value))[:MAX_TEXT] if isinstance(value, str) else ""
 
 
-# What a job's ID token says beyond names: the ids of its repository, and its pull request. A name can be
-# given to someone else: a repository is deleted or renamed, and another one takes its name. So a trust pins
-# the ids behind the names that it requires. An id that a trust requires itself needs no pin.
+# Facts in a job's ID token beyond names: the ids of its repository, and its pull request. A name can change
+# hands: someone deletes or renames a repository, and another one takes its name. To prevent misuse, a trust
+# pins the ids behind the names that it requires. An id that the trust requires itself needs no pin.
 
-_GITHUB_IDS = ("repository_id", "repository_owner_id")  # also Gitea and Forgejo, as far as they have them
+_GITHUB_IDS = ("repository_id", "repository_owner_id")  # Gitea and Forgejo have some of these
 _GITLAB_IDS = ("project_id", "namespace_id")
 
-# The ids behind a claim whose value, up to its first `*`, matches. A `group/*` of GitLab has none: the
-# namespace of a subgroup is another one.
+# The ids behind a claim whose value matches the pattern. GitLab's `group/*` has none, because a subgroup has
+# its own namespace.
 _IDS_BEHIND: tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...] = (
     ("repository", re.compile(r"[^/]+/[^/*]+"), _GITHUB_IDS),
     ("repository", re.compile(r"[^/]+/\*.*"), _GITHUB_IDS[1:]),
@@ -230,7 +230,7 @@ _IDS_BEHIND: tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...] = (
 )
 
 # The claims that name a pull request. Jobs for `pull_request_target`, `workflow_run` and `issue_comment` have
-# the base branch as `ref`. GitLab says it in none of its claims so far.
+# the base branch as `ref`. GitLab's tokens don't include the number so far.
 _PULL_REQUEST = {
     "ref": re.compile(r"refs/pull/([1-9][0-9]{0,8})/(?:merge|head)"),
     "ref_path": re.compile(r"refs/merge-requests/([1-9][0-9]{0,8})/(?:merge|head|train)"),
@@ -238,7 +238,8 @@ _PULL_REQUEST = {
     "pullRequestId": re.compile(r"([1-9][0-9]{0,8})"),
 }
 
-# What starts a job of a branch. Everything else may be a pull request's. GitLab's names follow GitHub's.
+# Events that start a job on a branch. Any other event may belong to a pull request. GitLab's names follow
+# GitHub's.
 _EVENTS_OF_BRANCHES = {
     *("push", "schedule", "workflow_dispatch", "repository_dispatch"),
     *("web", "api", "trigger", "pipeline", "parent_pipeline"),
@@ -246,7 +247,7 @@ _EVENTS_OF_BRANCHES = {
 
 
 def ids_to_pin(required: Mapping[str, str], carried: Mapping[str, Any]) -> dict[str, str]:
-    """Return the ids, as this token has them, behind the names that a trust requires."""
+    """Return the token's ids behind the names that a trust requires."""
     wanted = {
         name
         for claim, form, ids in _IDS_BEHIND
@@ -258,12 +259,12 @@ def ids_to_pin(required: Mapping[str, str], carried: Mapping[str, Any]) -> dict[
 
 
 def differing_ids(pins: Mapping[str, str], carried: Mapping[str, Any]) -> dict[str, str]:
-    """Return this token's ids that differ from the pinned ones; a missing id is empty."""
+    """Return the token's ids that differ from the pinned ones. A missing id is empty."""
     return {name: _id(carried.get(name)) for name, pin in pins.items() if _id(carried.get(name)) != pin}
 
 
 def pull_request_of(carried: Mapping[str, Any]) -> int | None:
-    """Return the number of the pull request that a job runs for, if its claims say it."""
+    """Return the number of the pull request that a job runs for, if its claims include it."""
     for claim, form in _PULL_REQUEST.items():
         for text in texts_of(carried.get(claim)):
             if found := form.fullmatch(text):
@@ -272,9 +273,9 @@ def pull_request_of(carried: Mapping[str, Any]) -> int | None:
 
 
 def branch_of(required: Mapping[str, str], carried: Mapping[str, Any]) -> str | None:
-    """Return the branch whose baselines a job can write: the one it runs for, if its trust names a ref.
+    """Return the branch whose baselines a job can write: its own branch, if the trust names a ref.
 
-    A job of a pull request never can, even if it runs the base branch's code (`pull_request_target`).
+    A job for a pull request can't write any, even if it runs the base branch's code (`pull_request_target`).
     """
     if pull_request_of(carried) is not None or not _names_a_ref(required):
         return None
@@ -288,13 +289,13 @@ def branch_of(required: Mapping[str, str], carried: Mapping[str, Any]) -> str | 
 
 
 def _names_a_ref(required: Mapping[str, str]) -> bool:
-    """Return whether a trust is for certain refs. A lone `*` is for any."""
+    """Return whether a trust is limited to certain refs. A lone `*` allows any ref."""
     named = [required.get(claim, "") for claim in ("ref", "ref_path")]
     named.append(required.get("sub", "").partition(":ref:")[2])
     return any(value.strip("*") for value in named)
 
 
 def _id(carried: object) -> str:
-    """Return a claim's value as text; "" if it has none, or several."""
+    """Return a claim's value as text, or "" unless it has exactly one valid value."""
     texts = list(texts_of(carried))
     return texts[0] if len(texts) == 1 and len(texts[0]) <= MAX_VALUE and texts[0].isprintable() else ""

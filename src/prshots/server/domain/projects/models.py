@@ -1,4 +1,4 @@
-"""The records of projects, their tokens and trusts, and of the organizations that own them."""
+"""The records of projects, their tokens and trusts, and the organizations that own them."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _PROJECT_ID = re.compile("[0-9a-f]{16}")
 
 
 def check_name(kind: str, name: str) -> None:
-    """Raise InvalidInputError for a name that cannot be displayed, or that could look like another."""
+    """Raise InvalidInputError for a name that can't be displayed or that could look like another name."""
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable() or name != name.strip():
         raise InvalidInputError(
             f"{kind}'s name takes 1 to {MAX_NAME} printable characters, without leading or trailing spaces; "
@@ -26,14 +26,17 @@ def check_name(kind: str, name: str) -> None:
 
 
 def check_organization_name(name: str) -> None:
-    """Raise InvalidInputError. In `organization/name`, the first slash ends the organization."""
+    """Raise InvalidInputError for an invalid name.
+
+    In `organization/name`, the first slash is the separator.
+    """
     check_name("an organization", name)
     if "/" in name:
         raise InvalidInputError(f"an organization's name cannot contain a slash; got {name!r}")
 
 
 def check_repository(address: str) -> None:
-    """Raise InvalidInputError unless it is the address of a web page, which a browser may be sent to."""
+    """Raise InvalidInputError unless the address is a web page that is safe to send a browser to."""
     try:
         parts = urlsplit(address)
         is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.username is None
@@ -46,10 +49,10 @@ def check_repository(address: str) -> None:
 
 
 class ProjectReference(NamedTuple):
-    """How a CI job names its project: `organization/name`, or the project's id.
+    """A CI job's reference to its project: `organization/name`, or the project's id.
 
-    Anyone can create a project with any name, so a name alone counts only in the organization `local`, which
-    belongs to the operator. Without a name, it is the project of `local` that trusts the job.
+    Anyone can create a project with any name. A name alone therefore refers only to the organization `local`,
+    which belongs to the operator. An empty reference means the project in `local` that trusts the job.
     """
 
     organization: str
@@ -62,7 +65,7 @@ class ProjectReference(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """Whether it names one project of the whole installation."""
+        """Whether the reference identifies one project in the whole installation."""
         return bool(self.organization) or _PROJECT_ID.fullmatch(self.project) is not None
 
     def __str__(self) -> str:
@@ -76,10 +79,11 @@ LOCAL_ORGANIZATION = "local"
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """`organization` is the name, for display only. Permissions and queries use `organization_id`.
+    """A project. `organization` is a name for display only. Permissions and queries use `organization_id`.
 
-    `repository` is the web address of its repository; empty if unknown. `keep_baselines` is how many commits
-    of a branch keep their baselines. Without its own `uploads_per_minute`, the service's limit applies.
+    `repository` is the web address of its repository, or empty if unknown. `keep_baselines` is the number of
+    commits per branch that keep their baselines. If `uploads_per_minute` is None, the service's limit
+    applies.
     """
 
     id: str
@@ -96,12 +100,12 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class UploadToken:
-    """An upload token without its secret: only the SHA-256, and a hint to tell tokens apart.
+    """An upload token without its secret. It has only the SHA-256, and a hint to tell tokens apart.
 
-    `created_by` is the login of the person who created it; empty for the CLI. A token that a job got for its
-    ID token is short-lived: it has an `expires_at`, and the trust that it was issued through. If the job runs
-    for a pull request, it has its `pr_number`, and is good for nothing else. It can write baselines of
-    `branch`, if it has one.
+    `created_by` is the login of the person who created it, or empty for the CLI. A keyless token is
+    short-lived: it has an `expires_at` and the trust that issued it. If its job runs for a pull request, the
+    token has a `pr_number` and is valid only for that pull request. With a `branch`, it can write that
+    branch's baselines.
     """
 
     id: str
@@ -123,9 +127,10 @@ class UploadToken:
 class Trust:
     """Lets CI jobs upload to a project if their ID token comes from this issuer and has these claims.
 
-    In a claim's value, `*` matches any characters. `created_by` is as in UploadToken. `pins` are the ids of
-    the repository and its owner, from the first job; later jobs must have the same. `refused_ids` are those
-    of the last job that had others, and `refused_at` is when.
+    In a claim's value, `*` matches any characters. `created_by` has the same meaning as in UploadToken.
+    `pins` are the ids of the repository and its owner from the first job. Later jobs must have the same ids.
+    `refused_ids` are the ids of the last job that had different ones, and `refused_at` is the time of that
+    job.
     """
 
     id: str
@@ -142,7 +147,7 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class DayOfUploads:
-    """The uploads of one day (in days since 1970, UTC), including images deleted since then."""
+    """The uploads of one day (in days since 1970, UTC), including images deleted since."""
 
     day: int
     uploads: int
@@ -176,10 +181,10 @@ class Organization:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What an upload token is for: a project, or one pull request of it.
+    """The scope of an upload token: a project, or one of its pull requests.
 
-    `is_keyless`: a job got it for its ID token. Then it can write baselines of `branch` only, and it is good
-    until `expires_at`.
+    `is_keyless` means that a job exchanged its ID token for this token. A keyless token can write baselines
+    only for `branch`, and it is valid until `expires_at`.
     """
 
     project: Project
@@ -191,12 +196,12 @@ class Access:
 
     @property
     def has_baselines(self) -> bool:
-        """Whether it can change baselines at all."""
+        """Whether the token can change any baselines."""
         return not self.is_keyless or self.branch is not None
 
 
 def require_branch(access: Access, branch: str, act: str = "write baselines") -> None:
-    """Raise ForbiddenError if the caller's token cannot do this for this branch."""
+    """Raise ForbiddenError if the caller's token can't do this for the branch."""
     if not access.is_keyless or access.branch == branch:
         return
     if access.only_pr is not None:

@@ -1,7 +1,7 @@
-"""Compares two images as a person would, and shows the difference.
+"""Compare two images as a person would, and show the difference.
 
-Both are decoded whole, because their formats allow nothing else. The steps after that work on bands of rows,
-and only on rows that differ.
+Both images are decoded completely, because their formats allow nothing else. The steps after that work on
+bands of rows, and only on rows that differ.
 """
 
 import io
@@ -34,14 +34,14 @@ Pixels = npt.NDArray[np.uint8]
 
 _OPAQUE = 255
 _BINS = 32
-"""The sections of a row in a sketch. Each is 40 px of a page of 1280 px."""
+"""The sections of a row in a sketch. On a page of 1280 px, each has 40 px."""
 
 
 class Canvas:
-    """The pixels of an image. Raises PictureError if they cannot be decoded.
+    """The pixels of an image. Raises PictureError if they can't be decoded.
 
-    A transparent pixel has its color multiplied by its opacity, and the opacity as a fourth channel. So the
-    hidden color of a fully transparent pixel has no effect.
+    A transparent pixel has its color multiplied by its opacity, and the opacity as a fourth channel. The
+    hidden color of a fully transparent pixel therefore has no effect.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -70,7 +70,7 @@ class Canvas:
         return hashes
 
     def row_sketches(self, top: int, bottom: int, width: int) -> npt.NDArray[np.float32]:
-        """Return the mean brightness of 32 sections of each row. It is similar for rows that look alike."""
+        """Return the mean brightness of 32 sections of each row. Rows that look alike have similar values."""
         starts = np.unique(np.linspace(0, width, _BINS, endpoint=False).astype(int))
         widths = np.diff(np.append(starts, width)).astype(np.float32)
         sketches = [
@@ -101,20 +101,21 @@ MAX_REGIONS = 50
 _MAX_STRIPS = 20
 
 _LEAST_SUM = 100
-"""The least sum of differences, in levels of 255, of a group of pixels. Less is noise of a pixel or two."""
+"""The minimum sum of differences, in levels of 255, of a group of pixels. Less is noise of a pixel or two."""
 
 _SEAM = 2
-"""Removed rows have no pixels in the after image. A region of this height shows where they were."""
+"""The height of the region that shows where rows were removed. Removed rows have no pixels in the after
+image."""
 
 _CHUNK_PIXELS = 131_072
-"""How many pixels are compared at a time. Comparing takes about 100 bytes per pixel."""
+"""How many pixels to compare at a time. Comparing takes about 100 bytes per pixel."""
 
 _CARET_WIDTH = 2
 _CARET_HEIGHTS = range(10, 41)
 
 
 def compare(before: bytes, after: bytes) -> PairResult:
-    """Return what differs. Raises PictureError."""
+    """Compare two images. Raises PictureError."""
     with decoding.pillow_errors_as_ours():
         return _compare_pair(_Pair(Canvas(before), Canvas(after)))
 
@@ -129,7 +130,7 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     changed = boxes_around(strengths, MAX_REGIONS - _MAX_STRIPS)
     if not strips and (not changed or (len(changed) == 1 and _is_caret(pair, changed[0]))):
         return PairResult("unchanged")
-    pair.before.image.close()  # frees memory for the drawing
+    pair.before.image.close()  # frees memory for drawing
     inserted = sum(stretch.rows for stretch in stretches if stretch.kind == "inserted")
     # The largest distance, in rows, that any content moved or the image grew or shrank.
     shift = max(accumulate((stretch.shift for stretch in stretches), initial=0), key=abs)
@@ -161,7 +162,7 @@ def _find_strips(stretches: Sequence[Stretch], pair: "_Pair") -> list[Box]:
         top = stretch.after
         if stretch.kind == "inserted":
             strips.append(Box(0, top, width, top + stretch.rows))
-        elif stretch.kind == "removed" and not (strips and top == height):  # pushed off the end
+        elif stretch.kind == "removed" and not (strips and top == height):  # rows pushed off the end
             start = max(0, min(top - _SEAM // 2, height - _SEAM))
             strips.append(Box(0, start, width, min(height, start + _SEAM)))
     if pair.before.width > width:
@@ -195,7 +196,7 @@ class _Pair:
         return align(before, after, sketches, lossy=self._thresholds.is_lossy)
 
     def strengths(self, stretches: Sequence[Stretch]) -> Strength:
-        """Return by how much each pixel of the after image differs."""
+        """Return how much each pixel of the after image differs."""
         strengths = np.zeros((self.after.height, self.after.width), np.uint8)
         strengths[:, self.width :] = 255
         for chunk in _chunks(stretches, self.width):
@@ -224,7 +225,7 @@ class _Pair:
 
 
 class _Chunk(NamedTuple):
-    """Rows to compare, with `above` and `below` further rows around them that are also aligned."""
+    """Rows to compare, plus `above` and `below` further rows around them that are also aligned."""
 
     before: int
     after: int
@@ -234,7 +235,7 @@ class _Chunk(NamedTuple):
 
 
 def _chunks(stretches: Sequence[Stretch], width: int) -> Iterator[_Chunk]:
-    """Yield the paired rows, in chunks that are not too large."""
+    """Yield the paired rows in chunks of limited size."""
     height = max(1, _CHUNK_PIXELS // width)
     for index, stretch in enumerate(stretches):
         if stretch.kind != "paired":
@@ -258,7 +259,7 @@ def _chunks(stretches: Sequence[Stretch], width: int) -> Iterator[_Chunk]:
 
 
 def _on_grounds(pixels: Pixels) -> list[Pixels]:
-    """Return the visible colors; of transparent images, on black and on white."""
+    """Return the visible colors. For transparent images, return them on black and on white."""
     if pixels.shape[2] == 3:  # noqa: PLR2004 - red, green, blue
         return [pixels]
     colors, opacity = pixels[..., :3], pixels[..., 3:]
@@ -275,7 +276,7 @@ _GROUND = (255, 255, 255)
 _TINT = 0.45
 _OUTLINE = 2
 _GAP = 3
-"""The distance between an outline and the change, so that the outline covers none of the change."""
+"""The distance between an outline and the change, to keep the outline from covering the change."""
 
 _PALE = [150 + level * 90 // 255 for level in range(256)]
 
@@ -310,7 +311,7 @@ def draw_difference(
 
 
 def _show(picture: Image.Image, image: Image.Image, box: Box) -> None:
-    """Paste the box as it is, in bands."""
+    """Paste the box unchanged, in bands."""
     right, end = min(box.right, picture.width), min(box.bottom, picture.height)
     for top, bottom in decoding.bands(box.top, end, box.right - box.left):
         picture.paste(_on_ground(image, Box(box.left, top, right, bottom)), (box.left, top))

@@ -1,7 +1,7 @@
 """The messages between the API and a picture worker: a JSON header, then bytes.
 
 A job names an operation and its options; its bytes are the images. A reply's bytes are the result, unless its
-header names an error. The result of a comparison is packed in the same way.
+header names an error. A comparison packs its result in the same way.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The comparisons of pull requests, and what is known about pairs of images."""
+"""Comparisons of pull requests, and known results for pairs of images."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ from prshots.server.domain.comparison.models import (
 from prshots.server.domain.images.models import Image, ShotKey
 
 KEPT_SECONDS = 600
-"""How long the comparison of an older commit stays, because a client may still ask for it."""
+"""How long to keep the comparison of an older commit, because a client may still request it."""
 
 _LOCK_IMAGES = (
     sa.select(images.c.id)
@@ -60,9 +60,9 @@ _NEWEST = (
     .order_by(comparisons.c.first_seq.desc(), comparisons.c.started_at.desc())
     .limit(1)
 )
-"""The comparison of the pull request's newest commit that has one."""
+"""The comparison of the newest commit in the pull request that has a comparison."""
 
-# All that can change of an image while it is compared. With its `seq`, the order of the rows does not matter.
+# The parts of an image that can change while it is compared. Including `seq` makes the row order irrelevant.
 _CHANGEABLE = (
     sa.cast(images.c.seq, sa.String)
     + sa.func.coalesce(images.c.thumbnail, "")
@@ -250,9 +250,9 @@ def _key(request: ComparisonRequest) -> dict[str, object]:
 
 
 def _first_seq(connection: sa.Connection, request: ComparisonRequest) -> int:
-    """Return when the commit came to the pull request: the `seq` of its first image.
+    """Return when the commit reached the pull request: the `seq` of its first image.
 
-    A commit without any counts as the newest.
+    A commit without images counts as the newest.
     """
     of_pr = {"project_id": request.project_id, "pr_number": request.pr_number}
     first = sa.select(sa.func.min(images.c.seq)).where(*OF_PR, at_commit(request.commit_sha))
@@ -261,7 +261,7 @@ def _first_seq(connection: sa.Connection, request: ComparisonRequest) -> int:
 
 
 def _remove_replaced(connection: sa.Connection, request: ComparisonRequest, first_seq: int, now: int) -> None:
-    """Remove this commit's earlier comparison, and those of commits before it that nobody waits for."""
+    """Remove this commit's earlier comparison, and those of older commits that no client waits for."""
     of_pr = {"project_id": request.project_id, "pr_number": request.pr_number}
     is_same_commit = comparisons.c.commit_sha == request.commit_sha.lower()
     is_old = (comparisons.c.first_seq < first_seq) & (comparisons.c.seen_at < now - KEPT_SECONDS)
@@ -300,7 +300,7 @@ def _result(verdict: str | None, pixels: int, regions: str, shift: int, reason: 
 
 
 def _version_of(connection: sa.Connection, project_id: str, pr_number: int) -> str | None:
-    """Return what the page depends on, as a short text. It polls, and usually nothing has changed."""
+    """Return a hash of everything that the page shows. The page polls, and usually nothing has changed."""
     of_pr = {"project_id": project_id, "pr_number": pr_number}
     newest = connection.execute(_NEWEST, of_pr).first()
     if newest is None or newest.state == ComparisonState.RUNNING:

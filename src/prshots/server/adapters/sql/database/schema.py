@@ -7,16 +7,16 @@ import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
 SCHEMA_VERSION = "0013"
-"""The newest migration. Every start compares it, so that Alembic is only loaded if there is work to do."""
+"""The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
 metadata = sa.MetaData()
 
 
 def text(length: int | None = None) -> TypeEngine[str]:
-    """Return the type of a text column, for tables and migrations: every database sorts it by bytes.
+    """Return the type of a text column, for tables and migrations. Every database sorts it by bytes.
 
     SQLite always does. PostgreSQL would sort by the database's locale: paging through lists would skip rows,
-    and LIKE could not use indexes.
+    and LIKE couldn't use indexes.
     """
     if length is None:
         return sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
@@ -26,8 +26,8 @@ def text(length: int | None = None) -> TypeEngine[str]:
 # SQLite only autoincrements columns of type INTEGER.
 _Sequence = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
-# One row. The origin store has the same id, so that a sweep with the wrong database deletes nothing.
-# Processes of `oldest_schema` and newer may run on this database: see `found_schema.py`.
+# One row. The origin store has the same id, to keep a sweep with the wrong database from deleting anything.
+# Processes with schema `oldest_schema` or newer may run on this database: see `found_schema.py`.
 installation = sa.Table(
     "installation",
     metadata,
@@ -134,7 +134,7 @@ tokens = sa.Table(
 )
 
 # `kind` is an `ImageKind`. Only images of pull requests have a `pr_number`; for others it is 0. A before
-# image belongs to the image whose `before_id` it is.
+# image belongs to the image whose `before_id` names it.
 images = sa.Table(
     "images",
     metadata,
@@ -154,14 +154,14 @@ images = sa.Table(
     sa.Column("thumbnail", text(16)),
     sa.Column("theme", text(8), nullable=False),
     sa.Column("sha256", text(64)),
-    # The id of the image that its stored difference was made with.
+    # The id of the base of the stored difference image.
     sa.Column("diff_base", text(32)),
     sa.Column("before_id", text(32)),
     sa.Column("kind", text(16), nullable=False),
 )
 
-# Updated in the transaction of every upload and expiry, so that the dashboard never has to count. The row
-# with the number 0 counts the images without a pull request; before images only with their bytes.
+# Every upload and expiry updates this in its transaction, so the dashboard never has to count. The row with
+# the number 0 counts the images without a pull request. Before images only count with their bytes.
 pulls = sa.Table(
     "pulls",
     metadata,
@@ -172,8 +172,8 @@ pulls = sa.Table(
     sa.Column("last_upload_at", sa.BigInteger, nullable=False),
     sa.Column("last_commit", text(40), nullable=False),
     sa.Column("closed_at", sa.BigInteger),
-    # 1 if the last upload opened it (the first one ever, or the first since it was closed), else 0. An upload
-    # reads it in its own transaction to update the project's number of open pull requests.
+    # 1 if the last upload opened it (its first ever, or its first since it was closed), else 0. An upload
+    # reads this in its own transaction to update the project's number of open pull requests.
     sa.Column("opened", sa.Integer, nullable=False),
     # From the forge. `path` is the rest of its address after the project's repository.
     sa.Column("title", text(), nullable=False),
@@ -182,7 +182,7 @@ pulls = sa.Table(
     sa.Column("path", text(), nullable=False),
 )
 
-# The sums over `pulls`, updated with it. A project's first upload creates its row.
+# The sums over `pulls`, updated together. A project's first upload creates its row.
 project_totals = sa.Table(
     "project_totals",
     metadata,
@@ -193,7 +193,7 @@ project_totals = sa.Table(
     sa.Column("last_upload_at", sa.BigInteger, nullable=False),
 )
 
-# So that replicas on different machines notice when their key files differ. Only used on a shared database.
+# Lets replicas on different machines notice that their key files differ. Only used on a shared database.
 signing_keys = sa.Table(
     "signing_keys",
     metadata,
@@ -211,8 +211,8 @@ uploads_by_day = sa.Table(
     sa.Column("bytes", sa.BigInteger, nullable=False),
 )
 
-# Which image a shot has on a branch at a commit. Many commits can have the same image. `own` is 1 for the
-# branch's own build, 0 for an image of a merged pull request, which counts until that build has uploaded.
+# Which image a shot has on a branch at a commit. Many commits can share an image. `own` is 1 for the branch's
+# own build and 0 for an image of a merged pull request, which counts until that build uploads.
 baselines = sa.Table(
     "baselines",
     metadata,
@@ -228,8 +228,8 @@ baselines = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
-# The commits of a branch that have baselines, in the order in which the first one arrived. `complete` is 1
-# once its build has said that it has uploaded all of them.
+# The commits of a branch that have baselines, in the order of their first upload. `complete` is 1 once the
+# build has reported that all its images are uploaded.
 baseline_commits = sa.Table(
     "baseline_commits",
     metadata,
@@ -242,8 +242,8 @@ baseline_commits = sa.Table(
 )
 
 # A comparison of one commit of a pull request with its base. `commits` is a JSON list. `first_seq` is the
-# first image of the commit: the comparison with the highest one is shown. `run` names the process's
-# attempt, and `seen_at` says that it still works on it.
+# commit's first image: the dashboard shows the comparison with the highest one. `run` identifies the attempt
+# of a process, and `seen_at` is when that process last reported progress.
 comparisons = sa.Table(
     "comparisons",
     metadata,
@@ -283,7 +283,7 @@ compared_shots = sa.Table(
     sa.Column("reason", text(), nullable=False),
 )
 
-# Results for two images with these hashes. `engine` is the version of the rules that decided.
+# The results for two images with these hashes. `engine` is the version of the comparison rules.
 pair_results = sa.Table(
     "pair_results",
     metadata,
@@ -299,8 +299,8 @@ pair_results = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
-# Images that wait for the pull request of a branch. `repository` is the one that has the branch, in lower
-# case; empty for the project's own.
+# Images that wait for the pull request of a branch. `repository` is the repository with the branch, in lower
+# case, and empty for the project's own.
 staged = sa.Table(
     "staged",
     metadata,
@@ -312,7 +312,7 @@ staged = sa.Table(
 )
 
 # One-time URLs for an upload. `pr_number` is 0 if the image will be staged under `branch`. `before_sha256` is
-# the secret's hash for its before image, and `before_id` that image once it is there.
+# the hash of the secret for the before image, and `before_id` is that image's id once it is uploaded.
 put_urls = sa.Table(
     "put_urls",
     metadata,

@@ -1,6 +1,6 @@
 """Staged images: they wait for the pull request of a branch, or expire.
 
-Rows are locked in the order that `row_locks.py` describes; rows of `staged` come after images.
+The code locks rows in the order that `row_locks.py` describes; rows of `staged` come after images.
 """
 
 import sqlalchemy as sa
@@ -17,7 +17,7 @@ from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Im
 _WITH_IMAGE = staged.join(
     images, sa.and_(images.c.id == staged.c.image_id, images.c.project_id == staged.c.project_id)
 )
-# About the image, not the staged row: PostgreSQL checks only the row again that it had to wait for.
+# A condition on the image, not on the staged row: PostgreSQL only rechecks the row that it waited for.
 _WAITS = ACTIVE & (images.c.kind == "staged")
 _GIVEN: sa.BindParameter[list[str]] = sa.bindparam("image_ids", expanding=True)
 _MOVE = (

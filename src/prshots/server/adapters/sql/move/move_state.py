@@ -1,6 +1,6 @@
-"""The state of a move into a database or out of it. `prshots move` creates and drops these tables.
+"""The state of a move into or out of a database. `prshots move` creates and drops these tables.
 
-They are not part of the schema, so that a move needs no migration and leaves nothing in the target.
+They aren't part of the schema: a move needs no migration and leaves nothing in the target.
 """
 
 import json
@@ -14,7 +14,7 @@ from prshots.contract.errors import MovedError
 from prshots.server.adapters.sql.database.schema import text
 
 Phase = Literal["copying", "moved", "filling"]
-"""Of a source: being copied, or moved away. Of a target: being filled."""
+"""A source is being copied ("copying") or has moved away ("moved"). A target is being filled."""
 
 Key = tuple[object, ...]
 """The primary key of a row."""
@@ -50,13 +50,13 @@ class MoveState:
     id: str
     phase: Phase
     database_place: str
-    """Where the records go; "" if they stay."""
+    """The destination of the records, or "" if they stay."""
     store_place: str
-    """Where the images go; "" if they stay."""
+    """The destination of the images, or "" if they stay."""
     copying: str = ""
-    """The table that is being copied. Those before it are done."""
+    """The table that is being copied. Tables before it are done."""
     after: Key = ()
-    """The key of the last row that was copied of it; () before the first."""
+    """The key of the last row copied from that table, or () before the first."""
     started_at: int = 0
 
     @classmethod
@@ -78,7 +78,7 @@ def read_state(connection: sa.Connection) -> MoveState | None:
 
 
 def write_state(connection: sa.Connection, state: MoveState) -> None:
-    """Replace the state. Creates the tables if they are missing."""
+    """Replace the state. Creates missing tables."""
     if not sa.inspect(connection).has_table(_state.name):
         metadata.create_all(connection)
     values = {name: getattr(state, name) for name in _state.c.keys()}  # noqa: SIM118 - columns, not a dict
@@ -91,7 +91,7 @@ def drop_state(connection: sa.Connection) -> None:
 
 
 def require_usable(connection: sa.Connection, store_place: str) -> None:
-    """Raise MovedError if the service must not run on this database, with images in this store."""
+    """Raise MovedError if the service must not run on this database with images in this store."""
     state = read_state(connection)
     if state is None or state.phase == "copying":
         return

@@ -1,4 +1,4 @@
-"""Copies rows between databases of any kind, and compares them."""
+"""Copy rows between databases of any kind, and compare them."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -11,13 +11,13 @@ from prshots.server.adapters.sql.database.schema import images, metadata
 from prshots.server.adapters.sql.move.move_state import Key
 
 PAGE = 2000
-"""Rows per transaction: a commit costs little, and a killed move repeats little."""
+"""Rows per transaction. A commit is cheap, and a killed move repeats few rows."""
 
 COPY_LOCK = 0x7072_7368_6F74_7303
 """The number of the advisory lock on PostgreSQL. Any number works, as long as nothing else uses it."""
 
 _SEEDED = {"installation", "organizations"}
-"""The tables that a migration itself puts rows into."""
+"""The tables that a migration fills."""
 
 Rows = Sequence[Sequence[Any]]
 
@@ -34,13 +34,13 @@ def page_after(connection: sa.Connection, table: sa.Table, after: Key, limit: in
 
 
 def rows_between(connection: sa.Connection, table: sa.Table, after: Key, until: Key | None) -> Rows:
-    """Return the rows behind `after`, up to and including `until`; to the end if it is None."""
+    """Return the rows after `after`, up to and including `until`, or to the end if it is None."""
     query = sa.select(table).where(*_between(table, after, until)).order_by(*table.primary_key)
     return connection.execute(query).all()
 
 
 def rows_with(connection: sa.Connection, table: sa.Table, keys: Collection[Key]) -> Iterator[Rows]:
-    """Yield the rows with these keys, some at a time."""
+    """Yield the rows with these keys in batches."""
     for some in in_batches(_primary_keys(table, keys)):
         yield connection.execute(sa.select(table).where(_is_one_of(table, some))).all()
 
@@ -58,13 +58,13 @@ def replace_rows(
 def replace_page(
     connection: sa.Connection, table: sa.Table, after: Key, until: Key | None, rows: Rows
 ) -> None:
-    """Make the rows behind `after`, up to and including `until`, these rows."""
+    """Replace the rows after `after`, up to and including `until`, with these rows."""
     connection.execute(sa.delete(table).where(*_between(table, after, until)))
     _insert(connection, table, rows)
 
 
 def digest(rows: Iterable[Sequence[Any]]) -> str:
-    """Return a hash of the rows, the same for every kind of database. PostgreSQL stores no NUL."""
+    """Return a hash of the rows that is the same on every database. Replaces NUL, as PostgreSQL requires."""
     hashing = hashlib.blake2b(digest_size=16)
     for row in sorted(repr(tuple(row)) for row in rows):
         hashing.update(row.replace("\\x00", "\N{REPLACEMENT CHARACTER}").encode())
@@ -76,7 +76,7 @@ def count_rows(connection: sa.Connection, table: sa.Table) -> int:
 
 
 def is_unused(connection: sa.Connection) -> bool:
-    """Return whether the tables have nothing but what a migration puts there."""
+    """Return whether all tables are empty, except those that a migration fills."""
     others = [table for table in metadata.sorted_tables if table.name not in _SEEDED]
     return all(connection.execute(sa.select(table).limit(1)).first() is None for table in others)
 
@@ -87,12 +87,12 @@ def empty_tables(connection: sa.Connection) -> None:
 
 
 def wait_with_references(connection: sa.Connection, *, until_commit: bool) -> None:
-    """Check foreign keys when a transaction commits, or at each statement again.
+    """Defer foreign key checks to the commit, or check at each statement again.
 
-    A transaction makes the copy equal to a snapshot of the original, but not each statement does.
+    A whole transaction makes the copy equal to a snapshot of the original. Single statements don't.
     """
     if connection.dialect.name == "sqlite":
-        return  # it is told in every transaction
+        return  # `begin_copying` sets this in every transaction
     found = connection.execute(
         sa.text(
             "SELECT conrelid::regclass::text, conname FROM pg_constraint "
@@ -107,8 +107,8 @@ def wait_with_references(connection: sa.Connection, *, until_commit: bool) -> No
 def begin_copying(connection: sa.Connection) -> None:
     """Prepare a transaction that copies.
 
-    On PostgreSQL, the last transaction of a killed move may still be under way, and commit. Wait for its end,
-    so that we see its rows and replace them.
+    On PostgreSQL, the last transaction of a killed move may still be running and may commit. This waits for
+    its end, to see its rows and replace them.
     """
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
@@ -117,7 +117,7 @@ def begin_copying(connection: sa.Connection) -> None:
 
 
 def highest_numbers(connection: sa.Connection) -> dict[str, int]:
-    """Return the highest number that each table with a sequence has given, including to deleted rows."""
+    """Return the highest number that each table's sequence has assigned, including to deleted rows."""
     numbers: dict[str, int] = {}
     for table in _numbered_tables():
         highest = connection.execute(sa.select(sa.func.coalesce(sa.func.max(table.c.seq), 0))).scalar_one()
@@ -129,7 +129,7 @@ def highest_numbers(connection: sa.Connection) -> dict[str, int]:
 
 
 def continue_numbers(connection: sa.Connection, numbers: dict[str, int]) -> None:
-    """Let new rows get higher numbers than these. SQLite does so by itself."""
+    """Make new rows get higher numbers than these. SQLite does so by itself."""
     if connection.dialect.name != "postgresql":
         return
     for table in _numbered_tables():
@@ -139,14 +139,14 @@ def continue_numbers(connection: sa.Connection, numbers: dict[str, int]) -> None
 
 
 def images_of_shard(connection: sa.Connection, shard: str) -> Rows:
-    """Return id, ext, sha256, thumbnail and diff_base of the active images whose id begins like this."""
+    """Return id, ext, sha256, thumbnail and diff_base of the active images whose ids have this prefix."""
     return connection.execute(
         _OBJECTS.where(images.c.id >= shard, images.c.id < f"{shard}g", images.c.scheduled_at.is_(None))
     ).all()
 
 
 def images_with(connection: sa.Connection, image_ids: Collection[str]) -> Rows:
-    """Return the same of the active images among these."""
+    """Return the same columns for the active images among these."""
     found: list[Sequence[Any]] = []
     for some in in_batches(image_ids):
         found += connection.execute(_OBJECTS.where(images.c.id.in_(some), images.c.scheduled_at.is_(None)))
@@ -187,7 +187,7 @@ def _is_after(table: sa.Table, after: Key) -> sa.ColumnElement[bool]:
 def _primary_keys(table: sa.Table, keys: Collection[Key]) -> set[Key]:
     """Return each primary key once.
 
-    SQLite can give the number of a deleted image to a new one. The log then has it twice, with two ids.
+    SQLite can reuse the number of a deleted image. The log then has the number twice, with two ids.
     """
     return {key[: len(table.primary_key)] for key in keys}
 

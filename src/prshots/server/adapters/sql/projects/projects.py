@@ -1,4 +1,4 @@
-"""The projects in SQLite or PostgreSQL."""
+"""Projects in SQLite or PostgreSQL."""
 
 from dataclasses import asdict
 
@@ -105,7 +105,7 @@ class SqlProjects:
             lock_project(connection, project_id)
             if _has_images(connection, project_id):
                 return False
-            for table in reversed(metadata.sorted_tables):  # those that refer to another table come first
+            for table in reversed(metadata.sorted_tables):  # tables that refer to another table come first
                 if "project_id" in table.c and table is not images:
                     connection.execute(delete_from(table).where(table.c.project_id == project_id))
             connection.execute(delete_from(projects).where(projects.c.id == project_id))
@@ -119,12 +119,12 @@ def _name_taken(project: Project) -> str:
 
 
 def _has_images(connection: Connection, project_id: str) -> bool:
-    # Ordered like an index, or PostgreSQL might read the whole table for a project without images.
+    # Ordered like an index: otherwise PostgreSQL might read the whole table for a project without images.
     one = select(images.c.seq).where(images.c.project_id == project_id).order_by(images.c.pr_number).limit(1)
     return connection.execute(one).first() is not None
 
 
-# Built once, because building it costs more than running it.
+# Built once, because building it takes longer than running it.
 _PROJECT_OF_TOKEN = Prepared(
     select(*TOKEN, *PROJECT)
     .select_from(tokens.join(PROJECTS))

@@ -1,4 +1,4 @@
-"""The trusts of projects, in the same database as the records."""
+"""Trusts of projects, in the same database as the records."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +24,7 @@ from prshots.server.domain.projects.models import (
 _FIELDS = [field.name for field in fields(Trust)]
 _TRUST = [trusts.c[name] for name in _FIELDS]
 _JSON = ("claims", "pins", "refused_ids")
-# Reads one row of the index, however many projects trust the issuer.
+# Reads one row of the index, regardless of how many projects trust the issuer.
 _FIRST_ANCHOR = Prepared(
     sa.select(sa.func.min(trusts.c.anchor)).where(trusts.c.issuer == sa.bindparam("issuer"))
 )
@@ -39,7 +39,7 @@ class SqlTrusts:
         row |= {name: _to_json(row[name]) for name in _JSON if row[name] is not None}
 
         def add(connection: sa.Connection) -> None:
-            lock_project(connection, trust.project_id)  # or concurrent calls could exceed the limit
+            lock_project(connection, trust.project_id)  # otherwise concurrent calls could exceed the limit
             known = [_trust(found) for found in connection.execute(_newest_first(trust.project_id))]
             for other in known:
                 if (other.issuer, other.claims) == (trust.issuer, trust.claims):
@@ -106,16 +106,16 @@ class SqlTrusts:
         try:
             await self._database.execute(adding)
         except RecordsError as error:
-            if is_refusal(error):  # the trust of its foreign key no longer exists
+            if is_refusal(error):  # the trust that its foreign key names no longer exists
                 return False
             raise
         return True
 
 
 def remove_trusts(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
-    """Remove trusts and the tokens issued through them, inside a transaction. Return how many trusts.
+    """Remove trusts and the tokens issued through them, inside a transaction. Return the number of trusts.
 
-    It locks the trusts first. Adding a token locks its trust too, so none can be added in between.
+    This locks the trusts first. Adding a token also locks its trust, so no token can be added in between.
     """
     locking = sa.select(trusts.c.id).where(which).order_by(trusts.c.id).with_for_update()
     ids = connection.execute(locking).scalars().all()

@@ -21,7 +21,7 @@ WHAT_TO_DO = (
 
 
 class SqlKeyFingerprints:
-    """All methods raise RecordsError if the database does not answer."""
+    """Signing keys registered in the database. All methods raise RecordsError if it doesn't answer."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -31,7 +31,7 @@ class SqlKeyFingerprints:
             return fingerprints_in(connection)
 
     def agree(self, ring: KeyRing) -> None:
-        """Register the ring's new keys. Raises KeysError if they are not the keys of the other replicas."""
+        """Register the ring's new keys. Raises KeysError if the ring doesn't match the replicas' keys."""
         with self._lock() as connection:
             known = fingerprints_in(connection)
             if difference := difference_between(ring, known):
@@ -39,12 +39,12 @@ class SqlKeyFingerprints:
             _register(connection, ring, known)
 
     def register(self, ring: KeyRing) -> None:
-        """Register the ring's new keys, even if the other replicas have none of them."""
+        """Register the ring's new keys, even if the other replicas share none of its keys."""
         with self._lock() as connection:
             _register(connection, ring, fingerprints_in(connection))
 
     def create_first(self, keys: KeyFile) -> None:
-        """Create the key file of a new installation. Raises KeysError if others already have keys."""
+        """Create the key file of a new installation. Raises KeysError if other replicas already have keys."""
         with self._lock() as connection:
             if keys.path.exists():  # another process was faster
                 return
@@ -68,9 +68,9 @@ def fingerprints_in(connection: Connection) -> dict[str, str]:
 
 
 def difference_between(ring: KeyRing, known: dict[str, str]) -> str:
-    """Return why this ring cannot belong to the installation; "" if it can.
+    """Return why this ring can't belong to the installation, or "" if it can.
 
-    A ring may have new keys, as after a rotation, but at least one must be known.
+    A ring may have new keys, for example after a rotation, but at least one must be known.
     """
     for key in ring.keys:
         if known.get(key.kid, key.fingerprint) != key.fingerprint:
@@ -97,10 +97,10 @@ _log = structlog.get_logger()
 
 
 class SharedKeys:
-    """Signs only with keys that the database knows, so that every replica's delivery accepts the URLs.
+    """Signs only with keys that the database knows, so every replica's delivery accepts the URLs.
 
-    A thread compares them at the start and after each change of the file. New keys take effect when they are
-    registered. Until the first comparison, and while the first keys are wrong, there are none.
+    A thread compares the keys at startup and after each change of the file. New keys take effect once they
+    are registered. Until the first successful comparison, no keys are available.
     """
 
     def __init__(self, source: KeySource, database: Database) -> None:
@@ -120,11 +120,11 @@ class SharedKeys:
     async def check(self) -> None:
         if self._problem:
             raise KeysError(self._problem)
-        if not self._database.not_open:  # otherwise the database's own check says what is missing
+        if not self._database.not_open:  # otherwise the database's own check reports the reason
             self.ring()
 
     def begin(self) -> None:
-        """Compare the keys, and keep doing so in a thread."""
+        """Compare the keys now, and continue to compare them in a thread."""
         self._compare()
         threading.Thread(target=self._keep_comparing, name="shared-keys", daemon=True).start()
 
@@ -146,7 +146,7 @@ class SharedKeys:
                 self._fingerprints.agree(ring)
                 self._agreed = ring
         except RecordsError:
-            return  # an outage, which the database's own check reports; the next comparison tries again
+            return  # an outage: the database's own check reports it, and the next comparison retries
         except (SettingsError, OSError) as error:
             self._note(str(error))
         except Exception:  # noqa: BLE001 - a bug must not end the thread

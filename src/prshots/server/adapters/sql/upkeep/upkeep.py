@@ -1,4 +1,4 @@
-"""Queries of the sweep and `prshots check` over the whole database."""
+"""Queries over the whole database for the sweep and `prshots check`."""
 
 import time
 from collections.abc import Collection, Iterable
@@ -77,23 +77,23 @@ class SqlUpkeep:
 
     async def reclaim_space(self, seconds: float) -> int:
         if await self._database.read(is_small_enough_to_rewrite):
-            await self._database.read(rewrite)  # from a version before files could shrink
+            await self._database.read(rewrite)  # an older version created the file, which can't shrink yet
         given, until = 0, time.monotonic() + seconds
         while some := await self._database.write(reclaim_some):
             given += some
             if time.monotonic() > until:
                 break
-        if given:  # the file shrinks with the checkpoint
+        if given:  # the checkpoint shrinks the file
             await self._database.read(lambda connection: connection.exec_driver_sql(CHECKPOINT).all())
         return given
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The installation and its keys are only known if we may work with the schema.
+    """The state of a database. The installation and its keys are only known if we may work with the schema.
 
-    `dead` is the number of images by kid whose URLs are signed with a key that we do not have. `fingerprints`
-    are those of the registered signing keys, by kid.
+    `dead` is the number of images, by kid, whose URLs are signed with a key that we don't have.
+    `fingerprints` are those of the registered signing keys, by kid.
     """
 
     schema: FoundSchema
@@ -104,7 +104,7 @@ class Condition:
 
 
 async def condition_of(database: Database, known_kids: Collection[str]) -> Condition:
-    """Raise RecordsError if the database does not answer."""
+    """Return the condition of a database. Raises RecordsError if it doesn't answer."""
 
     def ask(connection: Connection) -> Condition:
         schema, ahead = found_schema(connection), _clock_ahead(connection)
@@ -120,22 +120,22 @@ async def condition_of(database: Database, known_kids: Collection[str]) -> Condi
 
 
 def server_time(connection: Connection) -> float | None:
-    """Return the time by the server's clock; None for SQLite, which uses ours."""
+    """Return the time by the server's clock, or None for SQLite, which uses ours."""
     if connection.dialect.name == "sqlite":
         return None
     return float(connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
 
 
 def _clock_ahead(connection: Connection) -> float:
-    """Return how many seconds the server's clock is ahead of ours; 0 without a server."""
+    """Return how many seconds the server's clock is ahead of ours, or 0 without a server."""
     asked = time.time()
     theirs = server_time(connection)
     return 0.0 if theirs is None else theirs - (asked + time.time()) / 2
 
 
-# Compares the stored totals with what they sum up, and writes wrong ones again. A comparison is one
-# statement, and every upload and expiry changes images and totals in one transaction. So it never sees one
-# without the other, even while the service runs.
+# Compare the stored totals with actual counts, and recompute wrong totals. A comparison is one statement, and
+# every upload and expiry changes images and totals in one transaction. The comparison therefore never sees
+# one without the other, even while the service runs.
 
 PULLS_AT_ONCE = 200
 DAYS_AT_ONCE = 7
@@ -155,8 +155,8 @@ _WRONG_PULLS = text(
     "HAVING sum(stored_images) <> sum(counted_images) OR sum(stored_bytes) <> sum(counted_bytes) "
     "ORDER BY pr_number"
 )
-# Active images of pull requests only, which the index for ages has. There may be fewer images than uploads,
-# never more.
+# Only counts active images of pull requests, which the age index covers. There may be fewer images than
+# uploads, never more.
 _FIRST_UPLOAD = text(
     "SELECT uploaded_at FROM images WHERE project_id = :project_id AND scheduled_at IS NULL "
     "AND pr_number > 0 AND uploaded_at >= :since ORDER BY uploaded_at LIMIT 1"
@@ -187,11 +187,11 @@ _WRONG_PROJECTS = text(
 
 
 class _Recomputing(NamedTuple):
-    """The statements that write a total again: create its row if it is missing, lock it, count, write.
+    """The statements that recompute a total: create its row if it is missing, lock it, count, write.
 
-    An upload adds its image first, then itself to the total, where it waits for our lock. So an upload that
-    the count does not see adds itself afterwards. One that had the lock before us is committed, and the count
-    sees it, because each statement sees everything that was committed before it.
+    An upload first adds its image, then adds itself to the total, where it waits for our lock. An upload that
+    the count misses therefore adds itself afterwards. An upload that held the lock before us is committed,
+    and the count includes it, because each statement sees everything committed before it.
     """
 
     add_missing: str
@@ -267,11 +267,11 @@ def wrong_projects(connection: Connection) -> list[WrongTotal]:
 
 
 def recompute(connection: Connection, wrong: WrongTotal) -> None:
-    """Write a total again. Call it in a transaction."""
+    """Recompute a total. Call this in a transaction."""
     statements = _RECOMPUTING[wrong.of]
     key = {"project_id": wrong.project_id, "number": wrong.number} | _seconds_of(wrong.number, wrong.number)
     connection.execute(text(statements.add_missing), key)
-    has_row_locks = connection.dialect.name != "sqlite"  # there, one transaction writes at a time
+    has_row_locks = connection.dialect.name != "sqlite"  # SQLite only allows one writer at a time
     locking = f"{statements.lock} FOR UPDATE" if has_row_locks else statements.lock
     if connection.execute(text(locking), key).first() is None:
         return
@@ -285,7 +285,7 @@ def _seconds_of(first_day: int, last_day: int) -> dict[str, int]:
 
 
 def _wrong(of: Total, project_id: str, names: tuple[str, ...], rows: Iterable[Any]) -> list[WrongTotal]:
-    """Read rows of (number, stored …, counted …)."""
+    """Read the wrong totals from rows of (number, stored …, counted …)."""
     return [
         WrongTotal(
             of,
