@@ -1,1 +1,1 @@
-"""Benchmarks: how fast prshots is compared with other servers. Run `python -m bench --help`."""
+"""Benchmarks that compare prshots with other servers. Run `python -m bench --help`."""

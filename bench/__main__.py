@@ -1,7 +1,7 @@
 """Start prshots and other servers, load them in turn, and print one table.
 
-Run it with `make bench`. Options go into BENCH: make bench BENCH='--only start,memory --json results.json'.
-Close other programs first: they distort the figures.
+Run this with `make bench`. Options go into BENCH: make bench BENCH='--only start,memory --json results.json'.
+Close other programs first, because they distort the figures.
 """
 
 import argparse
@@ -43,7 +43,7 @@ MEASUREMENTS = {
     "memory": "memory when idle, and during 32 uploads of 5 MB",
     "start": "from `prshots serve` to the first accepted upload",
 }
-"""Each is a module in bench/measurements, in the order of the table."""
+"""Each key is a module in bench/measurements, in the order of the table."""
 NEED_WRK = {"delivery", "nginx_front", "upload", "workers", "engines", "capacity", "comment"}
 # In the repository, which is usually on a real disk. /tmp is often in memory, where fsync costs nothing.
 WORK = Path(__file__).parent / ".work"
@@ -75,7 +75,7 @@ def main() -> int:
 def _measure_all(
     options: argparse.Namespace, say: Callable[[str], None]
 ) -> tuple[dict[str, list[Row]], list[str]]:
-    """Run each chosen measurement in its own folder. A failure does not stop the others."""
+    """Run each chosen measurement in its own folder. A failure doesn't stop the others."""
     rows: dict[str, list[Row]] = {}
     failures: list[str] = []
     work = options.dir.resolve()
@@ -89,12 +89,12 @@ def _measure_all(
             except (BenchError, OSError) as error:
                 failures.append(f"{name}: {error}")
                 say(f"{name} failed: {error}")
-        os.sync()  # so that the next measurement does not wait for this one's writes
+        os.sync()  # to keep the next measurement from waiting for these writes
     return rows, failures
 
 
 def _measure(name: str, run: Run) -> Iterator[Row]:
-    # Imported late: most measurements need no peer, and so none of the peers' packages.
+    # Imported late: most measurements don't need a peer or the peers' packages.
     rows: Iterator[Row] = importlib.import_module(f"bench.measurements.{name}").measure(run)
     return rows
 

@@ -10,7 +10,10 @@ from bench.service import Service
 
 
 class Browser:
-    """`lists` are the paths of the dashboard's lists, by name. The gallery is that of a filled project."""
+    """A signed-in browser.
+
+    `lists` are the paths of the dashboard's lists, by name. The gallery belongs to a filled project.
+    """
 
     def __init__(self, service: Service) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", service.web_port, timeout=30)

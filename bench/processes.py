@@ -33,7 +33,7 @@ def running_server(
     directory.mkdir(parents=True, exist_ok=True)
     log = directory / "server.log"
     with log.open("ab") as output:
-        # Its own process group, so that stopping it cannot hit another process.
+        # Its own process group, to keep a stop from hitting other processes.
         process = subprocess.Popen(
             [program, *arguments],
             cwd=directory,
@@ -75,7 +75,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def package_folder(name: str) -> Path:
-    """Return a package's folder without importing it: only its programs are needed."""
+    """Return a package's folder without importing it, because only its programs are needed."""
     package = find_spec(name)
     if package is None or package.origin is None:
         raise BenchError(f"{name} is not installed: run pip install 'prshots[bench]'")
@@ -88,7 +88,7 @@ def accepts_connections(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Return a free port. The port 10000 above it is free too: SeaweedFS opens both."""
+    """Return a free port whose port 10000 above is also free, because SeaweedFS opens both."""
     for port in random.sample(range(20000, 32000), 200):
         if _is_free(port) and _is_free(port + 10000):
             return port
@@ -113,7 +113,7 @@ def tree(pid: int) -> list[int]:
 
 
 def comparing_processes(pid: int) -> list[int]:
-    """Return the processes of a service that decode and compare pictures."""
+    """Return the processes of a service that decode and compare images."""
     found = []
     for process in tree(pid):
         with suppress(OSError):
@@ -149,7 +149,7 @@ def cpu_time(pid: int) -> CpuTime:
 
 
 def _cpu_times(pid: int) -> dict[int, CpuTime]:
-    """Return the CPU time of each process of a server. One that ended counts until its parent notices."""
+    """Return the CPU time of each process of a server. An ended process counts until its parent notices."""
     found = {}
     for process in tree(pid):
         with suppress(OSError):
@@ -164,19 +164,19 @@ def cpu_with_ended(pid: int) -> float:
 
 
 def cpu_of_machine() -> float:
-    """Return how long the cores of this machine have been busy so far, together."""
+    """Return the total busy time so far of all cores of this machine."""
     user, nice, system, _, _, *others = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     return sum(map(int, [user, nice, system, *others[:2]])) / _TICKS_PER_SECOND
 
 
 def wait_until_idle(pid: int) -> None:
-    """Wait until a server has finished its work after the start or after a load."""
+    """Wait until a server is idle after its start or a load."""
     deadline = time.monotonic() + IDLE_SECONDS
     before = cpu_seconds(pid)
     while time.monotonic() < deadline:
         time.sleep(0.5)
         now = cpu_seconds(pid)
-        # A drop is not idle either: a process has ended, and its time no longer counts.
+        # A drop doesn't mean idle either: a process has ended, and its time no longer counts.
         if abs(now - before) <= 0.02:
             return
         before = now

@@ -21,7 +21,7 @@ PIPE_WIDTH = 140
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a row must reach: its ratio if it is compared with something, otherwise its own figure."""
+    """The goal of a row: for its ratio if it is compared with something, otherwise for its own figure."""
 
     at_least: float | None = None
     at_most: float | None = None
@@ -74,7 +74,7 @@ def _figure(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The rows of one measurement, and when and where it was taken. `load_average` is from before the run."""
+    """The rows of one measurement, with its date and machine. `load_average` is from before the run."""
 
     measured_on: str
     machine: str
@@ -88,7 +88,7 @@ class Result:
 
 
 Results = Mapping[str, Result]
-"""Results by the name of their measurement."""
+"""Results by measurement name."""
 
 
 def print_table(results: Results) -> None:
@@ -97,7 +97,7 @@ def print_table(results: Results) -> None:
         table.add_column(heading, justify="right" if heading in RIGHT_ALIGNED else "left")
     for row in (row for result in results.values() for row in result.rows):
         table.add_row(*row.cells, style="bold red" if row.verdict == MISSED else "")
-    # In a file or a pipe there is no terminal width to fold the table to.
+    # A file or pipe has no terminal width to fold the table to.
     console = Console()
     console.print(table) if console.is_terminal else Console(width=PIPE_WIDTH).print(table)
 
@@ -107,7 +107,7 @@ def read_json(file: Path) -> dict[str, Result]:
 
 
 def write_json(results: Results, file: Path) -> None:
-    """Write the results. A file that exists keeps its other measurements, so a table can grow in steps."""
+    """Write the results. An existing file keeps its other measurements, so a table can grow in steps."""
     kept = read_json(file) if file.exists() else {}
     content = {name: _told(result) for name, result in (kept | dict(results)).items()}
     file.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
@@ -118,7 +118,7 @@ def _told(result: Result) -> dict[str, Any]:
 
 
 def _told_row(row: Row) -> dict[str, Any]:
-    """Return the row for JSON. `ratio` and `verdict` follow from the other fields; they help readers."""
+    """Return the row for JSON. `ratio` and `verdict` follow from the other fields, but help readers."""
     ratio = None if row.ratio is None else round(row.ratio, 3)
     return asdict(row) | {"ratio": ratio, "verdict": row.verdict}
 

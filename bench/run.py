@@ -1,4 +1,4 @@
-"""What every measurement gets, and the error that voids one."""
+"""The input of every measurement, and the error that voids one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class BenchError(Exception):
-    """The measurement is void: a server failed, or did not do what it was asked to do."""
+    """The measurement is void, because a server failed or misbehaved."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from bench.pictures import CONTENT_TYPE, form_body, upload_body
 from bench.processes import free_port, running_server, wait_until_idle
 from bench.run import BenchError
 from bench.wrk import status_of
-from prshots.server.links.signing import KeyRing
+from prshots.server.links import KeyRing
 
 COMMAND = Path(sys.executable).parent / "prshots"
 PROJECT = "bench"
@@ -39,7 +39,7 @@ class Service:
 
     @classmethod
     def create(cls, directory: Path, *policy: str, settings: Mapping[str, str] | None = None) -> "Service":
-        """Create a service on the embedded engines, or on the engines that `settings` name."""
+        """Create a service on the embedded engines, or on the engines in `settings`."""
         directory.mkdir(parents=True)
         blank = cls(directory, free_port(), free_port(), free_port(), "", settings or {})
         blank.run("project", "create", PROJECT, *policy)
@@ -58,7 +58,7 @@ class Service:
         return self.data / "images"
 
     def links(self, view_path: str, count: int) -> list[str]:
-        """Return valid links to one image that differ in their expiry."""
+        """Return valid links to one image with different expiry times."""
         ring = KeyRing.parse((self.data / "signing-keys").read_text())
         exp = int(view_path.partition("?exp=")[2].partition("&")[0])
         ext = view_path.partition(".")[2].partition("?")[0]
@@ -125,7 +125,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A picture with the name and the commit that it is uploaded under."""
+    """An image with the name and commit to upload it under."""
 
     name: str
     commit_sha: str
@@ -167,7 +167,7 @@ class Api:
         self._send_form("/v1/baseline", shot, branch=BRANCH)
 
     def missing_baselines(self, shots: Sequence[Shot]) -> set[str]:
-        """Record the baselines that the service has the bytes of. Return the names of the others."""
+        """Record the baselines whose bytes the service has. Return the names of the others."""
         known = [
             {"name": shot.name, "viewport": shot.viewport, "sha256": hashlib.sha256(shot.image).hexdigest()}
             for shot in shots
@@ -176,7 +176,7 @@ class Api:
         return {shot["name"] for shot in self._send_json("/v1/baseline/known", body)["missing"]}
 
     def compare(self, pr_number: int, commit_sha: str, base: str) -> dict[str, int]:
-        """Compare, and return how many shots have each verdict."""
+        """Compare, and return the number of shots with each verdict."""
         body = {
             "pr_number": pr_number,
             "commit_sha": commit_sha,
@@ -185,7 +185,7 @@ class Api:
             "complete": True,
         }
         reply = self._send_json("/v1/compare", body)
-        while reply["state"] == "running":  # after 10 s the service answers with what it knows
+        while reply["state"] == "running":  # after 10 s, the service answers with partial results
             time.sleep(0.05)
             reply = self._ask("GET", f"/v1/compare?pr_number={pr_number}")
         return reply["counts"]

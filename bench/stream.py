@@ -1,7 +1,7 @@
-"""Requests at a fixed rate, from their own process, whatever the server does with the ones before.
+"""Requests at a fixed rate, from a separate process, regardless of the server's progress.
 
-A request is timed from when it was due. So the time that it waited for a free connection counts, too: a load
-that waits for the server before it goes on would hide that.
+Each time counts from when the request was due, so it includes the wait for a free connection. A load that
+waits for the server before it continues would hide that.
 """
 
 import http.client
@@ -18,13 +18,13 @@ from bench.run import BenchError
 
 CONNECTIONS = 4
 START_SECONDS = 1.0
-"""Until all processes run."""
+"""How long all processes take to start."""
 WARM_UP_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """What one kind of client sends. The paths are requested in turn."""
+    """The requests of one kind of client. It requests the paths in turn."""
 
     name: str
     per_second: float
@@ -36,7 +36,7 @@ class Stream:
 
 
 def p99_ms(streams: Sequence[Stream], seconds: float) -> list[float]:
-    """Send all streams at once for so long. Return the 99th percentile of each."""
+    """Send all streams at once for this long. Return the 99th percentile of each."""
     with ProcessPoolExecutor(len(streams), multiprocessing.get_context("spawn")) as processes:
         for warm in [processes.submit(_nothing) for _ in streams]:
             warm.result()
@@ -47,12 +47,12 @@ def p99_ms(streams: Sequence[Stream], seconds: float) -> list[float]:
 
 
 def _nothing() -> None:
-    """Keep a process busy long enough that each task gets its own."""
+    """Keep a process busy long enough to give each task its own process."""
     time.sleep(0.5)
 
 
 def send(stream: Stream, start: float, seconds: float) -> list[float]:
-    """Return the seconds that each request took, without those of the warm-up."""
+    """Return the seconds that each request took, excluding the warm-up."""
     numbers, lock = itertools.count(), threading.Lock()
     times: list[float] = []
     problems: list[str] = []

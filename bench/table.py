@@ -1,4 +1,4 @@
-"""Write the table in docs/understand/bench.md from a JSON file that `python -m bench --json` wrote."""
+"""Write the table in docs/understand/bench.md from a JSON file of `python -m bench --json`."""
 
 import argparse
 import sys
@@ -27,7 +27,7 @@ HIGHLIGHTS = (
     "compare, 100 shots, 10 changed",
     "gallery, first view of 60 screenshots",
 )
-"""How the measures begin that the page shows, each with its first row. The file has all rows."""
+"""The prefixes of the measures on the page, each with its first row. The file has all rows."""
 
 
 def main() -> int:
@@ -55,7 +55,7 @@ def with_table(page: str, results: Results, measures: Sequence[str] = HIGHLIGHTS
 
 
 def table(results: Results, measures: Sequence[str]) -> str:
-    """Return the first row of each measure. Raises StopIteration for a measure without one."""
+    """Return the first row of each measure. Raises StopIteration for a measure without a row."""
     alignment = ("--:" if heading in RIGHT_ALIGNED else "---" for heading in HEADINGS)
     cells = [row.cells for result in results.values() for row in result.rows]
     rows = [next(row for row in cells if row[0].startswith(measure)) for measure in measures]
@@ -64,7 +64,7 @@ def table(results: Results, measures: Sequence[str]) -> str:
 
 
 def _when_and_where(results: Results) -> Iterator[str]:
-    """Say once for each run which measurements it took."""
+    """Yield a line for each run, with the measurements that it took."""
 
     def run(name: str) -> str:
         return _run(results[name])

@@ -73,7 +73,7 @@ def _result(load: Load, told: dict[str, float]) -> Result:
 def in_turn(
     measures: Mapping[str, Callable[[], float]], say: Callable[[str], None], what: str
 ) -> dict[str, float]:
-    """Return the median of each measure. Each round takes all of them, so noise affects them equally."""
+    """Return the median of each measure. Each round runs all of them, so noise affects them equally."""
     taken: dict[str, list[float]] = {name: [] for name in measures}
     for number in range(1, ROUNDS + 1):
         for name, measure in measures.items():

@@ -1,6 +1,6 @@
--- The requests that wrk sends: METHOD to each path of a file in turn, with an optional body and headers.
+-- wrk's requests: METHOD to each path of a file in turn, with an optional body and headers.
 --   wrk -s wrk_requests.lua URL -- METHOD PATHS_FILE BODY_FILE|- [NAME VALUE]...
--- All servers of a comparison get their requests from this script, so the client costs each of them the same.
+-- All servers of a comparison get their requests from this script, so the client's cost is the same for each.
 
 local paths, prepared, body = {}, {}, nil
 local turn = 0
@@ -24,7 +24,7 @@ end
 
 function request()
   turn = turn % #paths + 1
-  -- Requests with a body are built one at a time: a thousand bodies would not fit into Lua's memory.
+  -- Requests with a body are built one at a time: a thousand bodies wouldn't fit into Lua's memory.
   return prepared[turn] or wrk.format(nil, paths[turn], nil, body)
 end
 

@@ -1,4 +1,4 @@
-"""From the start of the GitHub Action, as a runner starts it, to its first request."""
+"""The time from the start of the GitHub Action, as on a runner, to its first request."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""A build of the default branch that changes 3 of 300 screenshots: what is stored, and what is sent."""
+"""A build of the default branch that changes 3 of 300 screenshots: the stored and the sent bytes."""
 
 import hashlib
 import time
@@ -38,7 +38,7 @@ def measure(run: Run) -> Iterator[Row]:
 
 
 def _build(number: int, pictures: list[bytes]) -> list[Shot]:
-    """Change three of the pictures, and return the shots of the next commit."""
+    """Change three of the images, and return the shots of the next commit."""
     for changed in range(CHANGED):
         pictures[number * CHANGED + changed] = png(SIZE)
     commit = hashlib.sha1(str(number).encode()).hexdigest()

@@ -1,6 +1,6 @@
-"""What one request costs each server, and whether these costs predict how much this machine can do at once.
+"""The cost of one request on each server, and whether these costs predict this machine's capacity.
 
-`python -m bench.capacity` computes with these rows. docs/scale.md explains them.
+`python -m bench.capacity` uses these rows. docs/scale.md explains them.
 """
 
 import asyncio
@@ -51,8 +51,7 @@ from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.projects.projects import SqlProjects
-from prshots.server.adapters.sql.projects.tokens import SqlTokens
+from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.upkeep.ports import UpkeepEngines
 from prshots.server.domain.upkeep.sweep import sweep
@@ -114,7 +113,7 @@ class _Measured:
                 yield Row(LOG, "bytes", log / result.requests)
 
     def mix(self) -> Row:
-        """Run all of them together, and compare the rate with the one that their costs predict."""
+        """Run all requests together, and compare the rate with the rate that their costs predict."""
         self.run.say("capacity: uploads, deliveries and comments together")
         wait_until_idle(self.pid)
         busy, started = cpu_of_machine(), time.monotonic()
@@ -133,7 +132,7 @@ class _Measured:
         return Row(measure, "requests/s", predicted, "measured", rate, TARGET)
 
     def upkeep(self) -> Iterator[Row]:
-        """Measure the sweep: how fast it lists the store, and what an expiry costs."""
+        """Measure the sweep: how fast it lists the store, and the cost of an expiry."""
         self.run.say("capacity: the sweep")
         wait_until_idle(self.pid)
         yield Row(LISTING, "objects/s", asyncio.run(_listed(self.service, self.database)))
@@ -166,7 +165,7 @@ class _Measured:
 
 
 def _part(operation: str, server: str) -> str:
-    """Name the processes of a server that work on an operation: a component or a client each."""
+    """Return the name of the component or client that uses a server for an operation."""
     if server == PRSHOTS:
         return "delivery" if operation == DELIVERY else "API"
     return f"client of the {operation}s" if server == CLIENT else server
@@ -221,7 +220,7 @@ async def _listed(service: Service, database: str) -> float:
 
 
 async def _swept(service: Service, database: str) -> tuple[int, float]:
-    """Sweep in this process. Return how many images expired, and the CPU seconds it took here."""
+    """Sweep in this process. Return the number of expired images, and the CPU seconds spent here."""
     opened, store = open_postgresql(database), _store(service)
     engines = UpkeepEngines(
         SqlImages(opened),
@@ -251,7 +250,7 @@ def _store(service: Service) -> CloudStore:
 
 
 def _commits(run: Run, database: str) -> Iterator[Row]:
-    """Measure the commits of uploads without an API in between: to one project, and to many."""
+    """Measure the commits of uploads without an API: to one project, and to many."""
     contention.prepare(database)
 
     def rate(projects: int, batch: int) -> float:

@@ -1,4 +1,4 @@
-"""From a folder of screenshots to the posted comment, with the two commands that a CI job runs."""
+"""From a folder of screenshots to the posted comment, with the two commands of a CI job."""
 
 import json
 import os
@@ -67,8 +67,8 @@ class _Job:
         }
 
     def run(self, pr_number: int) -> tuple[float, float]:
-        """Return how many seconds the upload takes, and how many the upload and the comment take."""
-        os.sync()  # so that the previous round costs this one nothing
+        """Return the seconds that the upload takes, and those that the upload and the comment take."""
+        os.sync()  # to keep the previous round from slowing down this one
         started = time.monotonic()
         self._command("upload", str(self._folder), "--pr", str(pr_number))
         uploaded = time.monotonic()
@@ -103,7 +103,7 @@ def _peak_bytes(arguments: Sequence[str], environment: dict[str, str]) -> int:
 
 
 class _GitHub(ThreadingHTTPServer):
-    """The part of GitHub's API that a comment needs."""
+    """The part of GitHub's API that posting a comment needs."""
 
     daemon_threads = True
 

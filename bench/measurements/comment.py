@@ -53,7 +53,7 @@ def measure(run: Run) -> Iterator[Row]:
 
 
 def _after_an_upload(api: Api) -> float:
-    """Return how long a comment with an image that no comment had before takes, in seconds."""
+    """Return the seconds that a comment takes right after an upload, when it lists a new image."""
     api.upload(png(1024), pr_number=1)
     began = time.perf_counter()
     api.comment(1)

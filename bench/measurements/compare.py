@@ -1,4 +1,4 @@
-"""`POST /v1/compare` for 100 screenshots, and what a user would run instead on the same pictures."""
+"""`POST /v1/compare` for 100 screenshots, and other comparators on the same images."""
 
 import hashlib
 import io
@@ -25,7 +25,7 @@ CHANGED = 10
 AGAIN = Target(at_most=0.2)
 BASE = hashlib.sha1(b"base").hexdigest()
 COMPRESSION = (1, 4, 9)
-"""Chromium uses another one, so the bytes differ."""
+"""Chromium uses a different level, so the bytes differ."""
 
 Pictures = Sequence[bytes]
 
@@ -71,14 +71,14 @@ def _encoded(picture: bytes, compression: int) -> bytes:
 
 @dataclass
 class _Ours:
-    """The service. Each comparison is of a pull request of its own."""
+    """The service. Each comparison has its own pull request."""
 
     service: Service
     pid: int
     pull_requests: int = 0
 
     def upload(self, pictures: Pictures, *, is_new: bool = True) -> str:
-        """Upload the pictures of a commit. Return the commit."""
+        """Upload the images of a commit. Return the commit."""
         self.pull_requests += is_new
         commit = hashlib.sha1(str(self.pull_requests).encode()).hexdigest()
         with closing(Api(self.service)) as api:
@@ -87,7 +87,7 @@ class _Ours:
         return commit
 
     def compare(self, commit: str, changed: int) -> Took:
-        """Compare. Raises BenchError if another number of shots changed."""
+        """Compare. Raises BenchError if a different number of shots changed."""
         wait_until_idle(self.pid)
         cpu, started = cpu_by_process(self.pid), time.monotonic()
         with closing(Api(self.service)) as api:
@@ -99,14 +99,14 @@ class _Ours:
         return Took(seconds, used)
 
     def end_comparing_processes(self) -> None:
-        """End them, so that the next comparison starts new ones, as after a minute without work."""
+        """End these processes. The next comparison then starts new ones, as after a minute without work."""
         for process in comparing_processes(self.pid):
             os.kill(process, signal.SIGKILL)
 
 
 @dataclass
 class _Case:
-    """One kind of pairs, compared by the service and by each peer in turn."""
+    """One kind of pairs, which the service and each peer compare in turn."""
 
     run: Run
     ours: _Ours

@@ -57,7 +57,7 @@ def measure(run: Run) -> Iterator[Row]:
 
 
 def _settle(pid: int) -> None:
-    """Let earlier work end, and its writes reach the disk, so that neither phase waits for them."""
+    """Wait for earlier work and its writes to end, to keep them out of both phases."""
     os.sync()
     wait_until_idle(pid)
 
@@ -88,7 +88,7 @@ class _Times:
 
 
 def _upload_again(api: Api, pages: Sequence[bytes], number: int) -> str:
-    """Upload every shot with the same pixels in other bytes, so that each has to be compared."""
+    """Upload every shot with the same pixels in different bytes, to force a comparison of each."""
     commit = hashlib.sha1(str(number).encode()).hexdigest()
     for shot in range(SHOTS):
         image = _with_comment(pages[shot % PAGES], f"{number} {shot}")
@@ -104,7 +104,7 @@ def _with_comment(picture: bytes, text: str) -> bytes:
 
 
 def _turns_while_comparing(service: Service, clock: "_Clock", number: int, commit: str) -> Iterator[_Turn]:
-    """Return the turns that were over before the comparison was."""
+    """Yield the turns that ended before the comparison."""
     counts: dict[str, int] = {}
 
     def compare() -> None:
@@ -138,7 +138,7 @@ class _Reader:
 
 
 class _Clock:
-    """Times an upload and the deliveries of the image, one after the other."""
+    """Times an upload and then the deliveries of the image."""
 
     def __init__(self, api: Api, reader: _Reader) -> None:
         self._api, self._reader = api, reader

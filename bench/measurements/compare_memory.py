@@ -1,4 +1,4 @@
-"""Memory of the process that compares two large pictures, and of what a user would run instead."""
+"""The memory of the process that compares two large images, and of other comparators."""
 
 import hashlib
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ SETTINGS = {"PRSHOTS_MAX_IMAGE_BYTES": str(20 * MEGABYTE)}
 
 @dataclass(frozen=True, slots=True)
 class _Size:
-    """A page that is rendered larger than its layout by `scale`."""
+    """A page rendered larger than its layout by `scale`."""
 
     name: str
     layout: tuple[int, int]

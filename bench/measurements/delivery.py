@@ -15,7 +15,7 @@ from bench.service import Api, Service
 from bench.wrk import Load, in_turn, status_of, wrk
 
 CONNECTIONS = 32
-# Many images of each size, so that caching a single file helps no server.
+# Many images of each size, to keep any server from gaining by caching a single file.
 IMAGES_PER_SIZE = 64
 SIZES = {"20 KB": 20 * 1024, "100 KB": 100 * 1024, "1 MB": 1024 * 1024}
 NGINX, SEAWEEDFS, STARLETTE = "nginx secure_link", "SeaweedFS presigned GET", "Starlette FileResponse"
@@ -66,7 +66,7 @@ def _compare(run: Run, size: str, servers: Mapping[str, Peer]) -> Iterator[Row]:
 
 
 def _compare_uncached(run: Run, size: str, servers: Mapping[str, Peer]) -> Iterator[Row]:
-    """Use more links than delivery caches, so that it verifies each one, as nginx does."""
+    """Use more links than delivery caches, to make it verify each one, as nginx does."""
     count = IMAGES_PER_SIZE * LINKS_PER_FILE
     first = list(SIZES).index(size) * count
     paths = {name: peer.many_paths[first : first + count] for name, peer in servers.items()}
@@ -79,8 +79,8 @@ def _compare_uncached(run: Run, size: str, servers: Mapping[str, Peer]) -> Itera
 def cpu_row(measure: str, cpu: Mapping[str, float]) -> Row:
     """Return the CPU time that each server's own processes spend per image.
 
-    Other load on the machine distorts this figure least. If wrk has no core to itself, the fastest server
-    waits most, and our images per second look better than they are.
+    Other load on the machine distorts this figure least. If wrk doesn't have a core to itself, the fastest
+    server waits most, and our images per second look better than they are.
     """
     return Row(f"{measure}: CPU time", "µs/image", cpu["ours"], NGINX, cpu[NGINX])
 
@@ -88,7 +88,7 @@ def cpu_row(measure: str, cpu: Mapping[str, float]) -> Row:
 def load_in_turn(
     run: Run, size: str, servers: Mapping[str, Peer], paths: Mapping[str, Sequence[str]], what: str
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return images per second, and microseconds of CPU time per image, of each server."""
+    """Return the images per second, and the microseconds of CPU time per image, for each server."""
     cpu: dict[str, list[float]] = {name: [] for name in servers}
     measures = {
         name: partial(_images_per_second, run, size, server, paths[name], cpu[name])

@@ -20,12 +20,12 @@ from bench.wrk import Load, in_turn, status_of, wrk
 
 DELIVERED = {"100 KB": 100 * 1024, "1 MB": 1024 * 1024}
 IMAGES = 100
-# Room for all images of a size, so that the first row is about copies, and the second about none.
+# Room for all images of a size: the first row measures delivery with copies, and the second without.
 COPIES = {"PRSHOTS_IMG_CACHE_BYTES": str(256 * 1024 * 1024)}
 NO_COPIES = {"PRSHOTS_IMG_CACHE_BYTES": "0"}
 DUE = 2000
 API_WORKERS = "2"
-"""As many as the machine of the published figures has cores."""
+"""The number of cores on the machine of the published figures."""
 A_YEAR = 366 * 24 * 3600
 
 
@@ -80,7 +80,7 @@ def _deliveries(run: Run, service: Service, server: SeaweedFS, size: str) -> Ite
     cpu: dict[str, list[float]] = {"ours": [], "no copies": [], "alone": []}
 
     def rate(name: str, address: str, paths: list[str], pid: int | None) -> float:
-        """Return images per second. Count the CPU time of all servers that took part, per image."""
+        """Return images per second. Count the CPU time per image of all servers involved."""
         pids = [server.pid] if pid is None else [server.pid, pid]
         before = sum(map(cpu_seconds, pids))
         result = wrk(Load(address, paths), connections=CONCURRENT, seconds=run.seconds)
@@ -140,7 +140,7 @@ def _sweep(run: Run, service: Service, database: str) -> Row:
         list(threads.map(upload_some, [DUE // CONCURRENT] * CONCURRENT))
     execute(database, f"UPDATE images SET uploaded_at = uploaded_at - {A_YEAR}")
     started = time.monotonic()
-    service.run("sweep", "--force")  # it deletes everything
+    service.run("sweep", "--force")  # deletes everything
     seconds = time.monotonic() - started
     if left := query(database, "SELECT count(*) FROM images"):
         raise BenchError(f"the sweep left {left:.0f} images")

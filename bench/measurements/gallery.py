@@ -17,16 +17,16 @@ from bench.service import Api, Service, Shot
 SHOTS = 60
 ROUNDS = 3
 WINDOW = ViewportSize(width=1600, height=3600)
-"""So tall that all thumbnails are on the screen: the gallery requests only those near to it."""
+"""Tall enough to show all thumbnails, because the gallery only requests those near the visible area."""
 
 FIRST_SCREEN = 900
-"""What a window of an ordinary height would show of it."""
+"""The height of an ordinary window."""
 
 PATIENCE_MS = 60_000
 TARGET = Target(at_most=3)
 COMMIT = hashlib.sha1(b"gallery").hexdigest()
 
-# The clock of a page starts when the browser navigates to it.
+# A page's clock starts when the browser navigates to it.
 NOTE_WHEN_LOADED = """
     window.seen = [];
     document.addEventListener("load", ({ target }) => {
@@ -38,12 +38,12 @@ NOTE_WHEN_LOADED = """
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """Seconds from the navigation until all thumbnails were seen, and those of an ordinary screen."""
+    """The seconds from the navigation until all thumbnails appear, and until those of the first screen do."""
 
     all: float
     first_screen: float
     cpu: float
-    """Of the service, with its picture workers."""
+    """The CPU seconds of the service, including its picture workers."""
 
 
 def measure(run: Run) -> Iterator[Row]:
@@ -66,7 +66,7 @@ def measure(run: Run) -> Iterator[Row]:
 
 
 def _first_view(service: Service, browser: Browser, pictures: Sequence[bytes], number: int) -> _View:
-    """Upload the screenshots to a pull request and view it, with a service that has made no thumbnail yet."""
+    """Upload the screenshots to a pull request and view it, on a service without any thumbnails yet."""
     with service.idle() as pid:
         with closing(Api(service)) as api:
             for shot, picture in enumerate(pictures):

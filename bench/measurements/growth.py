@@ -1,8 +1,8 @@
 """Everyday work with 10,000,000 images in PostgreSQL, compared with an empty or a small database.
 
-Environment variables change what it measures: BENCH_IMAGES, BENCH_PROJECTS (beyond the first fifty, two in
-each organization) and BENCH_PARTITIONS, which splits `images` as docs/scale.md describes. It calls the
-adapters directly: HTTP would add the same time to both sides.
+Environment variables change the measurement: BENCH_IMAGES, BENCH_PROJECTS (beyond the first fifty, two in
+each organization) and BENCH_PARTITIONS, which splits `images` as docs/scale.md describes. The benchmark calls
+the adapters directly, because HTTP would add the same time to both sides.
 """
 
 import asyncio
@@ -33,8 +33,7 @@ from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.projects.projects import SqlProjects
-from prshots.server.adapters.sql.projects.tokens import SqlTokens
+from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
@@ -45,7 +44,7 @@ MANY = int(os.environ.get("BENCH_IMAGES", "10000000"))
 PROJECTS = int(os.environ.get("BENCH_PROJECTS", "50"))
 PARTITIONS = int(os.environ.get("BENCH_PARTITIONS", "0"))
 FEW = 30_000
-"""Still enough to fill a page of every list."""
+"""Enough to fill a page of every list."""
 ROOM_PER_IMAGE = 1500
 """Bytes on disk while filling: the record, its indexes, and PostgreSQL's write-ahead log."""
 TURNS, WARM_UP_TURNS = 200, 20
@@ -135,13 +134,13 @@ async def _take_turns(
     turns: int, do: Callable[["_Adapters"], Awaitable[None]], *adapters: "_Adapters"
 ) -> None:
     for turn in range(turns):
-        # The order alternates: the second of two finds the disk busier.
+        # The order alternates, because the second of two finds the disk busier.
         for each in adapters[:: 1 if turn % 2 else -1]:
             await do(each)
 
 
 class _Adapters:
-    """The adapters on one database, and how long each operation took."""
+    """The adapters on one database, and the duration of each operation."""
 
     def __init__(self, address: str, directory: Path) -> None:
         self._database = open_postgresql(address)

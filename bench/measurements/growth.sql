@@ -1,7 +1,7 @@
 -- Fill an empty, migrated PostgreSQL database with growth.images images in growth.projects projects, as years of use
--- would. A fifth of the images is in the first project. No image is expired. The first fifty projects are in the
--- organization `local`, of the others there are two in each organization. The benchmark `growth` and the test of the
--- query plans use it. It reports progress as notices. Run VACUUM ANALYZE afterwards.
+-- would. A fifth of the images are in the first project. No image has expired. The first fifty projects are in the
+-- organization `local`, and every other organization has two. The benchmark `growth` and the test of the query plans
+-- use this script. It reports progress as notices. Run VACUUM ANALYZE afterwards.
 
 SET LOCAL session_replication_role = replica;  -- skips the foreign key checks
 TRUNCATE images;  -- with wal_level = minimal, PostgreSQL then fills it without a write-ahead log
@@ -49,7 +49,7 @@ SELECT md5('trust ' || id || ' ' || n), id, 'https://token.actions.githubusercon
        '{"repository": "growth/' || id || '-' || n || '"}', 'repository=growth/' || id || '-' || n, n, ''
 FROM projects, generate_series(1, 20) AS n WHERE id LIKE 'growth-%';
 
--- The short-lived tokens of an hour in which no sweep ran.
+-- The short-lived tokens of an hour without a sweep.
 INSERT INTO tokens (id, project_id, label, hint, sha256, created_at, expires_at, trust_id)
 SELECT md5('short ' || n), 'growth-1', 'ci', 'msr_…0000', md5('short ' || n) || md5('lived ' || n), at, at + 86400,
        md5('trust growth-1 ' || n % 20 + 1)
@@ -68,7 +68,7 @@ BEGIN
     FOR index IN SELECT * FROM indexes LOOP
         EXECUTE format('DROP INDEX %I', index.indexname);
     END LOOP;
-    -- Under pr_close, pull requests with an even number have images; the odd ones are closed and have none left.
+    -- Under pr_close, even-numbered pull requests have images; odd-numbered ones are closed and have none left.
     -- Under the other policies, all but the first forty pull requests are closed and keep their images.
     LOOP
         INSERT INTO images (id, project_id, pr_number, name, commit_sha, viewport, ext, size, uploaded_at, kid,
@@ -104,7 +104,7 @@ INSERT INTO uploads_by_day (project_id, day, uploads, bytes)
 SELECT project_id, uploaded_at / 86400, count(*), sum(size)
 FROM images WHERE project_id LIKE 'growth-%' GROUP BY project_id, uploaded_at / 86400;
 
--- The counts of a day stay when its images are deleted.
+-- A day's counts stay after its images are deleted.
 INSERT INTO uploads_by_day (project_id, day, uploads, bytes)
 SELECT id, extract(epoch FROM now())::bigint / 86400 - ago, 100, 10000000
 FROM projects, generate_series(302, 1500) AS ago WHERE id LIKE 'growth-%' AND organization_id = 'local';

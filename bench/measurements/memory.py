@@ -37,8 +37,8 @@ def measure(run: Run) -> Iterator[Row]:
 
 def _upload_together(service: Service) -> None:
     body = upload_body(png(LARGEST), pr_number=1)
-    # Each upload holds back the end of its body until all others are as far, so the service has to hold
-    # all of them. The timeout is for a service that accepts only some at a time.
+    # Each upload holds back the end of its body until all others have sent as much, so the service has to
+    # hold all of them. The timeout is for a service that only accepts some at a time.
     nearly_sent = threading.Barrier(CONCURRENT)
 
     def meet() -> None:

@@ -16,7 +16,7 @@ from bench.stream import Stream, p99_ms
 RECORDS = 20_000
 SHOWN = 64
 ALONE, TOGETHER = 5, 30
-"""How often the length of a wrk run: with the default of 2 s, 10 s for each alone and 60 s for all."""
+"""Multiples of a wrk run's length: with the default of 2 s, 10 s for each alone and 60 s for all."""
 TARGET = Target(at_most=3)
 
 
@@ -40,7 +40,7 @@ def measure(run: Run) -> Iterator[Row]:
 
 
 def _streams(service: Service) -> list[Stream]:
-    """Return what 100 people and their CI do at a busy moment. It keeps half of one core busy."""
+    """Return the requests of 100 people and their CI at a busy moment. They keep half of one core busy."""
     token = {"Authorization": f"Bearer {service.token}"}
     with closing(Api(service)) as api:
         shown = [api.upload(png(100 * 1024), pr_number=1) for _ in range(SHOWN)]

@@ -1,6 +1,6 @@
 """nginx in front of prshots, compared with nginx and secure_link: one worker each, 32 connections.
 
-nginx in front uses the files in deploy/nginx.
+The nginx in front uses the files in deploy/nginx.
 """
 
 import os
@@ -36,8 +36,8 @@ _HEADERS = f"""
     set $prshots_hsts "";
     include {SHIPPED}/prshots/image-headers.conf;
 """
-# The same main file for both: one worker, and no connection is closed after a thousand requests. The rest is
-# what docs/run/behind-nginx.md recommends.
+# Both use the same main file, with one worker and no limit on requests per connection. The rest follows
+# docs/run/behind-nginx.md.
 _MAIN = """
 {user}
 daemon off;
@@ -85,7 +85,7 @@ def _ours(directory: Path, images: Mapping[str, bytes]) -> Iterator[Peer]:
 
 @contextmanager
 def _front(folder: Path, service: Service) -> Iterator[Peer]:
-    """Run nginx with the files in deploy/nginx. Only addresses and paths differ, and nginx logs nothing."""
+    """Run nginx with the files in deploy/nginx. Only addresses and paths differ, and logging is off."""
     port = free_port()
     changes = {
         "listen 80;": f"listen 127.0.0.1:{port};",

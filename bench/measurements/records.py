@@ -25,13 +25,13 @@ T = TypeVar("T")
 def measure(run: Run) -> Iterator[Row]:
     run.say(f"records: adding {RECORDS:,} images to one of two services")
     full, empty = (Service.create(run.directory / name) for name in ("full", "empty"))
-    # Not expired, so the sweep at the start leaves them alone.
+    # Not expired, so the sweep at startup leaves them alone.
     add_records(full, RECORDS, size=SIZE, uploaded_at=int(time.time()))
     with full.idle(), empty.idle(), closing(Api(full)) as at_full, closing(Api(empty)) as at_empty:
         run.say(f"records: {TURNS} uploads, comments and deletes on both, in turn")
         clocks = [_Clock(at_full), _Clock(at_empty)]
         for turn in range(WARM_UP_TURNS + TURNS):
-            # The order alternates: the second of two finds the disk busier.
+            # The order alternates, because the second of two finds the disk busier.
             for clock in clocks[:: 1 if turn % 2 else -1]:
                 clock.take_turn()
     for step in ("upload", "comment", "delete"):

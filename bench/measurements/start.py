@@ -1,4 +1,4 @@
-"""From `prshots serve` to the first accepted upload."""
+"""The time from `prshots serve` to the first accepted upload."""
 
 import statistics
 import time

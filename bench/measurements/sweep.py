@@ -45,7 +45,7 @@ def measure(run: Run) -> Iterator[Row]:
 
 def _seconds_of_sweep(service: Service) -> float:
     started = time.monotonic()
-    service.run("sweep", "--force")  # it deletes everything
+    service.run("sweep", "--force")  # deletes everything
     return time.monotonic() - started
 
 
@@ -56,7 +56,7 @@ def _unlinks_per_second(run: Run) -> float:
     content = png(SIZE)
     for file in files:
         file.write_bytes(content)
-    # Unlinking a file that is not on disk yet costs nothing, but real images are on disk.
+    # Unlinking a file that isn't on disk yet costs nothing, but real images are on disk.
     os.sync()
     started = time.monotonic()
     with ThreadPoolExecutor(UNLINK_THREADS) as threads:

@@ -25,7 +25,7 @@ SEAWEEDFS, DISK = "SeaweedFS presigned PUT", "write + fsync"
 TARGET = Target(at_least=2)
 CPU_TARGET = Target(at_most=1.3)
 WORKERS = {"one API worker": "1", "two API workers": "2"}
-"""API workers to try. The rows are about the number that is faster on this machine, and say which it is."""
+"""The numbers of API workers to try. The rows show the number that is faster on this machine, and name it."""
 
 
 def measure(run: Run) -> Iterator[Row]:
@@ -61,7 +61,7 @@ def _running(stack: ExitStack, run: Run, body: Path, workers: str) -> "Uploads":
 
 
 def _settle(pid: int | None = None) -> None:
-    """Flush earlier writes to the disk, so that no server waits for another server's writes."""
+    """Flush earlier writes to the disk, to keep a server from waiting for another server's writes."""
     os.sync()
     if pid is not None:
         wait_until_idle(pid)
@@ -90,7 +90,7 @@ class Uploads:
         return result.per_second
 
     def cpu_row(self, measure: str) -> Row:
-        """Return the CPU time of all processes of the service per upload. Other load distorts it least."""
+        """Return the CPU time per upload of all processes of the service. Other load distorts it least."""
         user, system = (1000 * seconds / self.done for seconds in self.cpu)
         note = f"{user:.2f} ms in user mode, {system:.2f} ms in the kernel"
         return Row(measure, "ms/upload", user + system, target=CPU_TARGET, note=note)
@@ -115,7 +115,7 @@ class SeaweedPuts:
     prefixes: list[str] = field(default_factory=list)
 
     def measure(self, seconds: int | None = None) -> float:
-        """PUT to new keys only. Sign twice as many as wrk is likely to need."""
+        """PUT to new keys only. Signs twice as many as wrk is likely to need."""
         seconds = seconds or self.run.seconds
         prefix = uuid.uuid4().hex
         keys = (f"{prefix}/{number}.png" for number in range(int(2 * self.per_second * seconds)))

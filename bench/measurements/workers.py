@@ -1,7 +1,7 @@
 """Two workers of the API and delivery on the embedded engines, compared with one of each.
 
-On few cores the rates say little, because wrk takes a part of them. Processor time per request shows what the
-second worker costs: it does not contain wrk's.
+On few cores, the rates say little, because wrk uses some of them. The processor time per request shows the
+cost of the second worker, because it doesn't include wrk's.
 """
 
 import os
@@ -25,7 +25,7 @@ CONCURRENT = 16
 UPLOADED, DELIVERED = 300 * 1024, 100 * 1024
 ROUNDS = 3
 ENOUGH_CORES = 4
-"""For two workers and wrk, so that the second worker can double the rate."""
+"""Enough cores for two workers and wrk, to let the second worker double the rate."""
 
 FASTER = Target(at_least=1.7) if (os.cpu_count() or 1) >= ENOUGH_CORES else None
 SAME_COST = Target(at_most=1.1)
@@ -83,7 +83,7 @@ class _Turns:
 
 
 class _Workers:
-    """A service with so many workers of the API and of delivery."""
+    """A service with this many workers of the API and of delivery."""
 
     def __init__(self, run: Run, body: Path, count: int) -> None:
         self._run = run

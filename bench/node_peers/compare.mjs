@@ -1,5 +1,5 @@
-// Compares the pictures of two folders that have the same names, one pair after the other, as a test runner does.
-// Writes the difference of each changed pair, and prints how many there are.
+// Compare the images with the same names in two folders, one pair after the other, as a test runner does.
+// Write a difference image for each changed pair, and print the number of changed pairs.
 //
 //   node compare.mjs pixelmatch|playwright BEFORE AFTER DIFFERENCES
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import event
 
 from prshots.contract.errors import RecordsError, RecordsUnsureError
-from prshots.server.adapters.sql.database.writer_turn import SUFFIX
+from prshots.server.adapters.sql.database.database import SUFFIX
 from support.stores_and_records import SqlRecords, a_project, an_image, open_records
 
 PROJECT = a_project()

@@ -11,8 +11,8 @@ import pytest
 from prshots.contract.errors import ExpireFailedError, RecordsError, RecordsFullError
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.database.postgresql import Timeouts, open_postgresql
-from prshots.server.domain.images.expiry import expire_scheduled
 from prshots.server.domain.images.models import Image
+from prshots.server.domain.images.recorded_objects import expire_scheduled
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
 from support.engine_servers import PostgreSQL

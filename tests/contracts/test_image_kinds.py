@@ -10,7 +10,7 @@ from prshots.server.adapters.sql.database.database import open_sqlite
 from prshots.server.adapters.sql.database.migrate import migrate
 from prshots.server.adapters.sql.database.postgresql import open_postgresql
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
-from prshots.server.adapters.sql.upkeep.wrong_totals import wrong_projects, wrong_pulls
+from prshots.server.adapters.sql.upkeep.upkeep import wrong_projects, wrong_pulls
 from support.migrations import upgrade_to
 from support.stores_and_records import ENGINES, PARTITIONED, partition_images
 

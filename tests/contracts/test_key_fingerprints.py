@@ -9,9 +9,8 @@ import pytest
 from prshots.contract.errors import KeysError
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.sql.database.database import Database
-from prshots.server.adapters.sql.upkeep.key_fingerprints import SqlKeyFingerprints
-from prshots.server.links.signing import Key, KeyRing
-from prshots.server.wiring.shared_keys import SharedKeys
+from prshots.server.adapters.sql.upkeep.key_fingerprints import SharedKeys, SqlKeyFingerprints
+from prshots.server.links import Key, KeyRing
 from support.stores_and_records import ENGINES, SqlRecords, a_project, an_image, at_once, opener
 
 OLD, NEW, OTHER = Key("k1", b"1" * 32), Key("k2", b"2" * 32), Key("k1", b"3" * 32)

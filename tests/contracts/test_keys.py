@@ -9,8 +9,7 @@ import pytest
 
 from prshots.contract.errors import ConflictError, NotFoundError, SettingsError
 from prshots.server.adapters.keys import RECHECK_SECONDS, SECRET_BYTES, FixedKeys, KeyFile
-from prshots.server.links.ports import KeySource
-from prshots.server.links.signing import KeyRing, LinkState, check
+from prshots.server.links import KeyRing, KeySource, LinkState, check
 from support.port_watch import PortWatch
 from support.stores_and_records import at_once, filled_up, read_only, small_disk
 from support.waiting import wait_until

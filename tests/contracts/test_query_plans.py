@@ -23,8 +23,7 @@ from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.database.migrate import migrate
 from prshots.server.adapters.sql.database.postgresql import open_postgresql
 from prshots.server.domain.images.models import Image, ShotKey
-from prshots.server.domain.projects.models import Project, Trust
-from prshots.server.domain.projects.names import ProjectReference
+from prshots.server.domain.projects.models import Project, ProjectReference, Trust
 from prshots.server.domain.upkeep.sweep import sweep
 from support.contract_stores import Stores
 from support.stores_and_records import a_project, a_token, an_image, engines_of

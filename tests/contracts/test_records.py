@@ -9,7 +9,7 @@ import pytest
 
 from prshots.contract.errors import ConflictError, RecordsError
 from prshots.contract.limits import Policy
-from prshots.server.adapters.sql.images import listed_images
+from prshots.server.adapters.sql.images import images
 from prshots.server.domain.images.models import ListedImage
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION
 from support import neighbor
@@ -124,7 +124,7 @@ class TestListForTheComment:
     async def test_is_complete_if_more_images_are_remembered_than_fit(
         self, stores: Stores, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(listed_images, "REMEMBERED_IMAGES", 3)
+        monkeypatch.setattr(images, "REMEMBERED_IMAGES", 3)
         forgetful = stores.open_again()
         for number in (1, 2, 3):
             await stores.add_some(2, pr_number=number, name=f"of {number}")
@@ -136,12 +136,12 @@ class TestListForTheComment:
     ) -> None:
         await stores.add_some(2, name="kept")
         deleted_meanwhile = [("0" * 32, 0)]
-        rows_of = listed_images._KEYS.rows
+        rows_of = images._KEYS.rows
 
         def rows_and_the_deleted(*arguments: Any) -> list[tuple[Any, ...]]:
             return rows_of(*arguments) + [deleted_meanwhile.pop() for _ in deleted_meanwhile[:]]
 
-        monkeypatch.setattr(listed_images._KEYS, "rows", rows_and_the_deleted)
+        monkeypatch.setattr(images._KEYS, "rows", rows_and_the_deleted)
         assert await listed(stores) == ["kept", "kept"]
         assert not deleted_meanwhile
 

@@ -21,8 +21,8 @@ from prshots.contract.errors import CounterUnavailableError, SettingsError
 from prshots.contract.rate_limits import WINDOW_SECONDS
 from prshots.server.adapters.counters import redis
 from prshots.server.adapters.counters.redis import HIT_SECONDS, RedisCounter, wait_patiently
+from prshots.server.api.upload import count_upload
 from prshots.server.domain.images.models import Hit
-from prshots.server.domain.images.rate import count_upload
 from prshots.server.observability.metrics import COUNTER_OUTAGES, ENGINE_FAILURES, UNLIMITED_UPLOADS
 from support.engine_servers import Valkey, running_valkey
 from support.free_ports import free_port

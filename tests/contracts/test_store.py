@@ -15,7 +15,7 @@ from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
 from prshots.server.adapters.objects.cloud_client import RequestLimits
 from prshots.server.adapters.objects.disk import DiskReader, DiskStore
 from prshots.server.domain.images.ports import ObjectStore
-from prshots.server.links.ports import FileReader, RemoteReader
+from prshots.server.links import FileReader, RemoteReader
 from support.engine_servers import SeaweedFS
 from support.port_watch import PortWatch
 

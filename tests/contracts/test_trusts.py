@@ -9,8 +9,7 @@ import pytest
 from prshots.contract.errors import ConflictError
 from prshots.server.config.values import MAX_ISSUER
 from prshots.server.domain.projects.claims import MAX_CLAIMS, MAX_NAME, MAX_VALUE
-from prshots.server.domain.projects.models import Project, Trust, UploadToken
-from prshots.server.domain.projects.names import ProjectReference
+from prshots.server.domain.projects.models import Project, ProjectReference, Trust, UploadToken
 from support.contract_stores import Stores
 from support.stores_and_records import NOW, a_project, a_token
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from sqlalchemy import text
 
 from prshots.contract.limits import Policy
-from prshots.server.adapters.sql.upkeep.wrong_totals import PULLS_AT_ONCE
+from prshots.server.adapters.sql.upkeep.upkeep import PULLS_AT_ONCE
 from prshots.server.domain.upkeep.ports import WrongTotal
 from support import neighbor
 from support.contract_stores import Stores, ids

@@ -11,7 +11,7 @@ import pytest
 
 from prshots.contract.errors import RecordsError
 from prshots.server.adapters.deadlines import _this_thread
-from prshots.server.adapters.sql.database.writer_turn import SUFFIX, WriterTurn
+from prshots.server.adapters.sql.database.database import SUFFIX, WriterTurn
 from prshots.server.observability.metrics import DATABASE_SECONDS
 from support.waiting import wait_until
 
@@ -19,7 +19,7 @@ HOLDING = """
 import sys
 import time
 from pathlib import Path
-from prshots.server.adapters.sql.database.writer_turn import WriterTurn
+from prshots.server.adapters.sql.database.database import WriterTurn
 with WriterTurn(Path(sys.argv[1])):
     print("inside", flush=True)
     sys.stdin.read()

@@ -15,7 +15,7 @@ import uvloop
 from drills.altered_urls import Url, altered
 from drills.exchange import KeptConnection, NoReplyError
 from drills.report import Progress, Result, result_of
-from prshots.server.links.signing import KeyRing
+from prshots.server.links import KeyRing
 from support.raw_requests import running_service
 from support.service import JPEG, WEBP, Service, png, upload
 

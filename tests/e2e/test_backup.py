@@ -21,9 +21,8 @@ import pytest
 from prshots.contract.errors import PrshotsError
 from prshots.server import wiring
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.backup.archive_members import members
 from prshots.server.backup.create import back_up
-from prshots.server.backup.restore import restore
+from prshots.server.backup.restore import members, restore
 from prshots.server.config.settings import Settings
 from support.engine_servers import process_state
 from support.service import PRSHOTS, Service, png, upload

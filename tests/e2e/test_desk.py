@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from prshots.client.ci import ForgeKind
-from prshots.client.ci.local_checkout import find_local_checkout
-from prshots.client.heads import Head, current_head
+from prshots.client.heads import Head, current_head, find_local_checkout
 from prshots.contract.errors import InvalidInputError
 from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
 from support.forges.gitea_look_alike import GiteaLookAlike

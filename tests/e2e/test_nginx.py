@@ -15,7 +15,7 @@ import httpx
 import obstore
 import pytest
 
-from prshots.server.links.signing import KeyRing
+from prshots.server.links import KeyRing
 from support.engine_servers import S3_KEY, S3_SECRET, SeaweedFS, Server
 from support.free_ports import free_port
 from support.nginx_front import NGINX, NGINX_VERSIONS, HangsUp, Nginx, last_log, raw, running_nginx, started

@@ -20,7 +20,7 @@ import pytest
 from prshots.contract.errors import SettingsError
 from prshots.server.config.settings import Settings
 from prshots.server.observability.metrics_folder import JUST_MADE_SECONDS, PREFIX, metrics_folder
-from prshots.server.processes import listeners, worker_group
+from prshots.server.processes import worker_group
 from support.service import PNG, Service, png, upload
 from support.service_processes import (
     WORKERS,
@@ -228,7 +228,7 @@ def test_a_second_serve_says_that_it_waits_for_the_port_and_gives_up(shared_serv
 
 @pytest.mark.parametrize("part", ["web", "api", "img", "sweep"])
 def test_a_port_that_stays_in_use_is_reported(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
-    monkeypatch.setattr(listeners, "PORT_SECONDS", 0.0)
+    monkeypatch.setattr(worker_group, "PORT_SECONDS", 0.0)
     names = {"img": "delivery"}
     with socket.create_server(("127.0.0.1", 0)) as holding:
         port = holding.getsockname()[1]
@@ -409,9 +409,7 @@ def test_a_worker_that_restarts_on_a_broken_database_answers_503_until_it_is_rep
 def test_a_process_ends_with_its_supervisor_even_while_it_is_busy() -> None:
     """The event loop may be blocked, or not run yet."""
     lifeline, held_open = os.pipe()
-    busy = (
-        f"import time; from prshots.server.processes.lifeline import hold; hold({lifeline}); time.sleep(600)"
-    )
+    busy = f"import time; from prshots.server.processes import hold; hold({lifeline}); time.sleep(600)"
     process = subprocess.Popen([sys.executable, "-c", busy], pass_fds=[lifeline])
     os.close(lifeline)
     os.close(held_open)
@@ -438,5 +436,5 @@ def test_startup_waits_for_a_port_that_is_released_a_moment_later(monkeypatch: p
     holding = socket.create_server(("127.0.0.1", 0))
     port = holding.getsockname()[1]
     monkeypatch.setattr(time, "sleep", lambda _: holding.close())
-    with listeners.listen("api", "127.0.0.1", port, "PRSHOTS_API_PORT")[0] as listener:
+    with worker_group.listen("api", "127.0.0.1", port, "PRSHOTS_API_PORT")[0] as listener:
         assert listener.getsockname()[1] == port

@@ -21,8 +21,15 @@ from prshots.server.delivery import decision
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.replies import FileSlice, Reply, Request
 from prshots.server.domain.images.ports import ObjectStore
-from prshots.server.links.ports import FileReader, KeySource, ObjectStream, OpenObject, RemoteReader
-from prshots.server.links.signing import Key, KeyRing
+from prshots.server.links import (
+    FileReader,
+    Key,
+    KeyRing,
+    KeySource,
+    ObjectStream,
+    OpenObject,
+    RemoteReader,
+)
 from support.engine_servers import SeaweedFS
 from support.open_files import open_files
 

@@ -15,7 +15,7 @@ from prshots.contract.object_names import origin_key
 from prshots.server.adapters.objects.cloud import CloudStore
 from prshots.server.adapters.objects.cloud_client import RequestLimits
 from prshots.server.adapters.objects.hot_copies import HotReader
-from prshots.server.links.ports import ObjectStream
+from prshots.server.links import ObjectStream
 from prshots.server.observability import metrics
 from support.delivery_sockets import EXP, RING, DeliveryInThread, get
 from support.engine_servers import SeaweedFS, running_seaweedfs

@@ -22,12 +22,16 @@ from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import DoctorFinding, State, check_clock
-from prshots.server.doctor.addresses import check_addresses, check_components
-from prshots.server.doctor.engines import Engines
-from prshots.server.doctor.examination import examine, examine_settings
-from prshots.server.doctor.image_proxy import check_image_proxy, png_of
-from prshots.server.doctor.stored_images import advice
-from prshots.server.links.signing import Key, KeyRing
+from prshots.server.doctor.engines import Engines, advice
+from prshots.server.doctor.examination import (
+    check_addresses,
+    check_components,
+    check_image_proxy,
+    examine,
+    examine_settings,
+    png_of,
+)
+from prshots.server.links import Key, KeyRing
 from support.free_ports import free_port
 from support.http_server import Answer, answering
 from support.stores_and_records import a_project, an_image, open_records, small_disk
@@ -69,7 +73,7 @@ async def proxied(folder: Path, answer: Answering) -> str:
 
 
 def as_delivery(target: str, image: bytes, **headers: str) -> Answer:
-    from prshots.server.links.signing import LinkState, check
+    from prshots.server.links import LinkState, check
 
     if check(RING, target, time.time()).verdict is not LinkState.VALID:
         return 403, {"Content-Type": "application/json"}, b'{"error":"invalid signature"}'

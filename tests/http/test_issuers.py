@@ -24,7 +24,7 @@ from prshots.server.adapters.identity.issuers import (
     STALE_SECONDS,
     CiIssuers,
 )
-from prshots.server.adapters.identity.shared_fetch import MOST_WAITING
+from prshots.server.adapters.identity.oauth import MOST_WAITING
 from prshots.server.domain.projects.ports import Issuers
 from support.http_server import Answer, answering, as_json
 from support.port_watch import PortWatch

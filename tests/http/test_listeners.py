@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from prshots.contract.errors import SettingsError
-from prshots.server.processes.listeners import listen
+from prshots.server.processes.worker_group import listen
 from support.free_ports import free_port
 
 
@@ -22,7 +22,7 @@ def listeners() -> Iterator[list[socket.socket]]:
 def test_a_second_service_cannot_share_the_port(
     listeners: list[socket.socket], monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
-    monkeypatch.setattr("prshots.server.processes.listeners.PORT_SECONDS", 0.0)
+    monkeypatch.setattr("prshots.server.processes.worker_group.PORT_SECONDS", 0.0)
     port = listeners[0].getsockname()[1]
     with pytest.raises(SettingsError, match=f"port {port} on 127.0.0.1 is in use"):
         listen("api", "127.0.0.1", port, "PRSHOTS_API_PORT", workers)

@@ -10,9 +10,9 @@ import structlog
 from structlog.contextvars import merge_contextvars
 
 from prshots.server.config.settings import Settings
-from prshots.server.web.files import accepts_gzip
+from prshots.server.web.app import accepts_gzip
 from prshots.server.web.relay import Relay
-from prshots.server.wiring.avatars import avatar_origins
+from prshots.server.wiring import avatar_origins
 from support.free_ports import free_port
 from support.web_component import FILES, PAGE, WebComponent
 

@@ -8,8 +8,7 @@ from typing import Self
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.server import DeliveryServer
-from prshots.server.links.ports import FileReader, RemoteReader
-from prshots.server.links.signing import Key, KeyRing
+from prshots.server.links import FileReader, Key, KeyRing, RemoteReader
 from support.server_in_thread import ServerInThread
 from support.waiting import wait_until
 

@@ -34,8 +34,7 @@ from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.projects.projects import SqlProjects
-from prshots.server.adapters.sql.projects.tokens import SqlTokens
+from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.service import Comparisons
@@ -45,7 +44,7 @@ from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, UploadToken
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
 from prshots.server.domain.upkeep.ports import UpkeepEngines
-from prshots.server.links.signing import KeyRing
+from prshots.server.links import KeyRing
 from support import neighbor
 
 if TYPE_CHECKING:

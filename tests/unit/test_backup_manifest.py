@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prshots.server.backup.manifest import Manifest
+from prshots.server.backup import Manifest
 
 PLAIN = Manifest(
     format=1,

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from prshots.contract.errors import BusyError
-from prshots.server.api import body_slots
-from prshots.server.api.body_slots import BYTES_IN_ALL, SHARES, SMALLEST_BYTES, BodySlots
+from prshots.server.api import request_body
+from prshots.server.api.request_body import BYTES_IN_ALL, SHARES, SMALLEST_BYTES, BodySlots
 
 MEGABYTE = 1024**2
 SHARE = BYTES_IN_ALL // SHARES
@@ -15,7 +15,7 @@ SHARE = BYTES_IN_ALL // SHARES
 
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body_slots, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(request_body, "WAIT_SECONDS", 0.01)
 
 
 async def admitted(
@@ -71,7 +71,7 @@ async def test_a_refused_or_cancelled_body_leaves_no_reservation() -> None:
 
 
 async def test_a_waiting_body_gets_room_as_soon_as_there_is_some(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body_slots, "WAIT_SECONDS", 60)
+    monkeypatch.setattr(request_body, "WAIT_SECONDS", 60)
     slots, order = BodySlots(4 * MEGABYTE), []
 
     async def wait_as(holder: str, size: int) -> None:

@@ -20,10 +20,9 @@ from prshots.contract.replies import (
     SizedComment,
     Verdict,
 )
-from prshots.server.domain.comments.fitting import Frame
+from prshots.server.domain.comments.fitting import Frame, folders_of
 from prshots.server.domain.comments.layout import Column, layout_of
 from prshots.server.domain.comments.markup import name_as_code
-from prshots.server.domain.comments.pictures import folders_of
 from prshots.server.domain.comments.views import Latest, LatestShot, changes_view, latest_view
 from support.hostile_names import HOSTILE_NAMES, as_seen, on_one_line
 from support.markdown_pages import RENDERERS, Page, pages

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prshots.contract.errors import InvalidInputError
-from prshots.server.api.dashboard.cursors import key_after, next_cursor
+from prshots.server.api.dashboard.fields import key_after, next_cursor
 
 TYPES = {
     "projects, shots, members": (str, str),

@@ -39,7 +39,7 @@ from prshots.server.domain.projects.models import Project
 from prshots.server.domain.projects.service import ProjectChanges, Projects
 from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS
 from prshots.server.domain.upkeep.sweep import sweep
-from prshots.server.links.signing import KeyRing
+from prshots.server.links import KeyRing
 from support.nasty_pictures import encoded
 from support.service import SHA
 from support.stores_and_records import DAY, DiskStoreAt, comment_service, engines_of, open_records

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prshots.server.domain.projects.job_ids import branch_of, differing_ids, ids_to_pin, pull_request_of
+from prshots.server.domain.projects.keyless import branch_of, differing_ids, ids_to_pin, pull_request_of
 
 GITHUB = {"repository_id": 7, "repository_owner_id": "9", "actor_id": "1"}
 GITLAB = {"project_id": "7", "namespace_id": "9", "user_id": "1"}

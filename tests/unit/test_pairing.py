@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prshots.client.pairs import find_pairs
+from prshots.client.show import find_pairs
 from prshots.contract.errors import InvalidInputError
 from support.drawn_pages import drawn_page
 

@@ -10,9 +10,8 @@ import pytest
 
 from prshots.contract.errors import InvalidInputError, NotFoundError, UnauthorizedError
 from prshots.contract.limits import Policy
-from prshots.server.domain.projects.access import Access
 from prshots.server.domain.projects.credentials import TOUCH_SECONDS, new_upload_token
-from prshots.server.domain.projects.names import MAX_NAME
+from prshots.server.domain.projects.models import MAX_NAME, Access
 from prshots.server.domain.projects.service import MAX_RETAIN_DAYS, ProjectChanges, Projects
 from support.stores_and_records import NOW, open_records
 

@@ -7,7 +7,7 @@ import pytest
 from prshots.contract.errors import RateLimitedError
 from prshots.contract.rate_limits import LimitPolicy, RateLimit
 from prshots.server.adapters.counters.memory import MemoryCounter
-from prshots.server.domain.images.rate import count_upload
+from prshots.server.api.upload import count_upload
 from prshots.server.domain.projects.models import Project
 from support.stores_and_records import a_project
 from support.vectors import cases

@@ -22,8 +22,7 @@ from prshots.server.domain.people.login_flow import MAX_RETURN_TO, LoginFlow, ne
 from prshots.server.domain.people.models import Identity, User
 from prshots.server.domain.people.sign_in import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS, SignIn
 from prshots.server.domain.projects.credentials import TOUCH_SECONDS
-from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role
-from prshots.server.domain.projects.names import check_name
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role, check_name
 from support.stores_and_records import DAY, NOW, open_database
 
 BACK = "http://localhost:8080/auth/callback/github"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from prshots.contract.errors import SettingsError
 from prshots.contract.object_names import THUMBNAIL_EXT
-from prshots.server.links.signing import MIN_SECRET_BYTES, Key, KeyRing, LinkState, check
+from prshots.server.links import MIN_SECRET_BYTES, Key, KeyRing, LinkState, check
 
 NOW = 1_800_000_000
 SECRETS = st.binary(min_size=MIN_SECRET_BYTES, max_size=64)

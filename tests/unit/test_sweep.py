@@ -355,7 +355,7 @@ class TestBrake:
     async def test_files_that_were_deleted_before_count_when_the_rest_is_judged(
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        for name in ("sweep.BATCH", "sweep.MASS", "safeguards.MASS"):
+        for name in ("sweep.BATCH", "safeguards.MASS"):
             monkeypatch.setattr(f"prshots.server.domain.upkeep.{name}", 2)
         for _ in range(4):
             image = await place.image(id=f"00{secrets.token_hex(15)}")

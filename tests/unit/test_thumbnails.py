@@ -11,8 +11,8 @@ import structlog
 
 from prshots.contract.errors import PictureWorkerDiedError
 from prshots.server.adapters.pictures.engine.thumbnail_rendering import MAX_BYTES
-from prshots.server.domain.images.expiry import expire_scheduled
 from prshots.server.domain.images.models import Image
+from prshots.server.domain.images.recorded_objects import expire_scheduled
 from prshots.server.domain.images.thumbnails import AT_ONCE, MAX_DEATHS, MAX_WAITING, Thumbnails
 from prshots.server.domain.projects.models import Project
 from support.nasty_pictures import encoded

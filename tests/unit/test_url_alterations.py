@@ -12,7 +12,7 @@ from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskReader
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.replies import FileSlice, Reply, Request
-from prshots.server.links.signing import Key, KeyRing
+from prshots.server.links import Key, KeyRing
 
 RING = KeyRing([Key("k2", b"2" * 32), Key("k1", b"1" * 32)])
 EXP = int(time.time()) + 86_400

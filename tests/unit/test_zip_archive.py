@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from prshots.server.api.dashboard.zip_download import ZipWriter, file_paths, safe_file_name
 from prshots.server.domain.images.models import Image
-from prshots.server.domain.images.zip_archive import ZipWriter, file_paths, safe_file_name
 
 NOON = 1_800_000_000
 GIBIBYTE = 1024**3

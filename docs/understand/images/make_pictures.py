@@ -113,7 +113,7 @@ PURPOSES = {
     "config": "settings",
     "observability": "metrics, logs",
     "domain": "the rules and the ports; no framework, no driver",
-    "links": "signed URLs, and what delivery reads; no service",
+    "links.py": "signed URLs, and what delivery reads; no service",
     "contract": "what client and server agree on; needs nothing installed",
 }
 ROW, GAP, MARGIN = 54, 10, 12
@@ -142,18 +142,20 @@ def folders(theme: Theme) -> Picture:
 def _row(picture: Picture, names: list[str], row: Box, kind: str) -> None:
     edges = [row.x + number * (row.width + GAP) // len(names) for number in range(len(names) + 1)]
     for name, left, right in zip(names, edges, edges[1:], strict=False):
-        picture.box(
-            Box(left, row.y, right - GAP - left, row.height), kind, f"{name}/", PURPOSES[name].split("\n")
-        )
+        label = name if name.endswith(".py") else f"{name}/"
+        picture.box(Box(left, row.y, right - GAP - left, row.height), kind, label, PURPOSES[name].split("\n"))
 
 
 def _layers(container: str) -> list[list[str]]:
-    """Return the folders of a package by layer, the top one first, as import-linter enforces them."""
+    """Return the parts of a package by layer, the top one first, as import-linter enforces them."""
     source = PYPROJECT.with_name("src").joinpath(*container.split("."))
     rules = tomllib.loads(PYPROJECT.read_text())["tool"]["importlinter"]["contracts"]
     [rule] = [rule for rule in rules if rule.get("containers") == [container]]
-    layers = [[name for name in layer.split(" | ") if (source / name).is_dir()] for layer in rule["layers"]]
-    return [layer for layer in layers if layer]
+    layers = [
+        [name if (source / name).is_dir() else f"{name}.py" for name in layer.split(" | ")]
+        for layer in rule["layers"]
+    ]
+    return [layer for layer in layers if not PURPOSES.keys().isdisjoint(layer)]
 
 
 def main(folder: Path) -> None:

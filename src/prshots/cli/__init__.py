@@ -28,8 +28,7 @@ from prshots.cli import (
     tokens,
     upload,
 )
-from prshots.cli.common import say_failure, stated_help
-from prshots.cli.help_sections import CLIENT, SERVER, ClientCommand, Sections
+from prshots.cli.common import CLIENT, SERVER, ClientCommand, Sections, say_failure, stated_help
 from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsError, RefusedInputError
 from prshots.contract.statements import exit_code, statements
 
@@ -96,7 +95,7 @@ def _is_in_arguments(error: PrshotsError) -> bool:
 
 def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # for a name that the terminal cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")  # for names that the terminal can't show
     try:
         try:
             app()
@@ -112,6 +111,6 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(exit_code("interrupted"))
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # at exit, Python tries again to write the rest
-        # Nobody reads our output anymore, so print nothing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # at exit, Python tries to write the rest again
+        # Nobody reads our output any more, so print nothing.
         sys.exit(1 if isinstance(error, BrokenPipeError) else f"prshots: {error}")

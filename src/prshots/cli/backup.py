@@ -51,7 +51,7 @@ def restore(
 
 @contextmanager
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show progress, on a terminal only."""
+    """Show progress, but only on a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 

@@ -51,7 +51,7 @@ def comment(
         return
 
     def with_options(found: "Job") -> "Job":
-        if job.ci and not post:  # the forge isn't asked
+        if job.ci and not post:  # without asking the forge
             return found
         return options.job_with(found, forge, forge_url, repository, forge_token)
 

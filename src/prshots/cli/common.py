@@ -1,4 +1,4 @@
-"""Shared by the commands: options, tables, times, and running async code."""
+"""Helpers shared by the commands: options, tables, times, and running async code."""
 
 import json
 import os
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from prshots.contract.errors import InvalidInputError, SettingsError
 from prshots.contract.statements import statements
@@ -22,8 +23,8 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-def stated_option(key: str, **more: Any) -> Any:  # noqa: ANN401 - what typer.Option takes and returns
-    """Return an option as contract/client.json states it. Typer shows the choices and the default itself."""
+def stated_option(key: str, **more: Any) -> Any:  # noqa: ANN401 - typer.Option's types
+    """Return an option as defined in contract/client.json. Typer adds the choices and the default."""
     option = statements()["options"][key]
     flags = [f"--{option.get('name', key)}", *(f"-{letter}" for letter in option.get("short", ""))]
     takes = None if "choices" in option else option.get("takes")
@@ -47,7 +48,7 @@ ConfigOption = Annotated[
 
 
 class _Volume:
-    """Whether --quiet was given. Each run of a command that has the option sets it."""
+    """Whether --quiet was given. Each run of a command with that option sets it."""
 
     is_quiet = False
 
@@ -78,7 +79,7 @@ def settings_from(config: Path | None, component: str = "command") -> "Settings"
 
 @contextmanager
 def settings_errors_as_input_errors() -> Iterator[None]:
-    """Turn SettingsError into InvalidInputError: to the caller, settings are arguments."""
+    """Turn SettingsError into InvalidInputError, because to the caller, settings are arguments."""
     try:
         yield
     except SettingsError as error:
@@ -90,24 +91,27 @@ def pluralize(count: int, noun: str) -> str:
 
 
 def warn_about_unknown_variables() -> None:
-    """Name the PRSHOTS_ variables that nothing reads. A CI job may have its own, so they are not an error."""
+    """Name the PRSHOTS_ variables that nothing reads.
+
+    They aren't an error, because a CI job may have its own.
+    """
     if not unknown_variables(os.environ, ()):
         return
-    from prshots.server.config.settings import SETTINGS  # only now: it takes time to load
+    from prshots.server.config.settings import SETTINGS  # imported late: it takes time to load
 
     for name, nearest in unknown_variables(os.environ, SETTINGS).items():
         say(f"Warning: {unknown_variable_message(name, nearest)}")
 
 
 def with_accounts(config: Path | None, work: Callable[["Projects"], Awaitable[T]]) -> T:
-    """Run the work with an open database. The service need not be running."""
+    """Run the work with an open database. The service doesn't have to be running."""
     from prshots.server.wiring import open_projects
 
     return run_with(open_projects(settings_from(config)), work)
 
 
 def run_with(opening: AbstractAsyncContextManager[S], work: Callable[[S], Awaitable[T]]) -> T:
-    import asyncio  # imported here: the commands that run in CI do not need it
+    import asyncio  # imported here: commands that run in CI don't need it
 
     async def run() -> T:
         async with opening as opened:
@@ -116,19 +120,19 @@ def run_with(opening: AbstractAsyncContextManager[S], work: Callable[[S], Awaita
     return asyncio.run(run())
 
 
-def print_json(value: Any) -> None:  # noqa: ANN401 - anything JSON can say
+def print_json(value: Any) -> None:  # noqa: ANN401 - any JSON value
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print aligned columns. They are never cut or wrapped, so that grep and awk work."""
+    """Print aligned columns. They are never cut or wrapped, to work with grep and awk."""
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
     for row in [header, *rows]:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 MAX_ROWS = 20
-"""A longer table than this is not printed: it would fill the log. The formats for scripts have every row."""
+"""Longer tables aren't printed, because they would fill the log. The formats for scripts have every row."""
 
 
 def when(timestamp: int | None) -> str:
@@ -136,11 +140,43 @@ def when(timestamp: int | None) -> str:
 
 
 def say(words: str) -> None:
-    """Print a message for the user, on standard error, unless --quiet was given."""
+    """Print a message for the user to standard error, unless --quiet was given."""
     if not _Volume.is_quiet:
         say_failure(words)
 
 
 def say_failure(words: str) -> None:
-    """Print a failure on standard error, even with --quiet."""
+    """Print a failure to standard error, even with --quiet."""
     typer.echo(words, err=True)
+
+
+CLIENT = "Client commands"
+SERVER = "Server commands"
+
+_WHOLE = 1000
+"""Longer than every summary, to keep Typer from cutting one off."""
+
+
+class Sections(TyperGroup):
+    """Lists each command under its `rich_help_panel`. By default, Typer only does so in boxes."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - Typer's types are private
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        width = max(map(len, commands), default=0)
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, command in commands.items():
+            if command is not None and not command.hidden:
+                title = getattr(command, "rich_help_panel", None) or "Commands"
+                row = (name.ljust(width), command.get_short_help_str(_WHOLE))
+                sections.setdefault(title, []).append(row)
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+class ClientCommand(TyperCommand):
+    """A command that calls a service. Other commands load the settings, which rejects unknown variables."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
+        warn_about_unknown_variables()
+        return super().invoke(ctx)

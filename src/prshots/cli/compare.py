@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots.cli import service_options as options
-from prshots.cli.common import (
-    MAX_ROWS,
-    QuietOption,
-    pluralize,
-    print_json,
-    say,
-    say_failure,
-    stated_option,
-)
+from prshots.cli.common import MAX_ROWS, QuietOption, pluralize, print_json, say, say_failure, stated_option
 from prshots.cli.output import github_outputs, print_shots, printable, say_dashboard
 from prshots.cli.target import target_of
 from prshots.contract.errors import CallError
@@ -96,7 +88,10 @@ def _find_gated(shots: "Sequence[ComparedShot]", fail_on: str) -> "list[Compared
 
 
 def _print_shots(shots: "Sequence[ComparedShot]") -> None:
-    """Print the verdicts, without failures, which have their lines already. Many shots: only changes."""
+    """Print the verdicts, except failures, which already have their own lines.
+
+    If there are many shots, print only changes.
+    """
     compared = [shot for shot in shots if shot.verdict is not Verdict.FAILED]
     changes = [shot for shot in compared if shot.verdict is not Verdict.UNCHANGED]
     shown = compared if len(compared) <= MAX_ROWS else changes

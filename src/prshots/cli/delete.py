@@ -6,15 +6,7 @@ import typer
 
 from prshots.cli import service_options as options
 from prshots.cli.common import QuietOption, pluralize, say, say_failure, stated_argument
-from prshots.contract.errors import (
-    CallError,
-    ExpireFailedError,
-    ImageAddressError,
-    InvalidInputError,
-    NotFoundError,
-    UnreachableError,
-    WrongAddressError,
-)
+from prshots.contract import errors
 from prshots.contract.statements import message
 
 
@@ -33,13 +25,17 @@ def delete(
         for image_id in distinct:
             try:
                 client.delete(image_id)
-            except NotFoundError:
+            except errors.NotFoundError:
                 problem = message("image_not_found")
-            except ExpireFailedError:
+            except errors.ExpireFailedError:
                 problem = message("delete_retried")
-            except (UnreachableError, ImageAddressError, WrongAddressError):  # of every image
+            except (
+                errors.UnreachableError,
+                errors.ImageAddressError,
+                errors.WrongAddressError,
+            ):  # every image would fail
                 raise
-            except (InvalidInputError, CallError) as error:
+            except (errors.InvalidInputError, errors.CallError) as error:
                 problem = str(error)
             else:
                 deleted += 1

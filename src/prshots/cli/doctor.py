@@ -1,4 +1,4 @@
-"""`prshots doctor`: check the installation and say what to fix."""
+"""`prshots doctor`: check the installation and report how to fix problems."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict

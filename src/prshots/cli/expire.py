@@ -1,4 +1,4 @@
-"""`prshots expire`: close a pull request's screenshots."""
+"""`prshots expire`: expire a closed pull request's screenshots."""
 
 from contextlib import closing
 from dataclasses import asdict
@@ -58,7 +58,7 @@ def expire(
 
 
 def _find_merge(job: "Job", pr_number: int, merged_as: str, branch: str) -> dict[str, str]:
-    """Return as which commit of which branch the pull request was merged, if that is known."""
+    """Return the merge's commit and branch, if known."""
     from prshots.client.ci.checkout import default_branch
 
     is_jobs_own = pr_number == job.pr_number

@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, settings_from
-from prshots.cli.help_sections import Sections
+from prshots.cli.common import ConfigOption, JsonOption, Sections, print_json, print_table, say, settings_from
 
 app = typer.Typer(
     cls=Sections, help="List, rotate and remove the keys that sign image URLs.", no_args_is_help=True
@@ -36,7 +35,7 @@ def create(config: ConfigOption = None) -> None:
     settings = settings_from(config)
     keys = key_file(settings)
     with open_fingerprints(settings) as fingerprints:
-        # A kid that was in use would not be accepted: the replicas that still have that key would disagree.
+        # Avoid kids that were in use: replicas that still have such a key would reject a new one.
         taken = fingerprints.by_kid() if fingerprints else ()
         if not keys.create_if_missing(taken):
             raise ConflictError(f"{keys.path} exists: run `prshots keys rotate` to add a key to it")
@@ -58,7 +57,7 @@ def rotate(config: ConfigOption = None) -> None:
         if fingerprints is None:
             kid = keys.rotate()
         else:
-            fingerprints.agree(keys.ring())  # first, so that a wrong key file gets no further key
+            fingerprints.agree(keys.ring())  # first, to leave a wrong key file unchanged
             kid = keys.rotate(fingerprints.by_kid())
             fingerprints.agree(keys.fresh_ring())
     say(f"Key {kid} signs new URLs. A running service starts using it within 10 s.")
@@ -84,7 +83,7 @@ def retire(
         finally:
             await records.close()
 
-    images = asyncio.run(images_signed())  # first, so that a database error leaves the key in place
+    images = asyncio.run(images_signed())  # first: a database error leaves the key in place
     key_file(settings).retire(kid)
     say(
         f"Removed key {kid}. The URLs of {images:,} images were signed with it and no longer work. Fetch the "

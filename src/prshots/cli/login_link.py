@@ -15,8 +15,8 @@ def login_link(config: ConfigOption = None) -> None:
 
 
 def new_link(settings: "Settings") -> str:
-    """Create a one-time sign-in link. Works whether or not the service runs."""
+    """Create a one-time sign-in link. Works whether or not the service is running."""
     from prshots.server.wiring.sign_in import open_sign_in
 
     code = run_with(open_sign_in(settings), lambda signin: signin.make_link())
-    return f"{settings.web_url}/sign-in#{code}"  # after the #, so the code reaches no server and no log
+    return f"{settings.web_url}/sign-in#{code}"  # after the #, so it reaches no server and no log

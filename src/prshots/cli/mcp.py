@@ -17,5 +17,5 @@ def mcp() -> None:
         if (error.name or "").partition(".")[0] == "prshots":
             raise
         raise PrshotsError(f"the MCP server needs {error.name}: pip install 'prshots[mcp]'") from error
-    # Some agents pass on "${NAME}" as it is written, if the variable is not set.
+    # Some agents pass "${NAME}" literally if the variable isn't set.
     create_server({name: "" if value.startswith("${") else value for name, value in os.environ.items()}).run()

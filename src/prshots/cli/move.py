@@ -1,4 +1,4 @@
-"""`prshots move`: to another database or store, while the service runs."""
+"""`prshots move`: move to another database or store while the service runs."""
 
 import shlex
 import time
@@ -14,12 +14,12 @@ from prshots.contract.sizes import readable_size
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
+    from prshots.server.move import MoveReport, Progress, ShowProgress
     from prshots.server.move.estimate import Estimate
     from prshots.server.move.plan import MovePlan
-    from prshots.server.move.report import MoveReport, Progress, ShowProgress
 
 LINE_SECONDS = 10.0
-"""How often a line says how far the move is, where there is no terminal for a bar."""
+"""How often to print a progress line if there is no terminal for a bar."""
 
 AGAIN = "Nothing is lost, and the service keeps running where it is. Run the same command again to continue."
 
@@ -113,7 +113,7 @@ def _progress() -> "Iterator[ShowProgress]":
 
 
 class _MoveLines:
-    """Says each phase once, and every few seconds how far it is."""
+    """Prints each phase once, and its progress every few seconds."""
 
     def __init__(self) -> None:
         self._phase, self._began, self._said = "", 0.0, 0.0
@@ -179,7 +179,7 @@ def _summary(plan: "MovePlan", report: "MoveReport", seconds: float) -> str:
 
 
 def _describe_broken(report: "MoveReport") -> list[str]:
-    from prshots.server.move.report import SHOWN
+    from prshots.server.move import SHOWN
 
     kinds = {
         "missing in the source, and so in the target": report.missing,
@@ -219,7 +219,7 @@ def _next_steps(plan: "MovePlan") -> list[str]:
 
 
 def _cancel(settings: "Settings") -> None:
-    """Change the database of the settings only. The targets may be set as variables."""
+    """Cancel the move in the settings' database, ignoring the targets, which may be set as variables."""
     from prshots.server.move.ends import open_source
 
     with open_source(settings) as source, source.lock(settings):

@@ -27,7 +27,7 @@ class OutputFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UploadReport:
-    """What was uploaded or, in a dry run, what would be. Unknown values are None or empty."""
+    """The result of an upload or of a dry run. Unknown values are None or empty."""
 
     target: Target
     outcomes: "Sequence[UploadOutcome]"
@@ -42,7 +42,7 @@ class UploadReport:
 
     @property
     def exit_code(self) -> int:
-        """Return 0 if everything was uploaded, 1 if nothing was, 3 if only some was."""
+        """The exit code: 0 if everything was uploaded, 1 if nothing was, 3 if only some was."""
         good = sum(not outcome.error for outcome in self.outcomes)
         if good == len(self.outcomes) + len(self.problems):
             return 0
@@ -82,7 +82,7 @@ class UploadReport:
         return [outcome.uploaded.markdown for outcome in self.outcomes if outcome.uploaded]
 
     def _print_table(self) -> None:
-        """Print what was uploaded. Failures have their own lines already."""
+        """Print the uploaded screenshots. Failures already have their own lines."""
         rows = [
             (outcome.shot, [readable_size(outcome.shot.size), printable(self._result(outcome))])
             for outcome in self.outcomes
@@ -130,7 +130,7 @@ class UploadReport:
 
 
 def print_shots(columns: Sequence[str], rows: "Sequence[tuple[ShotFile | ComparedShot, list[str]]]") -> None:
-    """Print a table of shots with these columns, unless it is too long. Themes have a column if needed."""
+    """Print a table of shots with these columns, unless it is too long. Adds a theme column if needed."""
     if not 0 < len(rows) <= MAX_ROWS:
         return
     if any(shot.theme for shot, _ in rows):
@@ -143,7 +143,7 @@ def print_shots(columns: Sequence[str], rows: "Sequence[tuple[ShotFile | Compare
 
 
 def github_outputs(dashboard_url: str, comparison: "ComparisonReply | None") -> list[str]:
-    """Return what is known of a comparison, in lines for the $GITHUB_OUTPUT file."""
+    """Return the known facts about a comparison, as lines for the $GITHUB_OUTPUT file."""
     lines = [f"dashboard-url={dashboard_url}"] if dashboard_url else []
     if comparison is not None:
         lines.append(f"comparison={comparison.state}")
@@ -159,7 +159,7 @@ def say_dashboard(url: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Return the text with control characters escaped: to a terminal or a CI log, some are commands."""
+    """Return the text with control characters escaped, because some are commands to a terminal or CI log."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape", "replace").decode()
         for character in text

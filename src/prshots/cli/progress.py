@@ -1,4 +1,4 @@
-"""Upload progress on standard error: a bar on a terminal, a line now and then in a log. Failures at once."""
+"""Upload progress on standard error: a bar on a terminal, occasional lines in a log, and failures at once."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ TELL_SECONDS = 10.0
 
 
 class ProgressLines:
-    """Prints a line per failure, and how far the upload is if it takes long."""
+    """Prints a line per failure, and the progress of a long upload."""
 
     def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._total = total
@@ -51,7 +51,7 @@ class ProgressLines:
         say_failure(words)
 
     def _tell_failure(self, outcome: "UploadOutcome") -> None:
-        """Print the failure once. One that stops all uploads names no file; files not tried get no line."""
+        """Print each failure once. A failure that stops all uploads names no file. Skips files not tried."""
         from prshots.client.upload import NOT_TRIED
 
         words = printable(outcome.error if outcome.is_fatal else f"{outcome.shot.path}: {outcome.error}")
@@ -61,7 +61,7 @@ class ProgressLines:
 
 
 class ProgressBar(ProgressLines):
-    """Shows a progress bar. Errors and pauses are printed above it."""
+    """Shows a progress bar, with errors and pauses above it."""
 
     def __init__(self, total: int) -> None:
         from rich.console import Console

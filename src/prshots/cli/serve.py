@@ -57,11 +57,11 @@ def serve(
     names = [name.value for name in Component if not component or name in component]
     groups = open_worker_groups(settings, names)
     if Component.API in names and settings.on_sqlite:
-        wiring.key_source(settings)  # creates the key here, before two workers could both try to
+        wiring.key_source(settings)  # creates the key before two workers could both try to
     elif {Component.API, Component.DELIVERY} & set(names):
-        wiring.awaited_keys(settings)  # an invalid file shows now
+        wiring.awaited_keys(settings)  # reports an invalid file now
     # Without a login provider, people sign in with a one-time link. JSON logs go to a log collector, which
-    # would store the link, so it is not printed there.
+    # would store the link, so they don't include it.
     makes_link = {"web", "api"} <= set(names) and not settings.providers and settings.log_format == "console"
     hold_back_ctrl_c()
     supervisor = Supervisor(
@@ -91,7 +91,7 @@ class _PendingSignInLink:
         )
 
     def wait(self) -> str:
-        """Return the link; "" if creating it failed or takes too long, as without a database."""
+        """Return the link, or "" if creating it fails or takes too long, for example without a database."""
         try:
             return self._process.communicate(timeout=LINK_SECONDS)[0].strip()
         except subprocess.TimeoutExpired:
@@ -129,7 +129,7 @@ def _data_locations(settings: "Settings") -> list[str]:
 
 
 def _how_to_sign_in(settings: "Settings", link: str | None, config: Path | None) -> list[str]:
-    """Return how to sign in. `link` is None when people sign in with a provider, "" if making it failed."""
+    """Return how to sign in. `link` is None with a login provider, and "" if creating it failed."""
     if link is None:
         return [f"Open {settings.web_url} in a browser.\n"]
     command = _command_to_paste("login-link", config, *_DATA_VARIABLES, "PRSHOTS_WEB_PORT", "PRSHOTS_WEB_URL")
@@ -153,14 +153,14 @@ def _next_commands(config: Path | None, base_url: str) -> list[str]:
 
 
 def _command_to_paste(words: str, config: Path | None, *variables: str) -> str:
-    """Return a command that works in another terminal, where our variables are not set."""
+    """Return a command that works in another terminal, where our variables aren't set."""
     given = "".join(f"{name}={_quote_value(os.environ[name])} " for name in variables if name in os.environ)
     option = f" --config {shlex.quote(str(config))}" if config else ""
     return f"{given}{_own_command()} {words}{option}"
 
 
 def _quote_value(value: str) -> str:
-    """Return a variable's value quoted for the shell. A URL with `@` may hold a password and is hidden."""
+    """Return a variable's value quoted for the shell. Hides a URL with `@`, which may contain a password."""
     return "…" if "@" in value else shlex.quote(value)
 
 
@@ -172,6 +172,6 @@ def _own_command() -> str:
     in_a_venv = sys.prefix != sys.base_prefix and program.parent == Path(sys.prefix, "bin")
     if not in_a_venv and shutil.which("prshots") == str(program):
         return "prshots"
-    # The virtual environment may be active in this terminal only, so use the program's path.
+    # The virtual environment may only be active in this terminal, so use the program's path.
     here = Path.cwd()
     return shlex.quote(str(program.relative_to(here) if program.is_relative_to(here) else program))

@@ -25,7 +25,7 @@ def _check_pr(given: int | None) -> int | None:
 
 
 def check_with(validator: Callable[[str], str], rule: str) -> Callable[[str], str]:
-    """Return an option's callback, which refuses invalid values. An empty value counts as not given."""
+    """Return an option's callback, which rejects invalid values. An empty value counts as not given."""
 
     def check(given: str) -> str:
         if given.strip() and not validator(given):
@@ -54,24 +54,24 @@ Theme = Annotated[str, stated_option("theme")]
 
 
 def branch_setting() -> str:
-    """Return the branch of PRSHOTS_BRANCH, for commands that have no use for the option."""
+    """Return the branch from PRSHOTS_BRANCH, for commands that don't have the option."""
     return validate.branch(os.environ.get("PRSHOTS_BRANCH"))
 
 
 def current_job() -> "Job":
-    """Return the CI job. Without CI, return what git says about the repository."""
+    """Return the CI job. Without CI, return a job with git's facts about the repository."""
     from prshots.client.ci import detect_job
 
     job = detect_job(os.environ)
     if job.ci:
         return job
-    from prshots.client.ci.local_checkout import find_local_checkout
+    from prshots.client.heads import find_local_checkout
 
     return find_local_checkout(os.environ).job
 
 
 def job_with(job: "Job", forge: ForgeKind | None, forge_url: str, repository: str, forge_token: str) -> "Job":
-    """Return the job, with the given options in place of what CI says. Raises InvalidInputError."""
+    """Return the job, with the given options in place of CI's values. Raises InvalidInputError."""
     from prshots.client.ci import with_forge
 
     return with_forge(job, os.environ, kind=forge, api=forge_url, repository=repository, token=forge_token)
@@ -99,7 +99,7 @@ def _service_address(url: str) -> str:
 
 
 def _with_scheme(address: str) -> str:
-    """Return the address that someone meant who left out the scheme."""
+    """Return the address, adding a scheme if it is missing."""
     host = address.partition("/")[0].rpartition(":")[0] or address.partition("/")[0]
     return f"{'https' if is_public(host) else 'http'}://{address}"
 

@@ -12,8 +12,7 @@ from prshots.contract.errors import InvalidInputError
 from prshots.contract.statements import exit_code
 
 if TYPE_CHECKING:
-    from prshots.client.pairs import Pairs
-    from prshots.client.show import Shown
+    from prshots.client.show import Pairs, Shown
 
 
 def show(
@@ -80,7 +79,7 @@ def show(
 
 
 def _pairs(paths: list[str], before_images: list[str], name: str, viewport: str, theme: str) -> "Pairs":
-    from prshots.client.pairs import find_pairs
+    from prshots.client.show import find_pairs
 
     try:
         return find_pairs(paths, before_images, name=name, viewport=viewport, theme=theme)

@@ -1,4 +1,4 @@
-"""`prshots sweep`: delete what has expired."""
+"""`prshots sweep`: delete expired images."""
 
 import time
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Where the screenshots of a job belong: to a pull request, or to a branch as its baselines."""
+"""The target of a job's screenshots: a pull request, or a branch for baselines."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A pull request, or with `baseline_of` a branch. In a dry run, either may be unknown."""
+    """A pull request, or a branch if `baseline_of` is set. In a dry run, either may be unknown."""
 
     commit_sha: str = ""
     pr_number: int | None = None
@@ -27,9 +27,9 @@ class Target:
 
 
 def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline: bool = False) -> Target:
-    """Return the target of a job. Raises InvalidInputError if the options or CI do not name all of it.
+    """Return the target of a job. Raises InvalidInputError if the options and CI leave it unclear.
 
-    A job on the branch that has the baselines uploads baselines. A pull request's job never does.
+    A job on the branch with the baselines uploads baselines. A pull request's job never does.
     """
     from prshots.client.ci.checkout import builds_baselines
 

@@ -4,8 +4,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, when, with_accounts
-from prshots.cli.help_sections import Sections
+from prshots.cli.common import (
+    ConfigOption,
+    JsonOption,
+    Sections,
+    print_json,
+    print_table,
+    say,
+    when,
+    with_accounts,
+)
 
 if TYPE_CHECKING:
     from prshots.server.domain.projects.models import UploadToken

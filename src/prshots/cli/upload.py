@@ -113,7 +113,7 @@ def _upload(
 def _compare(
     client: "Client", report: UploadReport, job: "Job", branch: str, *, compare: bool, is_complete: bool
 ) -> UploadReport:
-    """Return the report with the comparison. The screenshots are uploaded: a failure is only a warning."""
+    """Return the report with the comparison. The screenshots are uploaded, so a failure is only a warning."""
     from prshots.client.compare import compare_with_base, describe, summary
 
     number, sha = report.target.pr_number or 0, report.target.commit_sha
@@ -149,12 +149,12 @@ def _find_shots(
 
 
 def _dry_run(found: "Found", target: Target, *, shrink: bool) -> UploadReport:
-    """Report what would be sent."""
+    """Report the screenshots that an upload would send."""
     from prshots.client.upload import UploadOutcome
 
     outcomes = [UploadOutcome(shot, note=_dry_note(shot, shrink=shrink)) for shot in found.shots]
     listed = ""
-    if len(outcomes) > MAX_ROWS:  # no table says it
+    if len(outcomes) > MAX_ROWS:  # there is no table with the notes
         listed = message("list_with_json")
         for outcome in outcomes:
             if outcome.note.startswith(WARNING):

@@ -1,7 +1,7 @@
-"""The client: what runs in CI. It uses only the public API and needs nothing from the server.
+"""The client, which runs in CI. It uses only the public API and needs nothing from the server.
 
-The names listed here are public: see docs/use/python.md. Each module is imported on first use, so that a
-command loads only what it needs.
+The names listed here are public: see docs/use/python.md. Each module is imported on first use, to keep a
+command from loading modules it doesn't need.
 """
 
 from importlib import import_module

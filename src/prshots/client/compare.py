@@ -23,8 +23,8 @@ def compare_and_wait(
 ) -> ComparisonReply:
     """Compare, and wait until the result is final.
 
-    Raises CallError if it takes longer than 10 minutes, or if a run of another commit takes over; also
-    the errors of the service's client.
+    Raises CallError if it takes longer than 10 minutes or a run of another commit takes over, and the errors
+    of the service's client.
     """
     found = service.compare(
         pr_number, commit_sha=commit_sha, branch=base.branch, commits=base.commits, complete=complete
@@ -51,8 +51,8 @@ def compare_with_base(
 ) -> ComparisonReply:
     """Compare with the base that git finds, on the given branch or the pull request's target.
 
-    If git can't find it, the newest baselines are the base, and `say` gets the reason. Raises what
-    `compare_and_wait` raises.
+    If git can't find it, the newest baselines are the base, and `say` gets the reason. Raises the same errors
+    as `compare_and_wait`.
     """
     base = base_of(job, commit_sha, branch, say)
     found = compare_and_wait(service, pr_number, commit_sha, base, complete=complete, say=say)
@@ -62,10 +62,9 @@ def compare_with_base(
 
 
 def describe(service: Client, pr_number: int, job: Job) -> str:
-    """Tell the service what CI knows about the pull request. Return its page on the dashboard.
+    """Send CI's facts about the pull request to the service. Return its page on the dashboard.
 
-    Return an empty text if the service doesn't accept one of the values. Raises the errors of the service's
-    client.
+    Return "" if the service rejects one of the values. Raises the errors of the service's client.
     """
     about = {
         "repository": job.repository_url,
@@ -80,9 +79,10 @@ def describe(service: Client, pr_number: int, job: Job) -> str:
 
 
 def view_and_page(service: Client, pr_number: int, job: Job) -> tuple[View, str]:
-    """Return what the comment shows by default, and the pull request's page on the dashboard.
+    """Return the comment's default view, and the pull request's page on the dashboard.
 
-    The changes if there is a comparison, otherwise the latest images. The page is empty without images.
+    The view is the changes if there is a comparison, otherwise the latest images. The page is empty without
+    images.
     """
     if found := service.comparison(pr_number):
         return View.CHANGES, found.dashboard_url

@@ -1,4 +1,4 @@
-"""Close a pull request: expire its screenshots and rewrite its comment, so that no broken image remains."""
+"""Close a pull request: expire its screenshots and rewrite its comment to leave no broken image."""
 
 import time
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ NO_COMMENT = Posted(PostOutcome.NONE)
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """What was done. `left` is the number of screenshots that the project's policy keeps."""
+    """The result of closing. `left` is the number of screenshots that the project's policy keeps."""
 
     expired: Expired
     left: int
@@ -38,9 +38,9 @@ def close(
 ) -> Closed:
     """Expire the pull request's screenshots, rewrite its comment, and purge the forge's image proxy.
 
-    Without `merged_as`, the forge is asked whether the pull request was merged.
+    Without `merged_as`, this asks the forge whether the pull request was merged.
 
-    Safe to repeat: a second call finishes what failed. Raises ForgeError if the comment could not be changed
+    Safe to repeat: a second call finishes failed steps. Raises ForgeError if the comment couldn't be changed
     (by then the screenshots are deleted), and the errors of the service's client.
     """
     proxied: list[str] | PrshotsError
@@ -65,7 +65,7 @@ def close(
 
 
 def _merge_of(forge: Forge, pr_number: int, job: Job) -> Merge | None:
-    """Ask the forge how the pull request was merged, unless the job's event has told all about its end."""
+    """Ask the forge how the pull request was merged, unless the job's event already covers its end."""
     if job.closed and pr_number == job.pr_number:
         return None
     try:
@@ -85,7 +85,7 @@ def _proxied_images(forge: Forge, comments: Sequence[Comment]) -> list[str]:
 
 
 def _purge(forge: Forge, addresses: Sequence[str]) -> int:
-    """Return how many images the proxy dropped before the time was up."""
+    """Purge images until the time is up. Return how many the proxy dropped."""
     until = time.monotonic() + PURGE_SECONDS
     with ThreadPoolExecutor(CONCURRENT_PURGES) as threads:
         return sum(threads.map(lambda url: time.monotonic() < until and forge.purge(url), addresses))

@@ -4,21 +4,108 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from prshots.client.ci import Job, detect_job
-from prshots.client.ci.forge_addresses import repository_of_remote
-from prshots.client.ci.local_checkout import LocalCheckout, find_local_checkout
+from prshots.client.ci import Job, detect_job, validate
+from prshots.client.ci.checkout import default_branch
+from prshots.client.ci.forge_addresses import ForgeRepository, api_root, forge_token, repository_of_remote
+from prshots.client.ci.git import git, remote_name
 from prshots.client.forges import Forge, ForgePullRequest, forge_of
 from prshots.client.lookup import with_pull_request
 from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import InvalidInputError, PrshotsError
 
+# Facts from git on your machine, where no CI describes the job: the repository, its forge, and the branch. A
+# branch is at `origin`, unless git is configured to push it elsewhere. Its pull requests are at `upstream` if
+# there is such a remote, as in a clone of your fork. Otherwise they are where the branch is.
+
+UPSTREAM = "upstream"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalCheckout:
+    """A working copy. `job` describes the repository of the pull requests, as CI would.
+
+    `repository` is the repository with the branch, which differs from the job's for a fork. `problem` is why
+    no pull request can have this branch as its head, or empty if one can.
+    """
+
+    job: Job
+    repository: str = ""
+    is_fork: bool = False
+    problem: str = ""
+
+    @property
+    def branch(self) -> str:
+        return self.job.source_branch
+
+
+def find_local_checkout(environ: Mapping[str, str]) -> LocalCheckout:
+    """Return the working folder's checkout according to git. Never raises."""
+    if problem := git("rev-parse", "--git-dir").error:
+        why = "" if problem.startswith("not a git repository") else f" ({problem})"
+        return LocalCheckout(Job(), problem=f"not in a git repository{why}: change to your checkout")
+    branch = validate.branch(git("symbolic-ref", "--quiet", "HEAD").output)
+    base, head = _repository_of(_base_remote()), _repository_of(_head_remote(branch))
+    is_fork = bool(head.repository and base.repository) and _key(head) != _key(base)
+    job = Job(
+        forge=base.kind,
+        forge_url=base.url,
+        forge_api=api_root(base.kind, base.url) if base.url else "",
+        repository=base.repository,
+        forge_token=forge_token(base.kind, environ),
+        source_branch=branch,
+        repository_url=f"{base.url}/{base.repository}" if base.repository else "",
+    )
+    job = replace(job, default_branch=default_branch(job))
+    return LocalCheckout(job, head.repository or base.repository, is_fork, _problem(job, is_fork=is_fork))
+
+
+def _problem(job: Job, *, is_fork: bool) -> str:
+    if not job.source_branch:
+        return "HEAD is detached, so there is no branch: git switch to one, or git switch -c NAME"
+    if job.source_branch == job.default_branch and not is_fork:
+        return (
+            f"{job.source_branch} is the default branch, which has no pull request: create a "
+            "branch with git switch -c NAME"
+        )
+    return ""
+
+
+def _base_remote() -> str:
+    """Return the remote for pull requests."""
+    return UPSTREAM if UPSTREAM in git("remote").output.split() else remote_name()
+
+
+def _head_remote(branch: str) -> str:
+    """Return the remote that has or will get the branch. It may be an address instead of a name."""
+    if branch:
+        for key in (f"branch.{branch}.pushRemote", "remote.pushDefault"):
+            if found := git("config", "--get", key).output.strip():
+                return found
+        # A branch that tracks another branch, such as upstream's main, isn't pushed there.
+        merged = git("config", "--get", f"branch.{branch}.merge").output.strip()
+        tracked = git("config", "--get", f"branch.{branch}.remote").output.strip()
+        if tracked not in {"", "."} and merged == f"refs/heads/{branch}":
+            return tracked
+    return remote_name() or _base_remote()
+
+
+def _repository_of(remote: str) -> ForgeRepository:
+    """Return the repository of a remote, given by its name or its address."""
+    if not remote or remote.startswith("-"):
+        return ForgeRepository()
+    return repository_of_remote(git("remote", "get-url", remote).output.strip() or remote)
+
+
+def _key(place: ForgeRepository) -> tuple[str, str]:
+    return place.url.rpartition("://")[2].lower(), place.repository.lower()
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The branch of a pull request, or of one to come. `job` has the pull request, if it is known.
+    """The branch of an existing or future pull request. `job` has the pull request, if it is known.
 
-    `repository` has the branch: the project's own, or with `from_fork` another one. `unknown` is why the pull
-    request is not known; `unsure` is why it is not known to be this branch's.
+    `repository` has the branch: the project's own, or another one with `from_fork`. `unknown` is why the pull
+    request isn't known. `unsure` is why the branch may not belong to it.
     """
 
     job: Job
@@ -35,9 +122,9 @@ def current_head(
     with_options: Callable[[Job], Job] = lambda job: job,
     on_wait: OnWait = ignore_wait,
 ) -> Head:
-    """Return the head that CI names, or on your machine git and the forge. Raises InvalidInputError.
+    """Return the head from CI, or on your machine from git and the forge. Raises InvalidInputError.
 
-    `with_options` puts what the user says in place of what was found.
+    `with_options` replaces detected values with the user's.
     """
     job = detect_job(environ)
     if job.ci:
@@ -47,7 +134,10 @@ def current_head(
 
 
 def _with_job(checkout: LocalCheckout, job: Job) -> LocalCheckout:
-    """Return the checkout with another job. Its branch stays where it is, which may be a fork of that."""
+    """Return the checkout with another job.
+
+    Its branch stays in its repository, which may be a fork of the job's.
+    """
     if job.repository == checkout.job.repository:
         return replace(checkout, job=job)
     is_fork = "/" in job.repository and checkout.repository.lower() not in {"", job.repository.lower()}
@@ -57,8 +147,8 @@ def _with_job(checkout: LocalCheckout, job: Job) -> LocalCheckout:
 
 
 def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
-    """Return the head that CI names. Raises InvalidInputError if it omits what only the forge knows."""
-    if pr is not None and pr != job.pr_number:  # what CI says is about another one
+    """Return the head from CI. Raises InvalidInputError if neither CI nor the forge names one."""
+    if pr is not None and pr != job.pr_number:  # CI describes another pull request
         return Head(replace(job, pr_number=pr, title="", author="", source_branch="", pr_url=""), "")
     job = with_pull_request(job, on_wait)
     repository = (
@@ -73,7 +163,7 @@ def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
 
 
 def head_of_checkout(checkout: LocalCheckout, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
-    """Return the head that git and the forge name.
+    """Return the head according to git and the forge.
 
     Without a pull request, `unknown` says why. Raises InvalidInputError if there is no branch either, or if
     the branch has several pull requests.
@@ -118,12 +208,12 @@ def _with_pull_request(pull: ForgePullRequest, known: Head) -> Head:
         author=pull.author,
         pr_url=pull.url,
     )
-    same = "" if pull.from_fork else known.job.repository  # GitLab does not name it
+    same = "" if pull.from_fork else known.job.repository  # GitLab doesn't name it
     return Head(job, pull.branch, pull.repository or same, pull.from_fork)
 
 
 def _why_not_ask_forge(job: Job) -> str:
-    """Return why the forge cannot be asked; empty if it can."""
+    """Return why the forge can't be asked, or "" if it can."""
     if not job.repository:
         return "no git remote points to a forge: use --repository OWNER/NAME"
     if job.forge is None:

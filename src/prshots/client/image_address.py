@@ -1,4 +1,4 @@
-"""Recognize the address that only delivers images, given as the address of the service."""
+"""Recognize an address that only delivers images when it is given as the service's address."""
 
 from urllib.parse import urlsplit
 
@@ -8,7 +8,7 @@ from prshots.contract.errors import ImageAddressError
 from prshots.contract.statements import message
 
 API_PORT, IMAGE_PORT = 8081, 8082
-"""The ports that a service uses unless it is told otherwise."""
+"""The default ports of a service."""
 
 _ANSWERS: dict[int, bytes] = {
     httpx.codes.NOT_FOUND: b'{"error":"not found"}',
@@ -17,9 +17,9 @@ _ANSWERS: dict[int, bytes] = {
 
 
 def refuse_image_address(url: str, reply: httpx.Response) -> None:
-    """Raise ImageAddressError if a reply to a call of the API came from delivery.
+    """Raise ImageAddressError if delivery answered a call to the API.
 
-    The API answers in the same words to a route that it does not have, but with an X-Request-Id.
+    For an unknown route, the API sends the same body, but with an X-Request-Id.
     """
     is_delivery = (
         _ANSWERS.get(reply.status_code) == reply.content

@@ -1,4 +1,4 @@
-"""Keyless upload: exchange the CI job's ID token for an upload token, so that CI needs no secret."""
+"""Keyless upload: exchange the CI job's ID token for an upload token, to let CI work without a secret."""
 
 import threading
 import time
@@ -21,12 +21,12 @@ LIFETIME_SECONDS = 15 * 60.0
 """The lifetime of such a token."""
 
 MARGIN_SECONDS = 60.0
-"""How early a token is renewed, so that it does not expire during an upload."""
+"""How early to renew a token, to keep it from expiring during an upload."""
 
 TIMEOUT_SECONDS = 30.0
 
 IdTokens = Callable[[Sender, httpx.Client], str]
-"""Returns an ID token of the job. Raises CallError."""
+"""Returns the job's ID token. Raises CallError."""
 
 
 def token_source(
@@ -61,12 +61,12 @@ class FixedToken:
         return self.secret
 
     def renew(self, refused: str) -> None:
-        """Return nothing in place of a refused token: there is no other."""
+        """Return nothing in place of a refused token, because there is no other."""
         del refused
 
 
 class ExchangedToken:
-    """A token that is valid for 15 minutes and is requested on first use. Thread-safe."""
+    """A token that is valid for 15 minutes and requested on first use. Thread-safe."""
 
     def __init__(self, url: str, project: str, id_tokens: IdTokens, on_wait: OnWait = ignore_wait) -> None:
         self._url = url
@@ -151,7 +151,7 @@ def _id_tokens(url: str, environ: Mapping[str, str]) -> IdTokens | None:
 
 
 def _project_names(said: Mapping[str, Any]) -> set[str]:
-    """Return how a job can name the project that a token is for. A name alone counts in `local` only."""
+    """Return the ways a job can name a token's project. A name alone only counts in `local`."""
     project_id, organization, name = (_text(said, key) for key in ("project_id", "organization", "project"))
     return {project_id, f"{organization}/{name}", *([name] if organization == "local" else [])}
 
@@ -184,7 +184,7 @@ def _token_advice(url: str, environ: Mapping[str, str]) -> str:
         case "GitLab CI":
             wanted = f"`id_tokens: {{PRSHOTS_ID_TOKEN: {{aud: {url}}}}}`"
             return f"{setting}, or give the job an ID token: {wanted}"
-        case "Gitea Actions" if validate.is_on(environ, "FORGEJO_ACTIONS"):  # Gitea has none
+        case "Gitea Actions" if validate.is_on(environ, "FORGEJO_ACTIONS"):  # Gitea doesn't issue ID tokens
             return f"{setting}, or give the job an ID token: `enable-openid-connect: true`"
         case _:
             return f"{setting}, or use --token"

@@ -1,4 +1,4 @@
-"""Ask the forge for what the event of an Actions job does not name: its pull request, or the head of that."""
+"""Ask the forge for facts that an Actions job's event omits: its pull request, or the pull request's head."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -50,7 +50,7 @@ def with_head(job: Job, pr_number: int, on_wait: OnWait = ignore_wait) -> Job:
 def _ask_forge(
     job: Job, missing: str, advice: str, question: Callable[[IssueForge], T], on_wait: OnWait
 ) -> T:
-    """Return the forge's answer. Only GitHub and Gitea run jobs that have to ask."""
+    """Return the forge's answer. Only jobs on GitHub and Gitea have to ask."""
     try:
         with closing(cast("IssueForge", forge_of(job, on_wait))) as forge:
             return question(forge)

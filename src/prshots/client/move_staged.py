@@ -1,4 +1,4 @@
-"""Move what was staged for a branch to its pull request, as soon as that is known."""
+"""Move a branch's staged screenshots to its pull request as soon as it is known."""
 
 from prshots.client.heads import Head
 from prshots.client.service import Client
@@ -8,7 +8,7 @@ from prshots.contract.errors import PrshotsError
 def move_staged(service: Client, head: Head) -> tuple[int, str]:
     """Move the staged screenshots of the head's branch. Return how many moved, and a message for the user.
 
-    The words are empty if nothing was staged. A failure is only told: the screenshots stay staged.
+    The message is empty if nothing was staged. A failure is only reported: the screenshots stay staged.
     """
     if head.job.pr_number is None or not head.branch:
         return 0, ""

@@ -1,4 +1,4 @@
-"""Pace uploads by what the service says about its rate limit, so that it does not have to refuse any."""
+"""Pace uploads by the service's reported rate limit, to avoid refusals."""
 
 from prshots.contract.rate_limits import LimitPolicy, RateLimit
 
@@ -11,8 +11,8 @@ _WHOSE = {
 class Pace:
     """How many uploads may be sent now. Not thread-safe.
 
-    An upload on its way may be counted already or not. So there is room for another only if more are left
-    than are on their way. At the limit, one upload at a time finds out whether there is room again.
+    The service may or may not have counted an upload in transit. So there is only room for another if more
+    are left than are in transit. At the limit, one upload at a time tests whether there is room again.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Pace:
         self._on_their_way = 0
 
     def wait(self, now: float) -> float | None:
-        """Return the seconds until the next upload may be sent. None: first another one needs its reply."""
+        """Return the seconds until the next upload may be sent, or None to wait for a reply first."""
         if self.limit is None or self.limit.remaining > self._on_their_way:
             return 0.0
         return None if self._on_their_way else max(0.0, self._until - now)
@@ -33,9 +33,9 @@ class Pace:
         self._on_their_way -= 1
 
     def update(self, limit: RateLimit | None, now: float) -> None:
-        """Take note of a reply's limit. None: the service does not count uploads now.
+        """Record the limit from a reply. None means that the service isn't counting uploads now.
 
-        Replies may come out of order. Until more uploads are left, the lowest number holds.
+        Replies may arrive out of order. Until the limit resets, the lowest number counts.
         """
         if limit is None:
             self.limit = None

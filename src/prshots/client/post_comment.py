@@ -36,13 +36,13 @@ class Composer:
     view: View = View.ALL
     dashboard_url: str = ""
     notes: list[str] = field(default_factory=list)
-    """What the last text leaves out, in sentences for the user."""
+    """Sentences for the user about the parts that the last text leaves out."""
 
     warning: str = ""
-    """Why readers of the last text may see no images; empty if nothing is known against it."""
+    """Why readers of the last text may not see images, or empty if there is no known reason."""
 
     def markdown(self) -> str:
-        """Return the comment with its template, for no forge in particular."""
+        """Return the comment with its template, in markdown for any forge."""
         comment = self.service.comment(self.pr_number, view=self.view)
         return self.template.fill(comment, self._job_values()) if self.template else comment.markdown
 
@@ -57,7 +57,7 @@ class Composer:
                 template, limit = None, forge.max_characters
         limit = min(limit, MAX_COMMENT_BYTES)
         comment = self.service.comment(self.pr_number, limit=limit, marker=forge.marker_style, view=self.view)
-        # Of the changes, those that are listed are the unchanged ones.
+        # Among the changes, only unchanged shots are merely listed.
         listed = 0 if self.view is View.CHANGES else comment.listed
         if without_picture := listed + comment.omitted:
             self.notes.append(
@@ -76,7 +76,7 @@ class Composer:
 
 
 def unreachable_images(markdown: str, forge_api: str, label: str) -> str:
-    """Return a warning if the forge is on the internet, and the images are not; else an empty text."""
+    """Return a warning if the forge is on the internet but the images aren't, else ""."""
     found = _IMAGE.search(markdown)
     address = urlsplit(found[found.lastindex or 0]) if found else None
     if address is None or not is_on_the_internet(forge_api) or is_public(address.hostname or ""):
@@ -85,7 +85,7 @@ def unreachable_images(markdown: str, forge_api: str, label: str) -> str:
 
 
 def post(forge: Forge, composer: Composer) -> Posted:
-    """Bring the pull request's comment up to date. If there are no screenshots, create none.
+    """Update the pull request's comment. Without screenshots, don't create one.
 
     Raises ForgeError, NotFoundError, and the errors of the service's client.
     """

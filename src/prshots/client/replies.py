@@ -1,4 +1,4 @@
-"""Read the service's reply to a comparison."""
+"""Parse the service's reply to a comparison."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -15,7 +15,7 @@ class ComparisonReply(Comparison):
 
 
 def comparison_from(value: Mapping[str, Any]) -> ComparisonReply:
-    """Read the JSON. Raises KeyError, TypeError or ValueError if it is something else."""
+    """Parse the JSON. Raises KeyError, TypeError or ValueError if it isn't a comparison."""
     read = _known(Comparison, value) | {
         "state": ComparisonState(value["state"]),
         "counts": {str(verdict): int(count) for verdict, count in dict(value["counts"]).items()},
@@ -34,5 +34,5 @@ def _known(kind: type[Comparison | ComparedShot], value: Mapping[str, Any]) -> d
     return {
         each.name: value[each.name]
         for each in fields(kind)
-        if each.name in value or each.default is MISSING  # such a field is always in the JSON
+        if each.name in value or each.default is MISSING  # a field without a default is always in the JSON
     }

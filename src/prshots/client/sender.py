@@ -1,8 +1,8 @@
 """Retry failed requests, and wait for rate limits.
 
-The service and the forges are called in the same way. After a dropped connection or a 5xx, the request is
-sent again, with a pause that doubles each time. After a rate limit, all requests of this sender wait. Uploads
-also wait if the service says that none are left (`pace.py`).
+Calls to the service and to forges work the same way. After a dropped connection or a 5xx, this sends the
+request again, with a pause that doubles each time. After a rate limit, all requests of this sender wait.
+Uploads also wait if the service reports that none are left (`pace.py`).
 """
 
 import email.utils
@@ -27,27 +27,27 @@ from prshots.contract.rate_limits import RateLimit
 from prshots.contract.redaction import redact
 
 TRIES = 5
-"""How often a request is sent if it gets no reply or a 5xx."""
+"""How many times to send a request that gets no reply or a 5xx."""
 
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 60.0
 LONGEST_LIMIT_SECONDS = 15 * 60.0
 LIMITS = 60
-"""How often one request may be rate limited. Others share the limit, so its turn may take a while."""
+"""How many times one request may be rate limited. Others share the limit, so its turn may take a while."""
 
 _TEMPORARY = {408, 500, 502, 503, 504, 507, *range(520, 531)}
 
 _SECONDARY_LIMIT = re.compile("secondary rate limit|abuse detection", re.IGNORECASE)
-"""GitHub's words, and those of its older Enterprise Servers."""
+"""The words of GitHub, and of its older Enterprise Servers."""
 
 _SAID_FROM_SECONDS = 1.0
-"""A shorter wait for the limit is not worth a line: near the limit, there is one every second."""
+"""A shorter wait for the limit isn't worth a line: near the limit, there is one every second."""
 
 _Reply = httpx.Response | httpx.RequestError
-"""The reply to a request, or the error that it ended with."""
+"""The reply to a request, or the error that ended it."""
 
 OnWait = Callable[[str], None]
-"""Called with the reason for a pause and its length, in a sentence, from any thread."""
+"""Called from any thread with a sentence about a pause: its reason and its length."""
 
 
 def ignore_wait(words: str) -> None:
@@ -68,7 +68,7 @@ class Sender:
         self._closed = threading.Event()
 
     def close(self) -> None:
-        """Close the client. Requests that are waiting fail immediately."""
+        """Close the client. Waiting requests fail immediately."""
         self._closed.set()
         with self._pace_changed:
             self._pace_changed.notify_all()
@@ -77,7 +77,7 @@ class Sender:
     def send(
         self, make_request: Callable[[], httpx.Request], *, tries: int = TRIES, is_upload: bool = False
     ) -> httpx.Response:
-        """Return the reply, which is a 5xx only if every attempt got one. Each attempt makes a new request.
+        """Return the reply, which is only a 5xx if every attempt got one. Each attempt makes a new request.
 
         Raises UnreachableError, RateLimitedError.
         """
@@ -127,7 +127,7 @@ class Sender:
             if permanent := _permanent_error(request, error):
                 raise permanent from error
             return error
-        except RuntimeError as error:  # httpx raises it if another thread has closed the client
+        except RuntimeError as error:  # httpx raises this if another thread has closed the client
             if self._closed.is_set():
                 raise UnreachableError("stopped") from error
             raise
@@ -172,7 +172,7 @@ class Sender:
         self._sleep(seconds)
 
     def _tell(self, reason: str, what: str, seconds: float) -> None:
-        """Report a pause once, even if many threads run into it."""
+        """Report a pause once, even if it affects many threads."""
         now = time.monotonic()
         with self._lock:
             is_news = now >= self._told.get(reason, 0.0) and not self._closed.is_set()
@@ -187,11 +187,11 @@ class Sender:
 
 
 def limit_of(reply: httpx.Response) -> float | None:
-    """Return how long to wait before the next request; None if the reply is not a rate limit."""
+    """Return how long to wait before the next request, or None if the reply isn't a rate limit."""
     headers = reply.headers
     if reply.status_code not in (httpx.codes.TOO_MANY_REQUESTS, httpx.codes.FORBIDDEN):
         return None
-    # Our service always asks to wait for a minute, and says in RateLimit when there is room again.
+    # Our service's Retry-After is always a minute; its RateLimit says when there is room again.
     asked = float(limit.seconds) if (limit := RateLimit.of(headers)) else retry_after(reply)
     if asked is None and headers.get("x-ratelimit-remaining", headers.get("ratelimit-remaining")) == "0":
         with suppress(ValueError):  # the reset is a Unix time
@@ -216,7 +216,7 @@ def retry_after(reply: httpx.Response) -> float | None:
 
 
 def json_object(reply: httpx.Response) -> dict[str, Any]:
-    """Return the reply's JSON object; empty if it is something else."""
+    """Return the reply's JSON object, or an empty one if it is something else."""
     try:
         value = json.loads(reply.content)
     except (ValueError, RecursionError):
@@ -225,12 +225,12 @@ def json_object(reply: httpx.Response) -> dict[str, Any]:
 
 
 def _pause_before(tries: int) -> float:
-    """Return a pause that doubles each time. The jitter spreads clients that failed at the same moment."""
+    """Return a pause that doubles each time. The jitter spreads out clients that failed at the same time."""
     return float(FIRST_PAUSE_SECONDS * 2 ** (tries - 1) * random.uniform(1.0, 1.5))  # noqa: S311 - not a secret
 
 
 def _permanent_error(request: httpx.Request, error: httpx.RequestError) -> CallError | None:
-    """Return an error for a problem that no retry solves; None if a retry may help."""
+    """Return an error for a problem that no retry solves, or None if a retry may help."""
     if isinstance(error, httpx.LocalProtocolError):  # its message may show the token
         return CallError(f"cannot call {_address(request)}: a header has invalid characters")
     if isinstance(error, httpx.UnsupportedProtocol | httpx.TooManyRedirects):
@@ -247,7 +247,7 @@ def _permanent_error(request: httpx.Request, error: httpx.RequestError) -> CallE
 
 
 def no_reply_message(request: httpx.Request, error: httpx.RequestError) -> str:
-    """Return in plain words why a request got no reply."""
+    """Return the reason for a missing reply, in plain words."""
     match error:
         case httpx.ConnectError() | httpx.ConnectTimeout():
             return f"cannot connect to {_place(request)} ({_connection_error(error)})"

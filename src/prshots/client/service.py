@@ -16,21 +16,8 @@ from prshots.client.image_address import refuse_image_address
 from prshots.client.keyless import FixedToken, TokenSource
 from prshots.client.replies import ComparisonReply, comparison_from
 from prshots.client.sender import OnWait, Sender, ignore_wait
+from prshots.contract import errors
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
-from prshots.contract.errors import (
-    EXPIRE_FAILED,
-    CallError,
-    ExpireFailedError,
-    ImageAddressError,
-    InvalidInputError,
-    NotFoundError,
-    PayloadTooLargeError,
-    PrshotsError,
-    RefusedInputError,
-    UnauthorizedError,
-    UnsupportedTypeError,
-    WrongAddressError,
-)
 from prshots.contract.limits import IMAGE_ID
 from prshots.contract.redaction import redact
 from prshots.contract.replies import (
@@ -50,14 +37,14 @@ CONNECT_SECONDS = 10.0
 LIMITS_SECONDS = 10.0
 
 _ERRORS: dict[int, type[Exception]] = {
-    400: RefusedInputError,
-    404: NotFoundError,
-    413: PayloadTooLargeError,
-    415: UnsupportedTypeError,
+    400: errors.RefusedInputError,
+    404: errors.NotFoundError,
+    413: errors.PayloadTooLargeError,
+    415: errors.UnsupportedTypeError,
 }
 
 _FINDING_ROUTES = ("DELETE /v1/images/", "GET /v1/compare", "POST /v1/pull")
-"""Routes that answer 404 if they don't find what the request names. Elsewhere, the address is wrong."""
+"""Routes that answer 404 if the requested object doesn't exist. Elsewhere, a 404 means a wrong address."""
 
 Reply = TypeVar(
     "Reply", Uploaded, Staged, StagedShot, Moved, OneTimeUrls, Expired, SizedComment, ServiceLimits
@@ -79,15 +66,20 @@ class ShotFields(TypedDict):
 class Client:
     """Calls a prshots service with an upload token. Thread-safe. Close it, or use `with`.
 
-    Failed requests are retried, and rate limits are waited for (see `sender.py`). Every method may raise
+    It retries failed requests and waits for rate limits (see `sender.py`). Every method may raise
     UnauthorizedError, RateLimitedError, UnreachableError and CallError.
     """
 
     def __init__(self, url: str, token: str | TokenSource, *, on_wait: OnWait = ignore_wait) -> None:
-        """Raise InvalidInputError if the URL or the token is malformed. Nothing is sent yet."""
+        """Create a client without sending anything.
+
+        Raises InvalidInputError if the URL or token is malformed.
+        """
         self.url = validate.root(url)
         if not self.url:
-            raise InvalidInputError("invalid service URL: use an address such as https://prshots.example.com")
+            raise errors.InvalidInputError(
+                "invalid service URL: use an address such as https://prshots.example.com"
+            )
         self._tokens = FixedToken(token) if isinstance(token, str) else token
         self._client = _open_client(self.url)
         self._sender = Sender(self._client, on_wait)
@@ -112,9 +104,9 @@ class Client:
         before_content_type: str = "",
         **shot: Unpack[ShotFields],
     ) -> Uploaded:
-        """Upload an image of a pull request, with its `before` if there is one: the two are shown as a pair.
+        """Upload an image of a pull request. An image and its `before` are shown as a pair.
 
-        The before has the image's content type unless `before_content_type` says otherwise. Also raises
+        The before image has the image's content type unless `before_content_type` says otherwise. Also raises
         InvalidInputError, PayloadTooLargeError, UnsupportedTypeError.
         """
         images = _with_before(image, shot["content_type"], before, before_content_type)
@@ -122,7 +114,7 @@ class Client:
         return self._read(Uploaded, self._post_images("/v1/upload", images, fields))
 
     def baseline(self, image: Image, *, branch: str, **shot: Unpack[ShotFields]) -> Uploaded:
-        """Upload an image as a branch's baseline. Raises what `upload` raises."""
+        """Upload an image as a branch's baseline. Raises the same errors as `upload`."""
         images = {"image": (image, shot["content_type"])}
         fields = _form_fields(shot) | {"branch": branch}
         return self._read(Uploaded, self._post_images("/v1/baseline", images, fields))
@@ -130,7 +122,7 @@ class Client:
     def missing_baselines(
         self, branch: str, commit_sha: str, shots: Sequence[Mapping[str, str]]
     ) -> list[dict[str, Any]]:
-        """Record the baselines whose bytes the service has, and return the others, which have to be sent.
+        """Record the baselines whose bytes the service has. Return the others, which still have to be sent.
 
         Each shot has `name`, `viewport`, `theme` and `sha256`. Also raises InvalidInputError.
         """
@@ -138,7 +130,7 @@ class Client:
         return self._objects_in(self._post_json("/v1/baseline/known", asked), "missing")
 
     def complete_baselines(self, branch: str, commit_sha: str) -> None:
-        """Say that a commit's baselines are all there. Also raises InvalidInputError."""
+        """Mark a commit's baselines as complete. Also raises InvalidInputError."""
         self._post_json("/v1/baseline/complete", {"branch": branch, "commit_sha": commit_sha})
 
     def compare(
@@ -150,10 +142,10 @@ class Client:
         commits: Sequence[str] = (),
         complete: bool = False,
     ) -> ComparisonReply:
-        """Compare a pull request's images with the baselines of a branch, and return what is known so far.
+        """Compare a pull request's images with the baselines of a branch. Return the results so far.
 
-        `commits` are the base's, newest first. With `complete`, a shot that is missing was removed. Also
-        raises InvalidInputError.
+        `commits` are the base's, newest first. With `complete`, a missing shot counts as removed. Also raises
+        InvalidInputError.
         """
         asked = {"pr_number": pr_number, "commit_sha": commit_sha, "branch": branch}
         return self._read_comparison(
@@ -161,15 +153,15 @@ class Client:
         )
 
     def comparison(self, pr_number: int) -> ComparisonReply | None:
-        """Return the latest comparison of a pull request; None without one."""
+        """Return the latest comparison of a pull request, or None without one."""
         try:
             reply = self._call("GET", "/v1/compare", lambda: {"params": {"pr_number": str(pr_number)}})
-        except NotFoundError:
+        except errors.NotFoundError:
             return None
         return self._read_comparison(reply)
 
     def describe(self, pr_number: int, about: Mapping[str, str]) -> str:
-        """Tell the service about a pull request, and return its page on the dashboard.
+        """Describe a pull request to the service, and return its page on the dashboard.
 
         `about` may have `repository`, `url`, `title`, `source_branch` and `author`. Also raises
         InvalidInputError, and NotFoundError if nothing was uploaded to the pull request yet.
@@ -192,21 +184,20 @@ class Client:
         return self._read(SizedComment, self._call("GET", "/v1/comment", lambda: {"params": params}))
 
     def expire(self, pr_number: int, *, merged_as: str = "", branch: str = "") -> Expired:
-        """Tell the service that the pull request is closed, and as which commit of a branch it was merged."""
+        """Report that the pull request is closed, and as which commit of a branch it was merged."""
         merged = {"merged_as": merged_as, "branch": branch} if merged_as and branch else {}
         return self._read(Expired, self._post_json("/v1/expire", {"pr_number": pr_number, **merged}))
 
     def delete(self, image_id: str) -> None:
         """Delete one image now. Also raises InvalidInputError, NotFoundError, ExpireFailedError."""
         if not IMAGE_ID.fullmatch(image_id):
-            raise InvalidInputError(message("invalid_image_id"))
+            raise errors.InvalidInputError(message("invalid_image_id"))
         self._call("DELETE", f"/v1/images/{image_id}", dict)
 
     def limits(self) -> ServiceLimits | None:
-        """Return the service's limits; None if they are not known. Asks once, without retries.
+        """Return the service's limits, or None if they aren't known. Asks once, without retries.
 
-        Without them, an upload that is too large fails with the service's 413.
-        Raises ImageAddressError.
+        Without them, an upload that is too large fails with the service's 413. Raises ImageAddressError.
         """
         if not self._asked_for_limits:
             self._limits = self._fetch_limits()
@@ -225,7 +216,7 @@ class Client:
     ) -> Staged:
         """Upload an image, and its `before`, for a branch without a pull request. Raises like `baseline`.
 
-        `repository` is the `owner/name` that has the branch; empty for the project's own.
+        `repository` is the `owner/name` with the branch, or empty for the project's own.
         """
         images = _with_before(image, shot["content_type"], before, before_content_type)
         fields = _form_fields(shot) | {"branch": branch} | ({"repository": repository} if repository else {})
@@ -234,16 +225,16 @@ class Client:
     def staged(self, branch: str, *, repository: str | None = None) -> list[StagedShot]:
         """Return the images staged for a branch, oldest first. Also raises InvalidInputError.
 
-        With `repository`, only those that move to a pull request from there.
+        With `repository`, return only those that move to a pull request from there.
         """
         params = {"branch": branch} | ({} if repository is None else {"repository": repository})
         found = self._call("GET", "/v1/staged", lambda: {"params": params})
         return [self._read(StagedShot, shot) for shot in self._objects_in(found, "staged")]
 
     def move_staged(self, branch: str, pr_number: int, *, repository: str, from_fork: bool) -> Moved:
-        """Move what is staged for a branch to its pull request. Also raises InvalidInputError.
+        """Move a branch's staged images to its pull request. Also raises InvalidInputError.
 
-        `repository` is the `owner/name` that has the branch. `from_fork`: it is not the project's own.
+        `repository` is the `owner/name` with the branch. `from_fork` means that it isn't the project's own.
         """
         asked = {"branch": branch, "pr_number": pr_number, "repository": repository, "from_fork": from_fork}
         return self._read(Moved, self._post_json("/v1/staged/move", asked))
@@ -257,7 +248,7 @@ class Client:
         with_before: bool = False,
         **shot: Unpack[ShotFields],
     ) -> OneTimeUrls:
-        """Return a URL that takes one image with a PUT, without a token: of a pull request, or for a branch.
+        """Return a URL that takes one image with a PUT and no token, for a pull request or a branch.
 
         Also raises InvalidInputError, UnsupportedTypeError.
         """
@@ -277,17 +268,17 @@ class Client:
             )
             refuse_image_address(self.url, reply)
             return self._read(ServiceLimits, self._read_json(reply, "GET /v1/limits"))
-        except ImageAddressError:
+        except errors.ImageAddressError:
             raise
-        except PrshotsError:
+        except errors.PrshotsError:
             return None
 
     def _post_images(
         self, path: str, images: Mapping[str, tuple[Image, str]], data: dict[str, str]
     ) -> dict[str, Any]:
-        """Send images, given by their form field with their content types."""
+        """Send images, given by form field with their content types."""
         with ExitStack() as stack:
-            # Opened once. Each attempt reads them from the beginning, in small parts.
+            # Opened once. Each attempt reads them from the start, in small chunks.
             opened = {
                 field: (stack.enter_context(_open_image(image)), content_type)
                 for field, (image, content_type) in images.items()
@@ -332,7 +323,9 @@ class Client:
     def _read_json(self, reply: httpx.Response, route: str) -> dict[str, Any]:
         status = reply.status_code
         if redirect := reply.next_request:  # not followed: a POST would become a GET, without the image
-            raise WrongAddressError(message("redirects", url=self.url, target=_redirect_target(redirect)))
+            raise errors.WrongAddressError(
+                message("redirects", url=self.url, target=_redirect_target(redirect))
+            )
         try:
             value = json.loads(reply.content)
         except ValueError:
@@ -341,19 +334,19 @@ class Client:
         if not isinstance(value, dict) or is_wrong_address:
             answered = f"{self.url} answered {status} {reply.reason_phrase}"
             if reply.is_server_error:
-                raise CallError(answered)
-            raise WrongAddressError(message("is_this_prshots", answered=answered))
+                raise errors.CallError(answered)
+            raise errors.WrongAddressError(message("is_this_prshots", answered=answered))
         if status in {httpx.codes.OK, httpx.codes.ACCEPTED}:
             return value
         words = redact(str(value.get("error", reply.reason_phrase)))[:300]
         if status == httpx.codes.UNAUTHORIZED:
-            raise UnauthorizedError(message("wrong_token", url=self.url))
-        if words == EXPIRE_FAILED:
-            raise ExpireFailedError(words)
-        raise _ERRORS.get(status, CallError)(f"{self.url} answered {status}: {words}")
+            raise errors.UnauthorizedError(message("wrong_token", url=self.url))
+        if words == errors.EXPIRE_FAILED:
+            raise errors.ExpireFailedError(words)
+        raise _ERRORS.get(status, errors.CallError)(f"{self.url} answered {status}: {words}")
 
     def _read(self, kind: type[Reply], value: dict[str, Any]) -> Reply:
-        """Return the reply. Fields that a later version adds are ignored."""
+        """Parse the reply. Ignores fields that a later version adds."""
         found = {field.name: value.get(field.name) for field in fields(kind)}
         types = {field.name: cast("type", field.type) for field in fields(kind)}
         if missing := [name for name in found if not isinstance(found[name], types[name])]:
@@ -366,15 +359,15 @@ class Client:
             raise self._unexpected_reply([name])
         return found
 
-    def _unexpected_reply(self, missing: Sequence[str]) -> CallError:
-        return CallError(
+    def _unexpected_reply(self, missing: Sequence[str]) -> errors.CallError:
+        return errors.CallError(
             f"{self.url} answered without {', '.join(missing)}: it is not a prshots service, or its "
             f"version does not match this client ({__version__})"
         )
 
 
 class _FixedLengthFile:
-    """A file that must not change while it is sent: its length is in the request's headers already."""
+    """A file that must not change while it is sent: the request's headers already state its length."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -384,7 +377,7 @@ class _FixedLengthFile:
         return 0
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Rewind, or return the length. httpx asks for nothing else."""
+        """Rewind, or return the length. httpx needs nothing else."""
         self._left = self._length
         return self._length if whence == os.SEEK_END else self._file.seek(offset)
 
@@ -392,7 +385,7 @@ class _FixedLengthFile:
         data = self._file.read(size)
         self._left -= len(data)
         if self._left < 0 or (self._left and not data):
-            raise CallError("the file changed during the upload")
+            raise errors.CallError("the file changed during the upload")
         return data
 
 
@@ -421,11 +414,13 @@ def _open_client(url: str) -> httpx.Client:
             timeout=httpx.Timeout(TIMEOUT_SECONDS, connect=CONNECT_SECONDS),
         )
     except httpx.InvalidURL as error:
-        raise InvalidInputError(f"{url} is not a valid address: {error}") from error
+        raise errors.InvalidInputError(f"{url} is not a valid address: {error}") from error
     except OSError as error:
-        raise InvalidInputError(f"cannot read SSL_CERT_FILE or SSL_CERT_DIR: {error.strerror}") from error
+        raise errors.InvalidInputError(
+            f"cannot read SSL_CERT_FILE or SSL_CERT_DIR: {error.strerror}"
+        ) from error
     except (ValueError, ImportError) as error:
-        raise InvalidInputError(
+        raise errors.InvalidInputError(
             f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is invalid: {redact(str(error))}"
         ) from error
 

@@ -1,4 +1,4 @@
-"""Find the screenshots among files, and their names, viewports and themes, before anything is uploaded."""
+"""Find the screenshots among files, with their names, viewports and themes, before uploading anything."""
 
 import fnmatch
 import glob
@@ -18,13 +18,13 @@ from prshots.contract.limits import MAX_NAME_CHARACTERS, THEMES, VIEWPORT
 from prshots.contract.statements import message
 
 EXTENSIONS = {".png": BY_EXT["png"], ".jpg": BY_EXT["jpg"], ".jpeg": BY_EXT["jpg"], ".webp": BY_EXT["webp"]}
-"""The extensions to look for in a folder. What a file really is depends on its content."""
+"""The extensions to look for in a folder. The content decides a file's actual format."""
 
 _EVERYTHING = ("**", "*")
 _MAX_READ_BYTES = 64 * 1024 * 1024
-"""A larger file is judged by its beginning. No service takes it as it is."""
+"""Only the beginning of a larger file is inspected. No service accepts such a file unchanged."""
 
-# A theme needs a viewport before it: `report.light.png` may be a report on light.
+# A theme needs a viewport before it: `report.light.png` may be a report about light.
 _SUFFIXES = re.compile(rf"(.*)@([0-9]+x[0-9]+)(?:@[0-9.]+x)?(?:\.({'|'.join(THEMES)}))?", re.DOTALL)
 
 
@@ -46,13 +46,13 @@ class ShotFile:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What makes it the same shot as another one."""
+        """The identity of its shot."""
         return self.name, self.viewport, self.theme
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a path is not a usable screenshot. `is_missing`: the path does not exist."""
+    """Why a path isn't a usable screenshot. `is_missing` means that the path doesn't exist."""
 
     path: str
     words: str
@@ -75,12 +75,11 @@ def find_shots(
 ) -> Found:
     """Find screenshots in files, folders and globs (including `**`), and sort them by name.
 
-    The name is the path without its extension: relative to `base` if given, otherwise relative to the folder
-    that was searched, otherwise as given, without leading `..`. `name` is for a single file.
-    The viewport is the suffix after an `@`, as in `cart@1280x800.png`, otherwise the image's size in pixels.
-    A theme may follow it: `cart@1280x800.dark.png`. `viewport` and `theme` override what the file says.
-    With `short_names_outside`, a file outside the working folder, such as a temporary one, is named after its
-    file name alone.
+    The name is the path without its extension: relative to `base` if given, else relative to the searched
+    folder, else as given, without leading `..`. `name` is for a single file. The viewport is the suffix after
+    an `@`, as in `cart@1280x800.png`, else the image's size in pixels. A theme may follow it:
+    `cart@1280x800.dark.png`. `viewport` and `theme` override the file's. With `short_names_outside`, a file
+    outside the working folder, such as a temporary file, gets its name from its file name alone.
 
     Raises InvalidInputError if another argument is invalid. An invalid file becomes a problem instead.
     """
@@ -111,7 +110,7 @@ def find_shots(
 def shot_from(
     path: Path, *, name: str, viewport: str = "", theme: str = "", with_suffix: bool = True
 ) -> ShotFile:
-    """Return a file as a screenshot of this name.
+    """Return a file as a screenshot with this name.
 
     With `with_suffix`, the name may end with the viewport and the theme.
 
@@ -134,7 +133,7 @@ def shot_from(
 def _all_files(
     paths: Sequence[str | Path], on_problem: Callable[[Problem], None]
 ) -> Iterator[tuple[Path, str]]:
-    """Yield each file and the folder that its name is relative to."""
+    """Yield each file, and the folder that its name is relative to."""
     for given in paths:
         path = Path(given)
         if os.path.isdir(given):  # noqa: PTH112 - Path("") would be the working folder
@@ -159,9 +158,9 @@ def _expand_glob(pattern: Path, on_problem: Callable[[Problem], None]) -> Iterat
 def _find_matches(
     folder: Path, pattern: Sequence[str], on_problem: Callable[[Problem], None]
 ) -> Iterator[Path]:
-    """Yield the files that match. Hidden ones match only a pattern that starts with a dot.
+    """Yield the matching files. Hidden files only match a pattern that starts with a dot.
 
-    `**` searches every folder, but does not follow links to folders: they may form a cycle.
+    `**` searches every folder, but doesn't follow links to folders, because they may form a cycle.
     """
     first, *rest = pattern
     try:
@@ -194,12 +193,12 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
 
 
 def _drop_repetitions(files: Iterator[tuple[Path, str]]) -> list[tuple[Path, str]]:
-    """Return each file once, as it was found first. Paths and patterns may overlap."""
+    """Return each file once, as first found. Paths and patterns may overlap."""
     return list({os.path.abspath(path): (path, folder) for path, folder in reversed([*files])}.values())[::-1]  # noqa: PTH100 - does not resolve links
 
 
 def _folder_if_outside(path: Path) -> str:
-    """Return the folder of a file that is outside the working folder; empty if it is inside."""
+    """Return the folder of a file outside the working folder, or "" if the file is inside."""
     return "" if path.resolve().is_relative_to(Path.cwd().resolve()) else str(path.parent)
 
 
@@ -209,7 +208,7 @@ def _name_of(path: Path, folder: str) -> str:
     relative = PurePath(os.path.relpath(path, folder or "."))
     if folder and ".." in relative.parts:
         raise InvalidInputError(message("not_in_base", folder=folder))
-    if ".." in relative.parts:  # outside the working folder: as given
+    if ".." in relative.parts:  # outside the working folder: keep the path as given
         relative = PurePath(os.path.normpath(path))
     return "/".join(part for part in relative.parts if part not in ("..", relative.anchor))
 
@@ -224,7 +223,7 @@ def _check_name(name: str) -> None:
 
 
 def _inspect(path: Path) -> tuple[ImageFormat, int, tuple[int, int] | None, str]:
-    """Return the file's format, its size in bytes, its size in pixels if known, and a warning if damaged."""
+    """Return the file's format, size in bytes, size in pixels if known, and a warning if it is damaged."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would block
             raise InvalidInputError(message("not_a_file"))

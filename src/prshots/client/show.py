@@ -1,6 +1,6 @@
-"""Show screenshots: on the branch's pull request or, before there is one, staged for it.
+"""Show screenshots on the branch's pull request or, before it exists, stage them for it.
 
-One function for `prshots show` and the MCP server. See docs/use/agents.md.
+`prshots show` and the MCP server share this function. See docs/use/agents.md.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,14 +15,48 @@ from prshots.client.ci.git import Say
 from prshots.client.compare import compare_with_base, describe, summary
 from prshots.client.heads import Head
 from prshots.client.move_staged import move_staged
-from prshots.client.pairs import Pairs
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client, Image
-from prshots.client.shots import Problem, ShotFile
+from prshots.client.shots import Problem, ShotFile, find_shots
 from prshots.client.upload import UploadOutcome, ignore_outcome, send_all, shot_fields
 from prshots.contract.errors import InvalidInputError, PayloadTooLargeError, PrshotsError
 from prshots.contract.replies import ServiceLimits, Staged, StagedShot, Uploaded
 from prshots.contract.sizes import readable_size
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The shots to show, their before images, and the paths that can't be used."""
+
+    shots: list[ShotFile]
+    before_images: dict[tuple[str, str, str], ShotFile]
+    problems: list[Problem]
+
+
+def find_pairs(
+    paths: Sequence[str], before_images: Sequence[str], *, name: str = "", viewport: str = "", theme: str = ""
+) -> Pairs:
+    """Find the screenshots and their before images: the only one, or the one of the same shot.
+
+    A before image without a matching screenshot becomes a problem. Raises InvalidInputError if an argument is
+    invalid, or if there are before images but no paths.
+    """
+    after = find_shots(paths, name=name, viewport=viewport, theme=theme, short_names_outside=True)
+    if not before_images:
+        return Pairs(after.shots, {}, after.problems)
+    if not paths:
+        raise InvalidInputError("--before needs the screenshot after it: name it as PATH or with --after")
+    before = find_shots(before_images, viewport=viewport, theme=theme, short_names_outside=True)
+    problems = [*after.problems, *before.problems]
+    if len(after.shots) == len(before.shots) == 1:
+        return Pairs(after.shots, {after.shots[0].key: before.shots[0]}, problems)
+    known = {shot.key for shot in after.shots}
+    unpaired = (
+        "has no screenshot after it with the same name and viewport: give both files the same name, in two "
+        "folders"
+    )
+    problems += [Problem(str(shot.path), unpaired) for shot in before.shots if shot.key not in known]
+    return Pairs(after.shots, {shot.key: shot for shot in before.shots if shot.key in known}, problems)
 
 
 class ShowState(StrEnum):
@@ -32,7 +66,7 @@ class ShowState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ShownShot:
-    """A shot with its addresses. `path` is empty if it was staged by an earlier run."""
+    """A shot with its addresses. `path` is empty if an earlier run staged it."""
 
     name: str
     viewport: str
@@ -59,7 +93,7 @@ class ShownShot:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What was shown, and where. `failed` could not be sent; `problems` are unusable paths.
+    """The shown shots, and where they are. `failed` couldn't be sent; `problems` are unusable paths.
 
     `notes` are for the user, each a sentence without its period.
     """
@@ -85,7 +119,7 @@ class Shown:
 
     @property
     def markdown(self) -> str:
-        """What to paste. A pair has its name above it; an image has its name as its text."""
+        """The markdown to paste. A pair has its name above it; an image has its name as alt text."""
         return "\n\n".join(
             f"{_caption(shot)}\n\n{shot.markdown}" if shot.reply.before_url else shot.markdown
             for shot in self.shots
@@ -93,7 +127,7 @@ class Shown:
 
     @property
     def next(self) -> str:
-        """What to do now, in a sentence for an agent."""
+        """The next step, in a sentence for an agent."""
         if not self.shots:
             return (
                 f"Nothing is staged for {self.head.branch}. Name the screenshots to show: prshots show PATH…"
@@ -142,15 +176,15 @@ def show(
     say: Say,
     on_done: Callable[[UploadOutcome], None] = ignore_outcome,
 ) -> Shown:
-    """Show the screenshots. Without any, show what is staged for the branch.
+    """Show the screenshots. Without any, show the branch's staged screenshots.
 
     `say` gets a sentence about a step that takes long. Raises InvalidInputError if there is no commit, and
-    the errors of the service's client if nothing at all can be done.
+    the errors of the service's client if no step succeeds.
     """
     commit_sha = commit_of(head.job)
     if not commit_sha:
         raise InvalidInputError("no commit: git has none here yet. Commit first")
-    earlier = _find_staged(service, head)  # first: a wrong address or token ends it before anything is sent
+    earlier = _find_staged(service, head)  # first, to fail on a wrong address or token before sending
     count, words = move_staged(service, head)
     outcomes = _send(service, head, pairs, commit_sha, on_done)
     shots = [
@@ -173,7 +207,7 @@ def show(
 
 
 def _find_staged(service: Client, head: Head) -> list[StagedShot]:
-    """Return what an earlier run staged for this branch, the newest image of each shot."""
+    """Return the newest image of each shot that an earlier run staged for this branch."""
     if not head.branch:
         return []
     found = service.staged(head.branch, repository=head.repository)
@@ -205,7 +239,7 @@ def _before_arguments(before: ShotFile, limits: ServiceLimits | None) -> dict[st
 
 
 def _compare(service: Client, shown: Shown, base_branch: str, say: Say) -> Shown:
-    """Describe the pull request and compare, so that pairs show everywhere. A failure is only a note."""
+    """Describe the pull request and compare it, to show pairs everywhere. A failure is only a note."""
     job, number = shown.head.job, shown.head.job.pr_number or 0
     notes = [*shown.notes]
     comparison: ComparisonReply | None = None

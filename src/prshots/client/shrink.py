@@ -30,7 +30,7 @@ class Shrunk(NamedTuple):
 
 
 def require_pillow() -> None:
-    """Raise InvalidInputError if Pillow is not installed."""
+    """Raise InvalidInputError if Pillow isn't installed."""
     try:
         import PIL  # noqa: F401
     except ImportError as error:
@@ -38,15 +38,15 @@ def require_pillow() -> None:
 
 
 def shrink(path: Path, limit: int) -> Shrunk:
-    """Return the image in less than `limit` bytes. Raises InvalidInputError if it cannot be decoded."""
+    """Return the image in less than `limit` bytes. Raises InvalidInputError if it can't be decoded."""
     require_pillow()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about odd files and about size, which we check ourselves
+        warnings.simplefilter("ignore")  # about odd files, and about size, which we check ourselves
         try:
             found = next((each for each in _attempts(_decode(path)) if len(each.content) < limit), None)
         except InvalidInputError:
             raise
-        except Exception as error:  # Pillow documents no list of its errors
+        except Exception as error:  # Pillow doesn't document its errors
             raise InvalidInputError(f"cannot be shrunk: {error}") from error
     if found is None:
         raise InvalidInputError("cannot be shrunk enough")
@@ -54,7 +54,7 @@ def shrink(path: Path, limit: int) -> Shrunk:
 
 
 def _decode(path: Path) -> "Image.Image":
-    """Decode the image, rotated as its metadata says: the metadata is lost."""
+    """Decode the image, and rotate it according to its metadata, which is then lost."""
     from PIL import Image, ImageOps
 
     if path.stat().st_size > MAX_FILE_BYTES:
@@ -72,7 +72,7 @@ def _decode(path: Path) -> "Image.Image":
 
 
 def _check_structure(path: Path) -> None:
-    """Raise InvalidInputError for a file that would take a decoder minutes."""
+    """Raise InvalidInputError for a file that would keep a decoder busy for minutes."""
     try:
         check_structure(path.read_bytes())
     except PictureTooLargeError as error:

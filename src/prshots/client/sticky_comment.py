@@ -1,8 +1,8 @@
-"""The sticky comment: one comment per pull request, always current, even if several jobs write at a time.
+"""The sticky comment: one comment per pull request, always current, even if several jobs write at once.
 
-It works in rounds. Each round asks for the text, lists all comments, and makes one change. The first round
-with nothing to change is the last. So a job that wrote looks again: another job may have created a second
-comment, or the text may be outdated. The last job to write always leaves the current text.
+The update works in rounds. Each round requests the text, lists all comments, and makes one change. The first
+round with nothing to change is the last. A job that wrote therefore checks again: another job may have
+created a second comment, or the text may be outdated. The last job to write always leaves the current text.
 """
 
 from collections.abc import Callable
@@ -29,9 +29,9 @@ class Posted:
 
 
 def keep_current(forge: Forge, pr_number: int, render: Callable[[], str], *, creating: bool = True) -> Posted:
-    """Make our comment say what `render` returns. `render` is called again after every change.
+    """Make our comment equal to the result of `render`, which is called again after every change.
 
-    Without `creating`, only an existing comment is changed. Raises ForgeError, UnreachableError,
+    Without `creating`, this only changes an existing comment. Raises ForgeError, UnreachableError,
     RateLimitedError.
     """
     ours = OurComments(forge, pr_number)
@@ -52,7 +52,7 @@ def keep_current(forge: Forge, pr_number: int, render: Callable[[], str], *, cre
         written = kept.id, text
     if posted.outcome is PostOutcome.UNCHANGED:
         raise ForgeError(f"{forge.label} lists our comment, but says it doesn't exist when we change it")
-    return posted  # the text keeps changing: the job that uploads also posts
+    return posted  # the text keeps changing: every job that uploads also posts
 
 
 @dataclass(slots=True)
@@ -79,9 +79,12 @@ class OurComments:
         return [comment for comment in found if comment.id not in self._gone and self._is_ours(comment)]
 
     def oldest_alone(self) -> Comment | None:
-        """Return the oldest, and delete the others: concurrent jobs and lost replies create duplicates."""
+        """Return the oldest comment, and delete the others.
+
+        Concurrent jobs and lost replies create duplicates.
+        """
         found = self.all()
-        if self._me:  # otherwise they may not be ours: only an attempt to change them shows it
+        if self._me:  # otherwise they may not be ours: only an attempt to change them tells
             for comment in found[1:]:
                 self.forge.delete(self.pr_number, comment.id)
                 self._gone.add(comment.id)
@@ -93,7 +96,7 @@ class OurComments:
         return self._made
 
     def update(self, comment: Comment, text: str) -> bool:
-        """Change the comment. Return False if it no longer exists, or is not ours."""
+        """Change the comment. Return False if it no longer exists or isn't ours."""
         try:
             self.forge.update(self.pr_number, comment.id, text)
         except NotFoundError:

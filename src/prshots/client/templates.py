@@ -1,4 +1,4 @@
-"""A text around the screenshots in the comment, with placeholders."""
+"""Text around the screenshots in the comment, with placeholders."""
 
 import re
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class Template:
 
     @classmethod
     def read(cls, path: Path) -> "Template":
-        """Read a template from a file. Raises InvalidInputError if the file is not a valid template."""
+        """Read a template from a file. Raises InvalidInputError if the file isn't a valid template."""
         try:
             with path.open("rb") as file:
                 content = file.read(MAX_COMMENT_BYTES + 1)
@@ -44,7 +44,7 @@ class Template:
     def of(cls, text: str, origin: str) -> "Template":
         """Check a text and return it as a template. `origin` names it in errors.
 
-        Raises InvalidInputError if a place is unknown, or if there is none for the screenshots.
+        Raises InvalidInputError if a placeholder is unknown, or if there is none for the screenshots.
         """
         known = (*COMMENT_PLACES, *JOB_PLACES)
         places = _PLACE.findall(text)
@@ -83,7 +83,7 @@ class Template:
         )
 
     def room(self, limit: int, marker: str, job_values: Mapping[str, str]) -> int:
-        """Return how long the service's comment may be, in bytes, so that the filled template fits."""
+        """Return the longest service comment, in bytes, that the filled template has room for."""
         widest = {
             "screenshots": "",
             "heading": " " * _MAX_HEADING_BYTES,
@@ -96,5 +96,5 @@ class Template:
         return (limit - own) // copies
 
     def _substitute(self, values: Mapping[str, str]) -> str:
-        # In one pass: a screenshot's name may look like a placeholder, and stays a name.
+        # In one pass: a screenshot's name that looks like a placeholder stays a name.
         return _PLACE.sub(lambda place: values[place[1]], self.text)

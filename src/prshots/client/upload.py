@@ -29,15 +29,16 @@ _FATAL = (UnauthorizedError, UnreachableError, RateLimitedError, WrongAddressErr
 """Errors that every other upload would hit as well."""
 
 _FAILURES_IN_A_ROW = 3
-"""After this many uploads in a row that the service could not store, the rest is not tried."""
+"""After this many uploads in a row that the service couldn't store, the rest aren't tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class UploadOutcome:
     """The result for one screenshot: `uploaded`, or an `error`. `note` is extra information for the user.
 
-    `is_fatal`: any other upload would fail too. `is_too_large`: shrinking the image would help. `is_known`:
-    the service has the bytes already, so none were sent, and there is no `uploaded`.
+    `is_fatal` means that any other upload would also fail. `is_too_large` means that shrinking the image
+    would help. `is_known` means that the service already has the bytes: none were sent, and there is no
+    `uploaded`.
     """
 
     shot: ShotFile
@@ -54,7 +55,7 @@ class UploadOutcome:
 
 
 Send = Callable[[ShotFile, Image, str], Uploaded]
-"""Sends a shot's image of a content type."""
+"""Sends a shot's image with a content type."""
 
 
 def shot_fields(shot: ShotFile, content_type: str, commit_sha: str) -> ShotFields:
@@ -83,8 +84,8 @@ def upload_all(
 ) -> list[UploadOutcome]:
     """Upload a pull request's screenshots, and return the outcomes in the same order.
 
-    `on_done` receives each outcome as soon as it is known, in the caller's thread. One failure does not stop
-    the others, unless they would fail too. With `shrink`, images that are too large are recompressed.
+    `on_done` receives each outcome as soon as it is known, in the caller's thread. One failure doesn't stop
+    the others, unless they would also fail. With `shrink`, images that are too large are recompressed.
     """
 
     def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:
@@ -106,8 +107,8 @@ def upload_baselines(
 ) -> list[UploadOutcome]:
     """Upload a commit's baselines, and return the outcomes in the same order, as `upload_all` does.
 
-    Bytes that the service has already are not sent again. `commit_sha` has 40 characters. Raises the errors
-    of the service's client.
+    This doesn't send bytes that the service already has. `commit_sha` has 40 characters. Raises the errors of
+    the service's client.
     """
 
     def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:
@@ -115,7 +116,7 @@ def upload_baselines(
 
     limits = client.limits() if shots else None
     max_bytes = limits.max_image_bytes if limits else MAX_IMAGE_BYTES
-    # A hash identifies only a file that is sent unchanged.
+    # A hash only identifies a file that is sent unchanged.
     unchanged = [shot for shot in shots if not shrink or shot.size < max_bytes]
     known = _find_known(client, branch, commit_sha, unchanged)
     outcomes = {key: UploadOutcome(shot, note=shot.note, is_known=True) for key, shot in known.items()}
@@ -136,7 +137,7 @@ def send_all(
     shrink: bool,
     on_done: Callable[[UploadOutcome], None],
 ) -> list[UploadOutcome]:
-    """Send each shot as `upload_all` describes it."""
+    """Send each shot as `upload_all` describes."""
     uploads = _Uploads(send, shots, limits, shrink=shrink)
     for _ in range(min(concurrency, len(shots))):
         # No thread pool: Python waits for a pool's threads at exit, and Ctrl-C should stop immediately.
@@ -164,7 +165,7 @@ class _Uploads:
         shrink: bool,
     ) -> None:
         self._send = send
-        # Without known limits nothing is refused here: the service decides.
+        # Without known limits, nothing is refused here: the service decides.
         self._max_bytes = limits.max_image_bytes if limits else None
         self._shrink_from = (self._max_bytes or MAX_IMAGE_BYTES) if shrink else None
         self._left = iter(enumerate(shots))

@@ -1,4 +1,4 @@
-"""Facts from an address: where GitHub's API is, and whether the internet can reach a host."""
+"""Facts from an address: the location of GitHub's API, and whether the internet can reach a host."""
 
 import ipaddress
 
@@ -6,9 +6,9 @@ _OF_A_NETWORK = (".local", ".internal", ".lan", ".localhost")
 
 
 def github_api(url: str) -> str:
-    """Return the base URL of the API, from GitHub's web address.
+    """Return the base URL of the API for GitHub's web address.
 
-    github.com and GHE.com have a host for it, Enterprise Server a path.
+    github.com and GHE.com have a separate host for it, Enterprise Server a path.
     """
     scheme, _, host = url.partition("://")
     if host.lower() == "github.com" or host.lower().endswith(".ghe.com"):

@@ -3,16 +3,16 @@
 from enum import StrEnum
 
 MIN_COMMENT_BYTES = 1024
-"""The shortest comment you can ask for. It has room for the heading and the link to the dashboard."""
+"""The lowest limit that a client can request. It has room for the heading and the link to the dashboard."""
 
 MAX_COMMENT_BYTES = 65_536
 """GitHub's limit is 65,536 characters. Counting UTF-8 bytes satisfies every forge."""
 
 
 class Marker(StrEnum):
-    """How the comment is marked, so that a client finds it again.
+    """How the comment is marked, to let a client find it again.
 
-    `LINK` is for forges that show HTML as text (Bitbucket). Such a comment has no HTML at all.
+    `LINK` is for forges that show HTML as text (Bitbucket). Such a comment doesn't contain any HTML.
     """
 
     HTML = "html"

@@ -1,4 +1,4 @@
-"""All errors of client and server. `server/http/error_boundary.py` maps them to HTTP statuses."""
+"""All errors of the client and the server. `server/http/error_boundary.py` maps them to HTTP statuses."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from prshots.contract.rate_limits import RateLimit
 
 EXPIRE_FAILED = "expire failed, retry later"
-"""The message of ExpireFailedError. Other failures of a delete promise nothing."""
+"""The message of ExpireFailedError. Other delete failures don't promise a later deletion."""
 
 
 class PrshotsError(Exception):
@@ -21,7 +21,7 @@ class PrshotsError(Exception):
 
 
 class SettingsError(PrshotsError):
-    """A setting is invalid, so the program does not start."""
+    """A setting is invalid, so the program doesn't start."""
 
 
 class InvalidInputError(PrshotsError):
@@ -33,7 +33,7 @@ class ImageAddressError(InvalidInputError):
 
 
 class RefusedInputError(InvalidInputError):
-    """The service refused the input, in its reply to the client."""
+    """The service's reply refused the input."""
 
 
 class PayloadTooLargeError(PrshotsError):
@@ -41,7 +41,7 @@ class PayloadTooLargeError(PrshotsError):
 
 
 class UnsupportedTypeError(PrshotsError):
-    """The image has no supported type, or not its declared type."""
+    """The image's type isn't supported, or differs from its declared type."""
 
 
 class RequestTimeoutError(PrshotsError):
@@ -49,7 +49,7 @@ class RequestTimeoutError(PrshotsError):
 
 
 class RateLimitedError(PrshotsError):
-    """Too many uploads for this project in the last minute. The service adds the `limit` that is used up."""
+    """Too many uploads to this project in the last minute. The service adds the exhausted `limit`."""
 
     def __init__(self, message: str, limit: RateLimit | None = None) -> None:
         super().__init__(message)
@@ -65,7 +65,7 @@ class UnauthorizedError(PrshotsError):
 
 
 class ForbiddenError(PrshotsError):
-    """This person may see it but not change it, or the request comes from another site."""
+    """This person may see the object but not change it, or the request comes from another site."""
 
 
 class Refusal(StrEnum):
@@ -86,13 +86,13 @@ class SignInRefusedError(PrshotsError):
 
 
 class ProviderError(PrshotsError):
-    """A login provider or issuer did not answer, or broke its protocol."""
+    """A login provider or issuer didn't answer, or broke its protocol."""
 
 
 class ExchangeRefusedError(PrshotsError):
-    """An ID token gets no upload token. The reason goes to the log only.
+    """The service refused to exchange an ID token for an upload token. Only the log has the reason.
 
-    `issuer` and `subject` come from the unverified token, as far as it could be read.
+    `issuer` and `subject` come from the unverified token, if they could be read.
     """
 
     def __init__(self, reason: str, issuer: str = "", subject: str = "") -> None:
@@ -101,11 +101,11 @@ class ExchangeRefusedError(PrshotsError):
 
 
 class ProjectUnclearError(ExchangeRefusedError):
-    """The job does not name its project. The reason says what to set, and nothing about other projects."""
+    """The job doesn't name its project. The reason says what to set, and nothing about other projects."""
 
 
 class NotFoundError(PrshotsError):
-    """It does not exist, or belongs to someone else."""
+    """The object doesn't exist, or belongs to someone else."""
 
 
 class KeysError(SettingsError):
@@ -117,7 +117,7 @@ class ConflictError(PrshotsError):
 
 
 class PictureError(PrshotsError):
-    """An image cannot be decoded, because it is damaged, not supported, or takes too much time or memory."""
+    """An image can't be decoded: it is damaged, not supported, or takes too much time or memory."""
 
     reason: ClassVar[Literal["damaged", "unsupported", "too_large"]]
 
@@ -135,15 +135,15 @@ class PictureTooLargeError(PictureError):
 
 
 class PictureWorkerError(PrshotsError):
-    """An image was not decoded now. A later try may succeed."""
+    """An image wasn't decoded now. A later attempt may succeed."""
 
 
 class PictureWorkerDiedError(PictureWorkerError):
-    """The process that decodes an image died or was too slow, maybe because of this image."""
+    """The process that decodes an image died or was too slow, possibly because of this image."""
 
 
 class ExpireFailedError(PrshotsError):
-    """An image was not deleted now. The sweep deletes it later."""
+    """An image wasn't deleted now. The sweep deletes it later."""
 
 
 class StoreError(PrshotsError):
@@ -167,7 +167,7 @@ class RecordsFullError(RecordsError):
 
 
 class RecordsBusyError(RecordsError):
-    """Another process is writing to the database and did not finish in time."""
+    """Another process is writing to the database and didn't finish in time."""
 
 
 class RecordsUnsureError(RecordsError):
@@ -183,7 +183,7 @@ class MovedError(RecordsError):
 
 
 class CounterUnavailableError(PrshotsError):
-    """The rate counter did not answer."""
+    """The upload counter didn't answer."""
 
 
 class WrongClockError(PrshotsError):
@@ -191,7 +191,7 @@ class WrongClockError(PrshotsError):
 
 
 class DegradedError(PrshotsError):
-    """A check found an engine that works, but not for long or not for everything."""
+    """A check found an engine that still works, but may fail soon or only works partly."""
 
 
 class BackupError(PrshotsError):
@@ -199,19 +199,19 @@ class BackupError(PrshotsError):
 
 
 class MoveError(PrshotsError):
-    """`prshots move` cannot continue. The message says what to do."""
+    """`prshots move` can't continue. The message says what to do."""
 
 
 class CallError(PrshotsError):
-    """A request by the client failed. The message says which, and what to do."""
+    """A request by the client failed. The message names the request and says what to do."""
 
 
 class UnreachableError(CallError):
-    """The server did not answer, even after retries."""
+    """The server didn't answer, even after retries."""
 
 
 class WrongAddressError(CallError):
-    """Another program answers at this address, or it redirects."""
+    """Another program answers at this address, or the address redirects."""
 
 
 class ForgeError(CallError):

@@ -34,14 +34,14 @@ BY_EXT = {image_format.ext: image_format for image_format in FORMATS}
 
 
 def format_of(head: bytes) -> ImageFormat | None:
-    """Return a file's format by its first bytes; None if it is not supported."""
+    """Return a file's format by its first bytes, or None if it isn't supported."""
     return next((image_format for image_format in FORMATS if image_format.matches(head)), None)
 
 
 def pixel_size(data: bytes) -> tuple[int, int] | None:
-    """Return the displayed width and height from the header; None if `data` does not contain them.
+    """Return the displayed width and height from the header, or None if `data` doesn't contain them.
 
-    PNG and WebP have them in their first 30 bytes. In a JPEG they follow metadata of any length (color
+    PNG and WebP have them in their first 30 bytes. In a JPEG, they follow metadata of any length (color
     profile, EXIF), so None can mean that more bytes are needed.
     """
     image_format = format_of(data)
@@ -67,7 +67,7 @@ _EXIF = 0xE1
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """Walk from marker to marker until the marker that holds the size."""
+    """Walk from marker to marker to the one with the size."""
     position, is_rotated = 2, False
     while data[position] == _FILL:
         marker = data[position + 1]
@@ -98,7 +98,7 @@ def _is_rotated(exif: bytes) -> bool:
         return False
     tiff = exif[6:]
     order = "<" if tiff.startswith(b"II") else ">"
-    with suppress(struct.error):  # unreadable metadata asks for nothing
+    with suppress(struct.error):  # ignore unreadable metadata
         (start,) = struct.unpack_from(f"{order}I", tiff, 4)
         (count,) = struct.unpack_from(f"{order}H", tiff, start)
         for entry in range(start + 2, start + 2 + 12 * count, 12):
@@ -112,7 +112,7 @@ _14_BITS = 0x3FFF
 
 
 def _webp_size(data: bytes) -> tuple[int, int] | None:
-    """Read the first chunk, which has one of three kinds: lossy, lossless or extended."""
+    """Read the first chunk, which is lossy, lossless or extended."""
     match data[12:16]:
         case b"VP8 " if data.startswith(b"\x9d\x01\x2a", 23):
             width, height = struct.unpack_from("<HH", data, 26)

@@ -1,7 +1,7 @@
-"""Checks the structure of an image file without a decoder: that it is complete and quick to decode.
+"""Check the structure of an image file without a decoder: that it is complete and quick to decode.
 
-Each check takes one pass over the file and decodes nothing. The limits are far above the files that cameras
-and browsers write, and low enough that decoding takes seconds.
+Each check takes one pass over the file and decodes nothing. The limits are far above the files of cameras and
+browsers, and low enough to decode in seconds.
 """
 
 import re
@@ -12,26 +12,28 @@ from prshots.contract.errors import PictureTooLargeError, UnsupportedPictureErro
 from prshots.contract.formats import LEADING_BYTES, format_of
 
 MAX_SCANS = 50
-"""Of a progressive JPEG. Encoders write about 10. Each scan visits every pixel, even if it has no bytes."""
+"""The maximum for a progressive JPEG. Encoders write about 10. Each scan visits every pixel, even if it has
+no bytes."""
 
 MAX_SEGMENTS = 1_000
-"""Of a JPEG. A color profile of 5 MB takes 80."""
+"""The maximum for a JPEG. A color profile of 5 MB takes 80."""
 
 MAX_CHUNKS = 10_000
-"""Of a PNG or WebP. Encoders write one for every 8 KB or more, and one or two per frame."""
+"""The maximum for a PNG or WebP. Encoders write one for every 8 KB or more, and one or two per frame."""
 
-# Not a marker: a 0xFF in the pixels (0xFF00), a restart (0xD0 to 0xD7) and padding (0xFFFF).
+# Excludes bytes that aren't markers: a 0xFF in the pixels (0xFF00), a restart (0xD0 to 0xD7) and padding
+# (0xFFFF).
 _MARKER = re.compile(rb"\xff[\x01-\xcf\xd8-\xfe]")
 _WITHOUT_LENGTH = {0x01, 0xD8, 0xD9}
 _END_OF_IMAGE, _START_OF_SCAN = 0xD9, 0xDA
 _FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
-_SUPPORTED_FRAMES = {0xC0, 0xC1, 0xC2}  # not: lossless, hierarchical, arithmetic coding
+_SUPPORTED_FRAMES = {0xC0, 0xC1, 0xC2}  # excludes lossless, hierarchical, arithmetic coding
 _LENGTH_BYTES = 2
 _SHORTEST_WEBP = 20
 
 
 def is_cut_off(data: bytes) -> bool:
-    """Return whether an image file ends before its format says so. Bytes after that end are fine."""
+    """Return whether an image file ends before the end of its image. Bytes after that end are fine."""
     image_format = format_of(data[:LEADING_BYTES])
     match image_format and image_format.ext:
         case "png":
@@ -46,7 +48,7 @@ def is_cut_off(data: bytes) -> bool:
 def check_structure(data: bytes) -> None:
     """Raise PictureTooLargeError or UnsupportedPictureError for a file that should not be decoded.
 
-    A damaged file passes, because the decoder refuses it.
+    A damaged file passes, because the decoder will refuse it.
     """
     image_format = format_of(data[:LEADING_BYTES])
     match image_format and image_format.ext:
@@ -61,9 +63,9 @@ def check_structure(data: bytes) -> None:
 
 
 def jpeg_segments(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield the marker of each segment, and where its content starts and ends, up to the end of the image.
+    """Yield the marker of each segment, and the start and end of its content, up to the image's end.
 
-    Like decoders, skip the bytes between segments, which are the pixels.
+    Like decoders, this skips the bytes between segments, which are the pixels.
     """
     position, marker = 2, 0
     while marker != _END_OF_IMAGE and (found := _MARKER.search(data, position)):
@@ -74,7 +76,7 @@ def jpeg_segments(data: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def png_chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """Yield the kind of each chunk, where it starts and where it ends. The last one is IEND."""
+    """Yield the kind, start and end of each chunk. The last one is IEND."""
     position, kind = 8, b""
     while kind != b"IEND" and position + 8 <= len(data):
         start = position
@@ -99,7 +101,7 @@ def _check_jpeg(data: bytes) -> None:
             raise PictureTooLargeError(f"a JPEG of more than {MAX_SCANS} scans")
         if count > MAX_SEGMENTS:
             raise PictureTooLargeError(f"a JPEG of more than {MAX_SEGMENTS:,} segments")
-        bits = data[start + _LENGTH_BYTES : start + _LENGTH_BYTES + 1]  # empty: cut off
+        bits = data[start + _LENGTH_BYTES : start + _LENGTH_BYTES + 1]  # empty if cut off
         if marker in _FRAMES and (marker not in _SUPPORTED_FRAMES or bits not in (b"", b"\x08")):
             raise UnsupportedPictureError("a JPEG with arithmetic coding, 12 bits or lossless compression")
 

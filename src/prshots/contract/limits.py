@@ -4,7 +4,7 @@ import re
 from enum import StrEnum
 
 MAX_IMAGE_BYTES = 5 * 1024 * 1024
-"""The default limit: an image of this size is already too large. PRSHOTS_MAX_IMAGE_BYTES changes it."""
+"""The default limit: images must be smaller than this. PRSHOTS_MAX_IMAGE_BYTES changes it."""
 MAX_NAME_CHARACTERS = 200
 MAX_PR_NUMBER = 2_147_483_647
 COMMIT_SHA = re.compile(r"[0-9a-fA-F]{7,40}")
@@ -19,7 +19,7 @@ MAX_REPOSITORY_CHARACTERS = 255
 REPOSITORY = re.compile(r"[A-Za-z0-9._~+{}-]+(/[A-Za-z0-9._~+{}-]+)+")
 """`owner/name`. GitLab's groups can be nested, and Bitbucket's workspaces can be UUIDs in braces."""
 MAX_KNOWN_SHOTS = 1000
-"""How many shots one request can ask `POST /v1/baseline/known` about."""
+"""How many shots one request to `POST /v1/baseline/known` can list."""
 MAX_BASE_COMMITS = 200
 UPLOAD_TOKEN = re.compile(r"msr_[0-9a-f]{64}")
 

@@ -1,4 +1,4 @@
-"""The order in which people expect names: `step-2` before `step-10`.
+"""The order that people expect of names: `step-2` before `step-10`.
 
 The dashboard sorts in the same order. tests/vectors/natural_order.json tests both.
 """
@@ -13,7 +13,7 @@ NaturalKey = tuple[tuple[str | int, ...], str]
 
 @lru_cache(maxsize=2048)  # many shots share a name
 def natural_key(text: str) -> NaturalKey:
-    """Return a sort key. Numbers compare by value and letters without case; a tie goes to the raw text."""
+    """Return a sort key. Numbers compare by value and letters without case. The raw text breaks a tie."""
     # Text and digits alternate, starting with text, so text is never compared with a number.
     parts: list[str | int] = list(_DIGITS.split(text.lower()))
     parts[1::2] = map(int, parts[1::2])

@@ -1,8 +1,8 @@
-"""The objects that an image has in the origin store: their names and content types.
+"""The objects of an image in the origin store: their names and content types.
 
-An image is `<id[:2]>/<id>.<ext>`, its thumbnail `<id[:2]>/<id>.thumb.webp`. Its difference image,
-`<id[:2]>/<id>.diff.jpg`, shows the changes since its base. The URL alone gives the key, so delivery needs no
-database. `deploy/nginx/prshots/ask-first.conf` has the same rule for nginx; a test compares the two.
+An image is `<id[:2]>/<id>.<ext>`, and its thumbnail is `<id[:2]>/<id>.thumb.webp`. Its difference image,
+`<id[:2]>/<id>.diff.jpg`, shows the changes since its base. The URL alone determines the key, so delivery
+needs no database. `deploy/nginx/prshots/ask-first.conf` has the same rule for nginx; a test compares the two.
 """
 
 import re
@@ -16,7 +16,7 @@ THUMBNAIL_EXT = "thumb.webp"
 DIFF_EXT = "diff.jpg"
 
 OWNER_MARK = ".installation"
-"""The object that names the installation to which the store belongs."""
+"""The object that names the store's installation."""
 
 CONTENT_TYPES = {image_format.ext: image_format.content_type for image_format in FORMATS} | {
     THUMBNAIL_EXT: BY_EXT["webp"].content_type,

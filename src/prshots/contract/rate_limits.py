@@ -1,6 +1,6 @@
 """The `RateLimit` and `RateLimit-Policy` fields of draft-ietf-httpapi-ratelimit-headers-11.
 
-The service writes them on replies to uploads, and the client paces its uploads by them.
+The service adds them to replies to uploads, and the client paces its uploads by them.
 """
 
 import re
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r";\s*([a-z]+)=([0-9]{1,15})(?=\s*(?:;|$))")
 
 
 class LimitPolicy(StrEnum):
-    """Whose limit it is: the service's, for all projects, or the project's own."""
+    """The owner of a limit: the service, for all projects, or the project."""
 
     UPLOADS = "uploads"
     PROJECT = "project"
@@ -25,7 +25,7 @@ class LimitPolicy(StrEnum):
 class RateLimit:
     """How many uploads a project may make in a minute, and how many are left.
 
-    `seconds` is the time until there are more.
+    `seconds` is the time until more are left.
     """
 
     policy: LimitPolicy
@@ -42,7 +42,7 @@ class RateLimit:
 
     @classmethod
     def of(cls, headers: Mapping[str, str]) -> "RateLimit | None":
-        """Read a reply's headers. None if they have no valid limit of a prshots service."""
+        """Parse a reply's headers. Return None unless they have a valid limit from a prshots service."""
         found, policies = _items(headers.get("RateLimit", "")), _items(headers.get("RateLimit-Policy", ""))
         for name, now in found.items():
             policy = policies.get(name, {})
@@ -52,7 +52,7 @@ class RateLimit:
 
 
 def _items(field: str) -> dict[str, dict[str, int]]:
-    """Return the numbers of each of our policies in a list of Structured Fields."""
+    """Return the numbers of each of our policies in a Structured Fields list."""
     return {
         name: {key: int(value) for key, value in _NUMBER.findall(parameters)}
         for name, parameters in _ITEM.findall(field)

@@ -1,6 +1,6 @@
-"""Removes everything that looks like a secret from texts for logs and operators.
+"""Remove everything that looks like a secret from texts for logs and operators.
 
-Our own code never puts secrets into messages. This catches secrets in the messages of libraries.
+Our own code never puts secrets into messages. This catches secrets in messages from libraries.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Sizes for people."""
+"""Human-readable sizes."""
 
 UNITS = ("B", "KB", "MB", "GB", "TB")
 
@@ -6,7 +6,7 @@ UNITS = ("B", "KB", "MB", "GB", "TB")
 def readable_size(size: int) -> str:
     """Return a size such as 5 MB, 1.2 KB or 340 B. As in the service's limit, 1 MB is 1024 * 1024 bytes.
 
-    Halves are rounded up. The Node client and the dashboard print the same (`tests/vectors/sizes.json`).
+    Halves round up. The Node client and the dashboard print the same sizes (`tests/vectors/sizes.json`).
     """
     unit, number = 1, 0
     while number < len(UNITS) - 1 and _round(size, unit) >= 1024:  # noqa: PLR2004 - 1023.5 of a unit rounds up

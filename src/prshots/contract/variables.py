@@ -1,4 +1,4 @@
-"""The names of PRSHOTS_ variables, and how to recognize a misspelled one.
+"""The names of PRSHOTS_ variables, and how to recognize a misspelled name.
 
 The service's settings are in `server/config/settings.py`. This module has all other variables.
 """
@@ -10,7 +10,7 @@ from prshots.contract.statements import statements
 PREFIX = "PRSHOTS_"
 
 CLIENT: tuple[str, ...] = tuple(statements()["variables"])
-"""Read by the client commands, the pytest plugin and the Playwright reporter."""
+"""Variables of the client commands, the pytest plugin and the Playwright reporter."""
 
 OTHERS = (
     *("CONFIG", "WITHOUT_DASHBOARD"),
@@ -21,8 +21,8 @@ OTHERS = (
 )
 
 SIMILAR = 0.8
-"""How similar a misspelled name is to the right one, on difflib's scale. PRSHOTS_STORE_URL, a setting of the
-service, and PRSHOTS_FORGE_URL are 0.78."""
+"""How similar a misspelled name must be to a known name, on difflib's scale. PRSHOTS_STORE_URL, a setting of
+the service, and PRSHOTS_FORGE_URL are 0.78."""
 
 
 def unknown_variables(environ: Mapping[str, str], settings: Collection[str]) -> dict[str, str]:
@@ -37,7 +37,7 @@ def unknown_variables(environ: Mapping[str, str], settings: Collection[str]) -> 
 
 
 def client_warnings(environ: Mapping[str, str]) -> list[str]:
-    """Return a warning for each variable that looks like a misspelled variable of the clients.
+    """Return a warning for each variable that looks like a misspelled client variable.
 
     Other unknown variables get no warning, because they may belong to other tools.
     """
@@ -57,7 +57,7 @@ def unknown_variable_message(name: str, nearest: str) -> str:
 
 
 def nearest_name(name: str, known: Collection[str], prefix: str = "") -> str:
-    """Return the known name that this one resembles, with the prefix; "" if there is none."""
+    """Return the known name that this one resembles, with the prefix, or "" if there is none."""
     from difflib import get_close_matches  # few processes need it, and it takes 200 KB
 
     swapped = [each for each in known if sorted(each) == sorted(name)]

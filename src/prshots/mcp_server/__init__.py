@@ -1,4 +1,4 @@
-"""The MCP server: what a coding agent can do with screenshots, as tools. Needs the extra `prshots[mcp]`.
+"""The MCP server: a coding agent's tools for screenshots. Needs the extra `prshots[mcp]`.
 
 Paths go in; addresses and markdown come out. No image passes through the model.
 """

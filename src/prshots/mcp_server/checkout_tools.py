@@ -1,4 +1,4 @@
-"""What the tools do, without the protocol. Each runs in a checkout's folder, and may raise PrshotsError."""
+"""The tools without the protocol. Each runs in a checkout's folder, and may raise PrshotsError."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -9,17 +9,15 @@ from typing import Any
 from prshots.client.ci import Job, detect_job, with_forge
 from prshots.client.ci.checkout import commit_of, head_commit
 from prshots.client.ci.job import ForgeKind
-from prshots.client.ci.local_checkout import find_local_checkout
 from prshots.client.compare import compare_with_base, summary, view_and_page
 from prshots.client.forges import forge_of
-from prshots.client.heads import Head, current_head
+from prshots.client.heads import Head, current_head, find_local_checkout
 from prshots.client.keyless import token_source
 from prshots.client.move_staged import move_staged
-from prshots.client.pairs import Pairs
 from prshots.client.post_comment import Composer, post
 from prshots.client.service import Client
 from prshots.client.shots import Problem
-from prshots.client.show import show
+from prshots.client.show import Pairs, show
 from prshots.client.sticky_comment import OurComments
 from prshots.client.upload import UploadOutcome
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
@@ -27,7 +25,7 @@ from prshots.contract.limits import THEMES
 from prshots.contract.replies import Verdict
 
 MAX_SHOTS = 50
-"""So that a wrong folder does not upload every image in it."""
+"""Keeps a wrong folder from uploading every image in it."""
 
 MAX_FEEDBACK = 50
 MAX_FEEDBACK_CHARACTERS = 4000
@@ -38,12 +36,12 @@ UNTRUSTED = (
 )
 
 Tell = Callable[[float, float | None, str], None]
-"""Gets the progress, its total if known, and a message."""
+"""Called with the progress, its total if known, and a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckoutTools:
-    """The tools, with the variables of the process. `tell` gets the progress of one call."""
+    """The tools, with the process's variables. `tell` receives the progress of one call."""
 
     environ: Mapping[str, str]
     tell: Tell
@@ -191,7 +189,7 @@ class CheckoutTools:
                 raise CallError(
                     f"{service.url} does not answer as a prshots service: check PRSHOTS_URL and your network"
                 )
-            service.comment(1)  # any pull request will do: only the token matters
+            service.comment(1)  # any pull request works: this only checks the token
             return f"{service.url} accepts the upload token"
 
     def _check_git(self) -> str:
@@ -213,7 +211,7 @@ class CheckoutTools:
         return current_head(self.environ, pr, self._with_settings, self._say)
 
     def _with_settings(self, job: Job) -> Job:
-        """Return the job with the forge that PRSHOTS_FORGE_… name."""
+        """Return the job with the forge from the PRSHOTS_FORGE_… variables."""
         given = self.environ.get("PRSHOTS_FORGE", "")
         if given and given not in {*ForgeKind}:
             raise InvalidInputError(f"PRSHOTS_FORGE: got {given[:60]!r}, use one of {', '.join(ForgeKind)}")

@@ -15,14 +15,14 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from prshots import __version__
-from prshots.client.pairs import find_pairs
+from prshots.client.show import find_pairs
 from prshots.contract.errors import PrshotsError
 from prshots.mcp_server.checkout_tools import MAX_SHOTS, CheckoutTools
 
 T = TypeVar("T")
 
 SMALL_STEP = 0.001
-"""The progress of a message about a step that is not counted, such as a retry."""
+"""The progress step for a message about an uncounted event, such as a retry."""
 
 INSTRUCTIONS = """\
 Show screenshots of a user interface you changed to the people who review the pull request.
@@ -60,9 +60,9 @@ def create_server(environ: Mapping[str, str]) -> MCPServer:
 
 
 class Tools:
-    """The tools, as a model sees them: the names, the docstrings and the descriptions are for it.
+    """The tools as a model sees them, including their names, docstrings and descriptions.
 
-    One call runs at a time: each works in the folder that it names, and a process has only one.
+    Only one call runs at a time: each changes to its folder, and a process has only one working folder.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
@@ -134,7 +134,7 @@ class Tools:
         pr: PullRequest = None,
         folder: Folder = ".",
     ) -> Answer:
-        """Get a one-time URL for a screenshot that is on another machine than this server.
+        """Get a one-time URL for a screenshot on a machine other than this server's.
 
         Send the file's bytes there with PUT and the same Content-Type, within 10 minutes. The reply has the
         markdown. If you get before_put_url, PUT the before image there first.
@@ -157,12 +157,12 @@ class Tools:
         return await self._run(context, folder, lambda tools: tools.doctor())
 
     async def _run(self, context: Context, folder: str, work: Callable[[CheckoutTools], T]) -> T:
-        """Run the work in a thread, and report its progress. Raises ToolError with what to do."""
+        """Run the work in a thread, and report its progress. Raises ToolError, which says what to do."""
         last = 0.0
 
         def tell(done: float, total: float | None, message: str) -> None:
             nonlocal last
-            last = max(done, last + SMALL_STEP)  # the protocol wants it to grow with each message
+            last = max(done, last + SMALL_STEP)  # the protocol requires progress to grow with each message
             anyio.from_thread.run(context.report_progress, last, total, message)
 
         def here() -> T:

@@ -1,7 +1,7 @@
 """The pytest plugin: a `shot` fixture, and screenshots of failed tests.
 
-Uploads run in the background. No test fails or waits because of them: errors are reported at the end. Every
-pytest run imports this module if prshots is installed, so it imports everything else on demand.
+Uploads run in the background. They never delay or fail a test: errors are reported at the end. If prshots is
+installed, every pytest run imports this module, so it imports everything else on demand.
 """
 
 from collections.abc import Generator, Sequence
@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("prshots_name", "same as --prshots-name", default="")
 
 
-def _setting(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - a switch or a text
+def _setting(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - a switch or text
     given = config.getoption(name)
     return config.getini(name) if given is None else given
 
@@ -89,7 +89,7 @@ def _names_of(item: pytest.Item) -> "ShotNames":
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Upload a test's screenshots when it is over, so that only the last of its reruns counts."""
+    """Upload a test's screenshots when it is over. If the test is rerun, only the last run counts."""
     try:
         return (yield)
     finally:
@@ -120,7 +120,7 @@ def pytest_deselected(items: "Sequence[pytest.Item]") -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     run = session.config.stash[_RUN]
-    run.report.is_partial |= exitstatus != pytest.ExitCode.OK  # a failed test may not have come to its shots
+    run.report.is_partial |= exitstatus != pytest.ExitCode.OK  # a failed test may have stopped before a shot
     run.finish(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["prshots"] = asdict(run.report)
@@ -133,8 +133,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any, error: object) -> None:  # noqa: ANN401 - of pytest-xdist
-    """Add a worker's report. A worker that crashed has none."""
+def pytest_testnodedown(node: Any, error: object) -> None:  # noqa: ANN401 - a pytest-xdist worker
+    """Add a worker's report. A crashed worker has none."""
     report = node.config.stash[_RUN].report
     said = getattr(node, "workeroutput", {}).get("prshots")
     if said is not None:

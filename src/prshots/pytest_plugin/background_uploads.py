@@ -4,7 +4,8 @@ import queue
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from typing import Self, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeVar
 
 from prshots.client.ci import ForgeKind, Job, detect_job, validate, with_forge
 from prshots.client.ci.checkout import builds_baselines, commit_of, full_commit
@@ -15,7 +16,55 @@ from prshots.client.upload import NOT_TRIED, UploadOutcome, upload_all, upload_b
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.redaction import redact
 from prshots.contract.statements import message
-from prshots.pytest_plugin.report import RunReport, screenshots
+
+
+@dataclass(slots=True)
+class RunReport:
+    """The numbers and messages of a test run.
+
+    `uploaded_to` is the pull request or the branch, `comment` the result of posting, and `kept_in` a folder.
+    The service already had `known` of the uploaded screenshots. `is_partial` means that some tests didn't
+    run. Only `problems` fail a strict run.
+    """
+
+    uploaded: int = 0
+    known: int = 0
+    kept: int = 0
+    is_partial: bool = False
+    uploaded_to: str = ""
+    kept_in: str = ""
+    comment: str = ""
+    comparison: str = ""
+    dashboard_url: str = ""
+    problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def add(self, other: dict[str, Any]) -> None:
+        """Add the report of another process."""
+        self.uploaded += other["uploaded"]
+        self.known += other["known"]
+        self.is_partial |= other["is_partial"]
+        self.kept += other["kept"]
+        self.problems += other["problems"]
+        self.warnings += other["warnings"]
+
+    def lines(self) -> list[str]:
+        lines = []
+        if self.uploaded:
+            known = f", {self.known} of them already there" if self.known else ""
+            comment = f", {self.comment}" if self.comment else ""
+            lines.append(f"{screenshots(self.uploaded)} uploaded to {self.uploaded_to}{known}{comment}")
+        if self.comparison:
+            lines.append(self.comparison)
+        if self.kept:
+            lines.append(f"{screenshots(self.kept)} kept in {self.kept_in}")
+        page = [f"dashboard: {self.dashboard_url}"] if self.dashboard_url else []
+        return [*lines, *self.problems, *self.warnings, *page]
+
+
+def screenshots(count: int) -> str:
+    return f"{count} {'screenshot' if count == 1 else 'screenshots'}"
+
 
 T = TypeVar("T")
 
@@ -24,7 +73,7 @@ _HURRY_SECONDS = 1.0
 
 
 class BackgroundUploads:
-    """Uploads to one pull request, or without one as the baselines of `branch`.
+    """Uploads to one pull request or, without one, as the baselines of `branch`.
 
     A thread uploads each added file and then deletes it.
     """
@@ -47,9 +96,9 @@ class BackgroundUploads:
     def from_environment(
         cls, environ: Mapping[str, str], *, only_if_known: bool, is_baseline: bool = False
     ) -> Self | None:
-        """Read the same environment variables as the commands. Raises InvalidInputError.
+        """Create uploads from the commands' environment variables. Raises InvalidInputError.
 
-        With `only_if_known`, return None if they name neither a pull request nor the branch of the baselines.
+        With `only_if_known`, return None if they name neither a pull request nor the baselines' branch.
         """
         url = validate.root(environ.get("PRSHOTS_URL", ""))
         if not url:
@@ -107,7 +156,7 @@ class BackgroundUploads:
         report.problems += problems
 
     def conclude(self, report: RunReport, *, compares: bool, is_complete: bool) -> None:
-        """Compare what was uploaded, and add the result to the report. Raises PrshotsError."""
+        """Complete the baselines, or compare the uploads and report the result. Raises PrshotsError."""
         from prshots.client.compare import compare_with_base, describe, summary
 
         job = detect_job(self._environ)
@@ -130,7 +179,7 @@ class BackgroundUploads:
             report.comparison = summary(found)
 
     def post(self, pr_number: int) -> str:
-        """Update the pull request's comment, and return what was done. Raises PrshotsError."""
+        """Update the pull request's comment, and return a summary. Raises PrshotsError."""
         from prshots.client.compare import view_and_page
         from prshots.client.forges import forge_of
         from prshots.client.post_comment import Composer, post
@@ -169,7 +218,7 @@ class BackgroundUploads:
         return upload_baselines(self._client, batch, branch=self._branch, commit_sha=sha)
 
     def _next_batch(self) -> list[ShotFile]:
-        """Wait for shots and return all that are queued. An empty list means the end."""
+        """Wait for shots and return all queued shots. An empty list means the end."""
         batch = [self._queue.get()]
         while batch[-1] is not None:
             try:
@@ -200,7 +249,7 @@ def _given_commit(environ: Mapping[str, str]) -> str:
 
 
 def _setting(environ: Mapping[str, str], name: str, check: Callable[[str], T], rule: str) -> T:
-    """Return a valid value. Raises InvalidInputError if it is set and breaks the rule."""
+    """Return a setting's value. Raises InvalidInputError if it is set and breaks the rule."""
     given = environ.get(name, "").strip()
     checked = check(given)
     if given and not checked:

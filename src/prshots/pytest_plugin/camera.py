@@ -1,4 +1,4 @@
-"""Take a screenshot of what a test passes, and find out its viewport and theme."""
+"""Take a screenshot of an object from a test, and detect its viewport and theme."""
 
 import contextlib
 import inspect
@@ -46,7 +46,7 @@ class Camera:
         viewport: str | None = None,
         theme: str | None = None,
     ) -> None:
-        """Take a screenshot. Without a name it is named after the test; a second one gets the suffix -2.
+        """Take a screenshot. Without a name, it is named after the test; a second one gets the suffix -2.
 
         Raises TypeError or ValueError for invalid arguments. Other errors are reported at the end of the run.
         """
@@ -74,24 +74,24 @@ class Camera:
 
 
 def _page_of(image: object, page: object) -> object:
-    """Return the Playwright page that an image is of: itself, a locator's, or the test's."""
+    """Return the Playwright page of an image: the image itself, a locator's page, or the test's."""
     if hasattr(image, "viewport_size"):
         return image
     return None if hasattr(image, "get_screenshot_as_png") else getattr(image, "page", page)
 
 
 def viewport_of(page: object) -> str:
-    """Return a Playwright page's viewport; nothing for another object, or a window of any size."""
+    """Return a Playwright page's viewport, or "" for another object or a page without a fixed viewport."""
     size = getattr(page, "viewport_size", None)
     return f"{size['width']}x{size['height']}" if isinstance(size, dict) else ""
 
 
 def theme_of(page: object) -> str:
-    """Return dark if a Playwright page prefers that. Light is the default, so it doesn't count as a theme."""
+    """Return "dark" if a Playwright page prefers dark. Light is the default and doesn't count as a theme."""
     evaluate = getattr(page, "evaluate", None)
     if not viewport_of(page) or not callable(evaluate) or inspect.iscoroutinefunction(evaluate):
         return ""
-    with contextlib.suppress(Exception):  # a page that is closed, or that shows no document
+    with contextlib.suppress(Exception):  # the page is closed or doesn't show a document
         return "dark" if evaluate(_PREFERS_DARK) is True else ""
     return ""
 
@@ -118,7 +118,7 @@ def screenshot_function(image: Any) -> Callable[[], Any]:  # noqa: ANN401 - many
 def _bytes_of(taken: Any) -> bytes:  # noqa: ANN401 - any return value
     if isinstance(taken, (bytes, bytearray)):
         return bytes(taken)
-    if isinstance(taken, (str, os.PathLike)):  # Splinter saves it and returns the path
+    if isinstance(taken, (str, os.PathLike)):  # Splinter saves the screenshot and returns its path
         return Path(taken).read_bytes()
     if inspect.iscoroutine(taken):
         taken.close()
@@ -126,7 +126,7 @@ def _bytes_of(taken: Any) -> bytes:  # noqa: ANN401 - any return value
     raise ValueError(f"its .screenshot() returned {type(taken).__name__} instead of bytes")
 
 
-def _save_png(picture: Any) -> bytes:  # noqa: ANN401 - Pillow's, or a similar one
+def _save_png(picture: Any) -> bytes:  # noqa: ANN401 - from Pillow or a similar library
     file = io.BytesIO()
     picture.save(file, format="PNG")
     return file.getvalue()

@@ -15,8 +15,8 @@ import pytest
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
 from prshots.contract.statements import message
 from prshots.contract.variables import client_warnings
+from prshots.pytest_plugin.background_uploads import RunReport
 from prshots.pytest_plugin.camera import Screenshot, screenshot_function, theme_of, viewport_of
-from prshots.pytest_plugin.report import RunReport
 from prshots.pytest_plugin.shot_names import ShotNames
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class PytestRun:
     _spool: Path | None = None
     _spooled: int = 0
     _of_test: list[tuple[Path, Screenshot]] = field(default_factory=list)
-    """The screenshots of the test that runs, in temporary files."""
+    """The screenshots of the running test, in temporary files."""
 
     _problems_of_test: list[str] = field(default_factory=list)
     _kept: set[Path] = field(default_factory=set)
@@ -74,20 +74,20 @@ class PytestRun:
 
     @property
     def is_idle(self) -> bool:
-        """Return whether screenshots are neither kept nor uploaded, as on a developer's machine."""
+        """Whether screenshots are neither kept nor uploaded, as on a developer's machine."""
         return self.uploads is None and self.folder is None
 
     def take(self, name: str, take: Callable[[], Screenshot]) -> None:
-        """Take a screenshot of the test that runs. Errors become lines of the report."""
+        """Take a screenshot of the running test. Errors become lines in the report."""
         if self.is_idle:
             return
         try:
             self._spool_image(take())
-        except Exception as error:  # noqa: BLE001 - a browser that is gone may raise anything
+        except Exception as error:  # noqa: BLE001 - a closed browser may raise anything
             self._problems_of_test.append(f"{name}: {_error_message(error)}")
 
     def take_failure(self, names: ShotNames, fixtures: Mapping[str, Any]) -> None:
-        """Take a screenshot of a failed test's browser, if it has one. It is never a baseline."""
+        """Take a screenshot of a failed test's browser, if it has one. It never becomes a baseline."""
         is_baseline = self.uploads is not None and self.uploads.pr_number is None
         if not self.takes_failures or self.is_idle or is_baseline:
             return
@@ -98,13 +98,13 @@ class PytestRun:
                 return
 
     def forget_test(self) -> None:
-        """Drop what the test has taken: it runs again, and only its last run counts."""
+        """Drop the test's screenshots: it runs again, and only its last run counts."""
         for path, _ in self._of_test:
             path.unlink(missing_ok=True)
         self._of_test, self._problems_of_test = [], []
 
     def finish_test(self) -> None:
-        """Keep and upload what the test has taken. Its last run is over."""
+        """Keep and upload the test's screenshots. Its last run is over."""
         self.report.problems += self._problems_of_test
         for path, taken in self._of_test:
             try:
@@ -114,7 +114,7 @@ class PytestRun:
         self._of_test, self._problems_of_test = [], []
 
     def finish(self, *, interrupted: bool) -> None:
-        """Wait for the uploads, compare, and post the comment. If the run was interrupted, do neither."""
+        """Wait for the uploads, compare, and post the comment. If interrupted, don't compare or post."""
         if self.uploads is not None:
             self.uploads.finish(self.report, hurry=interrupted)
             if self.report.uploaded and not interrupted and not self.is_worker:
@@ -129,7 +129,7 @@ class PytestRun:
             self._spool = None
 
     def _conclude(self, uploads: "BackgroundUploads") -> None:
-        """Say that all is uploaded, compare it, and post the comment: once per run, not in every worker."""
+        """Mark the run complete, compare it, and post the comment: once per run, not in every worker."""
         is_complete = not (self.report.is_partial or self.report.problems)
         try:
             uploads.conclude(self.report, compares=self.compares, is_complete=is_complete)
@@ -142,7 +142,7 @@ class PytestRun:
                 self.report.problems.append(f"the comment was not posted: {error}")
 
     def _spool_image(self, taken: Screenshot) -> None:
-        """Write it to a temporary file: all of a run's images may not fit in memory."""
+        """Write the image to a temporary file, because a run's images may not fit in memory."""
         from prshots.contract.formats import format_of
 
         if format_of(taken.image) is None:
@@ -174,7 +174,7 @@ class PytestRun:
         self.uploads.add(shot)
 
     def _keep(self, folder: Path, image: bytes, name: str, suffix: str, ext: str) -> None:
-        """Write a file that `prshots upload` gives the same name. Never overwrite a file of this run."""
+        """Write a file that `prshots upload` would name the same. Never overwrites a file of this run."""
         stem = _NOT_IN_FILE_NAMES.sub("_", name)
         numbers = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
         paths = (folder / f"{stem}{number}{suffix}.{ext}" for number in numbers)
@@ -194,7 +194,7 @@ def _take_failure(name: str, browser: Any) -> Screenshot:  # noqa: ANN401 - many
 
 
 def _suffix(image: bytes, viewport: str, theme: str) -> str:
-    """Return the end of a file name that gives this viewport and theme. A theme needs a viewport."""
+    """Return a file name suffix for this viewport and theme. A theme needs a viewport."""
     from prshots.contract.formats import pixel_size
 
     if theme and not viewport and (pixels := pixel_size(image)):
@@ -203,7 +203,7 @@ def _suffix(image: bytes, viewport: str, theme: str) -> str:
 
 
 def _background_uploads(mode: str, *, is_baseline: bool) -> "BackgroundUploads | None":
-    """Return the uploads; None if they are off, or not configured. Raises InvalidInputError."""
+    """Return the uploads, or None if they are off or not configured. Raises InvalidInputError."""
     if mode == "off" or (mode == "auto" and not os.environ.get("PRSHOTS_URL", "").strip()):
         return None
     from prshots.pytest_plugin.background_uploads import BackgroundUploads
@@ -214,7 +214,7 @@ def _background_uploads(mode: str, *, is_baseline: bool) -> "BackgroundUploads |
 
 
 def _error_message(error: Exception) -> str:
-    """Return the error on one line: browsers append whole logs."""
+    """Return the first line of the error, because browsers append whole logs."""
     if isinstance(error, PrshotsError):
         return str(error)
     from prshots.contract.redaction import redact

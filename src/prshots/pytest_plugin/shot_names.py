@@ -20,7 +20,10 @@ _DEFAULT_BROWSER = "chromium"
 
 @dataclass(frozen=True, slots=True)
 class ShotNames:
-    """`unnamed` is for a screenshot without a name. `label` is the browser, if names need it."""
+    """The names of a test's screenshots.
+
+    `unnamed` is for a screenshot without a name. `label` is the browser, if names need it.
+    """
 
     unnamed: str
     label: str = ""
@@ -38,7 +41,7 @@ class ShotNames:
         return cls(shorten(unnamed), "" if "{browser}" in template else later_browser)
 
     def nth(self, number: int) -> str:
-        """Return the name of the second, third and so on screenshot without a name."""
+        """Return the name of the nth screenshot without a name."""
         return self.with_label(self.unnamed if number == 1 else f"{self.unnamed}-{number}")
 
     def with_label(self, name: str) -> str:
@@ -54,7 +57,7 @@ def check_template(template: str) -> None:
 
 
 def shorten(name: str) -> str:
-    """Return a name that the service accepts. Long names that start the same stay different."""
+    """Return a name that the service accepts. Long names with the same beginning stay different."""
     name = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", name).encode(errors="replace").decode()
     if len(name) <= MAX_NAME_CHARACTERS:
         return name
@@ -63,7 +66,7 @@ def shorten(name: str) -> str:
 
 
 def _parts_of(item: pytest.Item) -> tuple[dict[str, str], str]:
-    """Return what names are made of, and the browser if it is not the first one of the run."""
+    """Return the parts of a name, and the browser if it isn't the run's first one."""
     call = getattr(item, "callspec", None)
     parameters = str(call.id) if call else ""
     file, *names = item.nodeid.removesuffix(f"[{parameters}]").split("::")
@@ -83,26 +86,26 @@ def _parts_of(item: pytest.Item) -> tuple[dict[str, str], str]:
 
 
 def _browsers(config: pytest.Config) -> list[str]:
-    """Return the browsers that pytest-playwright runs each test in. It adds them to the test's parameters."""
+    """Return the browsers that pytest-playwright runs each test in. They are among the test's parameters."""
     given = config.getoption("browser", None)
     return list(given) if isinstance(given, list) and given else [_DEFAULT_BROWSER]
 
 
 def _without(parameters: str, browser: str) -> str:
-    """Return the parameters' ids, which hyphens separate, without the browser's."""
+    """Return the hyphen-separated ids of the parameters, without the browser's."""
     return re.sub(rf"\A{re.escape(browser)}(-|\Z)|-{re.escape(browser)}(?=-|\Z)", "", parameters, count=1)
 
 
 def _unescape(parameters: str) -> str:
-    r"""Return the text of an id, in which pytest writes a line break as `\n` and an umlaut as `\xfc`."""
+    r"""Return an id's text. In an id, pytest writes a line break as `\n` and an umlaut as `\xfc`."""
     try:
         return parameters.encode("ascii").decode("unicode_escape") if "\\" in parameters else parameters
     except UnicodeError:
-        return parameters  # pytest was told not to escape ids
+        return parameters  # pytest is configured not to escape ids
 
 
 def _in_one_folder(text: str) -> str:
-    """Return a text in which a slash does not start a folder, but looks the same."""
+    """Return the text with slashes replaced by lookalikes that don't separate folders."""
     return text.replace("/", "\N{DIVISION SLASH}")
 
 

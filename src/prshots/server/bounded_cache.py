@@ -8,11 +8,11 @@ V = TypeVar("V")
 
 
 class BoundedCache(Generic[K, V]):
-    """Caches up to `size` values by key. If a new value does not fit, it first drops all others.
+    """Caches up to `size` values by key. If a new value doesn't fit, all others are dropped first.
 
-    It does not track which value was used last: that would take longer than the read itself. `get` is that of
-    a dict, because delivery calls it for every image. Several threads may use it. If they put at the same
-    moment, it may hold one more value per thread until the next put.
+    The cache doesn't track which value was used last, because that would take longer than the read itself.
+    `get` is the dict's own method, because delivery calls it for every image. Several threads may use the
+    cache. If they call `put` at the same moment, it may hold one more value per thread until the next `put`.
     """
 
     def __init__(self, size: int) -> None:

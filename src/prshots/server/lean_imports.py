@@ -1,4 +1,4 @@
-"""Keeps packages out of memory that a library imports only in case they are used."""
+"""Keeps packages that a library imports only for optional features out of memory."""
 
 import contextlib
 import sys
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def not_installed(*packages: str) -> Iterator[None]:
-    """Make packages look as if they were not installed, for the imports of this block."""
+    """Make packages appear not to be installed for imports in this block."""
     loaded = {name: sys.modules[name] for name in packages if name in sys.modules}
-    sys.modules.update(dict.fromkeys(packages))  # type: ignore[arg-type]  # None is what makes an import fail
+    sys.modules.update(dict.fromkeys(packages))  # type: ignore[arg-type]  # None makes an import fail
     try:
         yield
     finally:

@@ -13,7 +13,7 @@ export interface User {
   id: string;
   login: string;
   name: string;
-  /** Empty if the user has no picture, or one that the page may not load. */
+  /** Empty if the user has no avatar, or one that the page may not load. */
   avatar_url: string;
   provider: string;
 }
@@ -58,18 +58,18 @@ export interface Project {
   role: Role;
   policy: Policy;
   retain_days: number | null;
-  /** How many commits of a branch keep their baselines. */
+  /** How many commits per branch keep their baselines. */
   keep_baselines: number;
-  /** The web address of its repository. Empty if unknown. */
+  /** The web address of the repository. Empty if unknown. */
   repository: string;
-  /** Its own limit. Null if the service's limit applies. */
+  /** The project's own limit. null if the service's limit applies. */
   uploads_per_minute: number | null;
   created_at: number;
   images: number;
   bytes: number;
   open_pulls: number;
   last_upload_at: number | null;
-  /** The last 30 days, oldest first, today last. */
+  /** The last 30 days, oldest first. */
   uploads_per_day: number[];
 }
 
@@ -78,19 +78,19 @@ export interface ProjectList {
   next: string | null;
 }
 
-/** What the next sweep would delete. */
+/** The images that the next sweep would delete. */
 export interface WouldExpire {
   images: number;
   bytes: number;
 }
 
 export interface ProjectDeletion {
-  /** Images still to delete. At 0 the project is deleted too. */
+  /** Images still to delete. At 0, the project is deleted as well. */
   remaining: number;
 }
 
 export interface DayOfUploads {
-  /** Like 2026-11-15, in UTC. */
+  /** A date in UTC, such as 2026-11-15. */
   day: string;
   uploads: number;
   bytes: number;
@@ -103,11 +103,11 @@ export interface PullRequest {
   last_upload_at: number;
   last_commit: string;
   closed_at: number | null;
-  /** Empty if no client has told it, like the branch, the author and the URL. */
+  /** Empty, like the branch, author and URL, until a client sends it. */
   title: string;
   source_branch: string;
   author: string;
-  /** Where the forge shows it. */
+  /** The pull request's page on the forge. */
   url: string;
 }
 
@@ -124,10 +124,10 @@ export interface Image {
   pr_number: number;
   name: string;
   viewport: string;
-  /** light, dark, or empty. */
+  /** light, dark or empty. */
   theme: string;
   commit_sha: string;
-  /** Of the bytes. null if it was not recorded. */
+  /** The hash of the bytes. null if it wasn't recorded. */
   sha256: string | null;
   /** The content type: image/png, image/jpeg or image/webp. */
   type: string;
@@ -135,7 +135,7 @@ export interface Image {
   uploaded_at: number;
   url: string;
   markdown: string;
-  /** null: not requested yet. Otherwise whether there is one or, if not, why the image cannot have one. */
+  /** null if nobody has requested it yet. Otherwise `made`, or the reason why there is no thumbnail. */
   thumbnail: "made" | "damaged" | "unsupported" | "too_large" | null;
   thumbnail_url: string | null;
 }
@@ -150,11 +150,11 @@ export interface PullRequestList {
   next: string | null;
 }
 
-/** A shot in the gallery: its newest image, and of how many commits it has images. */
+/** A shot in the gallery: its newest image, and the number of commits with images of it. */
 export interface Shot {
   newest: Image;
   commits: number;
-  /** The first commit that had the same bytes, if it is another one. */
+  /** The first commit with the same bytes, if it differs from the image's commit. */
   unchanged_since: string | null;
 }
 
@@ -172,24 +172,24 @@ export interface ComparedShot {
   name: string;
   viewport: string;
   theme: string;
-  /** null: not known yet. */
+  /** null until it is known. */
   verdict: Verdict | null;
   pixels: number;
-  /** Left, top, width and height, in pixels of the image after. */
+  /** Left, top, width and height, in pixels of the after image. */
   regions: [number, number, number, number][];
-  /** By how many rows the content below moved down; negative: up. */
+  /** How many rows the content below moved down. Negative if it moved up. */
   shift: number;
-  /** null: the shot was removed. */
+  /** null if the shot was removed. */
   after: Image | null;
-  /** null: the shot is new, or its base was deleted. */
+  /** null if the shot is new, or if its base was deleted. */
   before: Image | null;
-  /** The before was uploaded together with the after. Then there is no base commit. */
+  /** Whether the two images were uploaded together. A pair has no base commit. */
   is_pair: boolean;
   diff_url: string | null;
   base_commit: string | null;
-  /** false: the base is the newest baseline of the branch, not one of the pull request's own history. */
+  /** false if the base is the branch's newest baseline, not one from the pull request's own history. */
   ancestor: boolean;
-  /** Why the comparison failed. Empty otherwise. */
+  /** The reason why the comparison failed. Otherwise empty. */
   reason: string;
 }
 
@@ -198,9 +198,9 @@ export interface Comparison {
   branch: string;
   base_commit: string | null;
   state: ComparisonState;
-  /** How many of the base's shots an incomplete run lacks. Without a base commit: how many have no base. */
+  /** How many of the base's shots the run lacks. Without a base commit, how many shots have no base. */
   missing: number;
-  /** Changed first, then moved, new, removed, failed and unchanged ones, each in natural order. */
+  /** Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order. */
   shots: ComparedShot[];
 }
 
@@ -224,12 +224,12 @@ export interface BaselineList {
   next: string | null;
 }
 
-/** An image that waits for the pull request of a branch. */
+/** An image that is staged until its branch has a pull request. */
 export interface Staged {
   image: Image;
   before: Image | null;
   branch: string;
-  /** The owner/name that has the branch. Empty: the project's own. */
+  /** The branch's repository, as owner/name. Empty for the project's own. */
   repository: string;
   expires_at: number;
 }
@@ -247,7 +247,7 @@ export interface Comment {
 
 export interface Expired {
   expired: number;
-  /** Images that could not be deleted yet. The hourly sweep retries them. */
+  /** Images that couldn't be deleted yet. The hourly sweep retries them. */
   failed: number;
 }
 
@@ -257,9 +257,9 @@ export interface DeletedImage {
 }
 
 export interface ThumbnailUrls {
-  /** By image id. null: there is none, and `missing` says why. Not listed: the image is deleted. */
+  /** By image id. null if there is none: see `missing`. Omits deleted images. */
   thumbnails: Record<string, string | null>;
-  /** By image id. later: ask again in a few seconds. */
+  /** By image id. For `later`, ask again in a few seconds. */
   missing: Record<string, "damaged" | "unsupported" | "too_large" | "later">;
 }
 
@@ -268,7 +268,7 @@ export interface Token {
   label: string;
   hint: string;
   created_at: number;
-  /** A login. Empty if the command line created it. */
+  /** A login. Empty if the command line created the token. */
   created_by: string;
   last_used_at: number | null;
   revoked_at: number | null;
@@ -290,12 +290,12 @@ export interface Trust {
   issuer: string;
   claims: Record<string, string>;
   created_at: number;
-  /** A login. Empty if the command line created it. */
+  /** A login. Empty if the command line created the trust. */
   created_by: string;
   last_used_at: number | null;
-  /** The ids of the repository and its owner, from the first job. Later jobs must have the same. */
+  /** The ids of the repository and its owner from the first job. Later jobs must have the same ids. */
   pins: Record<string, string>;
-  /** The ids of the last job that was refused because it had others. An id that it did not have is empty. */
+  /** The ids of the last job that was refused for having different ones. A missing id is empty. */
   refused_ids: Record<string, string>;
   refused_at: number | null;
 }

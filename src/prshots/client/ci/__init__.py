@@ -1,4 +1,4 @@
-"""Detect the CI, and what it knows about the pull request."""
+"""Detect the CI and its pull request."""
 
 from prshots.client.ci.detection import detect_job
 from prshots.client.ci.job import ForgeKind, Job, Lookup

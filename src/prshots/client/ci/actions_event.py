@@ -1,6 +1,6 @@
 """The event file of GitHub, Gitea and Forgejo Actions.
 
-The variables alone are misleading: for a pull request they name a trial merge commit, or the base branch.
+The variables alone are misleading: for a pull request, they name a trial merge commit or the base branch.
 """
 
 import json
@@ -19,13 +19,14 @@ _WITH_THE_BASES_COMMIT = {"check_run", "check_suite", "issue_comment", "pull_req
 """Events whose GITHUB_SHA is on the base branch, not on the pull request."""
 
 _OF_A_BRANCH = {"push", "schedule", "workflow_dispatch"}
-"""Events that build GITHUB_REF as it is. Others name the default branch there, and build something else."""
+"""Events that build GITHUB_REF itself. For others, GITHUB_REF is the default branch, but they build something
+else."""
 
 
 def job_of_event(environ: Mapping[str, str]) -> Job:
-    """Read the event file. Where it has no value, use the variables. The forge is left out.
+    """Return the job of the event file. Missing values come from the variables. The forge is left out.
 
-    The content tells which event it is: in a reusable workflow, Gitea names every event `workflow_call`.
+    The content identifies the event, because in a reusable workflow, Gitea names every event `workflow_call`.
     """
     said = _read(validate.first(environ, "GITHUB_EVENT_PATH"))
     job = _job_of(environ, said)
@@ -45,7 +46,7 @@ def _job_of(environ: Mapping[str, str], said: Mapping[str, Any]) -> Job:
         if run := _part(said, part):
             return _of_run(said, run)
     issue = _part(said, "issue")
-    if _part(issue, "pull_request"):  # a comment on a pull request: the event does not name the commit
+    if _part(issue, "pull_request"):  # a comment on a pull request: the event doesn't name the commit
         number = validate.pr_number(issue.get("number"))
         return Job(pr_number=number, lookup=Lookup.HEAD if number is not None else None)
     is_push = name in _OF_A_BRANCH or (name == "workflow_call" and "after" in said)
@@ -77,7 +78,7 @@ def _of_pull_request(number: int | None, pull: Mapping[str, Any], built: str, *,
 def _of_run(said: Mapping[str, Any], run: Mapping[str, Any]) -> Job:
     """Return the job of a workflow run, a check suite or a check run.
 
-    GitHub lists every pull request with this head, including other repositories'.
+    GitHub lists every pull request with this head, including those of other repositories.
     """
     sha = validate.commit(run.get("head_sha"))
     number = _own_pull_request(said, run, sha)
@@ -111,7 +112,7 @@ def _of_deployment(said: Mapping[str, Any], deployment: Mapping[str, Any], ref: 
 
 
 def _own_pull_request(said: Mapping[str, Any], run: Mapping[str, Any], sha: str) -> int | None:
-    """Return the one pull request that is in this repository and has this head; None if not exactly one."""
+    """Return the only pull request in this repository with this head, or None if there isn't exactly one."""
     listed = run.get("pull_requests")
     own = _part(said, "repository").get("id")
     found = {
@@ -148,5 +149,5 @@ def _is_fork(head: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
 
 
 def number_in(ref: str) -> int | None:
-    """Return the pull request's number in refs/pull/12/merge."""
+    """Return the number from a ref such as refs/pull/12/merge."""
     return validate.pr_number(ref.split("/")[2]) if ref.startswith("refs/pull/") else None

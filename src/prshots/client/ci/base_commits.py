@@ -1,4 +1,4 @@
-"""The base of a pull request: the commits of the target branch that it is compared with.
+"""The base of a pull request: the commits of the target branch to compare it with.
 
 The list starts where the pull request branched off, or at the commit that CI merged it with, and follows
 first parents. The client deepens a shallow clone, but no further than needed. See decision 0025.
@@ -12,10 +12,11 @@ from prshots.client.ci.job import Job
 from prshots.contract.limits import MAX_BASE_COMMITS
 
 ENOUGH_COMMITS = 50
-"""The client deepens a shallow clone until the list has this many. By default, a branch keeps as many."""
+"""The client deepens a shallow clone until the list has this many commits. By default, a branch keeps
+baselines for as many."""
 
 DEPTHS = (ENOUGH_COMMITS, 4 * ENOUGH_COMMITS, 20 * ENOUGH_COMMITS)
-"""The depths to fetch, one after the other, to find where the pull request branched off."""
+"""The successive depths to fetch to find where the pull request branched off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class BaseCommits:
 def base_of(job: Job, commit_sha: str, branch: str, say: Say) -> BaseCommits:
     """Return the base of a commit: on the given branch, else on the pull request's target. Never raises.
 
-    `say` is called with a sentence if git takes longer than a second, or cannot fetch.
+    Calls `say` with a sentence if git takes longer than a second or can't fetch.
     """
     target = branch or job.target_branch or default_branch(job)
     head = full_commit(commit_sha)
@@ -45,7 +46,7 @@ def base_of(job: Job, commit_sha: str, branch: str, say: Say) -> BaseCommits:
 
 
 def _merge_target(head: str) -> str:
-    """Return the commit that CI merged the head with for this job: HEAD^1; empty if HEAD isn't such a merge.
+    """Return HEAD^1, the commit that CI merged the head with, or "" if HEAD isn't such a merge.
 
     The commit itself names its parents, even in a clone that doesn't have them.
     """
@@ -57,7 +58,7 @@ def _merge_target(head: str) -> str:
 
 
 def _history_from(start: str, target: str, say: Say) -> tuple[str, ...]:
-    """Return the history of a known commit; the commit alone if the remote does not give more."""
+    """Return the history of a known commit, or only the commit if the remote provides no more."""
     found, shallow = _first_parents(start), is_shallow()
     if not found or (shallow and len(found) < ENOUGH_COMMITS):
         depth = ENOUGH_COMMITS if shallow else 0
@@ -83,10 +84,10 @@ def _commits_since_fork_point(target: str, head: str, say: Say) -> BaseCommits:
 
 
 def _fetch_branches(target: str, head: str, depth: int, say: Say) -> str:
-    """Fetch the target branch, and the head as far as it is missing. Return why the first failed.
+    """Fetch the target branch, and as much of the head as is missing. Return why the first failed.
 
-    One after the other: of two refs in one fetch, git may deepen only one. The head is optional, since some
-    remotes do not hand out a commit by its SHA.
+    This fetches one ref at a time, because git may deepen only one of two. The head is optional, because some
+    remotes don't serve a commit by its SHA.
     """
     problem = fetch(_refspec(target), depth=depth, say=say, what=_history_of(target)).error
     if not problem and (depth or not commit_at(head)):

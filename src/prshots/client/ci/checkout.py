@@ -1,4 +1,4 @@
-"""What git's checkout says in place of CI: the commit of the screenshots, and the default branch."""
+"""Facts from git's checkout when CI doesn't provide them: the commit and the default branch."""
 
 from prshots.client.ci import validate
 from prshots.client.ci.git import commit_at, git
@@ -8,22 +8,22 @@ USUAL_BRANCHES = ("main", "master")
 
 
 def commit_of(job: Job, given: str = "") -> str:
-    """Return the given commit, else the one from CI, else git's HEAD; empty if there is none."""
+    """Return the given commit, else the one from CI, else git's HEAD, or "" if there is none."""
     return given or job.commit_sha or head_commit()
 
 
 def head_commit() -> str:
-    """Return the HEAD of the working folder; empty if it is not in a repository."""
+    """Return the HEAD of the working folder, or "" if it isn't in a repository."""
     return commit_at("HEAD")
 
 
 def full_commit(sha: str) -> str:
-    """Return a commit's SHA of 40 characters, from git if it is abbreviated; empty if git has none."""
+    """Return a commit's SHA of 40 characters, from git if it is abbreviated, or "" if git doesn't know it."""
     return validate.full_commit(sha) or (commit_at(sha) if validate.commit(sha) else "")
 
 
 def default_branch(job: Job) -> str:
-    """Return the repository's default branch, from CI, else from git's remote, else by its usual names."""
+    """Return the repository's default branch: from CI, else from git's remote, else by its usual names."""
     if job.default_branch:
         return job.default_branch
     prefix = "refs/remotes/origin/"
@@ -39,5 +39,5 @@ def default_branch(job: Job) -> str:
 
 
 def builds_baselines(job: Job, branch: str = "") -> bool:
-    """Return whether the job builds the branch that has the baselines: the given, else the default one."""
+    """Return whether the job builds the branch with the baselines: the given branch, else the default."""
     return job.branch != "" and not job.from_fork and job.branch == (branch or default_branch(job))

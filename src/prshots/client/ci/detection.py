@@ -1,4 +1,4 @@
-"""The environment variables of each CI, and what they say about the pull request."""
+"""The environment variables of each CI, and how they describe the pull request."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,12 +22,12 @@ Environ = Mapping[str, str]
 
 
 def detect_job(environ: Environ) -> Job:
-    """Return the job that the environment describes; an empty one outside of a supported CI. Never raises."""
+    """Return the job that the environment describes, or an empty job outside a supported CI. Never raises."""
     return next((_normalize_job(job_of(environ)) for is_it, job_of in _CIS if is_it(environ)), Job())
 
 
 def _normalize_job(job: Job) -> Job:
-    """Return the job of a pull request without a branch, and the job of a branch without a pull request."""
+    """Return the job with either a pull request or a branch, never both."""
     job = replace(job, run_url=validate.address(job.run_url))
     if job.pr_number is None:
         job = replace(job, closed=False, from_fork=False)
@@ -48,7 +48,7 @@ def _job_at(
     api: str = "",
     repository_url: str = "",
 ) -> Job:
-    """Return a job with its pull request and its place on the forge, and what the event says."""
+    """Return the event's job, with its pull request and its repository on the forge."""
     if not repository_url and place.url and "/" in place.repository:
         repository_url = f"{place.url}/{place.repository}"
     return replace(
@@ -65,14 +65,14 @@ def _job_at(
 
 
 def _actions(environ: Environ) -> Job:
-    """GitHub Actions. Gitea and Forgejo set the same variables."""
+    """Return the job of GitHub Actions. Gitea and Forgejo set the same variables."""
     on_gitea = runs_on_gitea(environ)
     event = job_of_event(environ)
     url = validate.root(environ.get("GITHUB_SERVER_URL"))
     repository = validate.repository(environ.get("GITHUB_REPOSITORY"))
     kind = ForgeKind.GITEA if on_gitea else ForgeKind.GITHUB
     place = ForgeRepository(kind, url, repository, event.pr_number)
-    # Gitea's run pages use the run number of the repository.
+    # Gitea's run pages use the repository's run number.
     run = first(environ, "GITHUB_RUN_NUMBER" if on_gitea else "GITHUB_RUN_ID")
     return replace(
         _job_at(place, environ, event, api=first(environ, "GITHUB_API_URL")),
@@ -93,7 +93,7 @@ def _gitlab(environ: Environ) -> Job:
     if number is None:  # a branch pipeline lists its open merge requests, as group/app!12,…
         path, _, iid = first(environ, "CI_OPEN_MERGE_REQUESTS").partition(",")[0].rpartition("!")
         from_fork = bool(path) and path != first(environ, "CI_PROJECT_PATH")
-        # A job on the default branch is for that branch, even if a merge request merges it elsewhere.
+        # A job on the default branch belongs to that branch, even if a merge request merges it elsewhere.
         is_default = branch != "" and branch == default_branch and not from_fork
         number = None if is_default else validate.pr_number(iid)
         target = validate.repository(path) if from_fork else ""
@@ -105,7 +105,7 @@ def _gitlab(environ: Environ) -> Job:
     return replace(
         _job_at(place, environ, api=api, repository_url=validate.root(page)),
         ci="GitLab CI",
-        # Set only in merged results pipelines, where CI_COMMIT_SHA is the merge commit.
+        # Only set in merged results pipelines, where CI_COMMIT_SHA is the merge commit.
         commit_sha=validate.commit(
             environ.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"), environ.get("CI_COMMIT_SHA")
         ),
@@ -139,10 +139,10 @@ def _bitbucket(environ: Environ) -> Job:
 
 
 def _circleci(environ: Environ) -> Job:
-    # If a branch has several pull requests, use the first. CIRCLE_PR_NUMBER is set only for forks.
+    # If a branch has several pull requests, use the first. CIRCLE_PR_NUMBER is only set for forks.
     page = first(environ, "CIRCLE_PULL_REQUEST", "CIRCLE_PULL_REQUESTS", "CI_PULL_REQUEST").partition(",")[0]
     forks_number = validate.pr_number(environ.get("CIRCLE_PR_NUMBER"))
-    branch = validate.branch(environ.get("CIRCLE_BRANCH"))  # pull/12 for a fork's
+    branch = validate.branch(environ.get("CIRCLE_BRANCH"))  # pull/12 for a pull request from a fork
     return replace(
         _job_at(_find_repository(page, first(environ, "CIRCLE_REPOSITORY_URL"), forks_number), environ),
         ci="CircleCI",
@@ -159,12 +159,12 @@ def _buildkite(environ: Environ) -> Job:
     place = _find_repository(
         "",
         first(environ, "BUILDKITE_REPO"),
-        validate.pr_number(environ.get("BUILDKITE_PULL_REQUEST")),  # "false" if there is none
+        validate.pr_number(environ.get("BUILDKITE_PULL_REQUEST")),  # "false" without a pull request
         first(environ, "BUILDKITE_PIPELINE_PROVIDER"),
     )
     head = repository_of_remote(first(environ, "BUILDKITE_PULL_REQUEST_REPO"))
     branch = validate.branch(environ.get("BUILDKITE_BRANCH"))
-    # A fork's branch may have the name of one of ours.
+    # A fork's branch may share a name with one of ours.
     of_pull_request = first(environ, "BUILDKITE_PULL_REQUEST") not in {"", "false"}
     return replace(
         _job_at(place, environ),
@@ -255,11 +255,11 @@ def _jenkins(environ: Environ) -> Job:
 
 
 def _is_more_than_one(count: str | None) -> bool:
-    return (validate.pr_number(count) or 1) > 1  # any number, checked in the same way
+    return (validate.pr_number(count) or 1) > 1  # the same check accepts any number
 
 
 def _find_repository(page: str, remote: str, number: int | None, provider: str = "") -> ForgeRepository:
-    """Return where the pull request is, for a CI that supports several forges.
+    """Return the pull request's location, for a CI that supports several forges.
 
     The pull request's web page is the best source, then git's remote, then the CI's name for the forge.
     """

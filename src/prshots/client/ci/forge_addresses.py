@@ -10,7 +10,7 @@ from prshots.client.ci.job import ForgeKind
 from prshots.client.ci.validate import MAX_CHARACTERS
 from prshots.contract.addresses import github_api
 
-TOKEN_VARIABLE = "PRSHOTS_FORGE_TOKEN"  # noqa: S105 - the name of a variable
+TOKEN_VARIABLE = "PRSHOTS_FORGE_TOKEN"  # noqa: S105 - a variable's name
 
 _PUBLIC = {
     ForgeKind.GITHUB: "https://github.com",
@@ -21,7 +21,7 @@ _PUBLIC = {
 _EVERYONES = {"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"}
 _TOKENS = {
     ForgeKind.GITHUB: ("GITHUB_TOKEN", "GH_TOKEN"),
-    ForgeKind.GITLAB: ("GITLAB_TOKEN",),  # CI_JOB_TOKEN may not write notes
+    ForgeKind.GITLAB: ("GITLAB_TOKEN",),  # CI_JOB_TOKEN can't write notes
     ForgeKind.GITEA: ("GITEA_TOKEN", "FORGEJO_TOKEN"),
     ForgeKind.BITBUCKET: ("BITBUCKET_TOKEN",),
 }
@@ -47,7 +47,7 @@ _REMOTES = (
 
 @dataclass(frozen=True, slots=True)
 class ForgeRepository:
-    """A repository on a forge, read from an address. The kind is None if unknown."""
+    """A repository on a forge, parsed from an address. The kind is None if unknown."""
 
     kind: ForgeKind | None = None
     url: str = ""
@@ -99,7 +99,7 @@ def repository_of_remote(remote: str) -> ForgeRepository:
 
 
 def kind_of_host(host: str) -> ForgeKind | None:
-    """Return the kind of forge by its host name; None if unknown."""
+    """Return the kind of forge by its host name, or None if unknown."""
     return next((kind for pattern, kind in _HOSTS if pattern.search(host.lower())), None)
 
 
@@ -119,7 +119,7 @@ def api_root(kind: ForgeKind | None, url: str = "") -> str:
 
 
 def kind_of_api(api: str) -> ForgeKind | None:
-    """Return the kind of forge by the base URL of its API; None if unknown."""
+    """Return the kind of forge by the base URL of its API, or None if unknown."""
     host, path = urlsplit(api).netloc, urlsplit(api).path
     versions = {"/api/v3": ForgeKind.GITHUB, "/api/v4": ForgeKind.GITLAB, "/api/v1": ForgeKind.GITEA}
     by_path = next((kind for version, kind in versions.items() if path.endswith(version)), None)
@@ -127,7 +127,7 @@ def kind_of_api(api: str) -> ForgeKind | None:
 
 
 def is_on_the_internet(api: str) -> bool:
-    """Return whether this is the API of a forge that everyone uses, such as github.com."""
+    """Return whether this is the API of a public forge, such as github.com."""
     host = (urlsplit(api).hostname or "").removeprefix("api.")
     return host in _EVERYONES or host.endswith(".ghe.com")
 
@@ -135,7 +135,7 @@ def is_on_the_internet(api: str) -> bool:
 def forge_token(kind: ForgeKind | None, environ: Mapping[str, str]) -> str:
     """Return the token for this kind of forge, from PRSHOTS_FORGE_TOKEN or the usual variables."""
     names = _TOKENS.get(kind, ()) if kind else ()
-    # Gitea's runner sets its own token as GITHUB_TOKEN. It is not a GitHub token.
+    # Gitea's runner sets its own token as GITHUB_TOKEN. It isn't a GitHub token.
     if runs_on_gitea(environ):
         own = ("GITHUB_TOKEN",)
         names = (

@@ -1,7 +1,7 @@
 """Run git in the job's checkout, without prompts or hooks and with a time limit.
 
-Names from outside only ever appear as a part of an argument that starts with `refs/`, or as 40 hexadecimal
-digits. So none of them can be an option.
+External names only appear in arguments that start with `refs/`, or as 40 hexadecimal digits. None of them can
+therefore be an option.
 """
 
 import os
@@ -20,7 +20,7 @@ LOCAL_SECONDS = 30.0
 FETCH_SECONDS = 120.0
 TELL_AFTER_SECONDS = 1.0
 LOCK_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
-"""How long to wait for another git process that holds a lock, between the tries."""
+"""How long to wait between attempts while another git process holds a lock."""
 
 Say = Callable[[str], None]
 
@@ -41,7 +41,7 @@ _VARIABLES = {
     "SSH_ASKPASS_REQUIRE": "never",
     "LC_ALL": "C",
 }
-"""Make git fail instead of asking a person, and speak English."""
+"""Make git fail instead of prompting, and print English."""
 
 _LOCKED = re.compile(r"\.lock'|shallow file has changed|another git process", re.IGNORECASE)
 _FIRST_WORDS = re.compile(r"\A(?:fatal|error): ")
@@ -49,21 +49,21 @@ _FIRST_WORDS = re.compile(r"\A(?:fatal|error): ")
 
 @dataclass(frozen=True, slots=True)
 class GitResult:
-    """What git printed; `error` is why it failed, and empty if it did not."""
+    """The output of git. `error` is why it failed, or empty if it succeeded."""
 
     output: str = ""
     error: str = ""
 
 
 def git(*arguments: str) -> GitResult:
-    """Run a command that needs no network. Never raises."""
+    """Run a command that doesn't need the network. Never raises."""
     return _run(arguments, LOCAL_SECONDS)
 
 
 def fetch(refspec: str, *, depth: int, say: Say, what: str) -> GitResult:
-    """Fetch from the remote, with at most `depth` commits of history; 0 for all. Never raises.
+    """Fetch from the remote, with at most `depth` commits of history, or all if it is 0. Never raises.
 
-    Another process may hold a lock: then try again. After a second, `say` is called about `what`.
+    Retries while another process holds a lock. After a second, calls `say` about `what`.
     """
     if not (remote := remote_name()):
         return GitResult(error="the checkout has no remote")
@@ -88,7 +88,7 @@ def _run(arguments: tuple[str, ...], seconds: float, on_wait: Callable[[], None]
             env=os.environ | _VARIABLES,
             encoding="utf-8",
             errors="replace",
-            start_new_session=True,  # without a terminal, ssh does not ask anything either
+            start_new_session=True,  # without a terminal, ssh doesn't prompt either
         )
     except OSError as error:
         return GitResult(error=f"git does not run: {error.strerror or error}")
@@ -114,7 +114,7 @@ def _communicate(
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
-    """Kill git and the programs that it has started, if it still runs."""
+    """Kill git and the programs that it has started, if it is still running."""
     if process.poll() is not None:
         return
     if sys.platform == "win32":
@@ -124,20 +124,20 @@ def _end(process: "subprocess.Popen[str]") -> None:
 
 
 def _reason(said: str) -> str:
-    """Return git's reason in one line. It may contain an address with a password."""
+    """Return git's reason on one line. It may contain an address with a password."""
     lines = [line for line in said.splitlines() if line.strip()]
     reason = next((line for line in lines if _FIRST_WORDS.match(line)), lines[0] if lines else "git failed")
     return redact(_FIRST_WORDS.sub("", reason)).strip().rstrip(".")[:300] or "git failed"
 
 
 def commit_at(revision: str) -> str:
-    """Return the commit of `HEAD`, of a ref that starts with `refs/`, or of a SHA; empty if not here."""
+    """Return the commit of `HEAD`, of a ref that starts with `refs/`, or of a SHA, or "" if it isn't here."""
     found = git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     return validate.full_commit(found.output)
 
 
 def remote_name() -> str:
-    """Return the remote to fetch from: origin, or the only one; empty if there is none."""
+    """Return the remote to fetch from: origin, or the only one, or "" if there is none."""
     names = git("remote").output.split()
     if "origin" in names:
         return "origin"

@@ -12,7 +12,7 @@ class ForgeKind(StrEnum):
 
 
 class Lookup(StrEnum):
-    """What only the forge knows about a job, because the event does not name it."""
+    """A fact about a job that only the forge knows, because the event doesn't include it."""
 
     PULL_REQUEST = "pull_request"
     """The job runs for a pull request whose head is `commit_sha`."""
@@ -26,20 +26,20 @@ class Lookup(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The CI job that runs us. Unknown values are empty.
+    """The CI job that runs this process. Unknown values are empty.
 
-    `ci` is the CI's display name. `closed`: the job runs because the pull request was closed or merged.
-    `from_fork`: the pull request comes from another repository, so the job's token is often read-only.
-    `repository` is `owner/name`, on GitLab the project's id or path. `forge_url` is the forge's web address,
-    which may be known even if its kind is not. `forge_api` is the base URL of its API, such as
-    https://api.github.com, https://gitlab.example/api/v4 or https://gitea.example/api/v1. `lookup` is what
-    to ask the forge for (`client/lookup.py`).
+    `ci` is the CI's display name. `closed` means that the job runs because the pull request was closed or
+    merged. `from_fork` means that the pull request comes from another repository, so the job's token is often
+    read-only. `repository` is `owner/name`, or on GitLab the project's id or path. `forge_url` is the forge's
+    web address, which may be known even if its kind isn't. `forge_api` is the base URL of its API, such as
+    https://api.github.com, https://gitlab.example/api/v4 or https://gitea.example/api/v1. `lookup` is the
+    fact to ask the forge for (`client/lookup.py`).
 
-    A job runs for a pull request or for a `branch`, never for both. `default_branch` is the repository's;
-    `target_branch` and `source_branch`, `title`, `author` and `pr_url` are the pull request's, and `base_sha`
+    A job runs for a pull request or for a `branch`, never for both. `default_branch` is the repository's.
+    `target_branch`, `source_branch`, `title`, `author` and `pr_url` are the pull request's, and `base_sha` is
     the commit that it branched off. `repository_url` is the repository's web address. `merged_as` is the
-    commit that a merged pull request became. `is_parallel`: CI runs several of this job, so each has only a
-    part of the screenshots.
+    commit that a merged pull request became. `is_parallel` means that CI splits this job into several, each
+    with only some of the screenshots.
     """
 
     ci: str = ""

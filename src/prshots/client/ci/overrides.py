@@ -1,4 +1,4 @@
-"""Options for the forge that override what CI says."""
+"""Options for the forge that override CI's values."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ def with_forge(
     repository: str = "",
     token: str = "",
 ) -> Job:
-    """Return the job, with the given values in place of what CI says. Raises InvalidInputError."""
+    """Return the job, with the given values in place of CI's. Raises InvalidInputError."""
     job = _with_forge_address(job, kind, api, environ)
     if repository.strip():
         job = replace(job, repository=_check_repository(repository, job.forge))

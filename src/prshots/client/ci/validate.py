@@ -12,7 +12,7 @@ from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BRANCH_CHAR
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _REPOSITORY = re.compile(r"[0-9]{1,20}|(?!\.{1,2}/)[\w.~-]+(?:/(?!\.{1,2}(?:/|\Z))[\w.~-]+)+", re.ASCII)
 _TOKEN = re.compile(r"[!-~]+")
-# What git refuses in a branch's name, and what would be an option.
+# Characters that git refuses in a branch name, and names that would be options.
 _NOT_IN_BRANCHES = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\A[-/.]|/\.|\.lock(?:/|\Z)|[/.]\Z|\A@\Z")
 MAX_WORDS_CHARACTERS = 300
 MAX_CHARACTERS = 2000
@@ -23,12 +23,12 @@ def is_on(environ: Mapping[str, str], name: str) -> bool:
 
 
 def first(environ: Mapping[str, str], *names: str) -> str:
-    """Return the value of the first of these variables that is not empty."""
+    """Return the value of the first of these variables that isn't empty."""
     return next((value for name in names if (value := environ.get(name, "").strip())), "")
 
 
 def pr_number(given: object) -> int | None:
-    """Return a pull request's number, given as text or as a JSON number; None if invalid."""
+    """Return a pull request's number, given as text or as a JSON number, or None if invalid."""
     if isinstance(given, str) and _NUMBER.fullmatch(given.strip()):
         given = int(given)
     if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= MAX_PR_NUMBER:
@@ -37,7 +37,7 @@ def pr_number(given: object) -> int | None:
 
 
 def commit(*candidates: object) -> str:
-    """Return the first valid commit SHA, full or abbreviated; empty if none is valid."""
+    """Return the first valid commit SHA, full or abbreviated, or "" if none is valid."""
     for given in candidates:
         if isinstance(given, str) and COMMIT_SHA.fullmatch(given.strip()):
             return given.strip().lower()
@@ -45,13 +45,13 @@ def commit(*candidates: object) -> str:
 
 
 def full_commit(given: object) -> str:
-    """Return a commit SHA of 40 characters; empty if invalid."""
+    """Return a commit SHA of 40 characters, or "" if invalid."""
     found = commit(given)
     return found if FULL_COMMIT_SHA.fullmatch(found) else ""
 
 
 def branch(given: object) -> str:
-    """Return a branch's name, without `refs/heads/`; empty if git has no such name."""
+    """Return a branch name without `refs/heads/`, or "" if git wouldn't accept it."""
     if not isinstance(given, str):
         return ""
     name = given.strip().removeprefix("refs/heads/")
@@ -60,7 +60,7 @@ def branch(given: object) -> str:
 
 
 def words(given: object) -> str:
-    """Return a text for people in one line, shortened if it is too long."""
+    """Return human-readable text on one line, shortened if it is too long."""
     if not isinstance(given, str) or not is_unicode(given):
         return ""
     return " ".join(given.replace("\0", " ").split())[:MAX_WORDS_CHARACTERS]
@@ -75,19 +75,19 @@ def is_unicode(text: str) -> bool:
 
 
 def repository(given: object) -> str:
-    """Return `owner/name`, with any number of groups, or a GitLab project id; empty if invalid."""
+    """Return `owner/name`, with any number of groups, or a GitLab project id, or "" if invalid."""
     if isinstance(given, str) and len(given) <= MAX_CHARACTERS and _REPOSITORY.fullmatch(given.strip()):
         return given.strip()
     return ""
 
 
 def token(given: str) -> str:
-    """Return a token without surrounding whitespace; empty if it is not valid in a header."""
+    """Return a token without surrounding whitespace, or "" if it isn't valid in a header."""
     return given.strip() if _TOKEN.fullmatch(given.strip()) else ""
 
 
 def address(given: object) -> str:
-    """Return an http(s) address; empty if it has no host, or contains a user or a password."""
+    """Return an http(s) address, or "" if it has no host or contains a user name or password."""
     if not isinstance(given, str) or len(given) > MAX_CHARACTERS or not _TOKEN.fullmatch(given.strip()):
         return ""
     try:
@@ -100,6 +100,6 @@ def address(given: object) -> str:
 
 
 def root(given: object) -> str:
-    """Return an address without query and fragment; empty if invalid."""
+    """Return an address without query and fragment, or "" if invalid."""
     found = address(given)
     return "" if "?" in found or "#" in found else found.rstrip("/")

@@ -16,7 +16,7 @@ _KINDS = {
     ForgeKind.GITEA: ("gitea", "Gitea"),
     ForgeKind.BITBUCKET: ("bitbucket", "Bitbucket"),
 }
-"""The module and the class of each. Only the one in use is imported."""
+"""The module and the class of each forge. Only the one in use is imported."""
 
 
 def forge_of(job: Job, on_wait: OnWait = ignore_wait) -> Forge:

@@ -15,7 +15,7 @@ from prshots.contract.errors import ForgeRefusedError, NotFoundError
 
 
 class Bitbucket(Forge):
-    """It abbreviates the commit of a merge, so `merge_of` can't use it."""
+    """A Bitbucket repository. Bitbucket abbreviates a merge's commit, so `merge_of` can't use it."""
 
     label = "Bitbucket"
     max_characters = 32_768
@@ -30,15 +30,15 @@ class Bitbucket(Forge):
     _has_asked = False
 
     def _headers(self, token: str) -> Mapping[str, str]:
-        """Return Basic authorization for a user's EMAIL:TOKEN, Bearer for an access token."""
+        """Return Basic authorization for a user's EMAIL:TOKEN, and Bearer for an access token."""
         if ":" in token:
             return {"Authorization": f"Basic {base64.b64encode(token.encode()).decode()}"}
         return super()._headers(token)
 
     def me(self) -> str | None:
-        """Return our account; None for an access token, which has no account.
+        """Return our account, or None for an access token, which has no account.
 
-        Then only an attempt shows which comments are ours: only the author may change a comment.
+        In that case, only an attempt shows which comments are ours: only the author may change a comment.
         """
         if not self._me and not self._has_asked:
             self._has_asked = True
@@ -90,7 +90,7 @@ class Bitbucket(Forge):
     def _comments(self, pr_number: int) -> str:
         return f"{self._pulls}/{pr_number}/comments"
 
-    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
+    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - any JSON value
         head, base = (text_at(pull, end, "repository", "full_name") for end in ("source", "destination"))
         return ForgePullRequest(
             number=self._read_number(pull, "id"),
@@ -104,7 +104,7 @@ class Bitbucket(Forge):
             url=validate.address(text_at(pull, "links", "html", "href")),
         )
 
-    def _comment(self, entry: Any) -> Comment:  # noqa: ANN401 - anything JSON can say
+    def _comment(self, entry: Any) -> Comment:  # noqa: ANN401 - any JSON value
         return self._checked(
             Comment(
                 id=text_at(entry, "id"),

@@ -16,9 +16,9 @@ from prshots.contract.errors import ForgeError, NotFoundError
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment on the forge. `author` is what `Forge.me` returns for its author.
+    """A comment on the forge. `author` has the same form as the result of `Forge.me`.
 
-    `place` is the file and line that it is about; empty if it is about the whole pull request.
+    `place` is the file and line that it is about, or empty if it is about the whole pull request.
     """
 
     id: str
@@ -30,7 +30,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A merged pull request: the commit that it became, with 40 characters, and the branch that has it."""
+    """A merged pull request: the resulting commit, with 40 characters, and the branch that contains it."""
 
     commit_sha: str
     branch: str
@@ -38,9 +38,9 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class ForgePullRequest:
-    """A pull request. Its head is the branch `branch` of `repository`, which is another one if `from_fork`.
+    """A pull request. Its head is the branch `branch` of `repository`: a different one if `from_fork`.
 
-    Unknown values are empty, such as the repository of a fork that was deleted.
+    Unknown values are empty, such as the repository of a deleted fork.
     """
 
     number: int
@@ -59,13 +59,14 @@ class Forge(ABC):
 
     label: ClassVar[str]
     needs: ClassVar[str]
-    """Which token the forge needs, as advice."""
+    """Advice on which token the forge needs."""
 
     max_characters: ClassVar[int]
     """The longest comment that the forge accepts."""
 
     marker_style: ClassVar[Marker] = Marker.HTML
-    """How our comment is marked here: invisibly, so it depends on the forge's markdown."""
+    """How our comment is marked on this forge. The marker is invisible, so it depends on the forge's
+    markdown."""
 
     _pulls_name: ClassVar[str] = "pulls"
 
@@ -83,19 +84,19 @@ class Forge(ABC):
 
     @abstractmethod
     def me(self) -> str | None:
-        """Return the author that our token writes as; empty if the forge doesn't say.
+        """Return the author that our token writes as, or "" if the forge doesn't say.
 
-        None if only an attempt shows it: only the author can change a comment, and `update` raises
+        Return None if only an attempt shows it: only the author can change a comment, and `update` raises
         NotFoundError for someone else's.
         """
 
     @abstractmethod
     def comments(self, pr_number: int) -> Iterator[Comment]:
-        """Yield all comments on a pull request, oldest first. Pages are requested as needed."""
+        """Yield all comments on a pull request, oldest first, requesting pages as needed."""
 
     @abstractmethod
     def reviews(self, pr_number: int) -> Iterator[Comment]:
-        """Yield what `comments` leaves out: reviews, and comments on lines of the diff."""
+        """Yield the comments that `comments` leaves out: reviews, and comments on lines of the diff."""
 
     @abstractmethod
     def create(self, pr_number: int, body: str) -> Comment: ...
@@ -109,18 +110,18 @@ class Forge(ABC):
         """Delete a comment. Not an error if it no longer exists."""
 
     def pull_request(self, pr_number: int) -> ForgePullRequest:
-        """Return a pull request, open or not. Raises NotFoundError if there is none."""
+        """Return a pull request, open or not. Raises NotFoundError if it doesn't exist."""
         return self._read_pull(self._pull(pr_number))
 
     @abstractmethod
     def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
-        """Return the open pull requests whose head is this branch, of this repository or of the given fork.
+        """Return the open pull requests whose head is this branch of this repository or of the given fork.
 
-        Another repository's branch of the same name is another branch.
+        A branch of the same name in another repository doesn't count.
         """
 
     def merge_of(self, pr_number: int) -> Merge | None:
-        """Return how the pull request was merged; None if it was not, or if the forge doesn't say."""
+        """Return how the pull request was merged, or None if it wasn't or the forge doesn't say."""
         del pr_number
         return None
 
@@ -140,14 +141,14 @@ class Forge(ABC):
     def _path_of(self, repository: str) -> str:
         return f"/repos/{quote(repository)}"
 
-    def _pull(self, pr_number: int) -> Any:  # noqa: ANN401 - anything JSON can say
+    def _pull(self, pr_number: int) -> Any:  # noqa: ANN401 - any JSON value
         return self._api.call("GET", f"{self._pulls}/{pr_number}")
 
     @abstractmethod
-    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
-        """Read a pull request's JSON. Raises ForgeError if it is something else."""
+    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - any JSON value
+        """Parse a pull request's JSON. Raises ForgeError if it is something else."""
 
-    def _read_number(self, pull: Any, name: str) -> int:  # noqa: ANN401 - anything JSON can say
+    def _read_number(self, pull: Any, name: str) -> int:  # noqa: ANN401 - any JSON value
         number = validate.pr_number(pull.get(name) if isinstance(pull, dict) else None)
         if number is None:
             raise self._unlike("merge request" if self._pulls_name == "merge_requests" else "pull request")
@@ -171,7 +172,7 @@ class IssueForge(Forge):
     """GitHub and Gitea: every pull request is an issue, and the APIs have the same paths."""
 
     _open_with_head: ClassVar[tuple[str, Mapping[str, str]]]
-    """The list, below the repository, that has the open pull requests with a head, and its query."""
+    """The path under the repository that lists open pull requests with a head, and its query."""
 
     _line: ClassVar[str]
     """The field with a review comment's line."""
@@ -201,7 +202,7 @@ class IssueForge(Forge):
         }
 
     def head_of(self, pr_number: int) -> str:
-        """Return the head commit of a pull request; empty if the forge doesn't say."""
+        """Return the head commit of a pull request, or "" if the forge doesn't say."""
         return validate.commit(text_at(self._pull(pr_number), "head", "sha"))
 
     def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
@@ -215,11 +216,11 @@ class IssueForge(Forge):
         return merge_if_complete(text_at(found, "merge_commit_sha"), text_at(found, "base", "ref"))
 
     def _open_with_branch(self, branch: str, repository: str) -> Mapping[str, str]:
-        """Return the query of the list that has the open pull requests of a branch, and maybe others."""
+        """Return the query that lists the open pull requests of a branch, and possibly others."""
         del branch, repository
         return self._open_with_head[1]
 
-    def _send(self, method: str, path: str, body: str) -> Any:  # noqa: ANN401 - anything JSON can say
+    def _send(self, method: str, path: str, body: str) -> Any:  # noqa: ANN401 - any JSON value
         return self._api.call(method, path, json={"body": body})
 
     def _comments(self, pr_number: int) -> str:
@@ -228,7 +229,7 @@ class IssueForge(Forge):
     def _comment_path(self, comment_id: str) -> str:
         return f"{self._path_of(self._repository)}/issues/comments/{comment_id}"
 
-    def _comment(self, entry: Any) -> Comment:  # noqa: ANN401 - anything JSON can say
+    def _comment(self, entry: Any) -> Comment:  # noqa: ANN401 - any JSON value
         return self._checked(
             Comment(
                 id=text_at(entry, "id"),
@@ -239,7 +240,7 @@ class IssueForge(Forge):
             )
         )
 
-    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
+    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - any JSON value
         head, base = (text_at(pull, end, "repo", "full_name") for end in ("head", "base"))
         return ForgePullRequest(
             number=self._read_number(pull, "number"),
@@ -261,7 +262,7 @@ def line_of(path: str, line: str) -> str:
 def open_with_head_branch(
     found: Iterable[ForgePullRequest], branch: str, repository: str
 ) -> list[ForgePullRequest]:
-    """Return the open ones whose head is this branch: of their own repository, or of the given fork."""
+    """Return the open pull requests whose head is this branch of their own repository or the given fork."""
     return [
         pull
         for pull in found
@@ -272,6 +273,6 @@ def open_with_head_branch(
 
 
 def merge_if_complete(commit_sha: str, branch: str) -> Merge | None:
-    """Return the merge, if the forge names all of it."""
+    """Return the merge, or None if the forge leaves out a part of it."""
     sha, name = validate.full_commit(commit_sha), validate.branch(branch)
     return Merge(sha, name) if sha and name else None

@@ -48,15 +48,15 @@ class ForgeApi:
                 "if its API is there, use that address with --forge-url"
             )
 
-    def reply(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx takes it
-        """Return the reply with any status. `path` may also be a full address."""
+    def reply(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx's options
+        """Return the reply, regardless of its status. `path` may also be a full address."""
         return self._sender.send(lambda: self._client.build_request(method, path, **request))
 
-    def call(self, method: str, path: str, **request: Any) -> Any:  # noqa: ANN401 - anything JSON can say
+    def call(self, method: str, path: str, **request: Any) -> Any:  # noqa: ANN401 - any JSON value
         """Return the JSON of the reply. Raises NotFoundError, ForgeError."""
         return self.value(self.reply(method, path, **request))
 
-    def value(self, reply: httpx.Response) -> Any:  # noqa: ANN401 - anything JSON can say
+    def value(self, reply: httpx.Response) -> Any:  # noqa: ANN401 - any JSON value
         if reply.status_code in (httpx.codes.NOT_FOUND, httpx.codes.GONE):
             raise NotFoundError(f"{self.label} has nothing at {reply.url.path}, or the token may not read it")
         if reply.status_code == httpx.codes.UNAUTHORIZED:
@@ -78,9 +78,9 @@ class ForgeApi:
             ) from error
 
     def entries(self, path: str, params: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        """Yield the entries of a list. Its pages are linked in a header, on Bitbucket in the body.
+        """Yield the entries of a list. A header links its pages, or on Bitbucket the body.
 
-        Of each link, only the query is used: a forge behind a proxy may not know its own address.
+        Only the query of each link is used, because a forge behind a proxy may not know its own address.
         """
         for _ in range(MAX_PAGES):
             reply = self.reply("GET", path, params=params)
@@ -90,7 +90,7 @@ class ForgeApi:
             if not isinstance(page, list) or not all(isinstance(entry, dict) for entry in page):
                 raise ForgeError(f"{self.label} answered {reply.url.path} with something other than a list")
             yield from page
-            if not following:  # an empty page may not be the last: GitLab omits what we may not read
+            if not following:  # an empty page may not be the last: GitLab omits entries that we can't read
                 return
             params = httpx.URL(following).params
         raise ForgeError(f"{self.label} has more than {MAX_PAGES} pages at {path}")
@@ -109,14 +109,14 @@ def error_message(reply: httpx.Response) -> str:
 
 
 def _scopes(error: object) -> str:
-    """Return the scopes that Bitbucket requires, where its error lists them."""
+    """Return the scopes that Bitbucket requires, if its error lists them."""
     detail = error.get("detail") if isinstance(error, dict) else None
     required = detail.get("required") if isinstance(detail, dict) else None
     return f" (it requires {', '.join(map(str, required))})" if isinstance(required, list) else ""
 
 
-def text_at(value: Any, *names: str) -> str:  # noqa: ANN401 - anything JSON can say
-    """Return the text or number at this path of names; empty if there is none."""
+def text_at(value: Any, *names: str) -> str:  # noqa: ANN401 - any JSON value
+    """Return the text or number at this path of names, or "" if there is none."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return "" if value is None or isinstance(value, (dict, list)) else str(value)

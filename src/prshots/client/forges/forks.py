@@ -1,4 +1,4 @@
-"""Advice for pull requests from forks: their jobs get no secrets, and a read-only token."""
+"""Advice for pull requests from forks: their jobs get no secrets and only a read-only token."""
 
 from prshots.client.ci import ForgeKind, Job
 from prshots.contract.errors import ForgeError, ForgeRefusedError
@@ -31,7 +31,7 @@ def with_fork_advice(error: ForgeRefusedError, job: Job) -> ForgeError:
 
 
 def fork_advice(job: Job) -> str:
-    """Return advice; empty if the pull request does not come from a fork."""
+    """Return advice, or "" if the pull request doesn't come from a fork."""
     if not job.from_fork or job.forge is None:
         return ""
     return (

@@ -13,19 +13,19 @@ class Gitea(IssueForge):
         "Gitea and Forgejo need the token of Actions if it may write, or an access token with the scopes "
         "write:issue and read:user"
     )
-    _open_with_head = "/pulls", {"state": "open", "limit": "50"}  # it has no list by commit
+    _open_with_head = "/pulls", {"state": "open", "limit": "50"}  # Gitea can't list by commit
     _line = "position"
 
     def _headers(self, token: str) -> Mapping[str, str]:
         return {"Authorization": f"token {token}"}
 
     def me(self) -> str | None:
-        # The Actions token can ask: it is gitea-actions or forgejo-actions. Guessing is not safe,
-        # because a token that may write may also change other people's comments.
+        # The Actions token can ask: it is gitea-actions or forgejo-actions. Guessing isn't safe, because a
+        # token that can write can also change other people's comments.
         return text_at(self._api.call("GET", "/user"), "login") or None
 
     def comments(self, pr_number: int) -> Iterator[Comment]:
-        # Neither has pages here: all comments come in one reply, oldest first. If pages are added one day,
+        # Neither paginates here: all comments come in one reply, oldest first. If pages are added one day,
         # they will be linked as in the other lists.
         return map(self._comment, self._api.entries(self._comments(pr_number), {}))
 

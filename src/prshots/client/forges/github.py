@@ -32,7 +32,7 @@ class GitHub(IssueForge):
 
     def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
         super().__init__(api_url=api_url, repository=repository, token=token, on_wait=on_wait)
-        # GraphQL is next to the REST API on github.com, one level above it on Enterprise.
+        # GraphQL is next to the REST API on github.com, and one level above it on Enterprise.
         self._graphql = f"{api_url.rstrip('/').removesuffix('/v3')}/graphql"
         self._lock = threading.Lock()
         self._proxy: httpx.Client | None = None
@@ -41,7 +41,7 @@ class GitHub(IssueForge):
         return {**super()._headers(token), "Accept": _JSON, "X-GitHub-Api-Version": API_VERSION}
 
     def me(self) -> str:
-        """Return our login; empty if unknown. Only GraphQL gives it to an app or a workflow."""
+        """Return our login, or "" if unknown. Only GraphQL returns it for an app or a workflow."""
         query = {"query": "query { viewer { login } }"}
         asked = json_object(self._api.reply("POST", self._graphql, json=query))
         return text_at(asked, "data", "viewer", "login") or (
@@ -56,7 +56,7 @@ class GitHub(IssueForge):
             raise self._no_pull_request(pr_number) from error
 
     def reviews(self, pr_number: int) -> Iterator[Comment]:
-        for kind in ("reviews", "comments"):  # the second are on lines
+        for kind in ("reviews", "comments"):  # the second kind is on lines
             for entry in self._api.entries(f"{self._pulls}/{pr_number}/{kind}", {"per_page": "100"}):
                 if entry.get("body"):
                     yield self._comment(entry)
@@ -76,7 +76,7 @@ class GitHub(IssueForge):
         return _ProxiedImages(text_at(rendered, "body_html")).addresses
 
     def purge(self, url: str) -> bool:
-        """Ask the image proxy, without our token: the proxy is not the API."""
+        """Ask the image proxy without our token, because the proxy isn't the API."""
         with self._lock:
             self._proxy = self._proxy or httpx.Client(timeout=PURGE_SECONDS)
         try:
@@ -89,7 +89,7 @@ class GitHub(IssueForge):
         if self._proxy is not None:
             self._proxy.close()
 
-    def _send(self, method: str, path: str, body: str) -> Any:  # noqa: ANN401 - anything JSON can say
+    def _send(self, method: str, path: str, body: str) -> Any:  # noqa: ANN401 - any JSON value
         reply = self._api.reply(method, path, json={"body": body})
         if reply.status_code == httpx.codes.FORBIDDEN and "locked" in (words := error_message(reply)):
             raise ForgeError(

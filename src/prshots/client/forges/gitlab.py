@@ -34,7 +34,7 @@ class GitLab(Forge):
     def comments(self, pr_number: int) -> Iterator[Comment]:
         asked = {"sort": "asc", "order_by": "created_at", "per_page": "100"}
         for note in self._api.entries(self._notes(pr_number), asked):
-            if not note.get("system"):  # written by GitLab: assignments and other events
+            if not note.get("system"):  # system notes are GitLab's own: assignments and other events
                 yield self._comment(pr_number, note)
 
     def reviews(self, pr_number: int) -> Iterator[Comment]:
@@ -43,7 +43,7 @@ class GitLab(Forge):
         yield from ()
 
     def create(self, pr_number: int, body: str) -> Comment:
-        self._page_of(pr_number)  # first, so that nothing fails after the note is created
+        self._page_of(pr_number)  # first, to fail before the note is created
         return self._comment(pr_number, self._api.call("POST", self._notes(pr_number), json={"body": body}))
 
     def update(self, pr_number: int, comment_id: str, body: str) -> None:
@@ -53,7 +53,7 @@ class GitLab(Forge):
         self._remove(f"{self._notes(pr_number)}/{comment_id}")
 
     def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
-        # A merge request has only the id of the project that its branch is in.
+        # A merge request only has the id of the project with its branch.
         fork = text_at(self._api.call("GET", self._path_of(repository)), "id") if repository else ""
         asked = {"state": "opened", "source_branch": branch, "per_page": "100"}
         found = [
@@ -67,7 +67,7 @@ class GitLab(Forge):
         found = self._pull(pr_number)
         if text_at(found, "state") != "merged":
             return None
-        # A fast-forward has neither a merge commit nor, without squashing, a commit other than the head.
+        # A fast-forward has no merge commit. Without squashing, its only commit is the head.
         names = ("merge_commit_sha", "squash_commit_sha", "sha")
         sha = next(filter(None, (text_at(found, name) for name in names)), "")
         return merge_if_complete(sha, text_at(found, "target_branch"))
@@ -78,7 +78,7 @@ class GitLab(Forge):
     def _notes(self, pr_number: int) -> str:
         return f"{self._pulls}/{pr_number}/notes"
 
-    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - anything JSON can say
+    def _read_pull(self, pull: Any) -> ForgePullRequest:  # noqa: ANN401 - any JSON value
         source, target = (text_at(pull, f"{end}_project_id") for end in ("source", "target"))
         from_fork = not source or source != target
         return ForgePullRequest(
@@ -93,14 +93,14 @@ class GitLab(Forge):
             url=validate.address(text_at(pull, "web_url")),
         )
 
-    def _comment(self, pr_number: int, note: Any) -> Comment:  # noqa: ANN401 - anything JSON can say
+    def _comment(self, pr_number: int, note: Any) -> Comment:  # noqa: ANN401 - any JSON value
         note_id = text_at(note, "id")
         author = text_at(note, "author", "username")
         url = f"{self._page_of(pr_number)}#note_{note_id}"
         return self._checked(Comment(note_id, text_at(note, "body"), author, url))
 
     def _page_of(self, pr_number: int) -> str:
-        """Return the web address of the merge request: notes do not have it."""
+        """Return the web address of the merge request, because notes don't include it."""
         if self._page[0] != pr_number:
             self._page = pr_number, text_at(self._pull(pr_number), "web_url")
         return self._page[1]

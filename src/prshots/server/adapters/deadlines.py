@@ -1,7 +1,7 @@
-"""How long a call to an engine may take in all. The table in docs/run/engines.md has the same numbers.
+"""How long a call to an engine may take in total. The table in docs/run/engines.md has the same numbers.
 
-A deadline covers everything: waiting for a thread or a connection, connecting, retries, and the answer. What
-moves more data gets more time, in proportion, so that only a lack of progress fails a call.
+A deadline covers everything: waiting for a thread or a connection, connecting, retries, and the answer. Calls
+that move more data get proportionally more time, so a call only fails if it makes no progress.
 """
 
 import asyncio
@@ -19,17 +19,17 @@ DELIVERY_SECONDS = 8.0
 """For delivery's reads. GitHub's image proxy gives up after 10 s, and a 503 is better than no response."""
 
 SWEEP_SECONDS = 120.0
-"""For the sweep's calls to the database, which handle thousands of images each. Nobody waits for them."""
+"""For the sweep's calls to the database, which handle thousands of images each. No request waits for them."""
 
 BYTES_PER_SECOND = 1024**2
 OBJECTS_PER_SECOND = 100
-"""What a store must achieve beyond its fixed time. Every store that works is much faster."""
+"""The rates that a store must achieve beyond its fixed time. Every working store is much faster."""
 
 T = TypeVar("T")
 
 
 class OverdueError(Exception):
-    """The deadline passed. `has_begun`: the work goes on in its thread and may still succeed."""
+    """The deadline passed. `has_begun`: the work continues in its thread and may still succeed."""
 
     def __init__(self, seconds: float, *, has_begun: bool) -> None:
         super().__init__(f"no answer within {seconds:g} s" if has_begun else f"busy for {seconds:g} s")
@@ -45,9 +45,10 @@ def for_objects(count: int, fixed: float = STORE_SECONDS) -> float:
 
 
 async def in_thread(threads: ThreadPoolExecutor, work: Callable[[], T], seconds: float) -> T:
-    """Run the work in a thread. Raises OverdueError. Work that has not begun by then never runs.
+    """Run the work in a thread. Raises OverdueError. Work that hasn't begun by the deadline never runs.
 
-    Like `run_in_executor` in `asyncio.timeout`, for half of the processor time: uploads come here twice.
+    Equivalent to `run_in_executor` in `asyncio.timeout`, at half the processor time. Every upload calls this
+    twice.
     """
     until, loop = time.monotonic() + seconds, asyncio.get_running_loop()
     outcome: asyncio.Future[T] = loop.create_future()
@@ -56,7 +57,7 @@ async def in_thread(threads: ThreadPoolExecutor, work: Callable[[], T], seconds:
         _this_thread.until = until
         try:
             result = work()
-        except BaseException as error:  # noqa: BLE001 - the caller gets every kind
+        except BaseException as error:  # noqa: BLE001 - the caller gets every error
             _tell(loop, _fail, outcome, error)
         else:
             _tell(loop, _succeed, outcome, result)
@@ -73,7 +74,7 @@ async def in_thread(threads: ThreadPoolExecutor, work: Callable[[], T], seconds:
     finally:
         if deadline:
             deadline.cancel()
-        queued.cancel()  # the caller may have left
+        queued.cancel()  # the caller may have stopped waiting
 
 
 def _tell(loop: asyncio.AbstractEventLoop, *call: Any) -> None:  # noqa: ANN401 - a callable and its arguments
@@ -99,5 +100,5 @@ _this_thread = _Thread()
 
 
 def seconds_left() -> float:
-    """Return how long the work in this thread may still take; infinity outside of `in_thread`."""
+    """Return how long the work in this thread may still take, or infinity outside `in_thread`."""
     return _this_thread.until - time.monotonic()

@@ -14,10 +14,11 @@ import structlog
 from prshots.contract.errors import ConflictError, KeysError, NotFoundError, SettingsError
 from prshots.server.adapters.objects.disk import sync_folder
 from prshots.server.adapters.private_files import make_private_folder, write_synced
-from prshots.server.links.signing import Key, KeyRing
+from prshots.server.links import Key, KeyRing
 
 RECHECK_SECONDS = 2.0
-"""How old the keys in use may be. A stat every 2 s is cheap, and a rotation must work within 10 s."""
+"""The maximum age of the keys in use. A stat every 2 s is cheap, and a rotation must take effect within 10 s.
+"""
 
 SECRET_BYTES = 32
 
@@ -36,7 +37,7 @@ class FixedKeys:
 
 
 class KeyFile:
-    """A file of `kid:hex` lines with mode 0600. The first key signs, all verify."""
+    """A file of `kid:hex` lines with mode 0600. The first key signs, and all keys verify."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self.path = path
@@ -69,9 +70,9 @@ class KeyFile:
         return self._ring
 
     def create_if_missing(self, taken: Collection[str] = ()) -> bool:
-        """Create the file with one new key, whose kid is not taken.
+        """Create the file with one new key and an unused kid.
 
-        Return False if the file exists, even if another process created it just now.
+        Return False if the file exists, even if another process has just created it.
         """
         if self.path.exists():
             return False

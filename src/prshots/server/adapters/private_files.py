@@ -1,7 +1,7 @@
-"""Folders and files that other users of the machine cannot read.
+"""Folders and files that other users of the machine can't read.
 
-Modes are given explicitly: they hold with any umask. Only what prshots creates gets them. A mode that an
-operator has set, such as for nginx's group, stays.
+All modes are explicit and hold with any umask. They only apply to new folders and files: prshots keeps a mode
+that an operator has set, for example for nginx's group.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from typing import IO
 
 FOLDER, FILE = 0o700, 0o600
 IMAGE_FOLDER, IMAGE_FILE = 0o750, 0o640
-"""For the group too: nginx, as a member of it, sends images itself."""
+"""Includes the group: nginx, as a member, sends images itself."""
 
 
 def make_private_folder(folder: Path) -> None:

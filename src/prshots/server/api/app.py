@@ -1,7 +1,7 @@
-"""The public API: translates HTTP requests into calls of the services, and their results into replies."""
+"""The public API: translates HTTP requests into service calls, and their results into replies."""
 
 import functools
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,30 +12,29 @@ from starlette.routing import Route, Router
 
 from prshots import __version__
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
+from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import MAX_NAME_CHARACTERS
 from prshots.contract.replies import Deleted, PlainComment, ServiceLimits
-from prshots.server.api.body_slots import BodySlots
+from prshots.server.api import fields
 from prshots.server.api.comparisons import baseline_routes, comparison_routes, read_merged_as
-from prshots.server.api.fields import (
-    BAD_MARKER,
-    BAD_VIEW,
-    choice_from_text,
-    comment_limit_from_text,
-    pr_number_from_json,
-    pr_number_from_text,
-)
 from prshots.server.api.keyless import keyless_routes
-from prshots.server.api.pull_requests import pull_request_routes
 from prshots.server.api.put_urls import put_url_routes
-from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import bearer, declared_length, json_object, only_value
+from prshots.server.api.request_body import (
+    BodySlots,
+    bearer,
+    declared_length,
+    json_object,
+    only_value,
+    read_authorized_json,
+)
 from prshots.server.api.services import PublicServices
 from prshots.server.api.staging import staging_routes
 from prshots.server.api.upload import upload_routes
 from prshots.server.domain.images.checks import require_pr
-from prshots.server.domain.projects.access import Access
+from prshots.server.domain.images.models import Description
+from prshots.server.domain.projects.models import MAX_ADDRESS, Access, check_repository
 from prshots.server.http.error_boundary import ErrorBoundary
-from prshots.server.http.json_response import JSONResponse
+from prshots.server.http.json_response import JSONResponse, reply_json
 from prshots.server.http.llms import llms_route
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import names_of, observer, service_routes
@@ -53,7 +52,7 @@ def create_api(
     close: Callable[[], Awaitable[None]],
     log_requests: bool = False,
 ) -> ErrorBoundary:
-    """Build the API. `for_people` are the routes for sign-in and the dashboard."""
+    """Build the API. `for_people` holds the routes for sign-in and the dashboard."""
     slots = BodySlots(max_image_bytes)
     routes = [
         *_public_routes(services, slots, max_image_bytes),
@@ -86,7 +85,7 @@ def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
     async def comment(request: Request) -> JSONResponse:
         access, given = await authenticate(request), request.query_params
-        project, pr_number = access.project, pr_number_from_text(only_value(given, "pr_number"))
+        project, pr_number = access.project, fields.pr_number_from_text(only_value(given, "pr_number"))
         require_pr(access.only_pr, pr_number)
         if options := _comment_options(given):
             return JSONResponse(reply_json(await comments.write_sized(project, pr_number, *options)))
@@ -97,7 +96,7 @@ def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         access = await authenticate(request)
         async with slots.reserve(bearer(request), declared_length(request)):
             body = await json_object(request, refusal="pr_number required")
-        pr_number = pr_number_from_json(body.get("pr_number"))
+        pr_number = fields.pr_number_from_json(body.get("pr_number"))
         require_pr(access.only_pr, pr_number)
         merged = read_merged_as(body)
         adopted = await services.baselines.adopt(access, pr_number, *merged) if merged else 0
@@ -113,7 +112,7 @@ def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
 
 def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
-    """Return the route that shows the upload limits. It needs no token, because they are not secret."""
+    """Return the route for the upload limits. It needs no token, because the limits aren't secret."""
     limits = ServiceLimits(max_image_bytes, uploads_per_minute, MAX_NAME_CHARACTERS)
 
     async def tell(_: Request) -> JSONResponse:
@@ -125,7 +124,7 @@ def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
 def _manual_routes(base_url: str, max_image_bytes: int) -> list[Route]:
     @functools.cache
     def document() -> dict[str, Any]:
-        # Not at the start: few ask for it, and it takes 700 KB.
+        # Import on demand: few clients request the document, and it takes 700 KB.
         from prshots.server.api.openapi.document import openapi_document
 
         return openapi_document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
@@ -145,14 +144,58 @@ def _manual_routes(base_url: str, max_image_bytes: int) -> list[Route]:
 
 
 def _comment_options(query: QueryParams) -> tuple[int, Marker, View] | None:
-    """Return the limit, the marker and the view; None if the request has none. Raises InvalidInputError."""
+    """Return the limit, marker and view, or None if the request has none of them.
+
+    Raises InvalidInputError.
+    """
     if query.keys().isdisjoint({"limit", "marker", "view"}):
         return None
     limit, marker, view = MAX_COMMENT_BYTES, Marker.HTML, View.ALL
     if "limit" in query:
-        limit = comment_limit_from_text(only_value(query, "limit"))
+        limit = fields.comment_limit_from_text(only_value(query, "limit"))
     if "marker" in query:
-        marker = choice_from_text(Marker, only_value(query, "marker"), BAD_MARKER)
+        marker = fields.choice_from_text(Marker, only_value(query, "marker"), fields.BAD_MARKER)
     if "view" in query:
-        view = choice_from_text(View, only_value(query, "view"), BAD_VIEW)
+        view = fields.choice_from_text(View, only_value(query, "view"), fields.BAD_VIEW)
     return limit, marker, view
+
+
+MAX_TEXT = 300
+
+
+def pull_request_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
+    async def describe(request: Request) -> JSONResponse:
+        access, body = await read_authorized_json(request, services.accounts, slots)
+        described = read_description(body)
+        require_pr(access.only_pr, described.pr_number)
+        return JSONResponse(reply_json(await services.images.describe(access.project, described)))
+
+    return [Route("/v1/pull", describe, methods=["POST"])]
+
+
+def read_description(body: Mapping[str, object]) -> Description:
+    """Read the body of a description. Raises InvalidInputError."""
+    pr_number = fields.pr_number_from_json(body.get("pr_number"))
+    repository, url = _line(body, "repository", MAX_ADDRESS).rstrip("/"), _line(body, "url", MAX_ADDRESS)
+    if repository:
+        check_repository(repository)
+    is_below = repository and url.startswith(f"{repository}/")
+    return Description(
+        pr_number,
+        repository,
+        url.removeprefix(repository) if is_below else "",  # no link to a page outside the repository
+        *(_line(body, name, MAX_TEXT) for name in ("title", "source_branch", "author")),
+    )
+
+
+def _line(body: Mapping[str, object], name: str, longest: int) -> str:
+    """Return the text on one line, or "" if it is missing. Shortens a title that is too long."""
+    value = body.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} must be a string")
+    line = " ".join(value.split())
+    if len(line) > longest and name in {"repository", "url"}:
+        raise InvalidInputError(f"{name} takes at most {longest} characters")
+    return line[:longest]

@@ -1,4 +1,4 @@
-"""`/v1/compare` and `/v1/baseline/*`: compare a pull request's images, and what they are compared with."""
+"""`/v1/compare` and `/v1/baseline/*`: compares a pull request's images, and manages their baselines."""
 
 from collections.abc import Mapping
 
@@ -8,26 +8,17 @@ from starlette.routing import Route
 from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BASE_COMMITS, MAX_KNOWN_SHOTS, SHA256
 from prshots.contract.replies import ComparisonState, CompletedBaselines, KnownBaselines, KnownShot
-from prshots.server.api.body_slots import BodySlots
-from prshots.server.api.fields import (
-    NOT_TEXT,
-    branch_of,
-    flag_of,
-    pr_number_from_json,
-    pr_number_from_text,
-    text_of,
-)
-from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import bearer, only_value, read_authorized_json
+from prshots.server.api import fields
+from prshots.server.api.request_body import BodySlots, bearer, only_value, read_authorized_json
 from prshots.server.api.services import PublicServices
 from prshots.server.domain.comparison.baselines import KnownShots
 from prshots.server.domain.comparison.models import ComparisonRequest
 from prshots.server.domain.images import checks
 from prshots.server.domain.images.models import ShotKey
-from prshots.server.http.json_response import JSONResponse
+from prshots.server.http.json_response import JSONResponse, reply_json
 
 MAX_KNOWN_BYTES = 4 * 1024**2
-"""A thousand shots with the longest names fit."""
+"""Room for a thousand shots with the longest names."""
 
 BAD_SHOTS = f"shots must be a list of at most {MAX_KNOWN_SHOTS:,} objects"
 BAD_SHA256 = "sha256 must be 64 lower-case hexadecimal characters"
@@ -48,7 +39,7 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
 
     async def latest(request: Request) -> JSONResponse:
         access = await accounts.authenticate(bearer(request))
-        pr_number = pr_number_from_text(only_value(request.query_params, "pr_number"))
+        pr_number = fields.pr_number_from_text(only_value(request.query_params, "pr_number"))
         checks.require_pr(access.only_pr, pr_number)
         found = await comparisons.latest(access.project, pr_number)
         if found is None:
@@ -56,28 +47,28 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
         return JSONResponse(reply_json(found))
 
     async def compare_or_latest(request: Request) -> JSONResponse:
-        """One route for both methods, so that another one gets a 405 that names them."""
+        """Handle both methods in one route. Any other method then gets a 405 that lists both."""
         return await (compare if request.method == "POST" else latest)(request)
 
     return [Route("/v1/compare", compare_or_latest, methods=["GET", "POST"])]
 
 
 def read_comparison_request(project_id: str, body: Mapping[str, object]) -> ComparisonRequest:
-    """Raise InvalidInputError."""
-    pr_number = pr_number_from_json(body.get("pr_number"))
-    commit_sha = checks.check_commit(text_of(body, "commit_sha"), COMMIT_SHA)
-    branch = branch_of(body)
+    """Read the body of a comparison request. Raises InvalidInputError."""
+    pr_number = fields.pr_number_from_json(body.get("pr_number"))
+    commit_sha = checks.check_commit(fields.text_of(body, "commit_sha"), COMMIT_SHA)
+    branch = fields.branch_of(body)
     commits = body.get("commits", [])
     if not isinstance(commits, list) or len(commits) > MAX_BASE_COMMITS:
         raise InvalidInputError(BAD_COMMITS)
     ancestors = tuple(_read_ancestor(commit) for commit in commits)
-    is_complete = flag_of(body, "complete", default=False)
+    is_complete = fields.flag_of(body, "complete", default=False)
     return ComparisonRequest(project_id, pr_number, commit_sha, branch, ancestors, is_complete)
 
 
 def _read_ancestor(commit: object) -> str:
     return checks.check_form(
-        FULL_COMMIT_SHA, commit if isinstance(commit, str) else NOT_TEXT, BAD_COMMITS
+        FULL_COMMIT_SHA, commit if isinstance(commit, str) else fields.NOT_TEXT, BAD_COMMITS
     ).lower()
 
 
@@ -105,7 +96,7 @@ def baseline_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
 
 
 def read_known_shots(body: Mapping[str, object]) -> KnownShots:
-    """Raise InvalidInputError."""
+    """Read the body of a request to reuse baselines. Raises InvalidInputError."""
     branch, commit_sha = read_baseline_commit(body)
     shots = body.get("shots")
     if not isinstance(shots, list) or len(shots) > MAX_KNOWN_SHOTS:
@@ -115,22 +106,22 @@ def read_known_shots(body: Mapping[str, object]) -> KnownShots:
 
 def read_baseline_commit(body: Mapping[str, object]) -> tuple[str, str]:
     """Return the branch and the commit. Raises InvalidInputError."""
-    branch = branch_of(body)
-    return branch, checks.check_commit(text_of(body, "commit_sha"), FULL_COMMIT_SHA)
+    branch = fields.branch_of(body)
+    return branch, checks.check_commit(fields.text_of(body, "commit_sha"), FULL_COMMIT_SHA)
 
 
 def read_merged_as(body: Mapping[str, object]) -> tuple[str, str | None] | None:
-    """Return the merge commit and the branch, if it is given; None without one. Raises InvalidInputError."""
-    branch = None if body.get("branch") is None else branch_of(body)
+    """Return the merge commit and its optional branch, or None without a commit. Raises InvalidInputError."""
+    branch = None if body.get("branch") is None else fields.branch_of(body)
     if body.get("merged_as") is None:
         return None
-    return checks.check_form(FULL_COMMIT_SHA, text_of(body, "merged_as"), BAD_MERGED_AS), branch
+    return checks.check_form(FULL_COMMIT_SHA, fields.text_of(body, "merged_as"), BAD_MERGED_AS), branch
 
 
 def _read_known_shot(shot: object) -> tuple[ShotKey, str]:
     if not isinstance(shot, dict):
         raise InvalidInputError(BAD_SHOTS)
-    name = checks.check_name(text_of(shot, "name"))
-    viewport = checks.check_viewport(text_of(shot, "viewport"))
-    key = ShotKey(name, viewport, checks.check_theme(text_of(shot, "theme")))
-    return key, checks.check_form(SHA256, text_of(shot, "sha256"), BAD_SHA256)
+    name = checks.check_name(fields.text_of(shot, "name"))
+    viewport = checks.check_viewport(fields.text_of(shot, "viewport"))
+    key = ShotKey(name, viewport, checks.check_theme(fields.text_of(shot, "theme")))
+    return key, checks.check_form(SHA256, fields.text_of(shot, "sha256"), BAD_SHA256)

@@ -1,6 +1,6 @@
-"""Fields of the public API's requests, converted from text or JSON to the domain's types.
+"""Converts fields of the public API's requests from text or JSON to the domain's types.
 
-The domain has the rules for their values. Each raises InvalidInputError.
+The domain defines which values are valid. Every function raises InvalidInputError.
 """
 
 import re
@@ -11,17 +11,7 @@ from typing import TypeVar
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.errors import InvalidInputError
 from prshots.server.api.upload_form import UploadForm
-from prshots.server.domain.images.checks import (
-    Upload,
-    UploadFields,
-    check_branch,
-    check_branch_repository,
-    check_commit,
-    check_name,
-    check_pr_number,
-    check_theme,
-    check_viewport,
-)
+from prshots.server.domain.images import checks
 from prshots.server.domain.images.models import BranchPlace
 
 E = TypeVar("E", bound=StrEnum)
@@ -33,13 +23,13 @@ BAD_MARKER = f"marker must be {' or '.join(Marker)}"
 BAD_VIEW = "view must be all, latest or changes"
 
 NOT_TEXT = "\0"
-"""Stands for a field that is not a string. No rule allows this text."""
+"""Replaces a field that isn't a string. Every check rejects this text."""
 
 _DIGITS = re.compile(r"[0-9]{1,10}")
 
 
 def text_of(fields: Mapping[str, object], name: str) -> str:
-    """Return a field's text; "" if it is missing."""
+    """Return a field's text, or "" if it is missing."""
     value = fields.get(name)
     if value is None:
         return ""
@@ -55,48 +45,48 @@ def flag_of(fields: Mapping[str, object], name: str, default: bool | None = None
 
 
 def pr_number_from_text(text: str | None) -> int:
-    """Accept ASCII digits within range."""
-    return check_pr_number(_number(text))
+    """Parse a pull request's number from ASCII digits."""
+    return checks.check_pr_number(_number(text))
 
 
 def pr_number_from_json(value: object) -> int:
     """Accept a JSON integer: 7 or 7.0, which are equal in JSON, but not "7" or true."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return check_pr_number(value if isinstance(value, int) and not isinstance(value, bool) else 0)
+    return checks.check_pr_number(value if isinstance(value, int) and not isinstance(value, bool) else 0)
 
 
 def branch_of(fields: Mapping[str, object]) -> str:
-    return check_branch(text_of(fields, "branch"))
+    return checks.check_branch(text_of(fields, "branch"))
 
 
 def place_of(fields: Mapping[str, object]) -> BranchPlace:
-    return BranchPlace(branch_of(fields), check_branch_repository(text_of(fields, "repository")))
+    return BranchPlace(branch_of(fields), checks.check_branch_repository(text_of(fields, "repository")))
 
 
 def read_upload(
     form: UploadForm, target: Callable[[Mapping[str, str]], T], commit: re.Pattern[str]
-) -> tuple[T, Upload]:
-    """Return what the image is uploaded to, as `target` reads it, and the upload."""
+) -> tuple[T, checks.Upload]:
+    """Return the upload's destination, as read by `target`, and the upload."""
     if form.image is None:
         raise InvalidInputError("image file required")
     uploaded_to, fields = read_upload_fields(form.fields, target, commit)
-    return uploaded_to, Upload(fields, form.image, form.before, form.oversized)
+    return uploaded_to, checks.Upload(fields, form.image, form.before, form.oversized)
 
 
 def read_upload_fields(
     fields: Mapping[str, F], target: Callable[[Mapping[str, F]], T], commit: re.Pattern[str]
-) -> tuple[T, UploadFields]:
-    """Return what the image is uploaded to, and the other fields.
+) -> tuple[T, checks.UploadFields]:
+    """Return the upload's destination and its other fields.
 
-    It checks them in the documented order, so an upload with two mistakes always gets the same error.
+    Checks the fields in the documented order, so an upload with two mistakes always gets the same error.
     """
-    name = check_name(text_of(fields, "name"))
-    return target(fields), UploadFields(
+    name = checks.check_name(text_of(fields, "name"))
+    return target(fields), checks.UploadFields(
         name,
-        check_commit(text_of(fields, "commit_sha"), commit),
-        check_viewport(text_of(fields, "viewport")),
-        check_theme(text_of(fields, "theme")),
+        checks.check_commit(text_of(fields, "commit_sha"), commit),
+        checks.check_viewport(text_of(fields, "viewport")),
+        checks.check_theme(text_of(fields, "theme")),
     )
 
 

@@ -46,7 +46,7 @@ class _Login:
     def __init__(self, signin: SignIn, web_url: str) -> None:
         self._signin, self._web_url = signin, web_url
         self._session_cookie = _session_cookie(web_url)
-        # Ties a sign-in to the browser that started it.
+        # Binds a sign-in to the browser that started it.
         self._login_cookie = _cookie("prshots_login", STATE_SECONDS, web_url)
 
     async def list_providers(self, _: Request) -> JSONResponse:
@@ -56,11 +56,11 @@ class _Login:
         view: ProvidersView = {"providers": providers, "web_url": self._web_url}
         return JSONResponse(view, headers=_NO_STORE)
 
-    # A browser follows these two, so even a refusal is a page.
+    # A browser navigates to the next two routes, so even a refusal must be a page.
 
     async def go_to_provider(self, request: Request) -> RedirectResponse:
         given = self._login_cookie.read(request)
-        browser_secret = given if is_secret(given) else new_secret()  # shared by all tabs
+        browser_secret = given if is_secret(given) else new_secret()  # all tabs share it
         try:
             url = await self._signin.begin(
                 request.path_params["provider"],
@@ -123,16 +123,16 @@ class _Login:
 
 
 async def find_signed_in(request: Request, signin: SignIn, web_url: str) -> User:
-    """Return the user of the session cookie. Raises UnauthorizedError."""
+    """Return the user of the request's session. Raises UnauthorizedError."""
     return await signin.user_of(_session_cookie(web_url).read(request))
 
 
 def require_own_origin(request: Request, web_url: str) -> None:
-    """Raise ForbiddenError if another site's page sent the request. Browsers send the page's origin.
+    """Raise ForbiddenError if a page on another site sent the request. Browsers send the page's origin.
 
-    The origin must be the dashboard's configured address, or the address that the browser used to reach it,
-    with the same scheme: anyone on the network can put a page on `http://` of an `https://` dashboard. New
-    browsers also send whether the page has the same origin as the address.
+    The origin must be the dashboard's configured address or the address that the browser used, with the
+    scheme of the configured one: anyone on the network can serve a page at `http://` for an `https://`
+    dashboard. Newer browsers also send whether the page and the address have the same origin.
     """
     headers = request.headers
     given, hosts = headers.getlist("origin"), headers.getlist("host")
@@ -145,7 +145,7 @@ def require_own_origin(request: Request, web_url: str) -> None:
 
 
 def _origin(url: str) -> tuple[str, str, int] | None:
-    """Return scheme, host and port; None if there is more or less in the text, as in the origin `null`."""
+    """Return the scheme, host and port, or None if the text isn't exactly an origin, such as `null`."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -164,7 +164,10 @@ class _Cookie:
     secure: bool
 
     def read(self, request: Request) -> str:
-        """Return its value, or "" if there is none or more than one: then another site may have set one."""
+        """Return the cookie's value, or "" if it is missing or repeated.
+
+        Another site may have set a second one.
+        """
         pairs = (
             pair.partition("=") for header in request.headers.getlist("cookie") for pair in header.split(";")
         )
@@ -185,6 +188,6 @@ def _session_cookie(web_url: str) -> _Cookie:
 
 
 def _cookie(name: str, seconds: int, web_url: str) -> _Cookie:
-    # With this prefix a browser accepts it only over https and only from this host, not from a sibling.
+    # With this prefix, a browser accepts the cookie only over https and only from this host, not a sibling.
     secure = web_url.startswith("https://")
     return _Cookie(f"__Host-{name}" if secure else name, seconds, secure)

@@ -1,4 +1,4 @@
-"""`POST /v1/put-urls` and `PUT /v1/put/<secret>`: an upload without a token, once."""
+"""`POST /v1/put-urls` and `PUT /v1/put/<secret>`: one upload without a token."""
 
 from collections.abc import Mapping
 
@@ -7,17 +7,15 @@ from starlette.routing import Route
 
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import COMMIT_SHA
-from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import place_of, pr_number_from_json, read_upload_fields, text_of
-from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import declared_length, read_authorized_json
+from prshots.server.api.request_body import BodySlots, declared_length, read_authorized_json
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload import count_against_limit, count_results, read_or_discard
 from prshots.server.api.upload_form import ABSURD_FACTOR
 from prshots.server.domain.images.checks import UploadedFile, check_content_type, payload_too_large
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace
 from prshots.server.domain.images.put_urls import PutUrlRequest
-from prshots.server.http.json_response import JSONResponse
+from prshots.server.http.json_response import JSONResponse, reply_json
 from prshots.server.observability import metrics
 
 NO_TARGET = "pr_number or branch required, and not both"
@@ -32,7 +30,7 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
     async def put(request: Request) -> JSONResponse:
         putting = await put_urls.find(request.path_params["secret"])
-        # One holder for all URLs of a token, or they could take all the room.
+        # All URLs of a token share one holder. Otherwise they could take all the room.
         async with slots.reserve(putting.put_url.token_id, declared_length(request)):
             reading = _read_image(request, max_image_bytes)
             file = await read_or_discard(request, reading, incomplete="image file required")
@@ -50,7 +48,7 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
 
 def read_put_url_request(body: Mapping[str, object]) -> PutUrlRequest:
-    """Raise InvalidInputError, UnsupportedTypeError."""
+    """Read the body of a request for a URL. Raises InvalidInputError, UnsupportedTypeError."""
     (pr_number, place), fields = read_upload_fields(body, _read_target, COMMIT_SHA)
     content_type = check_content_type(text_of(body, "content_type")).content_type
     with_before = body.get("with_before", False)
@@ -69,7 +67,7 @@ def _read_target(body: Mapping[str, object]) -> tuple[int, BranchPlace]:
 
 
 async def _read_image(request: Request, max_image_bytes: int) -> UploadedFile:
-    """Keep no more than a valid image needs, but count all of it. Raises PayloadTooLargeError if absurd."""
+    """Keep only as much as a valid image needs, but count all bytes. Raises PayloadTooLargeError."""
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     chunks, size, absurd = list[bytes](), 0, ABSURD_FACTOR * max_image_bytes
     if (declared_length(request) or 0) > absurd:

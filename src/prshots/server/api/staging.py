@@ -1,4 +1,4 @@
-"""`/v1/staged`: images that wait for their pull request."""
+"""`/v1/staged`: images staged until their pull request exists."""
 
 from collections.abc import Mapping
 
@@ -7,17 +7,20 @@ from starlette.routing import Route
 
 from prshots.contract.limits import COMMIT_SHA
 from prshots.contract.replies import StagedList
-from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import flag_of, place_of, pr_number_from_json, read_upload
-from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import bearer, only_value, read_authorized_json
+from prshots.server.api.request_body import (
+    BodySlots,
+    bearer,
+    only_value,
+    read_authorized_json,
+    require_storable,
+)
 from prshots.server.api.services import PublicServices
-from prshots.server.api.storable_text import require_storable
 from prshots.server.api.upload import Store, make_upload_handler
 from prshots.server.api.upload_form import UploadForm
 from prshots.server.domain.images.staging import Move
-from prshots.server.domain.projects.access import Access
-from prshots.server.http.json_response import JSONResponse
+from prshots.server.domain.projects.models import Access
+from prshots.server.http.json_response import JSONResponse, reply_json
 
 
 def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
@@ -39,7 +42,7 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         return JSONResponse(reply_json(StagedList(place.branch, found)))
 
     async def stage_or_list(request: Request) -> JSONResponse:
-        """One route for both methods, so that another one gets a 405 that names them."""
+        """Handle both methods in one route. Any other method then gets a 405 that lists both."""
         return await (stage if request.method == "POST" else list_staged)(request)
 
     async def move(request: Request) -> JSONResponse:
@@ -53,6 +56,6 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
 
 def read_move(body: Mapping[str, object]) -> Move:
-    """Raise InvalidInputError. `from_fork` has no default: a caller who forgets it must not move anything."""
+    """Read the body of a move. `from_fork` has no default, so a caller who omits it can't move anything."""
     place, pr_number = place_of(body), pr_number_from_json(body.get("pr_number"))
     return Move(place, pr_number, flag_of(body, "from_fork"))

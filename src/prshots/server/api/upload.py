@@ -1,5 +1,7 @@
-"""`POST /v1/upload` and `POST /v1/baseline`: read the form within its limits, and store the image."""
+"""`POST /v1/upload` and `POST /v1/baseline`: reads the form within its limits, and stores the image."""
 
+import contextlib
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
@@ -7,32 +9,29 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from prshots.contract import errors
+from prshots.contract.errors import CounterUnavailableError, RateLimitedError
 from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA
-from prshots.contract.rate_limits import RateLimit
+from prshots.contract.rate_limits import LimitPolicy, RateLimit
 from prshots.contract.replies import Uploaded
-from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.fields import branch_of, pr_number_from_text, read_upload
-from prshots.server.api.replies import reply_json
-from prshots.server.api.request_body import bearer, declared_length, read_in_time
+from prshots.server.api.request_body import BodySlots, bearer, declared_length, read_in_time
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload_form import UploadForm, read_upload_form
 from prshots.server.domain.images.ports import RateCounter
-from prshots.server.domain.images.rate import count_upload
-from prshots.server.domain.projects.access import Access
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Access, Project
 from prshots.server.http.error_boundary import add_reply_headers, discard_body
-from prshots.server.http.json_response import JSONResponse
+from prshots.server.http.json_response import JSONResponse, reply_json
 from prshots.server.observability import metrics
 
 T = TypeVar("T")
 
 UPLOAD_SECONDS = 120.0
-"""How long the form may take. 5 MB in this time is a third of a megabit per second."""
+"""The time limit for the form. It allows 5 MB at a third of a megabit per second."""
 
 REFUSED_SECONDS = 60.0
-"""How long the rest of a refused form is read. Most clients send everything before they read a reply."""
+"""How long to read the rest of a refused form. Most clients send everything before they read a reply."""
 
-# The metric label of an upload that ended with this error. Any other error counts as failed.
+# The metric label for an upload that ended with this error. Any other error counts as failed.
 _RESULTS: dict[type[Exception], str] = {
     errors.UnauthorizedError: "unauthorized",
     errors.ForbiddenError: "unauthorized",
@@ -47,7 +46,7 @@ _RESULTS: dict[type[Exception], str] = {
 
 Store = Callable[[], Awaitable[Uploaded]]
 Check = Callable[[Access, UploadForm], Store]
-"""Validates an upload, and returns the function that stores it."""
+"""Validates an upload and returns the function that stores it."""
 
 Handler = Callable[[Request], Awaitable[JSONResponse]]
 
@@ -79,7 +78,7 @@ def _pr_number_of(fields: Mapping[str, str]) -> int:
 def make_upload_handler(
     check: Check, services: PublicServices, slots: BodySlots, max_image_bytes: int
 ) -> Handler:
-    """Return the handler of a route that takes an upload's form."""
+    """Return the handler for a route that accepts an upload form."""
 
     async def take_upload(request: Request) -> JSONResponse:
         token = bearer(request)
@@ -96,7 +95,7 @@ def make_upload_handler(
 
 
 async def count_against_limit(request: Request, counter: RateCounter, project: Project) -> None:
-    """Count an upload. Even an error reply has the rest of the limit in its headers."""
+    """Count an upload. Every reply, even an error, has the remaining limit in its headers."""
     try:
         limit = await count_upload(counter, project)
     except errors.RateLimitedError as error:
@@ -132,9 +131,24 @@ async def _read_form(request: Request, max_image_bytes: int) -> UploadForm:
 
 
 async def read_or_discard(request: Request, reading: Coroutine[Any, Any, T], *, incomplete: str) -> T:
-    """Read an upload's body. Before a refusal is sent, the rest of the body is read and discarded."""
+    """Read an upload's body. On an error, discard the rest of the body before the reply is sent."""
     try:
         return await read_in_time(reading, seconds=UPLOAD_SECONDS, incomplete=incomplete)
     except (errors.InvalidInputError, errors.PayloadTooLargeError):
         await discard_body(request.scope, REFUSED_SECONDS)
         raise
+
+
+async def count_upload(counter: RateCounter, project: Project) -> RateLimit | None:
+    """Count an upload and return how much of the limit remains. Raises RateLimitedError if none remains.
+
+    If the counter doesn't respond, return None to accept the upload. The counter logs its own outages.
+    """
+    with contextlib.suppress(CounterUnavailableError):
+        hit = await counter.hit(project.id, project.uploads_per_minute)
+        policy = LimitPolicy.PROJECT if project.uploads_per_minute else LimitPolicy.UPLOADS
+        limit = RateLimit(policy, hit.limit, hit.remaining, math.ceil(hit.free_in))
+        if not hit.is_counted:
+            raise RateLimitedError("rate limited", limit)
+        return limit
+    return None

@@ -1,4 +1,4 @@
-"""Parse an upload's multipart body as a stream. No more of it is kept than a valid upload needs."""
+"""Parses an upload's multipart body as a stream. Keeps only as much as a valid upload needs."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ KNOWN_FIELDS = FILE_FIELDS | TEXT_FIELDS
 MAX_PARTS = 64
 MAX_BOUNDARY_CHARACTERS = 70  # RFC 2046
 MAX_FIELD_BYTES = 16 * 1024
-"""A field is cut here. That is far longer than any valid one, so a cut field fails its own check."""
+"""Fields are cut off here. Valid fields are far shorter, so a cut field fails its own check."""
 
 MAX_OVERHEAD_BYTES = 1024**2
-"""The most bytes besides the files: boundaries, headers, and fields."""
+"""The limit for everything except the files: boundaries, headers and fields."""
 
 ABSURD_FACTOR = 4
 """A body of this many times the largest image is refused without further checks."""
@@ -27,9 +27,9 @@ _UNENCODED = {"7bit", "8bit", "binary"}
 
 @dataclass(frozen=True, slots=True)
 class UploadForm:
-    """A parsed form, not yet validated. `oversized`: the form without the files is too large.
+    """A parsed form that isn't validated yet. `oversized` means that it is too large without its files.
 
-    `before` is the before image, if the image came with one.
+    `before` is the before image, if the client sent one.
     """
 
     image: UploadedFile | None
@@ -41,7 +41,10 @@ class UploadForm:
 async def read_upload_form(
     content_type: str, declared: int | None, body: AsyncIterator[bytes], max_image_bytes: int
 ) -> UploadForm:
-    """Raise InvalidInputError if the body is not multipart, PayloadTooLargeError if it is absurdly large."""
+    """Parse a form.
+
+    Raises InvalidInputError if it isn't multipart, PayloadTooLargeError if it is far too large.
+    """
     absurd = ABSURD_FACTOR * max_image_bytes
     form = _Form(max_image_bytes)
     try:
@@ -55,21 +58,21 @@ async def read_upload_form(
                 raise payload_too_large(max_image_bytes)
             if chunk:
                 form.take(parser.parse(chunk))
-        form.take(parser.parse(b""))  # the end: raises if the final boundary is missing
+        form.take(parser.parse(b""))  # the end of the body: raises if the final boundary is missing
     except MultipartError as error:
         raise _invalid() from error
     return form.finish(received)
 
 
 class _Form:
-    """Collects the parts. Of each file, at most `max_image_bytes` are kept, but all bytes are counted."""
+    """Collects the parts. Keeps at most `max_image_bytes` of each file, but counts all bytes."""
 
     def __init__(self, max_image_bytes: int) -> None:
         self._max_image_bytes = max_image_bytes
         self._seen: set[str] = set()
         self._fields: dict[str, bytearray] = {}
         self._files: dict[str, tuple[MultipartSegment, list[bytes]]] = {}
-        # The current part, and its field or file if that is kept.
+        # The current part, and its field or file if the form keeps it.
         self._part: MultipartSegment | None = None
         self._field: bytearray | None = None
         self._chunks: list[bytes] | None = None
@@ -122,7 +125,7 @@ def _is_file(part: MultipartSegment) -> bool:
 
 
 def _text(value: bytearray) -> str:
-    """Return the field's text; a NUL, which no field accepts, if it is not UTF-8."""
+    """Return the field's text. If it isn't UTF-8, return a NUL, which no field accepts."""
     try:
         text = value.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,8 +1,8 @@
-"""Writes a backup while the service runs.
+"""Write a backup while the service runs.
 
-It copies the records first, in one consistent snapshot, then the bytes of their images. Images never change,
-so each one is either still there or was deleted since. The deleted ones are removed from the snapshot before
-it goes into the archive.
+The records come first, in one consistent snapshot, then the bytes of their images. Images never change, so
+each one either still exists or was deleted since. The deleted images are removed from the snapshot before it
+goes into the archive.
 """
 
 import contextlib
@@ -26,9 +26,7 @@ from prshots.server.adapters.objects.disk import DiskReader, sync_folder
 from prshots.server.adapters.private_files import new_file
 from prshots.server.adapters.sql.database.found_schema import TOO_OLD, FoundSchema
 from prshots.server.adapters.sql.database.snapshot import Snapshot, SnapshotImage
-from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
-from prshots.server.backup.manifest import FORMAT, Manifest
-from prshots.server.backup.workplace import workplace
+from prshots.server.backup import DATABASE, FORMAT, IMAGES, KEYS, MANIFEST, Manifest, workplace
 from prshots.server.config.settings import Settings
 
 Progress = Callable[[int, int], None]
@@ -37,7 +35,7 @@ Progress = Callable[[int, int], None]
 def back_up(
     settings: Settings, target: Path | None, progress: Progress = lambda _done, _all: None
 ) -> Manifest:
-    """Write a backup to a file, complete or not at all. With no target, write to standard output.
+    """Write a backup to a file, completely or not at all. Without a target, write to standard output.
 
     Raises BackupError, RecordsError, StoreError, SettingsError.
     """
@@ -65,7 +63,7 @@ def back_up(
 def _require_file_or_nothing(target: Path) -> None:
     try:
         mode = target.lstat().st_mode
-    except OSError:  # it does not exist, or writing the backup will report the error
+    except OSError:  # it doesn't exist, or writing the backup will report the error
         return
     if stat.S_ISLNK(mode):
         raise BackupError(f"{target} is a symbolic link: give the name of the file itself")
@@ -77,7 +75,7 @@ def _require_file_or_nothing(target: Path) -> None:
 
 def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress) -> Manifest:
     copy = folder / "database"
-    new_file(copy).close()  # SQLite would create it readable by everyone
+    new_file(copy).close()  # SQLite would make it readable by everyone
     snapshot = Snapshot(settings.database_path, copy)
     with contextlib.closing(snapshot):
         schema = snapshot.schema()
@@ -96,7 +94,7 @@ def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress
         installation_id = snapshot.installation_id
     with copy.open("rb") as database:
         archive.add(DATABASE, database, copy.stat().st_size)
-    # After the records: an extra new key does no harm, but a missing one would break image URLs.
+    # After the records: an extra new key is harmless, but a missing key would break image URLs.
     keys = wiring.existing_keys(settings).fresh_ring().format().encode()
     archive.add(KEYS, io.BytesIO(keys), len(keys))
     manifest = Manifest(
@@ -130,7 +128,7 @@ def _require_supported(schema: FoundSchema) -> None:
 
 
 class _Images:
-    """Adds images to the archive, and keeps a list of those that are gone."""
+    """Adds images to the archive, and lists missing images."""
 
     def __init__(self, store: DiskReader, archive: "_Archive") -> None:
         self._store = store
@@ -160,7 +158,7 @@ class _Images:
 
 
 class _Archive:
-    """A tar archive that is written without seeking, so that it can go through a pipe."""
+    """A tar archive written without seeking, to work with pipes."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._hashing = _Hashing(file)
@@ -170,7 +168,7 @@ class _Archive:
         member = tarfile.TarInfo(name)
         member.size, member.mode, member.mtime = size, 0o600, int(time.time())
         self._tar.addfile(member, file)
-        self._tar.members = []  # otherwise it keeps one entry per image in memory
+        self._tar.members = []  # otherwise tarfile keeps one entry per image in memory
 
     def sha256(self) -> str:
         """Return the hash of everything written so far."""
@@ -181,7 +179,7 @@ class _Archive:
 
 
 class _Hashing:
-    """A writable file that hashes the bytes and knows its position. It cannot seek."""
+    """A writable file that hashes its bytes and tracks its position. It can't seek."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -200,12 +198,12 @@ class _Hashing:
 
 @contextlib.contextmanager
 def _report_os_errors(place: str | Path) -> Iterator[None]:
-    """Raise BackupError if the backup's own files cannot be written."""
+    """Raise BackupError if the backup's own files can't be written."""
     try:
         yield
     except BrokenPipeError:  # the reader of standard output is gone
         raise
-    except RecordsFullError as error:  # about the copy: nothing is written to the original
+    except RecordsFullError as error:  # concerns the copy: the original isn't written to
         raise BackupError(f"backup failed: no space left at {place}") from error
     except OSError as error:
         raise BackupError(f"backup failed: {error.strerror}: {error.filename or place}") from error

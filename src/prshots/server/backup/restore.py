@@ -1,14 +1,16 @@
-"""Restores a backup into an empty data folder. Checks all of it first, then puts it in place at once."""
+"""Restore a backup into an empty data folder: check all of it first, then put it in place at once."""
 
 import contextlib
 import errno
 import hashlib
 import os
+import re
 import stat
+import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from prshots.contract.errors import BackupError
 from prshots.contract.object_names import OWNER_MARK, THUMBNAIL_EXT
@@ -21,11 +23,88 @@ from prshots.server.adapters.private_files import (
     new_file,
 )
 from prshots.server.adapters.sql.database.found_schema import FoundSchema
-from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
-from prshots.server.backup.archive_members import ArchiveEntry, IncompleteError, members
-from prshots.server.backup.manifest import FORMAT, Manifest
-from prshots.server.backup.workplace import workplace
+from prshots.server.backup import DATABASE, FORMAT, IMAGE_MEMBER, IMAGES, KEYS, MANIFEST, Manifest, workplace
 from prshots.server.config.settings import Settings
+
+# Read the members of a backup's tar archive, and refuse anything else. Anyone may have written the archive.
+# tarfile would also follow links, sparse maps and extended headers, which let a small archive overwrite files
+# or fill the disk. A backup has none of them, so this module only reads plain files.
+
+_SIZE_RECORD = re.compile(rb"\d{1,3} size=(\d{1,19})\n")
+"""The only extended header in backups, for a file over 8 GB."""
+
+_KINDS = {
+    tarfile.SYMTYPE: "a symbolic link",
+    tarfile.LNKTYPE: "a hard link",
+    tarfile.CHRTYPE: "a device",
+    tarfile.BLKTYPE: "a device",
+    tarfile.DIRTYPE: "a folder",
+    tarfile.FIFOTYPE: "a FIFO",
+    tarfile.GNUTYPE_SPARSE: "a sparse file",
+    tarfile.XHDTYPE: "a file with extended headers",
+}
+
+
+class IncompleteError(Exception):
+    """The file ends too early, or isn't a tar archive."""
+
+
+class ArchiveEntry(NamedTuple):
+    name: str
+    offset: int
+    """The start of its header."""
+    start: int
+    size: int
+
+
+def members(file: IO[bytes]) -> Iterator[ArchiveEntry]:
+    """Yield the members of an archive. Raises IncompleteError, BackupError."""
+    position, length = 0, os.fstat(file.fileno()).st_size
+    while (header := _header(file, position)) is not None:
+        offset, size = position, header.size
+        if header.type == tarfile.XHDTYPE:
+            size = _extended_size(file, header)
+            position += 2 * tarfile.BLOCKSIZE
+            header = _header(file, position)
+            if header is None:
+                raise IncompleteError
+        start = position + tarfile.BLOCKSIZE
+        if size < 0 or start + size > length:
+            raise IncompleteError
+        _require_known(header)
+        yield ArchiveEntry(header.name, offset, start, size)
+        position = start + -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
+
+
+def _header(file: IO[bytes], position: int) -> tarfile.TarInfo | None:
+    """Read a header. Return None at the end of the archive."""
+    file.seek(position)
+    block = file.read(tarfile.BLOCKSIZE)
+    if not block.strip(b"\0"):
+        return None
+    try:
+        return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except tarfile.TarError as error:
+        raise IncompleteError from error
+
+
+def _extended_size(file: IO[bytes], header: tarfile.TarInfo) -> int:
+    found = _SIZE_RECORD.fullmatch(file.read(header.size)) if 0 < header.size <= tarfile.BLOCKSIZE else None
+    if found is None:
+        raise _unexpected(header)
+    return int(found[1])
+
+
+def _require_known(header: tarfile.TarInfo) -> None:
+    is_known = header.name in {DATABASE, KEYS, MANIFEST} or IMAGE_MEMBER.fullmatch(header.name)
+    if not is_known or header.type not in {tarfile.REGTYPE, tarfile.AREGTYPE}:
+        raise _unexpected(header)
+
+
+def _unexpected(header: tarfile.TarInfo) -> BackupError:
+    kind = f", {_KINDS[header.type]}" if header.type in _KINDS else ""
+    return BackupError(f"not a prshots backup: it contains {header.name[:200]!r}{kind}")
+
 
 Progress = Callable[[int, int], None]
 
@@ -33,7 +112,7 @@ _MANIFEST_BYTES = 64 * 1024
 _CHUNK = 1024 * 1024
 _WORKPLACE = ".restoring"
 _NOT_DATA = {_WORKPLACE, "lost+found"}
-"""An empty data folder may contain the leftovers of a killed restore, and the folder of a new disk."""
+"""An empty data folder may contain the leftovers of a killed restore, and the lost+found of a new disk."""
 
 
 def restore(settings: Settings, source: Path, progress: Progress = lambda _done, _all: None) -> Manifest:
@@ -41,13 +120,13 @@ def restore(settings: Settings, source: Path, progress: Progress = lambda _done,
     folder = _empty_data_folder(settings)
     with _report_os_errors(source), _open(source) as file:
         manifest = _check(file, source)
-        # Inside the folder, not beside it: the folder may be a separate disk.
+        # Inside the folder, not next to it: the folder may be a separate disk.
         with _make(folder), workplace(folder / _WORKPLACE) as unpacked:
             _unpack(file, unpacked, manifest, progress)
             with new_file(unpacked / IMAGES / OWNER_MARK, IMAGE_FILE) as mark:
                 mark.write(manifest.installation_id.encode())
             os.sync()
-            # The database last: without it, the rest does not count as an installation.
+            # The database last: without it, the other files don't count as an installation.
             for name in (KEYS, IMAGES, DATABASE):
                 (unpacked / name).rename(folder / name)
             sync_folder(folder)
@@ -55,7 +134,7 @@ def restore(settings: Settings, source: Path, progress: Progress = lambda _done,
 
 
 def _empty_data_folder(settings: Settings) -> Path:
-    """Return the folder to restore into. Raises BackupError if it is not empty."""
+    """Return the folder to restore into. Raises BackupError if it isn't empty."""
     folder = settings.data_dir
     places = {
         "PRSHOTS_DATABASE_URL": (settings.database_path if settings.on_sqlite else None, DATABASE),
@@ -167,7 +246,7 @@ def _unpack(file: IO[bytes], folder: Path, manifest: Manifest, progress: Progres
 
 
 def _open(source: Path) -> IO[bytes]:
-    """Open the archive. Opening a FIFO would wait for a writer. Raises BackupError, OSError."""
+    """Open the archive without waiting, because a FIFO may have no writer. Raises BackupError, OSError."""
     fd = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)

@@ -1,1 +1,1 @@
-"""The settings, and the readers for each kind of value."""
+"""The settings, and a reader for each kind of value."""

@@ -1,4 +1,4 @@
-"""Every PRSHOTS_* setting, validated once and passed on as plain values."""
+"""Every PRSHOTS_* setting, validated once and then passed on as plain values."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from prshots.contract.errors import SettingsError
 from prshots.contract.limits import MAX_IMAGE_BYTES
 from prshots.contract.redaction import redact
 from prshots.server.config import values
-from prshots.server.links.signing import KeyRing
+from prshots.server.links import KeyRing
 
 PREFIX = variables.PREFIX
 PROVIDERS = ("github", "gitlab", "gitea", "oidc")
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def _setting(read: Callable[[object], T], default: T, takes: str, *, secret: bool = False) -> T:
-    """Declare a setting: how to read it, and a description of valid values. Secrets are never printed."""
+    """Declare a setting: its reader, and a description of valid values. Secrets are never printed."""
     declared: T = field(default=default, repr=not secret, metadata={"read": read, "takes": takes})
     return declared
 
@@ -41,7 +41,7 @@ def _address() -> str:
 
 
 def _workers() -> int:
-    """Declare the number of a component's processes, which is PRSHOTS_WORKERS by default."""
+    """Declare the number of a component's processes. The default is PRSHOTS_WORKERS."""
     return _setting(values.workers_or_empty, cast("int", ""), values.WORKERS)
 
 
@@ -68,9 +68,9 @@ def _reachable_host(host: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All settings; `docs/run/settings.md` describes each. Raises SettingsError for an invalid value."""
+    """All settings. `docs/run/settings.md` describes them. Raises SettingsError for an invalid value."""
 
-    data_dir: Path = _setting(  # noqa: RUF009 - it returns a field, and a path is immutable
+    data_dir: Path = _setting(  # noqa: RUF009 - returns a field, and a path is immutable
         values.path, Path("data"), "a folder"
     )
     host: str = _setting(values.text(1), "127.0.0.1", "an address to listen on")
@@ -142,7 +142,7 @@ class Settings:
     log_requests: bool = _setting(values.truth, False, "true or false")
 
     def __post_init__(self) -> None:
-        """Read the given values and fill in derived defaults."""
+        """Parse the given values and fill in derived defaults."""
         for known in fields(self):
             self._set(known.name, _read(known, getattr(self, known.name)))
         derived: dict[str, str | Path | int] = {
@@ -169,7 +169,7 @@ class Settings:
         return [name for name in PROVIDERS if getattr(self, f"{name}_client_id")]
 
     def check_providers(self) -> None:
-        """Raise SettingsError for a half-configured provider, or when no setting says who may sign in."""
+        """Raise SettingsError for an incomplete provider, or if no setting says who may sign in."""
         for name in self.providers:
             for part in (f"{name}_client_secret", "oidc_issuer" if name == "oidc" else f"{name}_url"):
                 if not getattr(self, part):
@@ -189,7 +189,7 @@ class Settings:
 
     @property
     def issuers(self) -> list[str]:
-        """The issuers that projects may trust, exactly as their tokens spell them."""
+        """The issuers that projects may trust, spelled exactly as in their tokens."""
         return values.split_by_commas(self.trusted_issuers)
 
     @property
@@ -206,17 +206,17 @@ class Settings:
 
     @property
     def local_database(self) -> Path | None:
-        """The database's file; None on a server."""
+        """The database's file, or None for a database server."""
         return self.database_path if self.on_sqlite else None
 
     @property
     def local_store(self) -> Path | None:
-        """The folder of the images; None in a bucket."""
+        """The folder with the images, or None for a bucket."""
         return self.store_path if self.on_disk else None
 
     @property
     def database_place(self) -> str:
-        """The database's location for messages: a path, or a server without the password."""
+        """The database's location for messages: a path, or a server without its password."""
         if self.on_sqlite:
             return str(self.database_path)
         parts = urlsplit(self.database_url)
@@ -240,7 +240,7 @@ SETTINGS: dict[str, Field[Any]] = {known.name: known for known in fields(Setting
 
 
 def load_settings(config: Path | None = None) -> Settings:
-    """Read the environment and the TOML file. Raises SettingsError with one line that says what to fix."""
+    """Read the environment and the TOML file. Raises a SettingsError that says what to fix."""
     from_file = _read_toml(config) if config else {}
     for name in from_file:
         if name not in SETTINGS:
@@ -253,7 +253,7 @@ def load_settings(config: Path | None = None) -> Settings:
 
 
 def ignored_variables() -> list[str]:
-    """Return the PRSHOTS_ variables that nothing reads and that resemble no setting."""
+    """Return the PRSHOTS_ variables that nothing reads and that don't resemble any setting."""
     return [
         name for name, nearest in variables.unknown_variables(os.environ, SETTINGS).items() if not nearest
     ]
@@ -264,8 +264,8 @@ def _what_to_do(nearest: str) -> str:
 
 
 def _from_environment() -> dict[str, str]:
-    # An empty variable counts as unset, because compose files and CI systems pass unset ones on as empty. A
-    # value from a file, as in a Kubernetes Secret, ends with a line break.
+    # An empty variable counts as unset, because compose files and CI systems pass unset variables as empty
+    # ones. A value from a file, as in a Kubernetes Secret, ends with a line break.
     given = {name: os.environ.get(f"{PREFIX}{name.upper()}", "").strip() for name in SETTINGS}
     return {name: text for name, text in given.items() if text}
 
@@ -296,10 +296,10 @@ def _takes(name: str) -> str:
 
 
 def _quote(known: Field[Any], value: object) -> str:
-    """Return the given value for a message, with secrets removed."""
+    """Return the given value for a message, without secrets."""
     if known.repr:
         return redact(repr(value))
-    # In a URL that we can't parse, anything after the scheme may be a password. A path has none.
+    # In a URL that can't be parsed, anything after the scheme may be a password. A path has no password.
     is_url = known.name.endswith("_url") and isinstance(value, str)
     begin = _SCHEME.match(str(value)) if is_url else None
     if begin is None:

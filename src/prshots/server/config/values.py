@@ -1,6 +1,6 @@
-"""Readers that turn the text of a variable, or a value in a TOML file, into the value we work with.
+"""Readers that parse the text of a variable, or a value from a TOML file.
 
-Each raises ValueError for invalid input. The setting's own `takes` text describes valid input to people.
+Each reader raises ValueError for invalid input. The setting's `takes` text describes valid input to people.
 """
 
 import ipaddress
@@ -57,31 +57,31 @@ WORKERS = f"a whole number from 1 to {MAX_WORKERS}, or auto"
 
 
 def workers(given: object) -> int:
-    """Read a number of processes. `auto` is the number of usable processors, at most 8."""
+    """Read a number of processes. `auto` means the number of usable processors, up to 8."""
     if given == "auto":
         return min(usable_processors(), MAX_AUTOMATIC_WORKERS)
     return whole(1, MAX_WORKERS)(given)
 
 
 def usable_processors() -> int:
-    """Return at least 1: the processors of its CPU affinity, up to the quota of its container."""
+    """Return the size of the CPU affinity, limited by the container's quota, but at least 1."""
     with_affinity = hasattr(os, "sched_getaffinity")
     available = len(os.sched_getaffinity(0)) if with_affinity else os.cpu_count() or 1
     return max(1, math.ceil(min(available, quota(_OWN_CGROUP, _CGROUPS))))
 
 
 def quota(own_cgroup: Path, cgroups: Path) -> float:
-    """Return how many processors the cgroup may use: `docker run --cpus`, systemd's `CPUQuota`."""
+    """Return how many processors the cgroup may use, as set by `docker run --cpus` or `CPUQuota`."""
     try:
         own = own_cgroup.read_text().strip().removeprefix("0::/")
         microseconds, period = (cgroups / own / "cpu.max").read_text().split()
-        return int(microseconds) / int(period)  # without a quota it is "max", a ValueError
+        return int(microseconds) / int(period)  # raises ValueError for "max", which means no quota
     except (OSError, ValueError):
         return math.inf
 
 
 def workers_or_empty(given: object) -> int:
-    """Read like `workers`. Return 0 for an empty text."""
+    """Read a number of processes like `workers`. Return 0 for empty text."""
     return 0 if given == "" else workers(given)
 
 
@@ -106,9 +106,9 @@ def truth(given: object) -> bool:
 
 
 def public_url(given: object) -> str:
-    """Read a URL that we hand out; empty is valid."""
+    """Read a URL that the service hands out. It may be empty."""
     # It ends up in markdown and HTML, so characters that need escaping there are invalid.
-    # For an invalid port, `urlsplit(…).port` raises ValueError itself.
+    # For an invalid port, `urlsplit(…).port` itself raises ValueError.
     url = text()(given)
     if url and not (_PUBLIC_URL.fullmatch(url) and urlsplit(url).hostname and urlsplit(url).port != 0):
         raise ValueError("not an http:// or https:// URL without a query or spaces")
@@ -119,10 +119,10 @@ MAX_ISSUER = 300
 
 
 def issuers(given: object) -> str:
-    """Read comma-separated URLs of OpenID issuers. Each is kept exactly as written."""
+    """Read comma-separated URLs of OpenID issuers. Keeps each one exactly as written."""
     for issuer in split_by_commas(text()(given)):
         parts = urlsplit(public_url(issuer))
-        # We fetch the issuer's keys from this URL, so plain http is only safe on this machine.
+        # The service fetches the issuer's keys from this URL, so plain http is only safe on this machine.
         safe = parts.scheme == "https" or is_this_machine(parts.hostname or "")
         if not safe or len(issuer) > MAX_ISSUER:
             raise ValueError("not an https:// URL")
@@ -139,7 +139,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def ip_address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the host as an IP address; None when it is a name."""
+    """Return the host as an IP address, or None if it is a name."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -158,7 +158,7 @@ def database_url(given: object) -> str:
         if url == "sqlite:///:memory:":
             raise ValueError("each of our processes would have its own database")
     elif url:
-        # The query may name the server, as a socket or as several hosts. The database is always the path.
+        # The query may name the server, as a socket or as several hosts. The path always names the database.
         if not url.startswith("postgresql://") or not urlsplit(url).path.strip("/"):
             raise ValueError("not postgresql://<host>/<name>")
         _require_encoded_password(url)
@@ -197,8 +197,8 @@ def _require_server(url: str, *schemes: str) -> None:
 def _require_encoded_password(url: str) -> None:
     """Refuse a URL whose password has an unescaped @, /, ? or #.
 
-    Such a character ends the password too early. The rest of the password would count as the host or the
-    path, and appear in messages.
+    Such a character ends the password too early. The rest of the password would count as the host or path,
+    and would appear in messages.
     """
     parts = urlsplit(url)
     user, _, hosts = parts.netloc.rpartition("@")

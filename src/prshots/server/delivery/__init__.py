@@ -1,1 +1,1 @@
-"""The delivery component: checks a signature and sends an image. It has no database and writes nothing."""
+"""The delivery component: checks a signature and sends an image. It uses no database and writes nothing."""

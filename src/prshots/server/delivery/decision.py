@@ -1,10 +1,11 @@
-"""Decides how to answer a request for an image; `server.py` sends the bytes.
+"""Decides how to answer a request for an image. `server.py` sends the bytes.
 
-A valid signature, an `exp` in the future and existing bytes make a 200. Nothing else is checked, so delivery
-needs no database and writes nothing.
+A request gets a 200 if its signature is valid, its `exp` is in the future, and the bytes exist. Delivery
+checks nothing else, so it needs no database and writes nothing.
 """
 
 import os
+import re
 import secrets
 import time
 from collections.abc import Callable
@@ -15,7 +16,6 @@ import structlog
 from prshots.contract.errors import KeysError, StoreError
 from prshots.contract.object_names import CONTENT_TYPES, origin_key
 from prshots.server.bounded_cache import BoundedCache
-from prshots.server.delivery.conditions import apply_conditions, status_and_fields
 from prshots.server.delivery.replies import (
     FileSlice,
     Pending,
@@ -25,16 +25,27 @@ from prshots.server.delivery.replies import (
     error_reply,
     json_reply,
 )
-from prshots.server.links.ports import FileReader, KeySource, OpenObject, RemoteReader
-from prshots.server.links.signing import UNKNOWN_KEY, VALID, Checked, KeyRing, LinkState, check
+from prshots.server.http.headers import names_tag
+from prshots.server.links import (
+    UNKNOWN_KEY,
+    VALID,
+    Checked,
+    FileReader,
+    KeyRing,
+    KeySource,
+    LinkState,
+    OpenObject,
+    RemoteReader,
+    check,
+)
 from prshots.server.observability.outages import Outage
 
 MAX_VERIFIED = 4096
-"""How many checked URLs are cached. They take about 3 MB."""
+"""How many checked URLs to cache. They take about 3 MB."""
 
 CHECK = "/check"
 CHECK_SECONDS = 60
-"""How long a proxy may cache that a URL is valid. A removed key works there for this long."""
+"""How long a proxy may cache that a URL is valid. A removed key keeps working there for this long."""
 
 _log = structlog.get_logger()
 
@@ -54,7 +65,7 @@ _REFUSALS = {
     LinkState.UNKNOWN_KEY: _INVALID,
     LinkState.NOT_AN_IMAGE_PATH: error_reply(404, "not found"),
 }
-# For a proxy that asks first (deploy/nginx/). Not 200, because nginx caches a 200 in a file, but errors in
+# For a proxy that asks first (deploy/nginx/). Not a 200, because nginx caches a 200 in a file, but errors in
 # memory. nginx counts whole seconds and caches until the last one is over, hence the - 1.
 PROXY_SENDS = Reply(
     305, f"Content-Length: 0\r\nCache-Control: max-age={CHECK_SECONDS - 1}\r\n", b"", "checked"
@@ -63,11 +74,11 @@ DELIVERY_SENDS = Reply(421, "Content-Length: 0\r\nCache-Control: no-store\r\n", 
 
 
 def _kind(ext: str) -> str:
-    """Return the suffix of the ETag after the image's id: ".thumb" for `thumb.webp`, "" for `webp`."""
+    """Return the ETag's suffix after the image's id: ".thumb" for `thumb.webp`, "" for `webp`."""
     return f".{ext}".rpartition(".")[0]
 
 
-# Other sites may embed an image, but a browser must never run anything in it.
+# Other sites may embed an image, but a browser must never run code in it.
 _SAFE = (
     "X-Content-Type-Options: nosniff\r\n"
     "Content-Security-Policy: default-src 'none'; sandbox\r\n"
@@ -105,19 +116,19 @@ class Delivery:
         )
 
     def respond(self, request: Request) -> Reply | Pending:
-        """Answer without ever raising. An unexpected error is logged under the request id in the reply."""
+        """Answer without ever raising. Logs an unexpected error under the request id in the reply."""
         try:
             reply = self._answer(request)
         except KeysError:
             reply = _answer_without_keys(request.target)
-        except Exception:  # noqa: BLE001 - here and in `_answer_from_remote` a bug becomes a 500
+        except Exception:  # noqa: BLE001 - here and in `_answer_from_remote`, a bug becomes a 500
             reply = _internal_error(request)
         if request.method == "HEAD" and isinstance(reply, Reply):
             return _drop_body(reply)
         return reply
 
     def storage_failed(self, error: StoreError) -> Reply:
-        if not error.count_request:  # a remote reader notes its own outages
+        if not error.count_request:  # a remote reader logs its own outages
             self._outage.note("read", error)
         if error.count_request:
             error.count_request()
@@ -135,10 +146,10 @@ class Delivery:
         return HEALTHY if request.target.partition("?")[0] == "/healthz" else _REFUSALS[image.verdict]
 
     def _check(self, target: str, now: float) -> Reply:
-        """Tell a proxy with access to the files whether to send one. Otherwise it passes on our reply.
+        """Tell a proxy with access to the files whether to send one. Otherwise, the proxy forwards our reply.
 
-        The proxy caches the answer, and its clients cache the image. If both together could outlive the URL,
-        delivery sends the image itself.
+        The proxy caches the answer, and its clients cache the image. If both caches together could outlive
+        the URL, delivery sends the image itself.
         """
         image = self._verify(target, now)
         if image.verdict is not VALID:
@@ -147,7 +158,7 @@ class Delivery:
         return DELIVERY_SENDS if expires_soon else PROXY_SENDS
 
     def _verify(self, target: str, now: float) -> Checked:
-        """Check a URL. Valid ones are cached, because all readers of a comment ask for the same images."""
+        """Check a URL. Caches valid URLs, because all readers of a comment request the same images."""
         ring = self._keys.ring()
         if ring is not self._verified_with:
             self._forget_verified(ring)
@@ -155,7 +166,7 @@ class Delivery:
         if image is not None:
             return image if image.exp > now else _EXPIRED_SINCE
         checked = check(ring, target, now)
-        if checked.verdict is UNKNOWN_KEY:  # it may have been created a moment ago
+        if checked.verdict is UNKNOWN_KEY:  # the key may have just been created
             ring = self._keys.fresh_ring()
             self._forget_verified(ring)
             checked = check(ring, target, now)
@@ -165,7 +176,7 @@ class Delivery:
         return checked
 
     def _forget_verified(self, ring: KeyRing) -> None:
-        """Empty the cache when the keys change, because URLs of removed keys are no longer valid."""
+        """Clear the cache when the keys change, because URLs signed with removed keys are no longer valid."""
         self._verified_with = ring
         self._verified.clear()
 
@@ -207,7 +218,7 @@ class Delivery:
         return _drop_body(reply) if request.method == "HEAD" else reply
 
     async def _fetch(self, reader: RemoteReader, request: Request, image: Checked) -> Reply:
-        """Request the bytes right away if they are needed in any case, otherwise the size first."""
+        """Request the bytes immediately if the reply is sure to need them. Otherwise, get the size first."""
         part: range | None = None
         key = origin_key(image.image_id, image.ext)
         if request.headers or request.method == "HEAD":
@@ -235,12 +246,12 @@ def _cache_control(max_age: int) -> str:
 
 
 def _drop_body(reply: Reply) -> Reply:
-    """Drop the body, for HEAD. It is never a file or a stream: `apply_conditions` opens neither for HEAD."""
+    """Drop the body for HEAD. It is never a file or stream, because `apply_conditions` opens neither."""
     return reply._replace(body=b"")
 
 
 def _answer_without_keys(target: str) -> Reply:
-    """Answer while there are no keys yet, so that no URL can be checked."""
+    """Answer a request while there are no keys to check URLs with."""
     path = target.partition("?")[0]
     if path == "/healthz":
         return HEALTHY
@@ -254,7 +265,7 @@ def _internal_error(request: Request) -> Reply:
 
 
 def _send_file(request: Request, tag: str, file: OpenObject, fields: str) -> Reply:
-    """Answer according to the request's conditions. The file stays open only if the reply sends it."""
+    """Answer according to the request's conditions. Close the file unless the reply sends it."""
     try:
         answer = apply_conditions(request, tag, file.size, fields)
     except Exception:
@@ -266,3 +277,44 @@ def _send_file(request: Request, tag: str, file: OpenObject, fields: str) -> Rep
     status, fields = status_and_fields(answer, file.size, fields)
     part = range(file.size) if answer is None else answer
     return Reply(status, fields, FileSlice(file, part.start, len(part)), "sent")
+
+
+# Thirty digits exceed any file size, and int() accepts them.
+_RANGE = re.compile(r"bytes=([0-9]{0,30})-([0-9]{0,30})", re.IGNORECASE)
+
+
+def apply_conditions(request: Request, tag: str, size: int, fields: str) -> Reply | range | None:
+    """Return a reply without image bytes, or the range to send. None means the whole image."""
+    headers = request.headers
+    if "if-none-match" in headers and names_tag(headers["if-none-match"], tag):
+        return Reply(304, fields, b"", "not_modified")
+    if request.method == "HEAD":  # ranges apply only to GET
+        return Reply(200, f"{fields}Content-Length: {size}\r\n", b"", "sent")
+    if "range" in headers and headers.get("if-range", f'"{tag}"') == f'"{tag}"':
+        asked = _RANGE.fullmatch(headers["range"])
+        part = _read_range(asked[1], asked[2], size) if asked else None
+        is_beyond_end = part is not None and not part
+        return _refuse(size) if is_beyond_end else part
+    return None
+
+
+def _read_range(first: str, last: str, size: int) -> range | None:
+    """Return the requested range. It is empty if beyond the end, and None if the header is invalid."""
+    if not first:
+        return range(max(0, size - int(last)), size) if last else None
+    if last and int(last) < int(first):
+        return None
+    return range(int(first), min(size, int(last) + 1) if last else size)
+
+
+def _refuse(size: int) -> Reply:
+    extra = f"Content-Range: bytes */{size}\r\n"
+    return error_reply(416, "range not satisfiable", extra, result="unsatisfiable")
+
+
+def status_and_fields(part: range | None, size: int, fields: str) -> tuple[int, str]:
+    """Return the status and header lines for a reply with this range of the image."""
+    if part is None:
+        return 200, f"{fields}Content-Length: {size}\r\n"
+    content_range = f"Content-Range: bytes {part.start}-{part.stop - 1}/{size}\r\n"
+    return 206, f"{fields}{content_range}Content-Length: {len(part)}\r\n"

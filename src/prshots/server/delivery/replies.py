@@ -1,14 +1,14 @@
-"""A request for an image, and the reply, which `decision.py` chooses and `server.py` sends."""
+"""A request for an image and its reply. `decision.py` chooses the reply, and `server.py` sends it."""
 
 import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
-from prshots.server.links.ports import OpenObject
+from prshots.server.links import OpenObject
 
 
 class Request(NamedTuple):
-    """The target is exactly as the client sent it. Header names are lower case."""
+    """A request. Its target is exactly as the client sent it. Header names are lower case."""
 
     method: str
     target: str
@@ -24,16 +24,16 @@ class FileSlice(NamedTuple):
 
 
 class Streamed(NamedTuple):
-    """`length` bytes that arrive from a remote store in chunks. The receiver must close `chunks`."""
+    """`length` bytes that arrive in chunks from a remote store. The receiver must close `chunks`."""
 
     chunks: AsyncGenerator[bytes, None]
     length: int
 
 
 class Reply(NamedTuple):
-    """`fields` are the header lines, each with its line end.
+    """A reply. `fields` contains the header lines, including line ends.
 
-    `result` is the outcome of a request for an image, as the metrics count it; "" for any other request.
+    `result` is the outcome that the metrics count for an image request, or "" for any other request.
     """
 
     status: int

@@ -1,10 +1,10 @@
 """The HTTP/1.1 server of delivery: one thread, non-blocking sockets and sendfile.
 
-The callback that finds a connection's socket readable parses and answers the request, without a task, a
-future or another thread. For a slow client, the unsent rest stays in the file, not in memory.
+The callback for a readable socket parses and answers the request directly, without a task, a future or
+another thread. For a slow client, the unsent rest stays in the file, not in memory.
 
-Images from a remote store are the exception. Each such reply has a task, which asks the store for the next
-chunk once the client has received the previous one.
+Images from a remote store are the exception. Each of these replies has a task, which requests the next chunk
+from the store after the client has received the previous one.
 """
 
 import asyncio
@@ -33,17 +33,17 @@ from prshots.server.http.socket_server import (
 )
 
 MAX_HEAD_BYTES = 16 * 1024
-"""A signed URL and a browser's headers take 1 KiB. Other servers allow 8 to 32 KiB."""
+"""A signed URL and a browser's headers take 1 KB. Other servers allow 8 to 32 KB."""
 
 IDLE_SECONDS = 75.0
-"""Longer than the 60 s of most proxies, so that they close idle connections first. If we closed one, a proxy
-could be sending the next request at that moment."""
+"""Longer than the 60 s of most proxies, so they close idle connections first. If delivery closed a
+connection, a proxy could be sending the next request at that moment."""
 
 _log = structlog.get_logger()
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 _KEEP_ALIVE = "Connection: keep-alive\r\n\r\n"
 _CLOSE = "Connection: close\r\n\r\n"
-_MORE_FOLLOWS = getattr(socket, "MSG_MORE", 0)  # Linux only: head and image share the first packet
+_MORE_FOLLOWS = getattr(socket, "MSG_MORE", 0)  # Linux only: the head and image share the first packet
 _NO_FILE = -1
 
 
@@ -52,11 +52,11 @@ class DeliveryConnection:
         self._server, self._sock = server, sock
         self._fd = sock.fileno()
         self._received = b""
-        self._judged = 0  # bytes of an incomplete head
+        self._judged = 0  # checked bytes of an incomplete head
         self._unsent: bytes | memoryview = b""
         self._file_fd = _NO_FILE
         self._file_offset = self._file_left = 0
-        self._relaying: asyncio.Task[None] | None = None  # a reply from a remote store
+        self._relaying: asyncio.Task[None] | None = None  # sends a reply from a remote store
         self._taken: asyncio.Future[None] | None = None  # done when the client has received all chunks so far
         self._is_sending = False
         self._is_last = False  # close the connection after this reply
@@ -89,7 +89,7 @@ class DeliveryConnection:
             self._answer_received()
 
     def _answer_received(self) -> None:
-        """Answer requests one after the other, until one is incomplete or a reply has to wait."""
+        """Answer requests in turn until one is incomplete or a reply has to wait."""
         while not self._is_sending:
             if not self._judged:  # some clients send blank lines before a request
                 self._received = self._received.lstrip(b"\r\n")
@@ -172,7 +172,7 @@ class DeliveryConnection:
             self._continue()
 
     async def _pass_on(self, reply: Reply, body: Streamed) -> bool:
-        """Send the store's chunks at the client's pace. Return whether all were sent."""
+        """Send the store's chunks at the client's pace. Return whether all of them were sent."""
         unsent, left = self._head(reply.status, reply.fields), body.length
         try:
             async with contextlib.aclosing(body.chunks) as chunks:
@@ -186,7 +186,7 @@ class DeliveryConnection:
                 return left == 0 and await self._is_taken()
         except StoreError as error:
             self._server.storage_failed(error)
-        except Exception:  # noqa: BLE001 - the head is sent, so it cannot become a 500
+        except Exception:  # noqa: BLE001 - the head is already sent, so this can't become a 500
             _log.exception("internal error")
         return False
 
@@ -219,11 +219,11 @@ class DeliveryConnection:
             self.finish()
 
     def _push(self) -> None:
-        """Give the kernel as much of the reply as it accepts now."""
+        """Pass as much of the reply to the kernel as it currently accepts."""
         try:
             if self._unsent:
                 sent = self._sock.send(self._unsent, _MORE_FOLLOWS if self._file_left else 0)
-                # A copy of the rest of an image would cost more than sending it.
+                # Copying the rest of an image would cost more than sending it.
                 self._unsent = b"" if sent == len(self._unsent) else memoryview(self._unsent)[sent:]
             if self._file_left and not self._unsent:
                 sent = os.sendfile(self._fd, self._file_fd, self._file_offset, self._file_left)
@@ -260,7 +260,7 @@ class DeliveryConnection:
         return not (self._received or self._is_sending or self._is_lingering or self.is_closed)
 
     def finish(self) -> None:
-        """Answer requests that have arrived, and close if nothing is in progress."""
+        """Answer requests that have arrived, and close the connection if nothing is in progress."""
         if self.is_idle():
             self._on_readable()
         if self.is_idle():
@@ -325,7 +325,7 @@ class DeliveryServer(SocketServer):
 
     async def stop(self, grace_seconds: float) -> None:
         await super().stop(grace_seconds)
-        if self._relays:  # cancelled by now; wait until they have closed their streams
+        if self._relays:  # already cancelled; wait until they have closed their streams
             await asyncio.wait(self._relays)
         self.telemetry.hand_over()
 

@@ -1,7 +1,7 @@
-"""Metrics of delivery, and its `/readyz` and `/metrics`.
+"""The metrics of delivery, and its `/readyz` and `/metrics`.
 
-Answering a request takes about 30 µs, and updating one Prometheus metric takes 1 to 2 µs. So this module
-counts in plain numbers, and adds them to the metrics once a second.
+Answering a request takes about 30 µs, and updating one Prometheus metric takes 1 to 2 µs. This module
+therefore counts in plain numbers, and adds them to the metrics once a second.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _log = structlog.get_logger()
 
 
 class DeliveryTelemetry:
-    """Wraps Delivery: counts its replies, and answers the operators' paths itself."""
+    """Wraps Delivery: counts its replies, and answers requests to the operators' paths."""
 
     ROUTES = ("GET /readyz", "GET /metrics")
 
@@ -35,7 +35,7 @@ class DeliveryTelemetry:
         self._for_operators = dict(zip(self.ROUTES, answers, strict=True))
         self.bytes_sent = 0
         self._results = dict.fromkeys(metrics.DELIVERY_RESULTS, 0)
-        self._slower = [0] * (len(BUCKETS) + 1)  # by bucket; all other requests were quick
+        self._slower = [0] * (len(BUCKETS) + 1)  # by bucket; all other requests were fast
         self._seconds = 0.0
 
     def respond(self, request: Request) -> Reply | Pending:

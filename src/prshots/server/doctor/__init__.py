@@ -1,7 +1,7 @@
-"""`prshots doctor`: checks everything that the service depends on, and reports what to fix.
+"""`prshots doctor`: check everything that the service depends on, and report how to fix problems.
 
-It never creates or migrates a database. It writes a small object and a test image, and deletes both. If it is
-killed before that, the sweep deletes them within hours.
+The doctor never creates or migrates a database. It writes a small object and a test image, and deletes both.
+If it is killed before that, the sweep deletes them within hours.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,8 @@ def problem(about: str, words: str) -> DoctorFinding:
 
 
 CLOCK_SECONDS = 5.0
-"""The largest clock difference without a warning. Sign-ins and sweeps rely on clocks to the minute."""
+"""The largest clock difference without a warning. Sign-ins and sweeps need clocks that agree to the minute.
+"""
 
 
 def check_clock(about: str, ahead: float, more: str = "") -> list[DoctorFinding]:

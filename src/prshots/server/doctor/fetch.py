@@ -1,4 +1,4 @@
-"""Fetches one of our public URLs, as an outsider would, and explains failures."""
+"""Fetch one of our public URLs from the outside, and explain failures."""
 
 import asyncio
 import functools
@@ -15,7 +15,7 @@ REQUEST_SECONDS = 10.0
 
 
 class FetchError(Exception):
-    """The URL did not answer. The message says why, and what to do."""
+    """The URL didn't answer. The message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Response:
     body: bytes
     seconds: float
     clock_ahead: float | None
-    """How many seconds the server's clock is ahead of ours; None without a valid Date header."""
+    """How many seconds the server's clock is ahead of ours, or None without a valid Date header."""
 
     @property
     def is_ok(self) -> bool:
@@ -38,7 +38,7 @@ async def fetch(
     most_bytes: int = 64 * 1024,
     to_start: str = "prshots serve",
 ) -> Response:
-    """Send one GET: no cookies, redirects or proxy, and at most `most_bytes` of body. Raises FetchError.
+    """Send one GET without cookies, redirects or a proxy, and read at most `most_bytes`. Raises FetchError.
 
     `to_start` names the program that should be running there.
     """
@@ -67,7 +67,7 @@ async def fetch(
 
 @functools.cache
 def _trusted() -> ssl.SSLContext:
-    """Trust the system's certificate authorities, as browsers and GitHub Enterprise in a company do."""
+    """Trust the system's certificate authorities, as browsers and an internal GitHub Enterprise do."""
     return ssl.create_default_context()
 
 

@@ -1,1 +1,1 @@
-"""The rules of the service. No module here imports HTTP, SQL or a vendor's library."""
+"""The service's rules. No module here imports HTTP, SQL or a vendor's library."""

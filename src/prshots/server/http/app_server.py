@@ -1,7 +1,7 @@
-"""The HTTP/1.1 server of the API and the web component: uvicorn's protocol, with the limits that it lacks.
+"""The HTTP/1.1 server of the API and the web component: uvicorn's protocol, with additional limits.
 
-uvicorn's parser gets one request at a time. It gets the head in one piece, once it is complete and follows
-our grammar. Further requests of the client wait.
+uvicorn's parser gets one request at a time. It gets the head in one piece, after the head is complete and has
+passed our grammar. Further requests from the client wait.
 """
 
 import asyncio
@@ -38,14 +38,14 @@ from prshots.server.http.socket_server import (
 )
 
 MAX_HEAD_BYTES = 32 * 1024
-"""A token of an identity provider and a browser's cookies take a few KB. Other servers allow 8 to 64 KB."""
+"""An identity provider's token and a browser's cookies take a few KB. Other servers allow 8 to 64 KB."""
 
 IDLE_SECONDS = 10.0
-"""Clients connect for a run of uploads, or for a page. With a longer limit, idle clients could take all
+"""Clients connect for a series of uploads or for a page. With a longer timeout, idle clients could use up all
 connections."""
 
 AHEAD_BYTES = 16 * 1024
-"""How much we read beyond the request in progress, to notice a client that disconnects."""
+"""How much to read beyond the request in progress, to notice that a client disconnects."""
 
 _PARSED_METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"}
 _UPGRADE = re.compile(rb"\r\nupgrade:[^\r]*", re.IGNORECASE)
@@ -55,10 +55,10 @@ class AppConnection(HttpToolsProtocol):
     def __init__(self, server: "AppServer", config: Config, state: ServerState) -> None:
         super().__init__(config, state, {}, server.loop)
         self._server = server
-        self._received = b""  # the beginning of a head, or data after the request in progress
-        self._judged = 0  # bytes of it
+        self._received = b""  # the start of a head, or data after the request in progress
+        self._judged = 0  # how many of these bytes have been checked
         self._line, self._fields = Line("", "", ""), Fields()
-        self._body_left = 0  # of a body with a length
+        self._body_left = 0  # remaining bytes of a body with a length
         self._since_data = 0  # bytes of a chunked body since its last data
         self._reads_body = False
         self._sends_no_more = False
@@ -77,7 +77,7 @@ class AppConnection(HttpToolsProtocol):
         self._server.forget(self)
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """Keep the connection for the reply: a client that has stopped sending may still read."""
+        """Keep the connection open for the reply: a client that has stopped sending may still read."""
         self._sends_no_more = True
         if self.in_progress is None or self.is_lingering:
             return False
@@ -96,7 +96,10 @@ class AppConnection(HttpToolsProtocol):
     # Requests
 
     def _begin(self) -> None:
-        """Start the next request if its head is complete. Some clients send blank lines before it."""
+        """Start the next request if its head is complete.
+
+        Skips blank lines that some clients send before it.
+        """
         if self.in_progress:
             if len(self._received) >= AHEAD_BYTES:
                 self.flow.pause_reading()
@@ -135,10 +138,10 @@ class AppConnection(HttpToolsProtocol):
         return None
 
     def _for_parser(self, head: bytes) -> bytes:
-        if self._line.method not in _PARSED_METHODS:  # the app refuses it, with its own message
+        if self._line.method not in _PARSED_METHODS:  # the app refuses the method with its own message
             head = b"POST" + head[len(self._line.method) :]
         if self._fields.is_upgrade:
-            # We support none, and the parser would take the body for another protocol.
+            # We support no upgrades, and the parser would treat the body as another protocol.
             head = _UPGRADE.sub(b"", head)
         return head
 
@@ -146,13 +149,13 @@ class AppConnection(HttpToolsProtocol):
         if self._fields.is_chunked:
             self._parse_chunks(data)
             return
-        # Not through the parser, which would copy it: there is nothing to parse in a body with a length.
+        # Bypass the parser, which would copy the body: a body with a length needs no parsing.
         body, self._received = data[: self._body_left], data[self._body_left :]
         self._body_left -= len(body)
         self.on_body(body)
         if not self._body_left:
             self.on_message_complete()
-            self.parser = httptools.HttpRequestParser(self)  # the last one still waits for the body
+            self.parser = httptools.HttpRequestParser(self)  # the old one is still waiting for the body
 
     def _parse_chunks(self, data: bytes) -> None:
         self._since_data += len(data)
@@ -160,11 +163,11 @@ class AppConnection(HttpToolsProtocol):
             self.parser.feed_data(data)
         except httptools.HttpParserError:
             self._give_body_up()
-        if self._since_data > MAX_HEAD_BYTES:  # trailers without an end
+        if self._since_data > MAX_HEAD_BYTES:  # endless trailers
             self._give_body_up()
 
     def _give_body_up(self) -> None:
-        """Treat a client that sends broken chunks like a client that has stopped sending."""
+        """Treat a client that sends broken chunks as one that has stopped sending."""
         if self._reads_body and self.in_progress:
             self.in_progress.leave()
         self._reads_body = False
@@ -177,7 +180,7 @@ class AppConnection(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self.in_progress:  # trailers do not change the request, which the app already has
+        if not self.in_progress:  # ignore trailers: the app already has the request
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
@@ -187,7 +190,7 @@ class AppConnection(HttpToolsProtocol):
             line,
             close=self.close,
             linger=self.linger,
-            # Data after a chunked body could be a request that a proxy did not see.
+            # Data after a chunked body could be a request that a proxy didn't see.
             keep_alive=not (fields.is_chunked or fields.is_upgrade or fields.is_last)
             and line.version != OLD_VERSION,
         )
@@ -198,8 +201,8 @@ class AppConnection(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._since_data = 0
-        # Above 64 KB, this pauses reading until the app takes the body. With a limit of 256 KB, a body takes
-        # 1.5 times as much processor time: joining several reads costs more than the pauses.
+        # Above 64 KB, this pauses reading until the app takes the body. A limit of 256 KB would increase
+        # processor time by half, because joining several reads costs more than the pauses.
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -209,7 +212,7 @@ class AppConnection(HttpToolsProtocol):
     # Replies
 
     def _refuse(self, refusal: HeadRefusal) -> None:
-        """Reply to data that is not a valid request, and close."""
+        """Reply to data that isn't a valid request, and close the connection."""
         body = json.dumps({"error": refusal.message}).encode()
         fields = (
             f"content-type: application/json\r\ncontent-length: {len(body)}\r\ncache-control: no-store\r\n"
@@ -236,12 +239,12 @@ class AppConnection(HttpToolsProtocol):
         return not (self._received or self.in_progress or self.is_lingering or self.is_closed)
 
     def finish(self) -> None:
-        """Close if nothing is in progress."""
+        """Close the connection if nothing is in progress."""
         if self.is_idle():
             self.close()
 
     def linger(self) -> None:
-        """Close our half, and keep reading for a while.
+        """Close the sending half of the connection, and keep reading for a while.
 
         Closing a socket with unread data resets the connection, and the client may then lose the reply.
         """
@@ -268,7 +271,7 @@ class AppConnection(HttpToolsProtocol):
     # Time limits
 
     def _wait(self, seconds: float) -> None:
-        """Set how long the connection may stay as it is now."""
+        """Set how long the connection may stay in its current state."""
         self._may_wait = seconds
         self._deadline = self._server.now + seconds
 
@@ -325,7 +328,7 @@ class AppServer(SocketServer):
     async def _open(self, connection: AppConnection, sock: socket.socket) -> None:
         try:
             await self.loop.connect_accepted_socket(lambda: connection, sock)
-        except OSError:  # the client has already left
+        except OSError:  # the client has already disconnected
             sock.close()
             self.forget(connection)
 

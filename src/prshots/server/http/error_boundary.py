@@ -1,4 +1,4 @@
-"""The outermost layer of the API and web component: request ids, and the one table from errors to replies."""
+"""The outermost layer of the API and the web component: request ids, and the table of error replies."""
 
 import asyncio
 import contextlib
@@ -22,10 +22,10 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 Observe = Callable[[Message, int, float], None]
-"""Called after every request with its scope, the status and its duration in seconds."""
+"""Called after every request with its scope, status and duration in seconds."""
 
 STATUS: dict[type[errors.PrshotsError], int] = {
-    errors.PrshotsError: 500,  # all errors that a request should never cause
+    errors.PrshotsError: 500,  # errors that a request should never cause
     errors.InvalidInputError: 400,
     errors.UnauthorizedError: 401,
     errors.ForbiddenError: 403,
@@ -51,7 +51,7 @@ HEADERS = {
     503: {"Retry-After": "5"},
     507: {"Retry-After": "60"},
 }
-# Internal reasons go to the log. The client learns what it can do.
+# Internal reasons go to the log. The client only learns what to do.
 PUBLIC_MESSAGE: dict[type[errors.PrshotsError], str] = {
     errors.PrshotsError: "internal error",
     errors.KeysError: "signing keys unavailable, retry later",
@@ -63,10 +63,10 @@ PUBLIC_MESSAGE: dict[type[errors.PrshotsError], str] = {
 }
 
 DRAIN_SECONDS = 2.0
-"""How long we read the rest of a refused body. This is enough for a client that sends without pauses."""
+"""How long to read the rest of a refused body. This is enough for a client that sends without pauses."""
 
 NO_REPLY = 499
-"""The status in metrics and logs if the client disconnected before a reply, as in nginx."""
+"""The status in metrics and logs if the client disconnects before the reply, as in nginx."""
 
 MAX_PATH_CHARACTERS = 200
 REQUEST_ID = b"x-request-id"
@@ -76,7 +76,7 @@ _log = structlog.get_logger()
 
 
 def error_reply(error: errors.PrshotsError) -> tuple[int, str, dict[str, str]]:
-    """Return the status, message and headers that a client gets for one of our errors."""
+    """Return the status, message and headers that a client receives for a prshots error."""
     kind = next(base for base in type(error).__mro__ if base in STATUS)
     status = STATUS[kind]
     message = PUBLIC_MESSAGE.get(kind)
@@ -94,9 +94,9 @@ async def _nothing_to_close() -> None:
 class ErrorBoundary:
     """Wraps an app: gives each request an id, turns errors into replies, and reads refused bodies to the end.
 
-    Most clients send the whole body before they read anything. If the server replied early and closed, they
-    would get a broken pipe instead of the reply. A client with `Expect: 100-continue` has sent nothing yet,
-    and gets the reply immediately.
+    Most clients send the whole body before they read anything. If the server replied early and closed the
+    connection, they would get a broken pipe instead of the reply. A client with `Expect: 100-continue` hasn't
+    sent its body yet, so it gets the reply immediately.
     """
 
     def __init__(
@@ -126,19 +126,19 @@ class ErrorBoundary:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if status != STATUS[errors.RequestTimeoutError]:  # we already waited for the body
+                if status != STATUS[errors.RequestTimeoutError]:  # a timeout has already waited for the body
                     await body.drain(DRAIN_SECONDS)
                 closing = [(b"connection", b"close")] if self._readiness.is_stopping else []
                 others = (*added, (REQUEST_ID, request_id), *closing)
                 message["headers"] = [*message.get("headers", ()), *others]
             await send(message)
 
-        # Each request has its own task, so the bound id applies to this request only.
+        # Each request runs in its own task, so the bound id applies only to this request.
         structlog.contextvars.bind_contextvars(request_id=request_id.decode())
-        scope["app"] = self  # makes the router raise 404 and 405 instead of replying in plain text
+        scope["app"] = self  # makes the router raise 404 and 405 errors instead of replying in plain text
         try:
             await self._app(scope, body.receive, send_finished)
-        except Exception as error:  # noqa: BLE001 - the one place where an error becomes a reply
+        except Exception as error:  # noqa: BLE001 - the only place that turns an error into a reply
             reply = _reply_to(error, scope)
             if not status:
                 await reply(scope, body.receive, send_finished)
@@ -147,7 +147,10 @@ class ErrorBoundary:
 
 
 def _take_request_id(scope: Message) -> bytes:
-    """Return the request's id, or create one and add it to the headers for the next component."""
+    """Return the request's id.
+
+    If it has none, create one and add it to the headers for the next component.
+    """
     given = [value for name, value in scope["headers"] if name == REQUEST_ID]
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
         return bytes(given[0])
@@ -158,15 +161,15 @@ def _take_request_id(scope: Message) -> bytes:
 
 
 def path_for_log(scope: Message) -> str:
-    """Return the percent-encoded path without the query, so that clients cannot inject log lines."""
+    """Return the percent-encoded path without the query, so clients can't inject log lines."""
     return quote(scope["path"][:MAX_PATH_CHARACTERS], errors="backslashreplace")
 
 
 def _reply_to(error: Exception, scope: Message) -> JSONResponse:
-    """Return the reply to an error. Never raises: nothing else would answer the client or log the error."""
+    """Return the reply to an error. Never raises, because nothing else would reply or log the error."""
     try:
         return _describe(error, scope)
-    except Exception as second:  # noqa: BLE001 - the last guard
+    except Exception as second:  # noqa: BLE001 - the last safeguard
         with contextlib.suppress(Exception):
             _log.error("internal error", error=type(error).__name__, while_replying=type(second).__name__)
         return JSONResponse({"error": "internal error"}, 500, {"Cache-Control": "no-store"})
@@ -182,19 +185,19 @@ def _describe(error: Exception, scope: Message) -> JSONResponse:
         case _:
             _log.error("internal error", method=scope["method"], path=path_for_log(scope), exc_info=error)
             status, message, headers = 500, "internal error", None
-    # A message may quote the client's input, and half of a surrogate pair cannot be encoded.
+    # A message may quote the client's input, and half of a surrogate pair can't be encoded.
     message = message.encode(errors="backslashreplace").decode()
     return JSONResponse({"error": message}, status, {"Cache-Control": "no-store", **(headers or {})})
 
 
 def _message_of(error: HTTPException) -> str:
-    """Return the error's detail. A standard phrase such as "Not Found" becomes lower case."""
+    """Return the error's detail. Converts a standard phrase such as "Not Found" to lower case."""
     phrase = HTTPStatus(error.status_code).phrase
     return phrase.lower() if error.detail == phrase else error.detail
 
 
 class _Body:
-    """Tracks whether the request's body has been read to its end."""
+    """Tracks whether the request's body has been read to the end."""
 
     def __init__(self, scope: Message, receive: Receive) -> None:
         headers = {name: value for name, value in scope["headers"] if name in _BODY_HEADERS}
@@ -213,7 +216,7 @@ class _Body:
     async def drain(self, seconds: float) -> None:
         if self.ended or (self._asks_first and not self._begun):
             return
-        until = time.monotonic() + seconds  # a fast sender never lets the timeout run
+        until = time.monotonic() + seconds  # a steady sender would never trigger the timeout
         try:
             async with asyncio.timeout(seconds):
                 while not self.ended and time.monotonic() < until:
@@ -229,7 +232,7 @@ def add_reply_headers(scope: Message, headers: Mapping[str, str]) -> None:
 
 
 def leave_body_unread(scope: Message) -> None:
-    """Send the reply at once, regardless of what the client still sends."""
+    """Send the reply immediately, without reading the rest of the body."""
     body: _Body = scope[_BODY]
     body.ended = True
 

@@ -1,4 +1,4 @@
-"""Headers that all components handle: conditional requests, and origins."""
+"""Helpers for headers: conditional requests, and origins."""
 
 import re
 from urllib.parse import urlsplit
@@ -7,7 +7,7 @@ _TAG = re.compile(r'(?:W/)?"([^"]*)"')
 
 
 def names_tag(if_none_match: str, tag: str) -> bool:
-    """Return whether the If-None-Match header contains this tag (given without quotes)."""
+    """Return whether the If-None-Match header contains this tag, which is given without quotes."""
     return if_none_match == "*" or tag in _TAG.findall(if_none_match)
 
 

@@ -1,4 +1,4 @@
-"""Reports whether a component can work now: `/readyz`, for load balancers and people."""
+"""Reports whether a component currently works, at `/readyz`, for load balancers and people."""
 
 import asyncio
 import time
@@ -11,13 +11,13 @@ from prshots.contract.errors import DegradedError, PrshotsError
 from prshots.contract.redaction import redact
 
 CHECK_SECONDS = 2.0
-"""The timeout for an engine. Load balancers ask every few seconds and do not wait much longer."""
+"""The timeout for an engine. Load balancers ask every few seconds and don't wait much longer."""
 
 KEPT_SECONDS = 1.0
 MAX_REASON_CHARACTERS = 200
 
 OK, DEGRADED, DOWN = "ok", "degraded: ", "down: "
-"""The state of an engine. The last two continue with the reason."""
+"""The state of an engine. The reason follows the last two."""
 
 Check = Callable[[], Awaitable[None]]
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class BrieflyCached(Generic[T]):
 class Readiness:
     """Checks all engines of a component concurrently.
 
-    It stays ready, but degraded, if an optional engine is down, or if a check raises DegradedError.
+    The component stays ready, but degraded, if an optional engine is down or if a check raises DegradedError.
     """
 
     def __init__(self, checks: Mapping[str, Check], optional: Collection[str] = ()) -> None:
@@ -70,7 +70,7 @@ class Readiness:
         return 200, {"status": "degraded" if _not_ok(states) else "ok", "checks": states}
 
     def _find_needed(self, states: Mapping[str, str]) -> list[str]:
-        """Return the engines that are down and that the component cannot work without."""
+        """Return the required engines that are down."""
         return [
             name for name, state in states.items() if state.startswith(DOWN) and name not in self._optional
         ]
@@ -92,7 +92,7 @@ class Readiness:
             _log.info("ready again", checks=states)
 
     async def _check(self, name: str) -> str:
-        # While an engine hangs, only one check of it runs, because some checks would each block a thread.
+        # While an engine hangs, run only one check of it, because each check may block a thread.
         running = self._running.get(name) or _start(self._checks[name])
         self._running[name] = running
         await asyncio.wait([running], timeout=CHECK_SECONDS)
@@ -110,7 +110,7 @@ def _not_ok(states: Mapping[str, str]) -> list[str]:
 
 
 def _start(check: Check) -> "asyncio.Task[None]":
-    """Start a check. If it fails after nobody waits for it, asyncio must not log that."""
+    """Start a check. asyncio must not log its failure if nobody waits for it anymore."""
 
     async def run() -> None:
         await check()
@@ -121,7 +121,7 @@ def _start(check: Check) -> "asyncio.Task[None]":
 
 
 def _reason(error: BaseException) -> str:
-    """Return our own or the system's error message. Unexpected errors are logged, not shown to the client."""
+    """Return the message of a prshots or system error. Logs unexpected errors instead of exposing them."""
     if isinstance(error, PrshotsError | OSError):
         return redact(str(error))[:MAX_REASON_CHARACTERS] or type(error).__name__
     _log.error("internal error", exc_info=error)

@@ -1,4 +1,4 @@
-"""One request of the API or web and its reply, as the app sees them: uvicorn's, with our limits."""
+"""One request to the API or web and its reply, from the app's view: uvicorn's cycle, with our limits."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ from prshots.server.http.request_grammar import Line
 
 SLOWEST_BYTES_PER_SECOND = 1024
 SLOW_SECONDS = 30.0
-"""Once the app has waited this long for a body, the body must have arrived at this rate."""
+"""After waiting this long for a body, the app requires this average rate."""
 
 OLD_VERSION = "1.0"
 _NOT_WAITING = float("inf")
@@ -25,7 +25,7 @@ _log = structlog.get_logger()
 
 
 class _ReplyTransport:
-    """The transport of a reply. Closing it makes the connection linger, then close."""
+    """The transport of a reply. Closing it makes the connection linger before it closes."""
 
     def __init__(self, transport: asyncio.Transport, linger: Callable[[], None]) -> None:
         self.write, self.is_closing = transport.write, transport.is_closing
@@ -65,12 +65,12 @@ class RequestCycle(RequestResponseCycle):
             keep_alive=keep_alive,
             on_response=connection.on_response_complete,
         )
-        self.body: Any = b""  # the first addition to empty bytes copies nothing
+        self.body: Any = b""  # adding to empty bytes copies nothing
         self._close = close
         self._is_told = False  # the app has received the end of the body
-        self._has_left = False  # the client has stopped sending: it is gone, or only reads the reply
+        self._has_left = False  # the client has stopped sending: it disconnected, or it only reads the reply
         self._is_too_slow = False
-        self._ends_with_connection = False  # the reply, because HTTP/1.0 has no chunks
+        self._ends_with_connection = False  # marks the end of the reply, because HTTP/1.0 has no chunks
         self._received_bytes, self._waited = 0, 0.0
         self._waits_since = _NOT_WAITING
 
@@ -86,7 +86,7 @@ class RequestCycle(RequestResponseCycle):
     # The request
 
     def leave(self) -> None:
-        """Note that the client has stopped sending, before or after the end of the body."""
+        """Record that the client has stopped sending, before or after the end of the body."""
         self._has_left = True
         self.message_event.set()
 
@@ -104,7 +104,7 @@ class RequestCycle(RequestResponseCycle):
             return message
         if self._is_too_slow and message["more_body"]:
             raise RequestTimeoutError("request body timed out")
-        if self._is_told or (message["more_body"] and not message["body"]):  # `leave` woke us
+        if self._is_told or (message["more_body"] and not message["body"]):  # `leave` woke this task
             return {"type": "http.disconnect"}
         self._received_bytes += len(message["body"])
         self._is_told = not message["more_body"]
@@ -125,7 +125,7 @@ class RequestCycle(RequestResponseCycle):
 
     async def send(self, message: ASGISendEvent) -> None:
         if message["type"] == "http.response.start":
-            if self.more_body:  # the rest of the body would look like the next request
+            if self.more_body:  # otherwise the rest of the body would look like the next request
                 self.keep_alive = False
             names = {name for name, _ in message.get("headers", ())}
             if b"date" in names:

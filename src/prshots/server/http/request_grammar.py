@@ -1,7 +1,8 @@
-"""The grammar of request heads, which both of our servers apply to a whole head.
+"""The grammar of request heads. Both HTTP servers apply it to a whole head.
 
-It is stricter than HTTP: there is one way to write each request, so no proxy in front of us can read it
-differently. A head is checked when it is complete, so it does not matter in which pieces it arrives.
+It is stricter than HTTP: there is only one way to write each request, so no proxy in front of the service can
+interpret it differently. A head is checked when it is complete, so the pieces in which it arrives don't
+matter.
 """
 
 import re
@@ -31,7 +32,7 @@ class Fields(NamedTuple):
     length: int = 0
     is_upgrade: bool = False
     is_last: bool = False
-    """The client sends no further request on this connection."""
+    """Whether the client sends no further request on this connection."""
 
 
 BAD_REQUEST = HeadRefusal(400, "bad request")
@@ -53,7 +54,7 @@ _LENGTH = re.compile(rb"[0-9]{1,18}")  # fits into 64 bits, and no client sends 
 
 
 def find_end(received: bytes, seen: int, most_bytes: int) -> int | HeadRefusal | None:
-    """Return where the first head ends; None if it is incomplete. `seen` bytes were checked before."""
+    """Return where the first head ends, or None if it is incomplete. `seen` bytes are already checked."""
     end = received.find(b"\r\n\r\n", seen - 3 if seen > 3 else 0) + 4  # noqa: PLR2004 - the blank line's length
     if 4 <= end <= most_bytes:  # noqa: PLR2004
         return end
@@ -76,12 +77,12 @@ def read_line(head: bytes) -> Line | HeadRefusal:
 
 
 def names_path(target: str) -> bool:
-    """Return whether the target is a path, or a whole URL with a path, as clients send to a proxy."""
+    """Return whether the target is a path, or a full URL with a path, as clients send to a proxy."""
     return _PATH.match(target) is not None
 
 
 def read_fields(fields: bytes, version: str) -> Fields | HeadRefusal:
-    """Read the fields of a head, with the blank line at their end."""
+    """Read the fields of a head, including the blank line at the end."""
     if not _FIELDS.fullmatch(fields):
         return BAD_REQUEST
     values: dict[bytes, list[bytes]] = {}

@@ -1,4 +1,4 @@
-"""The base of our HTTP servers: accepts connections, applies timeouts, and stops without losing a request."""
+"""The base of the HTTP servers: accepts connections, applies timeouts, and stops without losing requests."""
 
 import asyncio
 import contextlib
@@ -9,24 +9,24 @@ from typing import Protocol
 import structlog
 
 ACCEPT_AT_ONCE = 8
-"""Connections accepted per wake-up. The other processes on the same socket get the rest."""
+"""Connections to accept per wake-up. Other processes on the same socket get the rest."""
 
 ACCEPT_PAUSE_SECONDS = 0.5
 TICK_SECONDS = 1.0
 
 HEAD_SECONDS = 10.0
-"""From the first to the last byte of a head, which is a packet or two. A slower client only takes a slot."""
+"""The time limit for a head, which is one or two packets. A slower client only occupies a slot."""
 
 STALLED_SECONDS = 60.0
-"""How long a reply may stall before we give up on the client. A phone in a tunnel is back by then."""
+"""How long a reply may stall before the server gives up. A phone in a tunnel is back by then."""
 
 LINGER_SECONDS = 5.0
 LINGER_BYTES = 4 * 1024 * 1024
-"""How long, and how much, we keep reading after the last reply. Closing a socket with unread data resets the
+"""How long and how much to keep reading after the last reply. Closing a socket with unread data resets the
 connection, and the client may then lose the reply."""
 
 FIRST_BYTE_SECONDS = 0.5
-"""How long a stopping server waits for requests that are on their way over idle connections."""
+"""How long a stopping server waits for requests in transit on idle connections."""
 
 _log = structlog.get_logger()
 
@@ -58,7 +58,7 @@ class SocketServer:
         self._all_closed = asyncio.Event()
 
     def connect(self, sock: socket.socket) -> Connection:
-        """Return the connection of a new client."""
+        """Return a connection for a new client."""
         raise NotImplementedError
 
     def drain(self) -> None:
@@ -66,10 +66,10 @@ class SocketServer:
         raise NotImplementedError
 
     def on_tick(self) -> None:
-        """Run the tasks of every second."""
+        """Run tasks that are due every second."""
 
     def start(self) -> None:
-        """Start to serve on the running event loop."""
+        """Start serving on the running event loop."""
         self.loop = asyncio.get_running_loop()
         self._listener.setblocking(False)
         self._tick()
@@ -84,7 +84,7 @@ class SocketServer:
             self.loop.remove_reader(self._listener)
 
     async def stop(self, grace_seconds: float) -> None:
-        """Accept no more connections, finish replies in progress, close the rest after the grace period."""
+        """Stop accepting connections and finish replies in progress. Close the rest after `grace_seconds`."""
         self.drain()
         self.stop_accepting()
         until = self.loop.time() + grace_seconds
@@ -101,7 +101,7 @@ class SocketServer:
             timer.cancel()
 
     async def _wait_until_closed(self, seconds: float) -> None:
-        """Wait until all connections are closed, at most `seconds`."""
+        """Wait for all connections to close, but at most `seconds`."""
         self._all_closed.clear()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._all_closed.wait(), seconds)
@@ -115,9 +115,9 @@ class SocketServer:
             self._all_closed.set()
 
     def _accept(self) -> bool:
-        """Accept some connections. Return whether more may wait."""
+        """Accept some connections. Return whether more may be waiting."""
         for _ in range(ACCEPT_AT_ONCE):
-            if len(self._connections) == self._most_connections:  # more wait until one closes
+            if len(self._connections) == self._most_connections:  # the others wait until one closes
                 self._is_full = True
                 self.loop.remove_reader(self._listener)
                 return False
@@ -133,7 +133,10 @@ class SocketServer:
         return True
 
     def _pause_accepting(self, error: OSError) -> None:
-        """Pause instead of spinning, and close idle connections: most likely we ran out of descriptors."""
+        """Pause instead of spinning, and close idle connections.
+
+        Most likely, no file descriptors are left.
+        """
         if not self._accept_fails:
             _log.error("cannot accept connections", reason=error.strerror)
         self._accept_fails = True
@@ -148,7 +151,7 @@ class SocketServer:
             self.loop.add_reader(self._listener, self._accept)
 
     def _tick(self) -> None:
-        """Close connections past their deadline, all in one pass instead of with a timer each."""
+        """Close overdue connections in one pass, instead of with one timer each."""
         self.now = self.loop.time()
         self.date = formatdate(usegmt=True)
         self.date_field = f"Date: {self.date}\r\n"

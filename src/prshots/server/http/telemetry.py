@@ -14,7 +14,7 @@ from prshots.server.http.readiness import BrieflyCached, Readiness
 from prshots.server.observability import metrics
 
 OTHER = "other"
-"""The route label for all unknown paths, so that scanners cannot create new metrics."""
+"""The route label for all unknown paths, so scanners can't create new metrics."""
 
 NO_STORE = {"Cache-Control": "no-store"}
 
@@ -38,7 +38,7 @@ def service_routes(readiness: Readiness) -> list[Route]:
 
 
 def names_of(routes: Iterable[Route]) -> Callable[[Message], str]:
-    """Return a function from a request to its route label in the metrics: the template, never the path."""
+    """Return a function that returns a request's route label for metrics: the template, never the path."""
     by_endpoint: dict[object, Route] = {route.endpoint: route for route in routes}
 
     def name_of(scope: Message) -> str:
@@ -51,7 +51,7 @@ def names_of(routes: Iterable[Route]) -> Callable[[Message], str]:
 
 
 def observer(component: str, name_of: Callable[[Message], str], *, logs: bool) -> Observe:
-    """Return a function that counts and times every request of a component, and logs it if `logs` is set."""
+    """Return a function that counts and times a component's requests, and logs them if `logs` is set."""
 
     def observe(scope: Message, status: int, seconds: float) -> None:
         route = name_of(scope)

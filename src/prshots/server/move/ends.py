@@ -1,4 +1,4 @@
-"""Opens both ends of a move, and begins the move or continues the one that was begun."""
+"""Open both ends of a move, and begin the move or continue an earlier one."""
 
 import contextlib
 from collections.abc import AsyncIterator, Iterator
@@ -11,21 +11,16 @@ from prshots.server.adapters.sql.move.move_state import MoveState
 from prshots.server.adapters.sql.move.row_copies import images_with
 from prshots.server.config.settings import Settings
 from prshots.server.domain.images.ports import ObjectStore
+from prshots.server.move import MoveReport
 from prshots.server.move.objects import ObjectCopies, wanted_objects
-from prshots.server.move.plan import (
-    MovePlan,
-    require_source,
-    require_unused_database,
-    require_unused_store,
-)
-from prshots.server.move.report import MoveReport
+from prshots.server.move.plan import MovePlan, require_source, require_unused_database, require_unused_store
 from prshots.server.move.source import SourceDatabase
 from prshots.server.move.target import TargetDatabase
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The ends of a move. `target` is None if the records stay, and `objects` if the images stay."""
+    """The ends of a move. `target` is None if the records stay, and `objects` is None if the images stay."""
 
     plan: MovePlan
     source: SourceDatabase
@@ -37,7 +32,7 @@ class Ends:
 
 @contextlib.contextmanager
 def open_source(settings: Settings) -> Iterator[SourceDatabase]:
-    """Open the database that the settings name. Raises MoveError, RecordsError."""
+    """Open the database in the settings. Raises MoveError, RecordsError."""
     if settings.on_sqlite and not settings.database_path.exists():
         raise RecordsError(f"there is no database at {settings.database_path}")
     engine = wiring.open_for_move(settings)
@@ -67,7 +62,7 @@ async def open_ends(plan: MovePlan) -> AsyncIterator[Ends]:
 
 
 async def begin_or_continue(ends: Ends) -> MoveState:
-    """Return the state of this move. Raises MoveError if a target is in use, or another move has begun."""
+    """Return the state of this move. Raises MoveError if a target is in use or another move has begun."""
     state = ends.source.state()
     if state is None or _is_past(state, ends.plan):
         await require_unused(ends)
@@ -95,11 +90,11 @@ async def require_unused(ends: Ends) -> None:
 
 
 def _is_past(state: MoveState, plan: MovePlan) -> bool:
-    """Return whether this is a completed move of the store only: the database is still in use."""
+    """Return whether this is a completed move of only the store: the database is still in use."""
     return state.phase == "moved" and not state.database_place and not plan.is_of(state)
 
 
 def _is_active(source: SourceDatabase, key: str) -> bool:
-    """Return whether the image of this key is neither deleted nor about to be."""
+    """Return whether the image with this key is neither deleted nor about to be."""
     with source.snapshot() as snapshot:
         return key in wanted_objects(images_with(snapshot, {image_id_of(key)}))

@@ -1,4 +1,4 @@
-"""The dry run: how much data there is, how long a move takes, and whether the targets can be used."""
+"""The dry run: how much data there is, how long a move takes, and whether the targets are usable."""
 
 import secrets
 import time
@@ -22,7 +22,7 @@ from prshots.server.move.source import SourceDatabase
 from prshots.server.move.target import TABLES
 
 SAMPLE = 200
-"""How many images the dry run copies, to measure how long one takes. It deletes the copies."""
+"""How many images the dry run copies to measure the duration. It deletes the copies."""
 
 WRITE_FACTOR = 8
 """A rule of thumb: copying and checking a row takes about 8 times as long as reading and hashing it."""

@@ -1,7 +1,7 @@
-"""Makes the images of two stores equal, shard by shard.
+"""Make the images of two stores equal, shard by shard.
 
-It compares listings of both stores and keeps no state, so after a kill the next move lists again and copies
-the rest.
+The code compares listings of both stores and keeps no state. After a kill, the next move lists again and
+copies the rest.
 """
 
 import asyncio
@@ -14,25 +14,25 @@ from typing import Any, TypeVar
 from prshots.contract.errors import MoveError, StoreError, StoreFullError
 from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT, origin_key, origin_keys
 from prshots.server.domain.images.ports import ObjectStore
-from prshots.server.move.report import MoveReport
+from prshots.server.move import MoveReport
 
 AT_ONCE = 48
-"""How many objects are copied at a time. A distant store takes long for each, but handles many at a time."""
+"""How many objects to copy at a time. A distant store is slow for each object but handles many at once."""
 
 BYTES_AT_ONCE = 64 * 1024**2
-"""The most bytes of them in memory, unless a single object is larger."""
+"""The maximum number of bytes in memory, unless a single object is larger."""
 
 ATTEMPTS = 5
 """Attempts per object, with a pause that doubles. A short outage must not end a long copy."""
 
 Wanted = dict[str, str | None]
-"""The keys of the objects that the target should have, with the SHA-256 where it is recorded."""
+"""The keys of the objects that the target should have, with their recorded SHA-256 if there is one."""
 
 T = TypeVar("T")
 
 
 def wanted_objects(images: Sequence[Sequence[Any]]) -> Wanted:
-    """Return the objects of these images: id, ext, sha256, thumbnail, diff_base."""
+    """Return the objects of images, given as (id, ext, sha256, thumbnail, diff_base)."""
     wanted: Wanted = {}
     for image_id, ext, sha256, thumbnail, diff_base in images:
         wanted[origin_key(image_id, ext)] = sha256
@@ -53,13 +53,13 @@ class ObjectCopies:
         report: MoveReport,
         is_active: Callable[[str], bool],
     ) -> None:
-        """`is_active` returns whether the image of a key is neither deleted nor about to be."""
+        """Prepare to copy. `is_active` returns whether a key's image is neither deleted nor about to be."""
         self._source, self._target = source, target
         self._report = report
         self._is_active = is_active
         self._room = _Room(BYTES_AT_ONCE)
         self.compared: set[str] = set()
-        """The shards that this run has compared. It sees changes in the others when it compares them."""
+        """The shards that this run has compared. Comparing the others will reveal their changes."""
 
     async def compare(
         self, shards: Sequence[str], wanted: Wanted, progress: Callable[[int], None] = lambda _: None
@@ -69,7 +69,7 @@ class ObjectCopies:
         copied = await self._sizes(self._target, shards)
         surplus = copied.keys() - wanted.keys()
         await self._delete(surplus)
-        # Also try objects that the source's list lacks: they may be newer than the list.
+        # Also try objects missing from the source's list: they may be newer than the list.
         lacking = [key for key in wanted if key not in copied or copied[key] != there.get(key)]
         progress(len(wanted) - len(lacking))
 
@@ -97,9 +97,9 @@ class ObjectCopies:
         await run_all(verify, [key for key in wanted if key not in self._report.missing])
 
     async def follow(self, changed: Mapping[str, str], wanted: Wanted) -> None:
-        """Bring the objects of changed images up to date. `changed` maps their ids to their extensions.
+        """Update the objects of changed images. `changed` maps their ids to their extensions.
 
-        A thumbnail or a difference image may have new bytes, so their old copies are deleted first.
+        A thumbnail or a difference image may have new bytes, so this deletes their old copies first.
         """
         main = {origin_key(image_id, ext) for image_id, ext in changed.items()}
         all_keys = {key for image_id, ext in changed.items() for key in origin_keys(image_id, ext)}
@@ -152,7 +152,7 @@ class ObjectCopies:
 
 
 class _Room:
-    """Bounds the bytes in memory. An object that is larger than the limit is copied alone."""
+    """Limits the bytes in memory. An object larger than the limit is copied alone."""
 
     def __init__(self, size: int) -> None:
         self._size = self._left = size
@@ -173,7 +173,7 @@ class _Room:
 
 
 async def run_all(work: Callable[[str], Any], keys: Sequence[str]) -> None:
-    """Run the work for all keys, a bounded number at a time. The first error cancels the rest."""
+    """Run the work for all keys, with limited concurrency. The first error cancels the rest."""
     left = iter(keys)
 
     async def worker() -> None:

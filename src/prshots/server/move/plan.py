@@ -1,4 +1,4 @@
-"""Where the data goes, and the checks before the first write."""
+"""The destination of a move, and the checks before the first write."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ class MovePlan:
 
     @classmethod
     def of(cls, settings: Settings, to_database: str | None, to_store: str | None) -> "MovePlan":
-        """Raise InvalidInputError if an address is invalid, or the data is already there."""
+        """Create a plan. Raises InvalidInputError if an address is invalid, or the data is already there."""
         try:
             target = replace(
                 settings,
@@ -78,7 +78,7 @@ def _name_options(message: str) -> str:
 
 
 def require_source(engine: Engine, settings: Settings) -> None:
-    """Raise MoveError if there is nothing to move, or this version cannot move it."""
+    """Raise MoveError if there is nothing to move, or this version can't move it."""
     with translating(), engine.connect() as connection:
         if found_schema(connection).version is None:
             raise MoveError(f"there is no prshots database at {settings.database_place}")
@@ -127,7 +127,7 @@ def require_unused_database(engine: Engine, settings: Settings) -> None:
 
 @contextlib.contextmanager
 def _name_database(place: str) -> Iterator[None]:
-    """Name the database that failed, because both are in use from here on."""
+    """Name the database that failed, because from here on both are in use."""
     try:
         yield
     except RecordsError as error:
@@ -135,7 +135,7 @@ def _name_database(place: str) -> Iterator[None]:
 
 
 async def require_unused_store(store: ObjectStore, settings: Settings, installation_id: str) -> None:
-    """Raise MoveError if the target has images, or belongs to another installation. Changes nothing."""
+    """Raise MoveError if the target has images or belongs to another installation. Changes nothing."""
     place = settings.store_place
     await store.check()
     mark = await store.read(OWNER_MARK)
@@ -151,7 +151,7 @@ async def require_unused_store(store: ObjectStore, settings: Settings, installat
 
 
 def open_existing_database(settings: Settings) -> Engine | None:
-    """Open the target; None if it is a file that does not exist yet. Raises RecordsError."""
+    """Open the target. Return None if it is a file that doesn't exist yet. Raises RecordsError."""
     if settings.on_sqlite and not settings.database_path.exists():
         parent = settings.database_path.absolute().parent
         while not parent.exists():

@@ -1,4 +1,4 @@
-"""The database that the data comes from: the log of changes, snapshots, and the stop of writes."""
+"""The source database: the log of changes, snapshots, and the stop of writes."""
 
 import contextlib
 import fcntl
@@ -33,13 +33,13 @@ ATTEMPTS = 5
 """Attempts for a write that waits too long for other writers."""
 
 HOLD_ATTEMPTS = 30
-"""Attempts to stop the writers. Each one delays them by less than a second."""
+"""Attempts to stop the writers. Each attempt delays them by less than a second."""
 
 T = TypeVar("T")
 
 
 class SourceDatabase:
-    """All methods raise RecordsError if the database does not answer."""
+    """The database to copy from. All methods raise RecordsError if it doesn't answer."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -80,7 +80,7 @@ class SourceDatabase:
             return read_state(connection)
 
     def begin(self, plan: MovePlan) -> MoveState:
-        """Start to log changes."""
+        """Start logging changes."""
         state = MoveState.begin(secrets.token_hex(16), "copying", plan.database_place, plan.store_place)
 
         def begin(connection: Connection) -> None:
@@ -93,10 +93,10 @@ class SourceDatabase:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Read everything as of one moment. Blocks no writer."""
+        """Read everything as of one moment, without blocking writers."""
         with translating(), self.engine.connect() as connection:
             if self._is_postgresql:
-                connection = connection.execution_options(  # noqa: PLW2901 - the same one
+                connection = connection.execution_options(  # noqa: PLW2901 - the same connection
                     isolation_level="REPEATABLE READ", postgresql_readonly=True
                 )
             else:
@@ -107,7 +107,7 @@ class SourceDatabase:
                 connection.rollback()
 
     def forget(self, changes: Changes, state: MoveState) -> None:
-        """Remove these changes from the log, and store how far the copy is."""
+        """Remove these changes from the log, and store the copy's progress."""
 
         def write(connection: Connection) -> None:
             forget(connection, changes.entries)
@@ -121,7 +121,7 @@ class SourceDatabase:
 
     @contextlib.contextmanager
     def hold_writers(self) -> Iterator[Connection]:
-        """Hold all writers. The connection sees all commits so far, and there are no others until the end.
+        """Hold all writers. The connection sees all commits so far, and no more follow until the end.
 
         Reads continue. A writer waits, and gets an error after its own timeout.
         """
@@ -149,7 +149,7 @@ class SourceDatabase:
         install_refusal(connection, state)
 
     def clean_up(self) -> None:
-        """Drop the log after a switch, unless readers block that. The log is no longer used."""
+        """Drop the log after a switch, unless readers block that. Nothing uses the log any more."""
 
         def drop(connection: Connection) -> None:
             self._set_lock_timeout(connection)
@@ -159,7 +159,7 @@ class SourceDatabase:
             self._write(drop)
 
     def cancel(self) -> MoveState | None:
-        """Remove everything that a move has put into this database. Return the state of that move."""
+        """Remove everything that a move added to this database. Return the state of that move."""
         state = self.state()
 
         def cancel(connection: Connection) -> None:
@@ -172,7 +172,7 @@ class SourceDatabase:
         return state
 
     def _set_lock_timeout(self, connection: Connection) -> None:
-        """Give up on a lock before PostgreSQL looks for deadlocks after 1 s: it might end a writer."""
+        """Give up on a lock before PostgreSQL looks for deadlocks after 1 s, which might end a writer."""
         if self._is_postgresql:
             connection.exec_driver_sql("SET LOCAL lock_timeout = '700ms'")
 

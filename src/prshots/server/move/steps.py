@@ -1,9 +1,9 @@
 """The steps of a move: copy and check while the service runs, stop the writers for a moment, switch.
 
-The source logs every change while the move is under way. A **round** reads the logged changes in a snapshot
-of the source, applies them to the target, and removes them from the log. Each page that the move copies or
-checks includes a round, so the target always equals one snapshot of the source, as far as it is copied. A
-move that is killed continues at the page that its state in the source names.
+The source logs every change during the move. A **round** reads the logged changes in a snapshot of the
+source, applies them to the target, and removes them from the log. Each page that the move copies or checks
+includes a round, so the copied part always equals one snapshot of the source. The source stores the state of
+the move, and a killed move continues at the page recorded there.
 
 The **stop** is the last round: it holds all writers, applies the last few changes, checks them, and makes the
 source refuse writes from then on.
@@ -29,10 +29,10 @@ from prshots.server.adapters.sql.move.row_copies import (
     images_with,
     key_of,
 )
+from prshots.server.move import MoveReport, Progress, ShowProgress
 from prshots.server.move.ends import Ends, begin_or_continue, open_ends
 from prshots.server.move.objects import ObjectCopies, wanted_objects
 from prshots.server.move.plan import MovePlan, require_our_schema, require_unused_database
-from prshots.server.move.report import MoveReport, Progress, ShowProgress
 from prshots.server.move.target import TABLES, Page, TargetDatabase
 
 STOP_SECONDS = 3.0
@@ -48,11 +48,14 @@ ROUNDS = 20
 """The stop begins after this many rounds, regardless of how many changes are left."""
 
 IMAGES_AT_ONCE, SHARDS_AT_ONCE = 25_000, 64
-"""About how many images are compared at a time, and the most shards. Their lists are in memory."""
+"""About how many images to compare at a time, and the maximum number of shards. Their lists are in memory."""
 
 
 async def move(plan: MovePlan, show: ShowProgress, *, verify: bool = False) -> MoveReport:
-    """Move, or continue a move. Raises MoveError, RecordsError, StoreError, and leaves the source in use."""
+    """Move, or continue a move.
+
+    Raises MoveError, RecordsError, StoreError, and then leaves the source in use.
+    """
     async with open_ends(plan) as ends:
         state = await begin_or_continue(ends)
         return await MoveSteps(ends, state, show).run(verify=verify)
@@ -65,7 +68,7 @@ class MoveSteps:
         self._state, self.report, self._show = state, ends.report, show
 
     async def run(self, *, verify: bool) -> MoveReport:
-        self.report.was_done = self._state.phase == "moved"  # or it was killed right after the switch
+        self.report.was_done = self._state.phase == "moved"  # or a run was killed after the switch
         if not self.report.was_done:
             await self._copy()
             await self._check(verify=verify)
@@ -113,7 +116,7 @@ class MoveSteps:
     async def _copy_page(
         self, target: TargetDatabase, table: Table, after: Key, copied: Collection[str]
     ) -> Page:
-        """Copy the rows after this key. Changes of tables that are not copied yet are not needed."""
+        """Copy the rows after this key. Ignores changes to tables that aren't copied yet."""
         with self._source.snapshot() as snapshot:
             changes, page = changes_in(snapshot), Page(snapshot, table, after)
             await self._apply_to_objects(snapshot, changes)
@@ -175,7 +178,7 @@ class MoveSteps:
                 after = page.until
 
     async def _compare_counts(self, target: TargetDatabase) -> None:
-        """Count all rows before the stop, because that takes longer the more there are."""
+        """Count all rows before the stop, because counting takes longer with more rows."""
         with self._source.snapshot() as snapshot:
             changes = changes_in(snapshot)
             await self._apply(snapshot, changes)
@@ -205,7 +208,7 @@ class MoveSteps:
     async def _stop_and_switch(self, *, is_last: bool) -> bool:
         """Hold the writers, copy and check the last changes, and refuse writes from then on.
 
-        Return False if it took too long. Nothing has changed then.
+        Return False, with nothing changed, if it took too long.
         """
         longest = LAST_STOP_SECONDS if is_last else STOP_SECONDS
         with self._source.hold_writers() as stopped:
@@ -250,7 +253,7 @@ class MoveSteps:
             await self._objects.follow(by_id, wanted_objects(images_with(snapshot, by_id)))
 
     def _forget(self, changes: Changes) -> None:
-        """Remove the changes from the log, and store how far the copy is."""
+        """Remove the changes from the log, and store the copy's progress."""
         self._source.forget(changes, self._state)
         self.report.changes += len(changes)
 

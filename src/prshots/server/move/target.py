@@ -1,4 +1,4 @@
-"""The database that the data goes to. Only the move writes to it until it is complete."""
+"""The target database. Only the move writes to it until it is complete."""
 
 import contextlib
 from collections.abc import Collection, Iterator
@@ -33,7 +33,7 @@ TABLES = metadata.sorted_tables
 
 
 class TargetDatabase:
-    """All methods raise RecordsError if the database does not answer."""
+    """The database to copy to. All methods raise RecordsError if it doesn't answer."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -104,7 +104,7 @@ class TargetDatabase:
             raise _difference_error(page.table.name)
 
     def require_same_counts(self, snapshot: Connection) -> dict[str, int]:
-        """Compare the number of rows of each table, and return the numbers. Raises MoveError."""
+        """Compare the number of rows in each table, and return the numbers. Raises MoveError."""
         with translating(), self.engine.connect() as connection:
             found = {table.name: count_rows(connection, table) for table in TABLES}
         for table in TABLES:
@@ -117,7 +117,7 @@ class TargetDatabase:
         return found
 
     def analyze(self) -> None:
-        """Update PostgreSQL's statistics, so that it plans the first queries well."""
+        """Update PostgreSQL's statistics, to let it plan the first queries well."""
         if self.engine.dialect.name == "postgresql":
             with translating(), self._write() as connection:
                 connection.exec_driver_sql(f"ANALYZE {', '.join(table.name for table in TABLES)}")

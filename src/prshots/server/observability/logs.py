@@ -1,7 +1,7 @@
 """Logging to standard error: for people (in color on a terminal), or as JSON for a log collector.
 
-Warnings and errors of libraries and uncaught exceptions go through the same format, so a log collector gets
-only JSON.
+Warnings and errors from libraries, and uncaught exceptions, use the same format, so a log collector gets only
+JSON.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from prshots.contract.redaction import redact
 
 
 def configure_logs(log_format: Literal["console", "json"], component: str) -> None:
-    """Set up logging for this process. Every line has its `component`."""
+    """Set up logging for this process. Every line includes the `component`."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -59,12 +59,12 @@ def _json_processors(component: str) -> list[Processor]:
 
 
 def _add_fields(**fields: object) -> Processor:
-    """Add fields to each line. Fields of the line itself take precedence."""
+    """Add fields to each line. The line's own fields take precedence."""
     return lambda _, __, event: {**fields, **event}
 
 
 def _order_fields(_: object, __: str, event: EventDict) -> EventDict:
-    """Put the fields that every line has first, so that people find them."""
+    """Put the fields that every line has first, where people can find them."""
     return {name: event[name] for name in ("timestamp", "level", "event", "component", "pid")} | dict(event)
 
 
@@ -73,9 +73,9 @@ def _redact_line(_: object, __: str, line: Any) -> str:  # noqa: ANN401 - render
 
 
 class _StandardError:
-    """Writes each line in one piece, so that lines of several processes do not mix.
+    """Writes each line in one piece, so lines from several processes don't mix.
 
-    If the log cannot be written, for example on a full disk, requests must not fail.
+    If the log can't be written, for example on a full disk, requests must not fail.
     """
 
     def write(self, line: str) -> None:
@@ -88,7 +88,7 @@ class _StandardError:
 
 
 class _Libraries(logging.Handler):
-    """Forwards the log records of libraries."""
+    """Forwards log records from libraries."""
 
     def emit(self, record: logging.LogRecord) -> None:
         log = structlog.get_logger()

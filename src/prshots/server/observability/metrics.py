@@ -1,8 +1,8 @@
 """The metrics, in Prometheus format.
 
-All processes of one `prshots serve` write to one folder, each to its own files. The process that is asked for
-`/metrics` adds them up. Files are named after the worker's slot (`api-0`), not its process id, so that a
-restarted worker continues the counts of its predecessor.
+All processes of one `prshots serve` write to one folder, each to its own files. The process that answers
+`/metrics` adds them up. Files are named after the worker's slot (`api-0`), not its process id, so a restarted
+worker continues its predecessor's counts.
 """
 
 import contextlib
@@ -16,13 +16,13 @@ from typing import Literal, TypeVar
 from prometheus_client import values
 
 from prshots import __version__
-from prshots.server.observability.free_space import free_bytes
+from prshots.contract.sizes import readable_size
 from prshots.server.observability.metrics_folder import FOLDER_VARIABLE, SLOT_VARIABLE
 
 FOLDER = Path(os.environ[FOLDER_VARIABLE]) if os.environ.get(FOLDER_VARIABLE) else None
 _SLOT = os.environ.get(SLOT_VARIABLE, str(os.getpid()))
 
-# This must happen before the first metric is created. A missing folder must not prevent the start.
+# This must happen before the first metric is created. A missing folder must not prevent startup.
 if FOLDER and FOLDER.is_dir():
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(FOLDER)  # the library reads this
     values.ValueClass = values.MultiProcessValue(lambda: _SLOT)  # type: ignore[no-untyped-call]
@@ -74,7 +74,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # these would double
 
 
 def _counter(name: str, about: str, label: str = "", known: Sequence[str] = ()) -> Counter:
-    """Create a counter. Known values start at zero: rate() misses the first increment of a new series."""
+    """Create a counter. Known values start at zero, because rate() misses a new series' first increment."""
     counter = Counter(name, about, [label] if label else [], registry=_own)
     for value in known:
         counter.labels(value)
@@ -100,9 +100,12 @@ WORKER_RESTARTS = _counter(
 UPLOADS = _counter("prshots_uploads", "Uploads by result.", "result", UPLOAD_RESULTS)
 UPLOAD_BYTES = _counter("prshots_upload_bytes", "Bytes of stored images.")
 UNLIMITED_UPLOADS = _counter(
-    "prshots_uploads_not_limited", "Uploads accepted without a rate limit because the counter did not answer."
+    "prshots_uploads_not_limited",
+    "Uploads accepted without a rate limit because the counter did not respond.",
 )
-EXCHANGES = _counter("prshots_token_exchanges", "ID tokens of CI jobs by result.", "result", EXCHANGE_RESULTS)
+EXCHANGES = _counter(
+    "prshots_token_exchanges", "ID token exchanges of CI jobs, by result.", "result", EXCHANGE_RESULTS
+)
 COUNTER_OUTAGES = _counter("prshots_counter_outages", "Outages of the counter.")
 
 DELIVERIES = _counter("prshots_deliveries", "Requests for images by result.", "result", DELIVERY_RESULTS)
@@ -128,9 +131,7 @@ DATABASE_SECONDS = _histogram(
     "Duration of database operations, including the wait for a connection.",
     "operation",
 )
-STORE_SECONDS = _histogram(
-    "prshots_store_seconds", "Duration of operations of the origin store.", "operation"
-)
+STORE_SECONDS = _histogram("prshots_store_seconds", "Duration of origin store operations.", "operation")
 ENGINE_FAILURES = _counter("prshots_engine_failures", "Failed operations by engine.", "engine")
 COMPARED_PAIRS = _counter(
     "prshots_compared_pairs", "Pairs of images that were compared, by verdict.", "verdict"
@@ -143,7 +144,7 @@ SWEEP_ORPHANS = _counter("prshots_sweep_orphans", "Files without a record that s
 SWEEP_FREED_BYTES = _counter("prshots_sweep_freed_bytes", "Bytes freed by sweeps.")
 SWEEP_REFUSED = _gauge(
     "prshots_sweep_refused",
-    "1 if the last sweep did not delete something because it looked like a mistake.",
+    "1 if the last sweep refused to delete something because it looked like a mistake.",
     "reason",
 )
 SWEEP_SECONDS = _gauge("prshots_last_sweep_seconds", "Duration of the last sweep.")
@@ -156,12 +157,12 @@ FREE_BYTES = _gauge(
 
 @functools.cache
 def with_labels(metric: MetricT, *labels: str) -> MetricT:
-    """Return the series of a metric. The library's own `labels` costs more than counting."""
+    """Return the metric's series for these labels. The library's own `labels` is slower than counting."""
     return metric.labels(*labels)
 
 
 class EngineTimer:
-    """Times an operation of an engine, and counts it if it fails."""
+    """Times an engine's operation, and counts it if it fails."""
 
     __slots__ = ("_engine", "_seconds", "_started")
 
@@ -178,9 +179,10 @@ class EngineTimer:
 
 
 def add_observations(histogram: Histogram, in_buckets: Sequence[int], seconds: float) -> None:
-    """Add observations that were counted elsewhere: how many per bucket, and their sum in seconds.
+    """Add observations that were counted elsewhere: the count per bucket, and the sum in seconds.
 
-    The library has no call for this. Its own `observe` would cost as much as delivering an image.
+    The library has no function for this. Calling `observe` each time would cost as much as delivering an
+    image.
     """
     for bucket, count in zip(histogram._buckets, in_buckets, strict=True):  # noqa: SLF001 - see above
         if count:
@@ -189,7 +191,7 @@ def add_observations(histogram: Histogram, in_buckets: Sequence[int], seconds: f
 
 
 def watch_disks(volumes: Mapping[str, Path | None]) -> None:
-    """Measure the free space at these paths on every scrape. None means a disk of another machine."""
+    """Measure the free space at these paths on every scrape. None means a disk on another machine."""
     _volumes.update({volume: path for volume, path in volumes.items() if path})
 
 
@@ -203,10 +205,32 @@ def _measure_disks() -> None:
 
 
 def render() -> bytes:
-    """Return the metrics of all processes in the folder, or of this process only if there is no folder."""
+    """Return the metrics of all processes in the folder. Without a folder, return this process's metrics."""
     _measure_disks()
     if FOLDER is None or not FOLDER.is_dir():
         return generate_latest(_own)
     combined = CollectorRegistry()
     MultiProcessCollector(combined, path=str(FOLDER))  # type: ignore[no-untyped-call]
     return generate_latest(combined)
+
+
+LOW_BYTES = 100 * 1024**2
+"""Below this, uploads are about to fail."""
+
+
+def free_bytes(path: Path) -> int:
+    """Return the space that this user can still fill on the disk of a path, or of its parent folder.
+
+    Raises OSError.
+    """
+    disk = os.statvfs(path if path.exists() else path.parent)
+    return disk.f_bavail * disk.f_frsize
+
+
+def shortage(path: Path) -> str:
+    """Return a message if the disk that holds the path is nearly full, else ""."""
+    try:
+        free = free_bytes(path)
+    except FileNotFoundError:  # nothing is stored yet
+        return ""
+    return f"only {readable_size(free)} free at {path}: free up space" if free < LOW_BYTES else ""

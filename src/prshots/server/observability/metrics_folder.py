@@ -1,6 +1,6 @@
 """The folder where the processes of one `prshots serve` keep their metrics.
 
-The supervisor locks the folder while it runs, so an unlocked folder is left from a killed supervisor.
+The supervisor locks the folder while it runs, so an unlocked folder is a leftover of a killed supervisor.
 systemd's cleanup of /tmp also skips locked folders.
 """
 
@@ -14,18 +14,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 FOLDER_VARIABLE, SLOT_VARIABLE = "PRSHOTS_METRICS_FOLDER", "PRSHOTS_METRICS_SLOT"
-"""Set by the supervisor for its children. Without them, as in a command, metrics stay in the process."""
+"""The supervisor sets these for its children. Without them, as in a command, metrics stay in the process."""
 
 RESTARTED_VARIABLE = "PRSHOTS_WORKER_RESTARTED"
-"""Set for a worker that replaces a dead one. The worker counts it, because the supervisor has no metrics."""
+"""Set for a worker that replaces a dead one. The worker counts the restart, because the supervisor has no
+metrics."""
 
 PREFIX = "prshots-metrics-"
 KINDS = {"counter": 128 * 1024, "histogram": 256 * 1024, "gauge_max": 4096, "gauge_mostrecent": 4096}
-"""The files of a slot, with enough space for all its metrics. We allocate the space at startup: the files are
-mapped into memory, and on a full disk, touching a missing page would kill the process."""
+"""The files of a slot, with enough space for all its metrics. The space is allocated at startup: the files
+are mapped into memory, and on a full disk, touching a missing page would kill the process."""
 
 JUST_MADE_SECONDS = 60.0
-"""Another supervisor may have just created its folder and not locked it yet."""
+"""Another supervisor may have just created its folder, but not locked it yet."""
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Writes one log line when an engine fails and one when it is back, regardless of how many requests fail."""
+"""Logs one line when an engine fails and one when it is back, regardless of how many requests fail."""
 
 import contextlib
 import time
@@ -17,7 +17,8 @@ _log = structlog.get_logger()
 class Outage:
     """The state of one engine, as this process sees it.
 
-    An outage ends when every operation that failed has succeeded again: on a full disk, reads always succeed.
+    An outage ends when every failed operation has succeeded again. Reads alone don't count, because they
+    succeed even on a full disk.
     """
 
     def __init__(self, away: str, back: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -39,7 +40,7 @@ class Outage:
         self._failed_at = now
 
     def note_success(self, operation: str) -> None:
-        if not self._is_away:  # the usual case, and all that it costs
+        if not self._is_away:  # fast path for the usual case
             return
         self._failing.discard(operation)
         now = self._clock()
@@ -56,7 +57,7 @@ class Outage:
 
     @contextlib.contextmanager
     def watch(self, operation: str) -> Iterator[None]:
-        """Note whether an operation succeeds. Its error is marked as logged."""
+        """Record whether an operation succeeds. Mark its error as logged."""
         try:
             yield
         except PrshotsError as error:

@@ -1,7 +1,8 @@
 """Hands `prshots serve` over from the command to a process that needs less memory.
 
-The command replaces itself with `python -P -m prshots.server.supervise PLAN`: same process id, same open
-ports. It leaves a copy of itself, the greeter, which prints the greeting when the service is ready, and ends.
+The command replaces itself with `python -P -m prshots.server.supervise PLAN`, which has the same process id
+and the same open ports. It leaves a copy of itself, the greeter, which prints the greeting when the service
+is ready and then exits.
 """
 
 import contextlib
@@ -20,11 +21,11 @@ from prshots.server.processes.supervisor import Supervisor
 from prshots.server.processes.worker_group import WorkerGroup
 
 COMPONENT = "serve"
-"""The component in the supervisor's log lines."""
+"""The component name in the supervisor's log lines."""
 
 Greet = Callable[[Callable[[], bool]], None]
-"""Called in the greeter with a function that waits until the service is ready, and returns False if it never
-will be."""
+"""Called in the greeter with a function that waits until the service is ready. The function returns False if
+it never will be."""
 
 
 def exec_supervisor(supervisor: Supervisor, log_format: Literal["console", "json"], greet: Greet) -> NoReturn:
@@ -51,7 +52,7 @@ def exec_supervisor(supervisor: Supervisor, log_format: Literal["console", "json
 
 
 def read_plan(plan: str) -> Supervisor:
-    """Return the supervisor that `exec_supervisor` got, in the process that runs it."""
+    """Return the supervisor that was passed to `exec_supervisor`, in the process that runs it."""
     facts = json.loads(plan)
     configure_logs(facts["log_format"], COMPONENT)
     greeter, ready = facts["greeter"], facts["ready"]
@@ -70,7 +71,7 @@ def read_plan(plan: str) -> Supervisor:
 
 
 def _start_greeter(groups: Iterable[WorkerGroup], greet: Greet) -> tuple[int, int]:
-    """Fork. Return the greeter's process id, and the pipe that tells it when the service is ready."""
+    """Fork. Return the greeter's process id, and the pipe that signals when the service is ready."""
     wait, ready = os.pipe()
     greeter = os.fork()
     if greeter:

@@ -1,14 +1,15 @@
 """`prshots serve`: starts the components, restarts workers that die, sweeps every hour, and shuts down.
 
 One task per worker keeps its slot occupied: it starts the worker, waits until it dies, and starts the next
-one. Once every worker is ready, another task runs the sweeps. A signal, or a worker that cannot start, sets
-`_stopping`, and the supervisor stops all children within the grace period.
+one. Once every worker is ready, another task runs the sweeps. A signal, or a worker that can't start, sets
+`_stopping`. The supervisor then stops all children within the grace period.
 """
 
 import asyncio
 import contextlib
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -23,35 +24,108 @@ from prshots.server.observability.metrics_folder import (
     metrics_folder,
 )
 from prshots.server.processes import WEB_SECONDS
-from prshots.server.processes.children import Children
 from prshots.server.processes.worker_group import WorkerGroup
+
+# The supervisor's child processes: starts and signals them, and ends them if the supervisor dies. Each child
+# inherits the lifeline, a pipe whose other end only the supervisor holds: see `hold`.
+
+KEEP_BUFFERS = {"MALLOC_MMAP_THRESHOLD_": str(2 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(32 * 1024**2)}
+"""Tells glibc's malloc to keep the memory of an upload's chunks for the next upload. Returning it to the
+kernel each time would spend a tenth of an upload's time on page faults."""
+
+
+class Children:
+    def __init__(self, config: Path | None) -> None:
+        self._config = config
+        self._running: set[asyncio.subprocess.Process] = set()
+        self._is_stopping = False
+        self._lifeline, self._held_open = os.pipe()
+
+    async def start(
+        self, module: str, *arguments: str, fds: tuple[int, ...], variables: dict[str, str]
+    ) -> asyncio.subprocess.Process:
+        """Start a module of this package with the descriptors as arguments. Raises OSError."""
+        environment = KEEP_BUFFERS | os.environ | variables
+        if self._config:
+            environment["PRSHOTS_CONFIG"] = str(self._config)
+        fds = (*fds, self._lifeline)
+        # -P: never import from the working directory, because others may be able to write to it.
+        program = [sys.executable, "-P", "-m", f"prshots.server.processes.{module}"]
+        command = [*program, *arguments, *map(str, fds)]
+        with _block_sigint():
+            return await asyncio.create_subprocess_exec(
+                *command, pass_fds=fds, env=environment, stdin=asyncio.subprocess.DEVNULL
+            )
+
+    @contextlib.contextmanager
+    def track(self, child: asyncio.subprocess.Process) -> Iterator[None]:
+        """Include the child in `stop` and `kill` for this block."""
+        self._running.add(child)
+        if self._is_stopping:  # `stop` was called while the child was starting
+            _send(child, signal.SIGTERM)
+        try:
+            yield
+        finally:
+            self._running.discard(child)
+
+    def stop(self) -> None:
+        """Send SIGTERM to all children, including those that are starting."""
+        self._is_stopping = True
+        self._signal_all(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._signal_all(signal.SIGKILL)
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        for child in self._running:
+            _send(child, number)
+
+    def close(self) -> None:
+        os.close(self._lifeline)
+        os.close(self._held_open)
+
+
+def _send(child: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        child.send_signal(number)
+
+
+@contextlib.contextmanager
+def _block_sigint() -> Iterator[None]:
+    """Start children with SIGINT blocked. Ctrl-C would also reach them, but the supervisor stops them."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 5.0
 STEADY_SECONDS = 1.0
-"""A worker that was up for this long is restarted after the first pause, because its clients wait. Otherwise
-the pause doubles each time, so that a worker that cannot start takes little processor time."""
+"""A worker that ran for this long restarts after the shortest pause, because its clients are waiting.
+Otherwise the pause doubles each time, so a worker that can't start uses little processor time."""
 
 SWEEP_INTERVAL_SECONDS = 3600.0
 SWEEP_RETRY_SECONDS = 300.0
-"""The pause after a failed sweep. Most likely an engine is down, and back within minutes."""
+"""The pause after a failed sweep. Most likely, an engine is down and will be back within minutes."""
 
 BEYOND_GRACE_SECONDS, KILL_SECONDS = 0.6, 0.2
-"""How long we wait for children after their grace period, which each counts from when it handles the signal,
-and then for those that we killed, which the kernel ends within milliseconds."""
+"""How long to wait for children after their grace period, which each child counts from when it handles the
+signal, and then for killed children, which the kernel ends within milliseconds."""
 
 DEATH_SECONDS = 0.05
-"""How soon the kernel reports the end of a worker whose pipe has closed because it died."""
+"""How soon the kernel reports the end of a worker after the dead worker's pipe closes."""
 
 SWEEP_SLOT = "sweep"
 CANNOT_START = 1
-"""The exit code of a worker that cannot start and has logged the reason. After any other code, or a signal
-such as the kernel's when memory runs out, the next start may succeed."""
+"""The exit code of a worker that can't start and has logged the reason. After any other code, or a signal
+such as the one for running out of memory, the next start may succeed."""
 
 _log = structlog.get_logger()
 
 
 def hold_back_ctrl_c() -> None:
-    """Delay Ctrl-C until the supervisor runs, because it would break an event loop that is being set up."""
+    """Delay Ctrl-C until the supervisor runs, because it would break an event loop during setup."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
@@ -68,7 +142,7 @@ class Supervisor:
     _failed: bool = False
 
     async def run(self) -> int:
-        """Run until a signal stops it. Return the exit code."""
+        """Run until a signal arrives or a worker can't start. Return the exit code."""
         self._children = Children(self.config)
         with self._share_metrics():
             self._stop_on_signals()
@@ -81,7 +155,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def _share_metrics(self) -> Iterator[None]:
-        """Give the children one folder for metrics. Without it they work, but each shows only its own."""
+        """Give the children a shared metrics folder. Without one, each shows only its own metrics."""
         slots = [SWEEP_SLOT, *(slot for group in self.groups for slot in group.slots)]
         with contextlib.ExitStack() as stack:
             try:
@@ -98,7 +172,7 @@ class Supervisor:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # ends `hold_back_ctrl_c`
 
     def _start(self) -> tuple[list["WorkerTask"], list["asyncio.Task[None]"]]:
-        """Return the task of each worker, and the others."""
+        """Start the tasks. Return each worker's task, and the other tasks."""
         workers, ready = [], []
         for group in self.groups:
             for slot in group.slots:
@@ -108,12 +182,12 @@ class Supervisor:
                 ready.append(first_ready)
         others = [asyncio.create_task(self._greet_and_sweep(ready))]
         for task in (*(task for _, task in workers), *others):
-            # A task that ends by itself failed to start, or has a bug.
+            # A task that ends by itself either failed to start its worker or has a bug.
             task.add_done_callback(lambda _: self._stopping.set())
         return workers, others
 
     async def _keep_alive(self, group: WorkerGroup, slot: str, first_ready: "asyncio.Future[None]") -> None:
-        """Run one worker after the other. Stop the service if the first one cannot start."""
+        """Run one worker after another. Stop the service if the first one can't start."""
         pause = FIRST_PAUSE_SECONDS
         while not self._stopping.is_set():
             code, seconds_up = await self._run_worker(group, slot, first_ready)
@@ -132,7 +206,7 @@ class Supervisor:
     async def _run_worker(
         self, group: WorkerGroup, slot: str, first_ready: "asyncio.Future[None]"
     ) -> tuple[int | None, float]:
-        """Run a worker until it ends. Return its exit code and how many seconds it was up."""
+        """Run a worker until it ends. Return its exit code and its uptime in seconds."""
         # The worker closes its end of this pipe when it is ready.
         ready_read, ready_write = os.pipe()
         watching = asyncio.create_task(_wait_for_close(ready_read))
@@ -152,7 +226,7 @@ class Supervisor:
         with self._children.track(child):
             ended = asyncio.create_task(child.wait())
             await watching
-            # The pipe also closes when the worker dies before it is ready.
+            # The pipe also closes if the worker dies before it is ready.
             await asyncio.wait([ended], timeout=DEATH_SECONDS)
             if not ended.done() and not first_ready.done():
                 first_ready.set_result(None)
@@ -168,7 +242,7 @@ class Supervisor:
         await self._stopping.wait()
 
     async def _run_sweep(self) -> bool:
-        """Return whether it succeeded."""
+        """Run one sweep. Return whether it succeeded."""
         try:
             child = await self._children.start("sweeper", fds=(), variables={SLOT_VARIABLE: SWEEP_SLOT})
         except OSError as error:
@@ -181,14 +255,14 @@ class Supervisor:
             return succeeded
 
     async def _pause(self, seconds: float) -> None:
-        """Sleep, but wake up to stop."""
+        """Sleep, but wake up early if the service stops."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
     async def _stop(self, workers: list["WorkerTask"], others: list["asyncio.Task[None]"]) -> None:
-        """Stop web first, then the others, and kill the children that outlast the grace period."""
+        """Stop web first, then the others. Kill children that outlast the grace period."""
         for listener in (listener for group in self.groups for listener in group.listeners):
-            listener.close()  # the workers close theirs when they have accepted the last connection
+            listener.close()  # the workers close theirs after they have accepted the last connection
         tasks = [*(task for _, task in workers), *others]
         self._children.stop()
         await asyncio.wait(tasks, timeout=self.drain_seconds)
@@ -218,7 +292,7 @@ async def _wait_for_close(fd: int) -> None:
 
 
 def _cause(code: int | None) -> dict[str, object]:
-    """Return the log's fields for an exit code. A negative code is the signal that ended the process."""
+    """Return the log fields for an exit code. A negative code is the signal that ended the process."""
     if code is None or code >= 0:
         return {"exit_code": code}
     return {"signal": next((known.name for known in signal.Signals if known == -code), -code)}

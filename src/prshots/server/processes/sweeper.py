@@ -1,6 +1,6 @@
-"""Runs one sweep in a separate process, so that its memory is freed afterwards.
+"""Runs one sweep in a separate process, which frees its memory afterward.
 
-The supervisor runs it as `python -P -m prshots.server.processes.sweeper LIFELINE_FD`.
+The supervisor runs `python -P -m prshots.server.processes.sweeper LIFELINE_FD`.
 """
 
 import asyncio
@@ -16,8 +16,7 @@ from prshots.server.domain.upkeep.safeguards import FOREIGN_STORE
 from prshots.server.domain.upkeep.sweep import SweepReport, sweep
 from prshots.server.observability import metrics
 from prshots.server.observability.logs import configure_logs
-from prshots.server.processes import settings_of_child
-from prshots.server.processes.lifeline import hold
+from prshots.server.processes import hold, settings_of_child
 
 _log = structlog.get_logger()
 

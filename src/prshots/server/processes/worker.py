@@ -1,8 +1,8 @@
-"""One worker process of one component, which inherits its listening socket from the supervisor.
+"""One worker process of a component. It inherits its listening socket from the supervisor.
 
 The supervisor runs `python -P -m prshots.server.processes.worker COMPONENT FDS…`. The descriptors are the
-listening socket, a pipe that the worker closes when it is ready, the memory of the upload counter (API only),
-and the lifeline. The worker stops on SIGTERM.
+listening socket, a pipe that the worker closes when it is ready, the upload counter's memory (API only), and
+the lifeline. The worker stops on SIGTERM.
 """
 
 import asyncio
@@ -26,29 +26,28 @@ from prshots.server.config.settings import Settings
 from prshots.server.observability import metrics
 from prshots.server.observability.logs import configure_logs
 from prshots.server.observability.metrics_folder import RESTARTED_VARIABLE
-from prshots.server.processes import WEB_SECONDS, settings_of_child
-from prshots.server.processes.lifeline import hold
+from prshots.server.processes import WEB_SECONDS, hold, settings_of_child
 
 if TYPE_CHECKING:
     from prshots.server.http.app_server import ClosableApp
     from prshots.server.http.socket_server import SocketServer
 
 MAX_CONNECTIONS = 16_384
-"""Open connections of one worker. Further ones wait until one closes."""
+"""The maximum number of open connections per worker. Others wait until one closes."""
 
 ENOUGH_CONNECTIONS = 2048
-"""With a lower limit, a worker logs a warning."""
+"""Below this limit, a worker logs a warning."""
 
 FILES_PER_CONNECTION = 2
-"""Each connection of the web component has a second one to the API."""
+"""Each connection to the web component has a second one to the API."""
 
 OTHER_FILES = 256
-"""For everything but connections: the database, the store, libraries."""
+"""Files other than connections: the database, the store, libraries."""
 
 Build = Callable[[Settings, socket.socket], "SocketServer"]
 
 GARBAGE_THRESHOLD = 10_000
-"""New objects of the API between two garbage collections: a few megabytes. Python's default is 700."""
+"""New objects in the API between two garbage collections: a few megabytes. Python's default is 700."""
 
 
 def main() -> None:
@@ -76,7 +75,7 @@ def main() -> None:
 
 
 def raise_file_limit() -> None:
-    """Allow as many open files as MAX_CONNECTIONS need, or as many as the system permits."""
+    """Allow as many open files as MAX_CONNECTIONS needs, or as many as the system permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = FILES_PER_CONNECTION * MAX_CONNECTIONS + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -84,13 +83,13 @@ def raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
     if most_connections() < ENOUGH_CONNECTIONS:
         structlog.get_logger().warning(
-            "room for few connections: raise the limit of open files to 65536",
+            "too few connections allowed: raise the limit on open files to 65536",
             connections=most_connections(),
         )
 
 
 def most_connections() -> int:
-    """Return how many connections fit into the limit of open files."""
+    """Return how many connections the limit on open files allows."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return MAX_CONNECTIONS
@@ -102,7 +101,10 @@ def _is_restart() -> bool:
 
 
 async def _serve(build: Build, settings: Settings, listener: socket.socket, ready_fd: int) -> None:
-    """Serve until SIGTERM. A second SIGTERM means that web has ended and sends the API no more requests."""
+    """Serve until SIGTERM.
+
+    A second SIGTERM means that web has ended and sends no more requests to the API.
+    """
     stopping, web_has_ended = asyncio.Event(), asyncio.Event()
 
     def stop() -> None:
@@ -136,8 +138,8 @@ def _build_api(memory_fds: Sequence[int], settings: Settings, listener: socket.s
     from prshots.server.wiring.api import build_api
 
     app = build_api(settings, is_restart=_is_restart(), counter_memory=next(iter(memory_fds), None))
-    # The program itself never becomes garbage, and requests leave few cycles. Collecting as often as Python
-    # does by default takes a few percent of an upload's time.
+    # The program itself never becomes garbage, and requests leave few cycles. With Python's default,
+    # collections would take a few percent of an upload's time.
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
     return _build_server(app, listener, refuses_slow_bodies=True)
@@ -150,7 +152,7 @@ def _build_web(settings: Settings, listener: socket.socket) -> "SocketServer":
 
 
 def _build_sweep_status(_: Settings, listener: socket.socket) -> "SocketServer":
-    """Build the health and metrics routes of a service that only sweeps. It is ready while it runs."""
+    """Build the health and metrics routes for a service that only sweeps. It is ready while it runs."""
     from starlette.routing import Router
 
     from prshots.server.http.error_boundary import ErrorBoundary
@@ -165,7 +167,7 @@ def _build_sweep_status(_: Settings, listener: socket.socket) -> "SocketServer":
 def _build_server(
     app: "ClosableApp", listener: socket.socket, *, refuses_slow_bodies: bool = False
 ) -> "SocketServer":
-    """Return a server for the app. Web passes all bodies to the API, which refuses slow ones."""
+    """Return a server for the app. Web forwards all bodies to the API, which refuses slow ones."""
     from prshots.server.http.app_server import AppServer
 
     return AppServer(app, listener, most_connections(), refuses_slow_bodies=refuses_slow_bodies)

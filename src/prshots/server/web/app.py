@@ -1,10 +1,14 @@
 """The web component: serves the dashboard's files and relays the API on the same origin.
 
-The browser sees only one origin, so no CORS headers are needed.
+The browser sees only one origin, so it needs no CORS headers.
 """
 
+import gzip
+import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import structlog
 from starlette.datastructures import Headers
@@ -13,12 +17,109 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from prshots.server.http.error_boundary import App, ErrorBoundary, Message, Receive, Send
-from prshots.server.http.headers import origin_of
+from prshots.server.http.headers import names_tag, origin_of
 from prshots.server.http.llms import llms_route
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import NO_STORE, observer, service_routes
-from prshots.server.web.files import ASSETS, WebFile, choose_file, file_response, load_files
 from prshots.server.web.relay import Relay
+
+ASSETS = "/assets/"
+"""Contains the build's files whose names change with their content."""
+
+INDEX = "/index.html"
+FOR_EVER = "public, max-age=31536000, immutable"
+FOR_AN_HOUR = "public, max-age=3600"
+NEVER = "no-store"
+
+CONTENT_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".map": "application/json",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".webmanifest": "application/manifest+json",
+    ".woff2": "font/woff2",
+}
+COMPRESSED_ALREADY = {".png", ".woff2"}
+
+_GZIP = re.compile(r"(?:^|,)\s*(gzip|\*)\s*(?:;\s*q=([01](?:\.\d*)?)\s*)?(?=,|$)", re.IGNORECASE)
+
+
+class Form(NamedTuple):
+    """A file's bytes as sent, compressed or not. Each form has its own ETag."""
+
+    body: bytes
+    tag: str
+
+
+class WebFile(NamedTuple):
+    content_type: str
+    cache_control: str
+    plain: Form
+    gzipped: Form | None
+
+
+def load_files(folder: Path) -> dict[str, WebFile]:
+    """Return all files by URL path, or none if the folder doesn't exist."""
+    paths = {f"/{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*") if path.is_file()}
+    return {url_path: _load(path, cache_control(url_path)) for url_path, path in paths.items()}
+
+
+def _load(path: Path, caching: str) -> WebFile:
+    body = path.read_bytes()
+    compressed = body if path.suffix in COMPRESSED_ALREADY else gzip.compress(body, mtime=0)
+    return WebFile(
+        CONTENT_TYPES.get(path.suffix, "application/octet-stream"),
+        caching,
+        _form(body),
+        _form(compressed) if len(compressed) < len(body) else None,
+    )
+
+
+def _form(body: bytes) -> Form:
+    return Form(body, hashlib.sha256(body).hexdigest()[:32])
+
+
+def cache_control(url_path: str) -> str:
+    if url_path == INDEX:
+        return NEVER
+    return FOR_EVER if url_path.startswith(ASSETS) else FOR_AN_HOUR
+
+
+def choose_file(files: Mapping[str, WebFile], url_path: str) -> WebFile | None:
+    """Return the file at this path, or index.html, which renders all other paths as views.
+
+    For a missing asset, return None, so a page from an older build gets a 404 instead of HTML as a script.
+    """
+    if url_path in files or url_path.startswith(ASSETS):
+        return files.get(url_path)
+    return files.get(INDEX)
+
+
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Return whether the client accepts gzip. An entry for gzip takes precedence over `*`."""
+    weights = {name.lower(): float(q or 1) for name, q in _GZIP.findall(accept_encoding)}
+    return weights.get("gzip", weights.get("*", 0.0)) > 0
+
+
+def file_response(file: WebFile, accept_encoding: str, if_none_match: str) -> Response:
+    headers = {"Content-Type": file.content_type, "Cache-Control": file.cache_control}
+    form = file.plain
+    if file.gzipped:
+        headers["Vary"] = "Accept-Encoding"
+        if accepts_gzip(accept_encoding):
+            form = file.gzipped
+            headers["Content-Encoding"] = "gzip"
+    if file.cache_control != NEVER:
+        headers["ETag"] = f'"{form.tag}"'
+        if names_tag(if_none_match, form.tag):
+            return Response(status_code=304, headers=headers)
+    return Response(form.body, headers=headers)
+
 
 RELAYED = (b"/v1/", b"/auth/")
 METHODS = ("GET", "HEAD")
@@ -40,7 +141,7 @@ def create_web(
     avatar_origins: Sequence[str],
     log_requests: bool = False,
 ) -> "Web":
-    # The favicon is our only image, and browsers apply img-src to it.
+    # The favicon is the only image on this origin, and browsers apply img-src to it.
     images = [origin_of(img_url), *avatar_origins, f"{web_url}/favicon.svg"]
     loaded = load_files(files)
     if not loaded:  # start anyway, because the relay to the API still works
@@ -50,7 +151,7 @@ def create_web(
 
 
 def security_headers(images: Sequence[str]) -> dict[str, str]:
-    """Allow no inline code, no frames, and only these images from other origins."""
+    """Return headers that allow no inline code, no frames, and only these images from other origins."""
     return {
         "Content-Security-Policy": (
             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -66,7 +167,7 @@ def security_headers(images: Sequence[str]) -> dict[str, str]:
 
 
 class Web:
-    """An ASGI app. It adds the security headers to its own replies, and leaves the API's unchanged."""
+    """An ASGI app. Adds security headers to its own replies, and leaves the API's replies unchanged."""
 
     def __init__(
         self,
@@ -79,7 +180,7 @@ class Web:
     ) -> None:
         self._files, self._relay = files, relay
         self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        # Without the API the pages still open and say that it is down, unlike a load balancer's error page.
+        # Without the API, the pages still open and report the outage, unlike a load balancer's error page.
         readiness = Readiness({"api": relay.check}, optional=["api"])
         own = [*service_routes(readiness), *routes]
         self._service: App = Router(own, redirect_slashes=False)
@@ -118,7 +219,7 @@ class Web:
         self._relay.close()
 
     def _name_of(self, scope: Message) -> str:
-        """Return the request's route label in the metrics: a few labels cover all paths."""
+        """Return the request's route label for metrics. A few labels cover all paths."""
         if scope["path"] in self._service_paths:
             return f"GET {scope['path']}"
         beginnings = ("/v1/", "/auth/", ASSETS, "/")

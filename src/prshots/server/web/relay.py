@@ -1,7 +1,7 @@
-"""Streams requests of the web component to the API, and its replies back.
+"""Streams requests from the web component to the API, and the replies back.
 
-It uses h11 instead of httpx, because httpx sends the whole body before it reads the reply. If the API refuses
-an upload halfway, we need its reply at that moment.
+The relay uses h11, because httpx sends the whole body before it reads the reply. If the API refuses an upload
+halfway, the relay needs the reply at that moment.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ SILENCE_SECONDS = 150.0
 """How long the API may be silent. It waits up to 120 s for a slow body."""
 
 IDLE_SECONDS, MAX_IDLE = 5.0, 32
-"""How long idle connections are kept, and how many. The API closes them after 10 s."""
+"""How long to keep idle connections, and how many. The API closes them after 10 s."""
 
 PIECE_BYTES = 64 * 1024
 MAX_HEAD_BYTES = 64 * 1024
@@ -48,7 +48,7 @@ _log = structlog.get_logger()
 
 
 def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """Return the headers without the hop-by-hop ones. Names are lower case."""
+    """Return the headers without the hop-by-hop ones. Names must be lower case."""
     headers = list(headers)
     named = {
         token.strip().lower()
@@ -62,9 +62,9 @@ def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 def outgoing_request(scope: Message, prefix: bytes = b"") -> tuple[h11.Request, bool]:
     """Return the request for the API, and whether a body follows. Raises h11.LocalProtocolError."""
     chunked = any(name == b"transfer-encoding" for name, _ in scope["headers"])
-    # Our own server has already answered `Expect: 100-continue`.
+    # The web component's own server has already answered `Expect: 100-continue`.
     headers = [header for header in end_to_end(scope["headers"]) if header[0] != b"expect"]
-    if chunked:  # then a Content-Length, if any, is meaningless
+    if chunked:  # a Content-Length is then meaningless
         headers = [header for header in headers if header[0] != b"content-length"]
         headers.append((b"transfer-encoding", b"chunked"))
     has_body = chunked or any(name == b"content-length" and value != b"0" for name, value in headers)
@@ -97,8 +97,8 @@ class Relay:
             self._outage.count_request()
             raise HTTPException(502, "api unavailable", {"Cache-Control": "no-store"}) from error
         self._outage.note_success("request")
-        leave_body_unread(scope)  # the API has waited for it
-        # The API uses our request id, and the error boundary adds it to the reply.
+        leave_body_unread(scope)  # the API has already waited for it
+        # The API uses the request id from web, and the error boundary adds it to the reply.
         headers = [header for header in end_to_end(response.headers) if header[0] != REQUEST_ID]
         start = {"status": response.status_code, "headers": headers, "relayed": True}
         try:
@@ -107,7 +107,7 @@ class Relay:
             async for piece in connection.body():
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
         except (OSError, h11.RemoteProtocolError) as error:
-            # The reply stays incomplete, so our server also closes the client's connection.
+            # The reply stays incomplete, so the server also closes the client's connection.
             _log.warning("the api aborted a reply", reason=str(error))
             return
         finally:
@@ -115,7 +115,7 @@ class Relay:
         await send({"type": "http.response.body", "body": b""})
 
     async def check(self) -> None:
-        """Raise OSError if the API does not answer."""
+        """Raise OSError if the API doesn't respond."""
         host = ("Host", self._address[0] or "")
         request = h11.Request(method="GET", target=self._prefix + b"/healthz", headers=[host])
         try:
@@ -136,8 +136,8 @@ class Relay:
 
     async def _ask(self, request: h11.Request, body: Receive | None) -> tuple["_Connection", h11.Response]:
         """Send the request and return the reply's head. Raises OSError, h11.RemoteProtocolError."""
-        # The API may close an idle connection just when we use it. Repeatable requests are then sent again.
-        # All others get a new connection from the start.
+        # The API may close an idle connection just as we use it. The relay then repeats the request if that
+        # is safe. All other requests get a new connection from the start.
         if body is None and request.method in REPEATABLE and (idle := self._idle_connection()):
             with contextlib.suppress(ConnectionError, h11.RemoteProtocolError):
                 return idle, await idle.exchange(request, None)
@@ -165,7 +165,7 @@ class Relay:
 
 
 class _Connection:
-    """A connection to the API that reads the reply while it still sends the body."""
+    """A connection to the API that can read the reply while it sends the body."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -173,11 +173,11 @@ class _Connection:
         self._idle_since = 0.0
 
     async def exchange(self, request: h11.Request, body: Receive | None) -> h11.Response:
-        """Send until the reply starts. After that the API does not need the rest of the body."""
+        """Send until the reply starts. After that, the API doesn't need the rest of the body."""
         sending = asyncio.create_task(self._send_all(request, body))
         try:
             while not isinstance(event := await self._next_event(), h11.Response):
-                pass  # informational replies are not passed on
+                pass  # skip informational replies
         except BaseException:
             self.close()
             raise

@@ -1,7 +1,7 @@
-"""Builds components from settings. This is the only place that chooses adapters.
+"""Builds components from settings. Only this package chooses adapters.
 
-Each component has a file, which only its processes load. This one opens what all processes and commands use:
-keys, database, origin store, counter. Its imports are inside the functions.
+Each component has its own file, which only its processes load. This file opens the parts that all processes
+and commands share: keys, database, origin store and counter. Its imports are inside the functions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from prshots.contract.errors import RecordsError, SchemaTooNewError, SettingsError
-from prshots.server.links.signing import KeyRing
+from prshots.server.http.headers import origin_of
+from prshots.server.links import KeyRing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from prshots.server.domain.projects.keyless import Trusts
     from prshots.server.domain.projects.service import Projects
     from prshots.server.domain.upkeep.ports import UpkeepEngines
-    from prshots.server.links.ports import FileReader, KeySource, RemoteReader
+    from prshots.server.links import FileReader, KeySource, RemoteReader
 
 
 def key_file(settings: Settings) -> KeyFile:
-    """Return the file with the keys. Raises SettingsError if they come from a setting."""
+    """Return the file that holds the keys. Raises SettingsError if the keys come from a setting."""
     from prshots.server.adapters.keys import KeyFile
 
     if settings.signing_keys:
@@ -40,9 +41,9 @@ def key_file(settings: Settings) -> KeyFile:
 
 
 def key_source(settings: Settings) -> KeySource:
-    """Return the signing keys, and create them at the first start. Raises SettingsError without a key.
+    """Return the signing keys. Create them on the first start. Raises SettingsError if there are none.
 
-    Beside a database that several machines share, only `SharedKeys` and `prshots keys create` create keys.
+    If several machines share the database, only `SharedKeys` and `prshots keys create` create keys.
     """
     if not settings.signing_keys and settings.on_sqlite:
         keys = key_file(settings)
@@ -54,7 +55,7 @@ def key_source(settings: Settings) -> KeySource:
 
 
 def awaited_keys(settings: Settings) -> KeySource:
-    """Return the signing keys, even if the file does not exist yet. Raises SettingsError if it is invalid."""
+    """Return the signing keys, even if the file doesn't exist yet. Raises SettingsError if it is invalid."""
     if settings.signing_keys or settings.signing_keys_file.exists():
         return existing_keys(settings)
     return key_file(settings)
@@ -62,7 +63,7 @@ def awaited_keys(settings: Settings) -> KeySource:
 
 @contextlib.contextmanager
 def open_fingerprints(settings: Settings) -> Iterator[SqlKeyFingerprints | None]:
-    """Open the fingerprints of the signing keys; None on SQLite, which is not shared. Raises RecordsError."""
+    """Open the signing keys' fingerprints, or None on SQLite, which isn't shared. Raises RecordsError."""
     if settings.on_sqlite:
         yield None
         return
@@ -94,7 +95,7 @@ def open_database(settings: Settings) -> Database:
 
 @contextlib.asynccontextmanager
 async def use_database(settings: Settings) -> AsyncIterator[Database]:
-    """Open the database for the block, and close it. Raises like `open_database`."""
+    """Open the database for the block, then close it. Raises the same errors as `open_database`."""
     database = open_database(settings)
     try:
         yield database
@@ -103,14 +104,14 @@ async def use_database(settings: Settings) -> AsyncIterator[Database]:
 
 
 def migrate_database(settings: Settings) -> Migration:
-    """Migrate the database. Return the schema before and after. Raises like `open_database`."""
+    """Migrate the database. Return the old and new schema. Raises the same errors as `open_database`."""
     database, migration = _open_migrated(settings)
     database.engine.dispose()
     return migration
 
 
 def rewrite_database(settings: Settings) -> tuple[int, int]:
-    """Rewrite SQLite's file without free pages. Return both sizes. Raises like `open_database`."""
+    """Rewrite SQLite's file without free pages. Return its old and new size. Raises like `open_database`."""
     from prshots.server.adapters.sql.database.database import translating
     from prshots.server.adapters.sql.database.free_pages import rewrite
 
@@ -137,7 +138,7 @@ def _open_migrated(settings: Settings) -> tuple[Database, Migration]:
 
 
 def database_to_migrate(settings: Settings, *, for_move: bool = False) -> Database:
-    """Return the database, created but not migrated. Raises like `open_database`."""
+    """Return the database, created but not migrated. Raises the same errors as `open_database`."""
     try:
         return _database(settings, for_move=for_move)
     except OSError as error:
@@ -187,18 +188,18 @@ def _database(settings: Settings, *, for_move: bool = False) -> Database:
 
 
 def open_for_move(settings: Settings) -> Engine:
-    """Open the database as it is, with the patience for large transactions. Raises RecordsError."""
+    """Open the database without migrating it, with timeouts for large transactions. Raises RecordsError."""
     return database_to_migrate(settings, for_move=True).engine
 
 
 def store_identity(settings: Settings) -> str:
-    """Return the store's location as a move notes it."""
+    """Return the store's location in the form that a move records."""
     return settings.store_place.rstrip("/")
 
 
 @contextlib.contextmanager
 def _extra(name: str) -> Iterator[None]:
-    """Import from an optional dependency. If it is missing, raise SettingsError with how to install it."""
+    """Import an optional dependency. If it is missing, raise a SettingsError that says how to install it."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -208,7 +209,7 @@ def _extra(name: str) -> Iterator[None]:
 
 
 def open_records(settings: Settings) -> SqlImages:
-    """Open the database for its records only. Raises RecordsError."""
+    """Open only the database's records. Raises RecordsError."""
     from prshots.server.adapters.sql.images.images import SqlImages
 
     return SqlImages(open_database(settings))
@@ -242,7 +243,7 @@ def open_reader(settings: Settings) -> FileReader | RemoteReader:
 
 
 def open_counter(settings: Settings, memory: int | None = None) -> RateCounter:
-    """Open the counter. One in memory is shared by the processes that pass the same descriptor."""
+    """Open the counter. Processes that pass the same descriptor share a counter in memory."""
     if settings.counts_in_memory:
         from prshots.server.adapters.counters.memory import MemoryCounter
 
@@ -254,8 +255,7 @@ def open_counter(settings: Settings, memory: int | None = None) -> RateCounter:
 
 
 def projects_in(database: Database) -> Projects:
-    from prshots.server.adapters.sql.projects.projects import SqlProjects
-    from prshots.server.adapters.sql.projects.tokens import SqlTokens
+    from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
     from prshots.server.domain.projects.service import Projects
 
     return Projects(SqlProjects(database), SqlTokens(database))
@@ -286,8 +286,7 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
     from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
     from prshots.server.adapters.sql.images.staging import SqlStaged
     from prshots.server.adapters.sql.people import SqlPeople
-    from prshots.server.adapters.sql.projects.projects import SqlProjects
-    from prshots.server.adapters.sql.projects.tokens import SqlTokens
+    from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
     from prshots.server.domain.upkeep.ports import UpkeepEngines
 
@@ -309,3 +308,17 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
     finally:
         await database.close()
         store.close()
+
+
+def avatar_origins(settings: Settings) -> list[str]:
+    """Return the origins from which the configured login providers serve avatars."""
+    github = origin_of(settings.github_url)
+    origins = {
+        "github": [
+            "https://avatars.githubusercontent.com" if github == "https://github.com" else github,
+        ],
+        "gitlab": [origin_of(settings.gitlab_url), "https://secure.gravatar.com"],
+        "gitea": [origin_of(settings.gitea_url)],
+        "oidc": [origin_of(settings.oidc_issuer)],
+    }
+    return [origin for provider in settings.providers for origin in origins[provider]]

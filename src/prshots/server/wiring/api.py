@@ -5,16 +5,27 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import structlog
+from starlette.routing import Route
+
+from prshots import __version__
 from prshots.contract.errors import DegradedError, ProviderError
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers, WorkerLimits
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
+from prshots.server.adapters.sql.upkeep.key_fingerprints import SharedKeys
 from prshots.server.api.app import create_api
+from prshots.server.api.dashboard.routes import ROUTES
+from prshots.server.api.dashboard.routing import DashboardServices, starlette_routes
+from prshots.server.api.login import login_routes
 from prshots.server.api.services import PublicServices
 from prshots.server.config.settings import Settings
 from prshots.server.domain.comments.service import Comments
@@ -24,21 +35,28 @@ from prshots.server.domain.images.put_urls import PutUrls
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
 from prshots.server.domain.images.thumbnails import Thumbnails
-from prshots.server.domain.projects.keyless import TokenExchange
+from prshots.server.domain.people.organizations import Organizations
+from prshots.server.domain.projects.keyless import TokenExchange, Trusts
 from prshots.server.domain.projects.ports import Issuers
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Check, Readiness
 from prshots.server.observability import metrics
-from prshots.server.observability.free_space import shortage
+from prshots.server.observability.metrics import shortage
 from prshots.server.observability.outages import Outage
-from prshots.server.wiring import awaited_keys, key_source, open_counter, open_store, projects_in
-from prshots.server.wiring.dashboard import routes_for_people
+from prshots.server.wiring import (
+    avatar_origins,
+    awaited_keys,
+    key_source,
+    open_counter,
+    open_store,
+    projects_in,
+)
 from prshots.server.wiring.opening import DatabaseOpening
-from prshots.server.wiring.shared_keys import SharedKeys
+from prshots.server.wiring.sign_in import allow_list, build_sign_in
 
 
 class _Engines:
-    """What the API stores its data with, and the processes that decode images for it."""
+    """The API's engines, and the processes that decode images for it."""
 
     def __init__(self, settings: Settings, *, is_restart: bool, counter_memory: int | None) -> None:
         self._settings = settings
@@ -52,7 +70,7 @@ class _Engines:
         if self._shared_keys:
             self._shared_keys.begin()
         self.keys = self._shared_keys or key_source(settings)
-        # Separate workers, so that a thumbnail never waits for a comparison.
+        # Separate workers, so a thumbnail never waits for a comparison.
         self.thumbnail_workers = PictureWorkers(WorkerLimits().shared_by(settings.api_workers))
         self.comparison_workers = PictureWorkers(COMPARING.shared_by(settings.api_workers))
 
@@ -65,13 +83,14 @@ class _Engines:
                 "store": _with_space(settings.local_store, self.store.check),
                 "counter": self.counter.check,
             },
-            # Without a counter uploads continue, without a rate limit. Without a store only uploads and
-            # deletes fail: lists, comments and sign-in still work, so no load balancer should stop them.
+            # Without a counter, uploads continue without a rate limit. Without a store, only uploads and
+            # deletes fail. Lists, comments and sign-in still work, so load balancers should keep sending
+            # requests.
             optional={"counter", "store"},
         )
 
     def stop(self) -> None:
-        """Stop the threads."""
+        """Stop the background threads."""
         self._opening.stop()
         if self._shared_keys:
             self._shared_keys.stop()
@@ -87,10 +106,10 @@ class _Engines:
 def build_api(
     settings: Settings, *, is_restart: bool = False, counter_memory: int | None = None
 ) -> ErrorBoundary:
-    """Build the API, even if its engines are down. Raises SettingsError; RecordsError for a broken file.
+    """Build the API, even if its engines are down. Raises SettingsError, or RecordsError for a broken file.
 
-    A worker that restarts does not give up over a broken file: it must answer something. `counter_memory` is
-    the descriptor of the memory in which its supervisor's workers count together.
+    A restarted worker doesn't raise for a broken file, because it must still reply. `counter_memory` is the
+    descriptor of the memory that the supervisor's workers share for counting.
     """
     engines = _Engines(settings, is_restart=is_restart, counter_memory=counter_memory)
     services = _build_services(settings, engines)
@@ -160,7 +179,7 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
 
 
 def _with_space(path: Path | None, check: Check) -> Check:
-    """Extend an engine's check: raise DegradedError if the disk with its files is nearly full."""
+    """Return a check that also raises DegradedError if the disk with the engine's files is nearly full."""
 
     async def check_both() -> None:
         await check()
@@ -180,7 +199,7 @@ class _LazyIssuers:
 
     async def verify(self, issuer: str, id_token: str) -> dict[str, Any]:
         if self._issuers is None:
-            loaded = await asyncio.to_thread(self._load)  # in a thread, so that other requests continue
+            loaded = await asyncio.to_thread(self._load)  # in a thread, so other requests continue
             self._issuers = self._issuers or loaded
         outage = self._outages.setdefault(
             issuer, Outage(f"issuer {issuer} unavailable", f"issuer {issuer} is back")
@@ -197,3 +216,40 @@ class _LazyIssuers:
         from prshots.server.adapters.identity.issuers import CiIssuers
 
         return CiIssuers(self._addresses)
+
+
+def routes_for_people(
+    settings: Settings,
+    database: Database,
+    services: PublicServices,
+    thumbnails: Thumbnails,
+) -> list[Route]:
+    sign_in, overview = build_sign_in(settings, database), SqlOverview(database)
+    for message in allow_list(settings).never_matching(settings.providers):
+        structlog.get_logger().warning(message)
+    dashboard = DashboardServices(
+        images=services.images,
+        baselines=SqlBaselines(database),
+        staged=SqlStaged(database),
+        comparisons=services.comparisons,
+        comments=services.comments,
+        projects=services.accounts,
+        trusts=Trusts(SqlTrusts(database), settings.issuers),
+        organizations=Organizations(SqlPeople(database), overview),
+        overview=overview,
+        thumbnails=thumbnails,
+        avatar_origins=frozenset(avatar_origins(settings)),
+        about={
+            "base_url": settings.base_url,
+            "img_url": settings.img_url,
+            "web_url": settings.web_url,
+            "max_image_bytes": settings.max_image_bytes,
+            "uploads_per_minute": settings.uploads_per_minute,
+            "trusted_issuers": settings.issuers,
+            "version": __version__,
+        },
+    )
+    return [
+        *login_routes(sign_in, web_url=settings.web_url),
+        *starlette_routes(ROUTES, dashboard, sign_in, settings.web_url),
+    ]

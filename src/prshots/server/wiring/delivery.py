@@ -5,12 +5,12 @@ import asyncio
 from prshots.server.config.settings import Settings
 from prshots.server.delivery.decision import Delivery
 from prshots.server.http.readiness import Readiness
-from prshots.server.links.ports import FileReader
+from prshots.server.links import FileReader
 from prshots.server.wiring import awaited_keys, open_reader
 
 
 def build_delivery(settings: Settings) -> tuple[Delivery, Readiness]:
-    # Delivery only verifies, so a key that it made itself would verify nothing. It waits for the API's.
+    # Delivery only verifies, so a key that it created itself would be useless. It waits for the API's keys.
     reader, keys = open_reader(settings), awaited_keys(settings)
 
     async def check_keys() -> None:

@@ -1,4 +1,4 @@
-"""Opens the API's database, and keeps trying while it is not available."""
+"""Opens the API's database, and keeps retrying while it is unavailable."""
 
 import threading
 
@@ -10,7 +10,7 @@ from prshots.server.config.settings import Settings
 from prshots.server.wiring import database_to_migrate, migrate_opened
 
 FIRST_TRY_SECONDS = 4.0
-"""How long a start waits for the database. PostgreSQL has 3 s to accept a connection."""
+"""How long startup waits for the database. PostgreSQL has 3 s to accept a connection."""
 
 PAUSE_SECONDS = 2.0
 
@@ -20,12 +20,12 @@ _log = structlog.get_logger()
 class DatabaseOpening:
     """Migrates a database in the background. Until that is done, the database raises RecordsError.
 
-    It has no timeout, because another process may be migrating for an hour. It runs in a daemon thread,
-    because a process that stops does not wait for it.
+    The migration has no timeout, because another process may be migrating for an hour. It runs in a daemon
+    thread, so a stopping process doesn't wait for it.
     """
 
     def __init__(self, settings: Settings) -> None:
-        """Prepare to open. Raises SettingsError for an invalid URL."""
+        """Create the database object. Raises SettingsError for an invalid URL."""
         self.database: Database = database_to_migrate(settings)
         self.database.not_open = f"{settings.database_place}: the database is not open yet"
         self._settings = settings
@@ -33,10 +33,10 @@ class DatabaseOpening:
         self._last_failure: type[RecordsError] | None = None
 
     def begin(self, *, refuses_a_broken_file: bool) -> Database:
-        """Return the database after the first try, whether it succeeded or not.
+        """Return the database after the first attempt, regardless of its success.
 
-        Raises RecordsError if an embedded database cannot be opened and the caller asks for it. Waiting does
-        not repair a file.
+        With `refuses_a_broken_file`, raises RecordsError if SQLite's file can't be opened, because waiting
+        doesn't repair a file.
         """
         if refuses_a_broken_file and self._settings.on_sqlite:
             self._try(raises=True)
@@ -60,7 +60,7 @@ class DatabaseOpening:
         try:
             migrate_opened(self.database, self._settings)
         except RecordsError as error:
-            # While another worker migrates, the database is busy.
+            # The database is busy while another worker migrates it.
             if raises and not isinstance(error, SchemaTooNewError | RecordsBusyError):
                 raise
             self.database.not_open = str(error)
@@ -73,7 +73,7 @@ class DatabaseOpening:
                 _log.info("the database is available")
 
     def _log_once(self, error: RecordsError) -> None:
-        """Log the first failure, and one of another kind."""
+        """Log the first failure, and any failure of a different kind."""
         if type(error) is not self._last_failure:
             _log.error(
                 "the database is not available; answering 503 and trying again until it is", reason=str(error)

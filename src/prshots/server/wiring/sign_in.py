@@ -1,4 +1,4 @@
-"""Builds sign-in from settings: who may sign in, and with which provider."""
+"""Builds sign-in from settings: the allow list and the login providers."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -31,13 +31,13 @@ def allow_list(settings: Settings) -> AllowList:
 
 
 def login_providers(settings: Settings) -> dict[str, LoginProvider]:
-    """Return the configured providers by id. Raises SettingsError for a half-configured one."""
+    """Return the configured providers by id. Raises SettingsError for an incomplete one."""
     settings.check_providers()
     return {name: _build_provider(settings, name) for name in settings.providers}
 
 
 def _build_provider(settings: Settings, name: str) -> LoginProvider:
-    # The providers' code takes 13 MB, so it is loaded only if one is configured.
+    # The providers' code takes 13 MB, so load it only if one is configured.
     from prshots.server.adapters.identity.login_providers import GitHubProvider, OidcProvider
 
     client_id = getattr(settings, f"{name}_client_id")
@@ -52,7 +52,7 @@ def _build_provider(settings: Settings, name: str) -> LoginProvider:
         )
     openid = partial(OidcProvider, provider_id=name, client_id=client_id, client_secret=client_secret)
     match name:
-        case "gitlab":  # the username is in both claims; older servers have the second one only
+        case "gitlab":  # both claims have the username, but older servers only send the second one
             claims = ("preferred_username", "nickname")
             return openid(label="GitLab", issuer=settings.gitlab_url, login_claims=claims)
         case "gitea":

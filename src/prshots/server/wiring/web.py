@@ -4,7 +4,7 @@ from pathlib import Path
 
 from prshots.server.config.settings import Settings
 from prshots.server.web import app
-from prshots.server.wiring.avatars import avatar_origins
+from prshots.server.wiring import avatar_origins
 
 
 def build_web(settings: Settings) -> app.Web:

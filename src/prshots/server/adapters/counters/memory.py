@@ -13,12 +13,13 @@ from prshots.server.domain.images.models import Hit
 from prshots.server.observability.metrics import UNLIMITED_UPLOADS
 
 PAUSE_SECONDS, LONGEST_SECONDS = 0.001, 0.5
-"""Between two tries while another worker counts, and how long we try. Counting takes some microseconds, so
-only a worker that was stopped in the middle, by a debugger for example, can take that long."""
+"""How long to pause between two attempts while another worker counts, and how long to keep trying. Counting
+takes a few microseconds. Only a worker that was stopped in the middle, for example by a debugger, takes
+longer."""
 
 
 class MemoryCounter:
-    """Counts in a log that the workers share. Each follows it, and so knows the uploads in the window."""
+    """Counts in a log that the workers share. Each worker follows it to know the uploads in the window."""
 
     def __init__(
         self,
@@ -29,7 +30,7 @@ class MemoryCounter:
         self._limit = uploads_per_minute
         self._clock = clock
         self._log = UploadLog(memory)
-        self._first = self._next = 0  # the part of the log that `_uploads` has
+        self._first = self._next = 0  # the range of the log that `_uploads` covers
         self._uploads: defaultdict[int, deque[float]] = defaultdict(deque)
 
     async def hit(self, project_id: str, limit: int | None = None) -> Hit:
@@ -55,18 +56,20 @@ class MemoryCounter:
             self._log.append(key, now)
             uploads.append(now)
             self._next += 1
-        # A limit that was lowered may leave more uploads than it allows. They have to leave the window first.
+        # After a limit is lowered, there may be more uploads than it allows. They have to leave the window
+        # first.
         too_many = max(0, len(uploads) - limit)
         free_in = uploads[too_many] + WINDOW_SECONDS - now
         return Hit(is_counted, limit, max(0, limit - len(uploads)), free_in)
 
     def _follow(self, now: float) -> None:
-        """Add what others counted since the last time, and drop what has left the window."""
+        """Add the entries that others appended since the last call, and drop those that left the window."""
         log, expired = self._log, now - WINDOW_SECONDS
         end = log.end
         if self._next < end:
             if log.time(self._next) <= expired or self._first < end - CAPACITY:
-                # After a while without uploads there is much to skip, and our oldest may be overwritten.
+                # After a while without uploads, there are many entries to skip, and our oldest may be
+                # overwritten.
                 self._uploads.clear()
                 self._first = self._next = log.first_after(expired)
             for position in range(self._next, end):
@@ -80,7 +83,7 @@ class MemoryCounter:
             self._first += 1
 
     async def check(self) -> None:
-        """Do nothing: memory does not fail."""
+        """Do nothing: memory doesn't fail."""
 
     async def close(self) -> None:
         """Do nothing: the memory ends with its processes."""

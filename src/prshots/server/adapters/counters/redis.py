@@ -18,39 +18,39 @@ from prshots.server.observability.metrics import COUNTER_OUTAGES, ENGINE_FAILURE
 from prshots.server.observability.outages import Outage
 
 HIT_SECONDS = (0.02, 0.01, 0.005, 0.005)
-"""How long an upload waits for the counter: 40 ms of the 50 ms that counting may cost it.
+"""How long an upload waits for the counter: 40 ms of the 50 ms that counting may add.
 
-It waits in several steps, because a busy event loop needs several turns before it reads an answer that is
-already there. The server is not to blame for that delay."""
+The wait has several steps, because a busy event loop needs several turns to read an answer that has already
+arrived. The server isn't to blame for that delay."""
 
 BUSY_SECONDS = 0.5
 """How long an upload waits for the counter in a process that is too busy to notice an answer.
 
-A step that takes twice its time shows that this process, not the server, was late, and is repeated. Without
-that, a burst of uploads from 48 threads let some of them pass uncounted: 126 of 120."""
+A step that takes twice its time shows that this process was late, not the server. Such a step is repeated.
+Without that, a burst of uploads from 48 threads let some pass uncounted: 126 instead of 120."""
 
 SERVER_SECONDS = 1.0
 """The timeout for connecting and for an answer, after which the connection is closed.
 
-No upload waits this long, but a TLS handshake can take longer than an upload does."""
+No upload waits this long, but a TLS handshake can take longer than an upload waits."""
 
 RETRY_SECONDS = 0.5
-"""How long uploads skip the counter after a failure. An outage then slows down few uploads, and ends soon
+"""How long uploads skip the counter after a failure. An outage then slows down few uploads and ends soon
 after the server is back.
 
-A late answer is not a failure: the upload that waited is not counted, and the next one asks again."""
+A late answer isn't a failure: the upload that waited isn't counted, and the next one asks again."""
 
 # The braces put all keys into one hash slot of a cluster, because one call counts for several projects.
 _KEY = "{prshots}:uploads:"
 _MICROSECONDS = 1_000_000
 
-# Uses the server's clock, so that the clocks of the API machines do not matter. A list holds the times of a
-# project's counted uploads, oldest first. A time in the future means that the clock was set back since. It is
-# dropped, or it would count for as long as the clock was set back.
+# Uses the server's clock, because the clocks of the API machines may differ. A list holds the times of a
+# project's counted uploads, oldest first. A time in the future means that the clock was set back since. The
+# script drops such a time. Otherwise it would count until the clock catches up.
 #
-# For each project it returns how many of its uploads are counted now, how many are left, and the microseconds
-# until one more is left. A limit that was lowered may leave more uploads than it allows: the oldest have to
-# leave the window first.
+# For each project, the script returns how many uploads were just counted, how many are left, and the
+# microseconds until one more is left. After a limit is lowered, there may be more uploads than it allows: the
+# oldest have to leave the window first.
 _COUNT = """
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -80,7 +80,7 @@ return answers
 
 
 class _Waiting(NamedTuple):
-    """An upload that waits for its answer: None if the server gave none."""
+    """An upload waiting for its answer, which is None if the server gave none."""
 
     project_id: str
     limit: int
@@ -90,8 +90,8 @@ class _Waiting(NamedTuple):
 class RedisCounter:
     """Counts on a server, with one connection and one call at a time.
 
-    Uploads that arrive during a call share the next one. So a burst takes two round trips, and during an
-    outage only one call waits for the server.
+    Uploads that arrive during a call share the next one. A burst therefore takes two round trips, and during
+    an outage only one call waits for the server.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class RedisCounter:
         self._call: asyncio.Task[None] | None = None
         self._is_connected = False
         self._is_down = False  # the last upload got no answer in time
-        self._is_silent = False  # the server has not answered since then
+        self._is_silent = False  # the server hasn't answered since then
         self._asks_again_at = 0.0
         self._reason = ""
         self._outage = Outage(
@@ -169,7 +169,7 @@ class RedisCounter:
                 self._reason = f"no answer from {self._host}:{self._port} within {waited} ms"
             hit = answer.result() if answer.done() else None
         finally:
-            answer.cancel()  # an upload that stops waiting is not counted, unless the call has been sent
+            answer.cancel()  # an upload that stops waiting isn't counted, unless the call has been sent
         if hit is None:
             raise CounterUnavailableError(self._reason)
         return hit
@@ -200,10 +200,10 @@ class RedisCounter:
                     upload.answer.set_result(hits[number][place] if hits else None)
 
     async def _count_uploads(self, uploads_of: dict[str, list[_Waiting]]) -> list[list[Hit]]:
-        """Count the uploads of each project that are within its limit."""
+        """Count the uploads of each project, up to its limit."""
         if not self._is_connected:
-            # Without a timeout: an abandoned DNS lookup keeps its thread, so while no name server answers,
-            # threads would pile up.
+            # Without a timeout: an abandoned DNS lookup keeps its thread, and threads would pile up while no
+            # name server answers.
             await asyncio.get_running_loop().getaddrinfo(self._host, self._port)
         keys = [_KEY + project_id for project_id in uploads_of]
         arguments = [
@@ -217,7 +217,7 @@ class RedisCounter:
 
 
 def _hits_of(uploads: Sequence[_Waiting], passed: int, left: int, free_in: int) -> list[Hit]:
-    """Return the hit of each upload that was counted in one call: the first `passed` are within the limit."""
+    """Return the hit of each upload in one call. The first `passed` uploads are within the limit."""
     limit, seconds = uploads[-1].limit, free_in / _MICROSECONDS
     return [
         Hit(place < passed, limit, left + max(0, passed - 1 - place), seconds)
@@ -226,7 +226,7 @@ def _hits_of(uploads: Sequence[_Waiting], passed: int, left: int, free_in: int) 
 
 
 async def wait_patiently(answer: asyncio.Future[Any], patience: Sequence[float]) -> None:
-    """Wait for the sum of `patience`, not counting the time in which this process was busy."""
+    """Wait for the sum of `patience`, not counting the time when this process was busy."""
     loop = asyncio.get_running_loop()
     began = step_began = loop.time()
     for seconds in patience:
@@ -238,9 +238,9 @@ async def wait_patiently(answer: asyncio.Future[Any], patience: Sequence[float])
 
 
 class _OneConnection(ConnectionPool):
-    """A pool with one connection object, created at startup but not connected yet.
+    """A pool with one connection object, created at startup but not yet connected.
 
-    So invalid options fail at startup, and the trusted certificates are not read on the event loop.
+    This makes invalid options fail at startup, and reads the trusted certificates outside the event loop.
     """
 
     def create_connection(self) -> None:
@@ -254,7 +254,10 @@ class _OneConnection(ConnectionPool):
 
 
 def _open_client(url: str, server_seconds: float) -> Redis:
-    """Raise SettingsError if redis-py rejects the URL. The message leaves it out: it may hold a password."""
+    """Open a client without connecting. Raises SettingsError if redis-py rejects the URL.
+
+    The message omits the URL, because it may contain a password.
+    """
     scheme, _, rest = url.partition("://")
     redis_scheme = {"valkey": "redis", "valkeys": "rediss"}.get(scheme, scheme)
     try:

@@ -1,11 +1,11 @@
-"""The uploads that the API workers of one supervisor counted, in memory that they share.
+"""The uploads that the API workers of one supervisor have counted, in shared memory.
 
-The supervisor creates the memory and its workers inherit it, so a worker that restarts finds what the others
-and its predecessor counted. A worker can be killed at any moment:
+The supervisor creates the memory and its workers inherit it. A restarted worker therefore finds the uploads
+that the others and its predecessor counted. A worker can be killed at any moment:
 
 - The kernel frees its lock.
-- An upload is written behind the last one first, and then the number of uploads grows. Both are aligned words
-  of 8 bytes, which the processor writes whole. So an upload is in the log or not, and never half.
+- A worker first writes an upload after the last one, then increments the number of uploads. Both are aligned
+  words of 8 bytes, which the processor writes whole. An upload is therefore never half in the log.
 """
 
 import fcntl
@@ -15,15 +15,16 @@ import tempfile
 from bisect import bisect_right
 
 CAPACITY = 2**19
-"""How many uploads of a minute fit: 8,700 a second. They take 8 MB, but only once they happen."""
+"""How many uploads fit, enough for 8,700 a second over a minute. They take 8 MB, but only once they happen.
+"""
 
 _WORD = 8
-_COUNT = 0  # the place in the header of how many uploads were ever counted
+_COUNT = 0  # the header position of the number of uploads ever counted
 _SIZE = mmap.PAGESIZE + 2 * CAPACITY * _WORD
 
 
 def create_memory() -> int:
-    """Return the descriptor of memory for a log, empty. It ends with the last process that has it."""
+    """Return the descriptor of an empty log's memory. The memory ends with the last process that has it."""
     if hasattr(os, "memfd_create"):
         memory = os.memfd_create("prshots-uploads")
     else:
@@ -34,10 +35,10 @@ def create_memory() -> int:
 
 
 class UploadLog:
-    """Entries in the order of their times: when a project uploaded, and the project's key.
+    """Entries in order of time: when a project uploaded, and the project's key.
 
-    Without a descriptor from `create_memory`, nobody shares it. Use it in a `with` block, which keeps other
-    processes out, and in one thread. The block raises BlockingIOError if another process is in one.
+    Without a descriptor from `create_memory`, the log isn't shared. Use it in one thread, in a `with` block,
+    which keeps other processes out. Entering the block raises BlockingIOError if another process is in one.
     """
 
     def __init__(self, memory: int | None) -> None:
@@ -57,7 +58,7 @@ class UploadLog:
 
     @property
     def end(self) -> int:
-        """The position behind the newest entry. Positions never repeat."""
+        """The position after the newest entry. Positions never repeat."""
         return self._header[_COUNT]
 
     def time(self, position: int) -> float:
@@ -67,13 +68,13 @@ class UploadLog:
         return self._keys[2 * (position % CAPACITY) + 1]
 
     def first_after(self, time: float) -> int:
-        """Return the position of the oldest entry that is later than this."""
+        """Return the position of the oldest entry after this time."""
         return bisect_right(range(self.end), time, max(0, self.end - CAPACITY), key=self.time)
 
     def append(self, key: int, time: float) -> None:
-        """Add an entry in the place of the one that is `CAPACITY` older."""
+        """Add an entry, replacing the one that is `CAPACITY` older."""
         end = self.end
         place = 2 * (end % CAPACITY)
         self._times[place] = time
         self._keys[place + 1] = key
-        self._header[_COUNT] = end + 1  # last: until now, the entry does not exist
+        self._header[_COUNT] = end + 1  # last: the entry doesn't exist until here

@@ -1,8 +1,9 @@
 """OpenID issuers: their discovery documents and keys, and the tokens they sign.
 
-Used by sign-in and keyless upload. Documents and keys are cached for ten minutes, so that a withdrawn key
-stops working. If the issuer does not answer, known keys are used for up to an hour. An unknown key is fetched
-immediately, but at most every ten seconds, because anyone can send us a token with an invented key id.
+Sign-in and keyless upload use them. Documents and keys are cached for ten minutes, after which a withdrawn
+key stops working. If the issuer doesn't answer, known keys stay usable for up to an hour. An unknown key
+triggers an immediate fetch, but at most every ten seconds, because anyone can send us a token with an
+invented key id.
 """
 
 import time
@@ -16,24 +17,23 @@ from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
 from prshots.contract.errors import ExchangeRefusedError, ProviderError
-from prshots.server.adapters.identity.oauth import get_json
-from prshots.server.adapters.identity.shared_fetch import SharedFetch, WaitLimit
+from prshots.server.adapters.identity.oauth import SharedFetch, WaitLimit, get_json
 
 FRESH_SECONDS = 600
-"""How long a document and keys are cached."""
+"""How long to cache a document and keys."""
 
 STALE_SECONDS = 3600
-"""How long cached keys are used while the issuer does not answer."""
+"""How long to use cached keys while the issuer doesn't answer."""
 
 PAUSE_SECONDS = 10
-"""How long we wait before we ask again, if an issuer did not answer or did not have the key."""
+"""How long to wait before asking again if an issuer didn't answer or didn't have the key."""
 
 PATIENCE_SECONDS = 2.0
-"""How long we wait for a refresh if cached keys can be used instead."""
+"""How long to wait for a refresh if cached keys can be used instead."""
 
 CLOCK_LEEWAY_SECONDS = 60
 
-# Only signatures that nobody but the issuer can make. Not HMAC, because others may know a client secret.
+# Only signatures that nobody but the issuer can make. Excludes HMAC, because others may know a client secret.
 _SIGNATURES = JWSRegistry(
     algorithms=[
         *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -42,7 +42,7 @@ _SIGNATURES = JWSRegistry(
     strict_check_header=False,  # some issuers add their own headers
 )
 BAD_TOKEN = (JoseError, ValueError, TypeError, KeyError, RecursionError)
-"""The library raises these for an invalid token."""
+"""The exceptions that the library raises for an invalid token."""
 
 _log = structlog.get_logger()
 
@@ -94,7 +94,7 @@ class Issuer:
         self._document, self._document_at = document, now
 
     async def _keys_for(self, kid: str | None) -> KeySet:
-        """Return the cached keys if they have this kid, else the current ones. Raises ProviderError."""
+        """Return the cached keys if they have this kid, else the current keys. Raises ProviderError."""
         now, keys = self._clock(), self._keys
         age = now - self._keys_at
         is_known = keys is not None and _has(keys, kid)
@@ -122,7 +122,7 @@ class Issuer:
 
 
 class CiIssuers:
-    """The issuers whose ID tokens are exchanged for upload tokens."""
+    """The issuers whose ID tokens can be exchanged for upload tokens."""
 
     def __init__(self, addresses: Collection[str], clock: Callable[[], float] = time.time) -> None:
         self._issuers = {address: Issuer(address, clock) for address in addresses}

@@ -1,6 +1,7 @@
 """Login providers: GitHub, and everything with OpenID Connect, including GitLab, Gitea and Forgejo.
 
-A subject includes its issuer. If the settings change to another issuer, its user 1 is a different person.
+A subject includes its issuer: if the settings change to another issuer, that issuer's user 1 is a different
+person.
 """
 
 import time
@@ -35,7 +36,7 @@ class OidcProvider:
         login_claims: Sequence[str] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`login_claims` are the claims with a login that is unique at this issuer."""
+        """Create a provider. `login_claims` are the claims with a login that is unique at this issuer."""
         self.id = provider_id
         self.label = label
         self._issuer = Issuer(issuer, clock)
@@ -75,7 +76,7 @@ class OidcProvider:
         return _identity_of(claims, userinfo, self._login_claims)
 
     async def _claims(self, document: dict[str, Any], id_token: object, nonce: str) -> dict[str, Any]:
-        """Return the claims of an ID token that the issuer signed for us and for this sign-in."""
+        """Return the claims of an ID token that the issuer signed for us and this sign-in."""
         registry = jwt.JWTClaimsRegistry(
             now=int(self._clock()),
             leeway=CLOCK_LEEWAY_SECONDS,
@@ -169,7 +170,7 @@ def _identity_of(
 ) -> Identity:
     """Combine ID token and userinfo. If both have a value, the userinfo's is newer and wins.
 
-    Without a unique login, people appear under their verified address or their `sub`, because others could
+    A person without a unique login appears under their verified address or their `sub`, because others could
     choose the same `preferred_username`.
     """
     known = {**claims, **userinfo}
@@ -195,7 +196,7 @@ def _texts(values: Iterable[object]) -> Iterator[str]:
 
 
 def _text(value: object) -> str:
-    """Return the value if it is a short printable text, else ""."""
+    """Return the value if it is short printable text, else ""."""
     text = value.strip() if isinstance(value, str) else ""
     return text if text.isprintable() and len(text) <= MAX_TEXT else ""
 

@@ -5,11 +5,12 @@ Every request has a timeout and a size limit. Errors name the host and the reaso
 
 import asyncio
 import base64
+import contextlib
 import hashlib
 import json
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import quote_plus, urlsplit
@@ -17,7 +18,58 @@ from urllib.parse import quote_plus, urlsplit
 import httpx
 
 from prshots.contract.errors import ProviderError, Refusal, SignInRefusedError
-from prshots.server.adapters.identity.shared_fetch import WaitLimit
+
+# One request for all callers that need the same answer, and a limit on how many callers wait for a server.
+# Anyone can make us ask an issuer or a login provider, which may be slow. Requests that wait for it must not
+# use up the service's memory and connections.
+
+MOST_WAITING = 64
+
+
+class WaitLimit:
+    """Counts the calls that wait for one server."""
+
+    def __init__(self, host: str, most: int = MOST_WAITING) -> None:
+        self._host = host
+        self._most = most
+        self._waiting = 0
+
+    @contextlib.contextmanager
+    def enter(self) -> Iterator[None]:
+        """Raise ProviderError if too many calls already wait."""
+        if self._waiting >= self._most:
+            raise ProviderError(f"{self._host} is slow: {self._most} requests already wait for it")
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+
+
+class SharedFetch:
+    """Runs a fetch, which stores its own result. Calls during a fetch wait for that fetch."""
+
+    def __init__(self, fetch: Callable[[], Coroutine[Any, Any, None]], wait_limit: WaitLimit) -> None:
+        self._fetch = fetch
+        self._wait_limit = wait_limit
+        self._running: asyncio.Task[None] | None = None
+
+    async def run(self, seconds: float | None = None) -> None:
+        """Wait at most `seconds` for the fetch. Raises ProviderError, including when too many calls wait."""
+        with self._wait_limit.enter():
+            if self._running is None:
+                self._running = asyncio.create_task(self._fetch())
+                self._running.add_done_callback(self._forget)
+            # The fetch continues even if the client that started it disconnects.
+            finished, _ = await asyncio.wait([self._running], timeout=seconds)
+            for task in finished:
+                task.result()
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._running = None
+        if not task.cancelled():
+            task.exception()  # otherwise asyncio logs an exception that nobody retrieved
+
 
 TIMEOUT_SECONDS = 10.0
 MAX_REPLY_BYTES = 1024 * 1024
@@ -93,7 +145,7 @@ async def get_json(url: str, access_token: str = "") -> Any:  # noqa: ANN401 - a
 async def _fetch(
     method: str, url: str, *, headers: Mapping[str, str], data: Mapping[str, str] | None = None
 ) -> JsonReply:
-    # Uncompressed, so that the size limit holds for the bytes in memory.
+    # Uncompressed, to apply the size limit to the bytes in memory.
     sent = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "prshots", **headers}
     try:
         async with (

@@ -1,8 +1,8 @@
 """The origin store in a bucket: S3, Google Cloud Storage or Azure Blob Storage.
 
 One PUT writes an object, so it exists completely or not at all. A PUT that timed out may still succeed later;
-the sweep then deletes the file without a record. An object only counts as missing if the store
-explicitly reports it. Any other answer, or none, is an error.
+the sweep then deletes the file without a record. An object only counts as missing if the store explicitly
+says so. Any other answer, or none, is an error.
 """
 
 import asyncio
@@ -27,34 +27,34 @@ from prshots.server.adapters.objects.cloud_client import (
     open_client,
 )
 from prshots.server.adapters.objects.disk import store_outage
-from prshots.server.links.ports import ObjectStream
+from prshots.server.links import ObjectStream
 from prshots.server.observability import metrics
 
 if TYPE_CHECKING:  # obstore has these for type checkers only
     from obstore import GetOptions, GetResult, ObjectMeta
 
 READING = RequestLimits(silence_seconds=3, total_seconds=DELIVERY_SECONDS)
-"""For delivery. After 3 s of silence it retries: another node of the store may answer."""
+"""For delivery. It retries after 3 s of silence, because another node of the store may answer."""
 
 WRITING = RequestLimits(silence_seconds=STREAM_SECONDS, total_seconds=STORE_SECONDS)
-"""For everything else. The store is silent while a large image is on its way, so only the deadline counts."""
+"""For everything else. The store is silent while it receives a large image, so only the deadline counts."""
 
 CHUNK_BYTES = 64 * 1024
-"""The minimum read size of a large image. A slow reader takes no more memory than this."""
+"""The minimum read size for a large image. A slow reader takes no more memory than this."""
 
 AT_ONCE_BYTES = 256 * 1024
-"""Up to this size an object is read at once, which is faster than in chunks. Most screenshots are smaller."""
+"""Up to this size, read an object at once, which is faster than in chunks. Most screenshots are smaller."""
 
 PAGE = 1000
 """Names per page of a list: the maximum in every cloud."""
 
 DELETES = {"s3": 1000, "gs": 1, "az": 1}
-"""Objects per delete request. GCS and Azure accept several, but fail if one of them does not exist."""
+"""Objects per delete request. GCS and Azure accept several, but fail if one of them doesn't exist."""
 
 DELETES_AT_ONCE = 16
 
 CLOCK_OBJECT = ".clock"
-"""An empty object that every sweep writes, to learn the store's time."""
+"""An empty object that every sweep writes to read the store's time."""
 
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _STATUS = re.compile(r"status code: (\d{3})")
@@ -67,7 +67,7 @@ _log = structlog.get_logger()
 
 
 class CloudReader:
-    """Reads objects under the prefix of the URL. Delivery has no access beyond this."""
+    """Reads objects under the URL's prefix. Delivery has no other access."""
 
     def __init__(self, url: str, limits: RequestLimits = READING) -> None:
         self._limits = limits
@@ -75,7 +75,10 @@ class CloudReader:
         self._outage = store_outage()
 
     async def size(self, key: str) -> int | None:
-        """Send a HEAD. On 404 send a GET, because only that tells a missing object from a missing bucket."""
+        """Return the size from a HEAD request.
+
+        On 404, send a GET to tell a missing object from a missing bucket.
+        """
         with self._ask("get"):
             async with asyncio.timeout(self._limits.total_seconds):
                 with contextlib.suppress(FileNotFoundError):
@@ -100,7 +103,7 @@ class CloudReader:
         self, key: str, part: range | None = None, unless_tag: str | None = None
     ) -> "GetResult | None":
         options: GetOptions = {"range": (part.start, part.stop)} if part else {}
-        if unless_tag is not None:  # then it may raise NotModifiedError
+        if unless_tag is not None:  # may raise NotModifiedError
             options["if_none_match"] = unless_tag
         try:
             return await obstore.get_async(self._client, key, options=options)
@@ -145,7 +148,7 @@ class CloudStore(CloudReader):
     def __init__(self, url: str, limits: RequestLimits = WRITING) -> None:
         super().__init__(url, limits)
         # A PUT is sent once, and only the deadline ends it. If a retry succeeded and the image was then
-        # deleted, the first PUT could still arrive and bring the image back.
+        # deleted, the first PUT could still arrive and restore the image.
         self._putting = open_client(url, replace(limits, silence_seconds=limits.total_seconds * 2, retries=0))
         self._deletes = DELETES[urlsplit(url).scheme]
         self._may_delete = asyncio.Semaphore(DELETES_AT_ONCE)
@@ -175,7 +178,7 @@ class CloudStore(CloudReader):
         return await self.size(key) is not None
 
     async def time(self) -> float | None:
-        """Write an object and read its time: no client library passes on the `Date` of a reply."""
+        """Write an object and read its time, because no client library exposes a reply's `Date` header."""
         with contextlib.suppress(StoreFullError), self._ask("put"):
             async with asyncio.timeout(self._limits.total_seconds):
                 await obstore.put_async(self._client, CLOCK_OBJECT, b"", use_multipart=False)
@@ -190,7 +193,7 @@ class CloudStore(CloudReader):
         return set().union(*await asyncio.gather(*(self._delete(batch, until) for batch in batches)))
 
     async def owner(self, claimant: str) -> str:
-        """Claim the store with a PUT that fails if the mark exists, so one of concurrent claimants wins."""
+        """Claim the store with a PUT that fails if the mark exists: only one of concurrent claims wins."""
         mark = await self.read(OWNER_MARK)
         if mark is None:
             await self._claim(claimant)
@@ -235,7 +238,7 @@ class CloudStore(CloudReader):
                     )
 
     async def _delete(self, keys: list[str], until: float) -> set[str]:
-        """Delete with one request, if possible, and return the keys that failed."""
+        """Delete with one request if possible, and return the keys that failed."""
         try:
             await self._send_delete(keys, until)
         except _SomeFailedError:  # the error names only one of them
@@ -264,11 +267,11 @@ class CloudStore(CloudReader):
 
 
 class _ObjectRefusedError(StoreError):
-    """A store that works refused to delete an object."""
+    """A working store refused to delete an object."""
 
 
 class _SomeFailedError(_ObjectRefusedError):
-    """Some of the objects in one request could not be deleted."""
+    """Some of the objects in one request couldn't be deleted."""
 
 
 def _is_about_one_object(error: BaseException) -> bool:
@@ -277,7 +280,7 @@ def _is_about_one_object(error: BaseException) -> bool:
 
 @contextlib.contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Turn the client's exceptions into ours. The original is dropped: its text may contain a signature."""
+    """Translate the client's exceptions into ours. Drops the original, whose text may contain a signature."""
     try:
         yield
     except TimeoutError:

@@ -1,7 +1,7 @@
-"""Turns PRSHOTS_STORE_URL into an obstore client for S3, Google Cloud Storage or Azure Blob Storage.
+"""Turn PRSHOTS_STORE_URL into an obstore client for S3, Google Cloud Storage or Azure Blob Storage.
 
-The URL never contains credentials. They come from the same sources that each cloud's own tools use: the
-environment, a file that it names, or the role of the machine.
+The URL never contains credentials. They come from the same sources as for each cloud's own tools: the
+environment, a file that it names, or the machine's role.
 """
 
 import atexit
@@ -24,10 +24,10 @@ if TYPE_CHECKING:  # obstore has these for type checkers only
     from obstore.store import ClientConfig, RetryConfig
 
 CONNECT_SECONDS = 2
-"""A store is close and answers a handshake in milliseconds. A store that takes longer is down."""
+"""A store is nearby and answers a handshake in milliseconds. A slower store is down."""
 
 IDLE_SECONDS = 30
-"""How long an idle connection is kept. Firewalls silently drop idle connections, some after a minute."""
+"""How long to keep an idle connection. Firewalls silently drop idle connections, some after a minute."""
 
 STREAM_SECONDS = 24 * 3600
 """The limit for a whole response. It is generous, because a slow reader slows down the transfer."""
@@ -39,7 +39,7 @@ _URL_QUERY = re.compile(r"\?[^\s)]*")
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """How long the store may be silent in one attempt, and the deadline of a call with all its retries."""
+    """How long the store may be silent in one attempt, and the deadline of a call including its retries."""
 
     silence_seconds: float
     total_seconds: float
@@ -67,7 +67,7 @@ def open_client(url: str, limits: RequestLimits) -> Client:
         return kind(
             address.bucket,
             prefix=address.prefix,
-            config=config_for(address),  # type: ignore[arg-type]  # each kind has its own
+            config=config_for(address),  # type: ignore[arg-type]  # each kind has its own type
             client_options=_client(limits, address.options.get("endpoint", "")),
             retry_config=_retries(limits),
         )
@@ -80,10 +80,10 @@ def open_client(url: str, limits: RequestLimits) -> Client:
 
 @atexit.register
 def _silence_panics() -> None:
-    """Close the standard error of a process that ends.
+    """Close the standard error of a process that is about to exit.
 
-    obstore's threads live a moment longer than Python. A thread that still waits for a call that timed out
-    would print half a page about its panic.
+    obstore's threads briefly outlive Python. A thread that still waits for a timed-out call would print half
+    a page about its panic.
     """
     if sys.stderr:
         sys.stderr.flush()
@@ -93,7 +93,7 @@ def _silence_panics() -> None:
 def first_line(error: BaseException) -> str:
     """Return the first line of a client's error, without its internals.
 
-    URLs lose their query, where an Azure client puts its signature.
+    This removes the query from URLs, because an Azure client puts its signature there.
     """
     return _URL_QUERY.sub("", str(error).partition("\n")[0])[:300]
 
@@ -130,7 +130,7 @@ def _s3(address: _Address) -> dict[str, Any]:
         endpoint = endpoint.replace("://", f"://{address.bucket}.")
     config: dict[str, Any] = {
         "virtual_hosted_style_request": is_virtual,
-        # TLS protects the body, and so does a local connection: a second hash would be useless.
+        # TLS or a local connection already protects the body, so a second hash would be useless.
         "unsigned_payload": endpoint is None or _is_protected(endpoint),
     }
     if endpoint:
@@ -141,7 +141,7 @@ def _s3(address: _Address) -> dict[str, Any]:
 
 
 def _is_protected(endpoint: str) -> bool:
-    """Return whether nobody between us and the store can change a request."""
+    """Return whether the connection to the store is safe from tampering."""
     parts = urlsplit(endpoint)
     return parts.scheme == "https" or is_this_machine(parts.hostname or "")
 

@@ -1,4 +1,4 @@
-"""The origin store on a local disk: survives power cuts, and lets delivery use sendfile."""
+"""The origin store on a local disk, which survives power cuts and lets delivery use sendfile."""
 
 import asyncio
 import contextlib
@@ -21,15 +21,15 @@ from prshots.contract.object_names import DIFF_EXT, OBJECT_NAME, ORIGIN_KEY, OWN
 from prshots.server.adapters import deadlines
 from prshots.server.adapters.private_files import FOLDER, IMAGE_FILE, IMAGE_FOLDER, write_synced
 from prshots.server.bounded_cache import BoundedCache
-from prshots.server.links.ports import OpenObject
+from prshots.server.links import OpenObject
 from prshots.server.observability.metrics import STORE_SECONDS, EngineTimer
 from prshots.server.observability.outages import Outage
 
 WRITERS = 8
-"""Writing threads. They mostly wait for fsync, and a disk handles many fsyncs at a time."""
+"""The number of writing threads. They mostly wait for fsync, and a disk handles many fsyncs at once."""
 
 REMEMBERED_SIZES = 4096
-"""How many sizes of sent images delivery keeps. They take 1 MB."""
+"""How many image sizes delivery remembers. They take 1 MB."""
 
 NO_DEADLINE = math.inf
 """For the sweep's lists: a folder may hold any number of files, and no request waits."""
@@ -44,7 +44,7 @@ _log = structlog.get_logger()
 
 
 class DiskReader:
-    """Reads `<root>/<id[:2]>/<id>.<ext>`. Delivery has no access beyond this."""
+    """Reads `<root>/<id[:2]>/<id>.<ext>`. Delivery has no other access."""
 
     def __init__(self, root: Path) -> None:
         self._root = f"{root}/"
@@ -60,7 +60,7 @@ class DiskReader:
         size = self._sizes.get(key)
         if size is not None:
             return OpenObject(fd, size)
-        try:  # os.fstat takes longer than these three calls, because it makes twenty objects
+        try:  # os.fstat takes longer than these three calls, because it creates twenty objects
             os.read(fd, 0)  # fails if it is a folder
             size = os.lseek(fd, 0, os.SEEK_END)  # fails if it is a pipe
             os.lseek(fd, 0, os.SEEK_SET)
@@ -71,7 +71,7 @@ class DiskReader:
         return OpenObject(fd, size)
 
     def _remember(self, key: str, size: int) -> None:
-        """Remember the size of an image, which never changes, unlike those of thumbnails and differences."""
+        """Remember an image's size, which never changes, unlike that of a thumbnail or difference image."""
         if not key.endswith((THUMBNAIL_EXT, DIFF_EXT)):
             self._sizes.put(key, size)
 
@@ -87,8 +87,8 @@ class DiskReader:
 class DiskStore:
     """Writes a temporary file, fsyncs it, renames it into place and fsyncs the folder.
 
-    The temporary file is in the same folder, with a random name that starts with a dot. In one folder for all
-    temporary files, uploads would wait for each other.
+    The temporary file is in the same folder, with a random name that starts with a dot. If all temporary
+    files shared one folder, uploads would wait for each other.
     """
 
     def __init__(self, root: Path) -> None:
@@ -117,7 +117,7 @@ class DiskStore:
         return await self._in_thread("get", read)
 
     async def check(self) -> None:
-        """Raise StoreError unless the folder, or the one it will be created in, is readable and writable."""
+        """Raise StoreError unless the folder, or the one that will contain it, is readable and writable."""
 
         def check() -> None:
             folder = os.path.abspath(self.root)
@@ -138,7 +138,7 @@ class DiskStore:
         return await self._in_thread("get", exists)
 
     async def time(self) -> float | None:
-        """Touch the folder: a network disk sets its server's time. This takes no space on a full disk."""
+        """Touch the folder: a network disk sets its server's time. This works even on a full disk."""
 
         def touch() -> float | None:
             try:
@@ -150,7 +150,7 @@ class DiskStore:
         return await self._in_thread("put", touch)
 
     async def delete(self, keys: Collection[str]) -> set[str]:
-        """Delete folder by folder, several folders at a time, because unlink and fsync wait for the disk."""
+        """Delete folder by folder, several at a time, because unlink and fsync wait for the disk."""
         by_shard: dict[str, list[str]] = {}
         for key in keys:
             by_shard.setdefault(key.rpartition("/")[0], []).append(key)
@@ -257,7 +257,7 @@ class DiskStore:
         self._ready_folders.add(folder)
 
     def _delete_in(self, shard: str, keys: Collection[str], failed: set[str]) -> None:
-        """Delete all that can be deleted, and add the others to `failed`. Raises the last OSError."""
+        """Delete every file that can be deleted, and add the others to `failed`. Raises the last OSError."""
         problem: OSError | None = None
         for key in keys:
             try:
@@ -290,7 +290,7 @@ def _try_to_unlink(path: str) -> bool:
 
 
 def _names(folder: Path, pattern: re.Pattern[str], written_before: float | None = None) -> list[str]:
-    """List entries whose names match the pattern, so that we never touch other programs' files."""
+    """List entries whose names match the pattern, to leave other programs' files alone."""
     try:
         with os.scandir(folder) as entries:
             return [

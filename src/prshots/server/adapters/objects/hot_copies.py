@@ -1,8 +1,8 @@
-"""Delivery's copies of the most requested images, so that the store does not send their bytes again.
+"""Delivery's copies of the most requested images, to save the store from sending their bytes again.
 
-A deleted image must be gone everywhere at once, and replicas do not notify each other. So every request asks
+A deleted image must be gone everywhere at once, and replicas don't notify each other. So every request asks
 the store, with the copy's ETag. Delivery sends the copy only if the store confirms that the object still
-exists and is unchanged. Copies are in memory, because delivery writes nothing.
+exists and is unchanged. Copies stay in memory, because delivery writes nothing.
 """
 
 import asyncio
@@ -14,14 +14,14 @@ from obstore.exceptions import NotModifiedError
 
 from prshots.server.adapters.objects.cloud import READING, CloudReader
 from prshots.server.adapters.objects.cloud_client import RequestLimits
-from prshots.server.links.ports import ObjectStream
+from prshots.server.links import ObjectStream
 from prshots.server.observability.metrics import CACHED_READS
 
 if TYPE_CHECKING:  # obstore has it for type checkers only
     from obstore import GetResult
 
 MIN_COPIES = 8
-"""Objects larger than the limit divided by this are not kept, because they would displace too many others."""
+"""Objects larger than the limit divided by this aren't kept, because they would displace too many others."""
 
 
 _HITS, _MISSES = CACHED_READS.labels("hit"), CACHED_READS.labels("miss")
@@ -33,7 +33,7 @@ class Copy(NamedTuple):
 
 
 class HotCopies:
-    """Copies by key. Together with copies that are still arriving, they take up to `limit` bytes."""
+    """Copies by key. Including copies that are still arriving, they take up to `limit` bytes."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -55,7 +55,7 @@ class HotCopies:
         return size <= self._limit // MIN_COPIES
 
     def reserve(self, size: int) -> bool:
-        """Make room. Return False if copies that are still arriving take all of it."""
+        """Reserve room for a copy. Return False if copies that are still arriving take all of it."""
         while self.bytes + size > self._limit and self._copies:
             self.drop(next(iter(self._copies)))
         if self.bytes + size > self._limit:
@@ -67,7 +67,7 @@ class HotCopies:
         self.bytes -= size
 
     def keep(self, key: str, copy: Copy) -> None:
-        """Keep a copy whose size is reserved."""
+        """Keep a copy whose size was reserved."""
         self.drop(key)
         self._copies[key] = copy
 

@@ -1,1 +1,1 @@
-"""Decodes images in separate processes with limits: an uploaded file may be built to use up a machine."""
+"""Decode images in separate processes with limits: an uploaded file may be built to exhaust a machine."""

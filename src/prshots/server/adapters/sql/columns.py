@@ -20,7 +20,7 @@ from prshots.server.domain.projects.models import Project, UploadToken
 T = TypeVar("T")
 
 AT_ONCE = 500
-"""How many values a statement takes in a list: databases limit their number."""
+"""How many values a statement takes in a list, because databases limit their number."""
 
 IMAGE = [images.c[name] for name in Image._fields]
 LISTED_IMAGE = [images.c[name] for name in ListedImage._fields]
@@ -38,7 +38,7 @@ ACTIVE = images.c.scheduled_at.is_(None)
 
 
 def given(table: FromClause, *names: str) -> list[ColumnElement[bool]]:
-    """Return the conditions that these columns equal the parameters of the same names."""
+    """Return conditions that compare these columns with the parameters of the same names."""
     return [table.c[name] == bindparam(name) for name in names]
 
 
@@ -47,7 +47,7 @@ def equal(table: FromClause, **values: object) -> list[ColumnElement[bool]]:
 
 
 def in_batches(values: Iterable[T]) -> Iterator[list[T]]:
-    """Yield the values in lists that fit into one statement."""
+    """Yield the values in lists small enough for one statement."""
     listed = list(values)
     return (listed[start : start + AT_ONCE] for start in range(0, len(listed), AT_ONCE))
 
@@ -57,16 +57,16 @@ _NEWEST_OF_PR = Prepared(
     select(*IMAGE).where(*ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
 )
 OF_PULL_REQUEST = images.c.pr_number > literal_column("0")
-"""Written as a literal, so that SQLite uses the partial index with this condition."""
+"""A literal, to let SQLite use the partial index with this condition."""
 OF_BASELINES = images.c.kind == literal_column("'baseline'")
 """A literal for the same reason."""
 LONG_LIVED = tokens.c.expires_at.is_(None)
 
-_FOREIGN_KEY = "23503"  # PostgreSQL's code for a missing row that another one refers to
+_FOREIGN_KEY = "23503"  # PostgreSQL's code for a violated foreign key
 
 
 def newest_of_pr(connection: Connection, project_id: str, pr_number: int, newest: int) -> list[Image]:
-    """Return the newest images of a pull request, the newest first."""
+    """Return the newest images of a pull request, newest first."""
     of_pr = {"project_id": project_id, "pr_number": pr_number, "newest": newest}
     return list(map(Image._make, _NEWEST_OF_PR.rows(connection, of_pr)))
 
@@ -89,7 +89,7 @@ def conflict_as(message: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def project_gone_as(told: PrshotsError) -> Iterator[None]:
-    """Raise this error if the row's project was deleted after the caller had found it."""
+    """Raise this error if the row's project was deleted after the caller found it."""
     try:
         yield
     except RecordsError as error:

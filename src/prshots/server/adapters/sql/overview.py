@@ -4,18 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    FromClause,
-    String,
-    bindparam,
-    cast,
-    func,
-    or_,
-    select,
-    tuple_,
-)
+import sqlalchemy as sa
 
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.columns import (
@@ -50,43 +39,43 @@ from prshots.server.domain.projects.models import DayOfUploads, Project, Project
 
 _OF_MEMBER = PROJECTS.join(members, members.c.organization_id == projects.c.organization_id)
 _PROJECT_OF_MEMBER = Prepared(
-    select(*PROJECT, members.c.role)
+    sa.select(*PROJECT, members.c.role)
     .select_from(_OF_MEMBER)
-    .where(projects.c.id == bindparam("project_id"), members.c.user_id == bindparam("user_id"))
+    .where(projects.c.id == sa.bindparam("project_id"), members.c.user_id == sa.bindparam("user_id"))
 )
-# A key sorts a list, and tells where a page starts: behind the last row of the page before.
+# A key sorts a list and marks where a page starts: after the last row of the previous page.
 _PROJECT_KEY = (projects.c.name, projects.c.id)
 _PULL_KEY = (pulls.c.last_upload_at, pulls.c.pr_number)
 _FIRST_PROJECT, _FIRST_PULL, _FIRST_SHOT = ("", ""), (2**62, 0), ShotKey("", "", "")
-"""Keys before the first row of a list."""
+"""Keys that sort before the first row of each list."""
 
 
-def _last(key: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
-    """Return the key of the last row, which `_values` gives."""
-    return tuple_(*(bindparam(f"last_{column.name}", type_=column.type) for column in key))
+def _last(key: Sequence[sa.ColumnElement[Any]]) -> sa.ColumnElement[Any]:
+    """Return the key of the previous page's last row, as parameters that `_values` fills."""
+    return sa.tuple_(*(sa.bindparam(f"last_{column.name}", type_=column.type) for column in key))
 
 
-def _values(key: Sequence[ColumnElement[Any]], last: Sequence[object]) -> dict[str, object]:
+def _values(key: Sequence[sa.ColumnElement[Any]], last: Sequence[object]) -> dict[str, object]:
     return {f"last_{column.name}": value for column, value in zip(key, last, strict=True)}
 
 
-def _first_commit_with_these_bytes() -> ColumnElement[str]:
-    """Return since which commit the shot of an image has had its bytes; NULL if the hash is unknown."""
+def _first_commit_with_these_bytes() -> sa.ColumnElement[str]:
+    """Return the commit since which an image's shot has had these bytes, or NULL if the hash is unknown."""
     other, same = images.alias(), images.alias()
 
-    def of_shot(earlier: FromClause) -> list[ColumnElement[bool]]:
+    def of_shot(earlier: sa.FromClause) -> list[sa.ColumnElement[bool]]:
         keys = ("project_id", "pr_number", *ShotKey._fields)
         return [*(earlier.c[key] == images.c[key] for key in keys), earlier.c.scheduled_at.is_(None)]
 
     last_other = (
-        select(func.max(other.c.seq))
+        sa.select(sa.func.max(other.c.seq))
         .where(*of_shot(other), other.c.sha256.is_distinct_from(images.c.sha256))
         .correlate(images)
         .scalar_subquery()
     )
     return (
-        select(same.c.commit_sha)
-        .where(*of_shot(same), same.c.seq > func.coalesce(last_other, 0), images.c.sha256.is_not(None))
+        sa.select(same.c.commit_sha)
+        .where(*of_shot(same), same.c.seq > sa.func.coalesce(last_other, 0), images.c.sha256.is_not(None))
         .order_by(same.c.seq)
         .limit(1)
         .correlate(images)
@@ -94,39 +83,39 @@ def _first_commit_with_these_bytes() -> ColumnElement[str]:
     )
 
 
-# Building a query takes longer than running it, so those of pages that poll are built once.
+# Building a query takes longer than running it, so the queries of polling pages are built once.
 _SUMMARIES = (
-    select(
+    sa.select(
         *PROJECT,
         members.c.role,
-        func.coalesce(project_totals.c.images, 0),
-        func.coalesce(project_totals.c.bytes, 0),
-        func.coalesce(project_totals.c.open_pulls, 0),
+        sa.func.coalesce(project_totals.c.images, 0),
+        sa.func.coalesce(project_totals.c.bytes, 0),
+        sa.func.coalesce(project_totals.c.open_pulls, 0),
         project_totals.c.last_upload_at,
     )
     .select_from(_OF_MEMBER.outerjoin(project_totals, project_totals.c.project_id == projects.c.id))
-    .where(members.c.user_id == bindparam("user_id"))
+    .where(members.c.user_id == sa.bindparam("user_id"))
 )
-_SUMMARY = Prepared(_SUMMARIES.where(projects.c.id == bindparam("project_id")))
+_SUMMARY = Prepared(_SUMMARIES.where(projects.c.id == sa.bindparam("project_id")))
 _PROJECTS = Prepared(
-    _SUMMARIES.where(tuple_(*_PROJECT_KEY) > _last(_PROJECT_KEY))
+    _SUMMARIES.where(sa.tuple_(*_PROJECT_KEY) > _last(_PROJECT_KEY))
     .order_by(*_PROJECT_KEY)
-    .limit(bindparam("limit"))
+    .limit(sa.bindparam("limit"))
 )
 _DAYS = (
-    select(uploads_by_day)
+    sa.select(uploads_by_day)
     .where(
-        uploads_by_day.c.project_id.in_(bindparam("project_ids", expanding=True)),
-        uploads_by_day.c.day >= bindparam("since_day"),
+        uploads_by_day.c.project_id.in_(sa.bindparam("project_ids", expanding=True)),
+        uploads_by_day.c.day >= sa.bindparam("since_day"),
     )
     .order_by(uploads_by_day.c.day)
 )
 _PULLS = (
-    select(*PULL)
+    sa.select(*PULL)
     .where(*given(pulls, "project_id"), pulls.c.pr_number > NO_PULL_REQUEST)
-    .where(tuple_(*_PULL_KEY) < _last(_PULL_KEY))
+    .where(sa.tuple_(*_PULL_KEY) < _last(_PULL_KEY))
     .order_by(*(column.desc() for column in _PULL_KEY))
-    .limit(bindparam("limit"))
+    .limit(sa.bindparam("limit"))
 )
 _IN_STATE = {
     None: _PULLS,
@@ -134,22 +123,24 @@ _IN_STATE = {
     True: _PULLS.where(pulls.c.closed_at.is_not(None)),
 }
 _page = (
-    select(func.max(images.c.seq).label("seq"), func.count(images.c.commit_sha.distinct()).label("commits"))
-    .where(*ACTIVE_OF_PR, tuple_(*SHOT) > _last(SHOT))
+    sa.select(
+        sa.func.max(images.c.seq).label("seq"), sa.func.count(images.c.commit_sha.distinct()).label("commits")
+    )
+    .where(*ACTIVE_OF_PR, sa.tuple_(*SHOT) > _last(SHOT))
     .group_by(*SHOT)
     .order_by(*SHOT)
-    .limit(bindparam("limit"))
+    .limit(sa.bindparam("limit"))
     .subquery()
 )
 _SHOTS = Prepared(
-    select(*IMAGE, _page.c.commits, _first_commit_with_these_bytes())
+    sa.select(*IMAGE, _page.c.commits, _first_commit_with_these_bytes())
     .select_from(_page.join(images, images.c.seq == _page.c.seq))
-    .where(*given(images, "project_id"))  # so that only its partition is read
+    .where(*given(images, "project_id"))  # limits the read to its partition
     .order_by(*SHOT)
 )
 
 NAMES_SEARCHED = 5000
-"""How many of the newest pull requests are searched for names, because that reads all their images."""
+"""How many of the newest pull requests to search for names, because a search reads all their images."""
 
 _LIKE_SPECIAL = re.compile(r"([\\%_])")
 
@@ -188,8 +179,8 @@ class SqlOverview:
         due = due_in(policy, retain_days, now)
         if not due:
             return 0, 0
-        any_due = or_(*(rule.condition for rule in due))
-        query = select(func.count(), func.coalesce(func.sum(images.c.size), 0)).where(
+        any_due = sa.or_(*(rule.condition for rule in due))
+        query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(images.c.size), 0)).where(
             images.c.project_id == project_id, ACTIVE, any_due
         )
         number, size = await self._database.first(query)
@@ -214,13 +205,13 @@ class SqlOverview:
         return [PullRequestRecord(*row) for row in rows]
 
     async def pull(self, project_id: str, pr_number: int) -> PullRequestRecord | None:
-        query = select(*PULL).where(*equal(pulls, project_id=project_id, pr_number=pr_number))
+        query = sa.select(*PULL).where(*equal(pulls, project_id=project_id, pr_number=pr_number))
         row = await self._database.first(query)
         return PullRequestRecord(*row) if row else None
 
     async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequestRecord]:
         query = (
-            select(*PULL)
+            sa.select(*PULL)
             .where(
                 pulls.c.project_id == project_id,
                 pulls.c.bytes > 0,
@@ -236,7 +227,7 @@ class SqlOverview:
     async def newest_images(
         self, project_id: str, pr_numbers: Collection[int], each: int
     ) -> dict[int, list[Image]]:
-        def read(connection: Connection) -> dict[int, list[Image]]:
+        def read(connection: sa.Connection) -> dict[int, list[Image]]:
             return {number: newest_of_pr(connection, project_id, number, each) for number in pr_numbers}
 
         return await self._database.read(read)
@@ -250,7 +241,7 @@ class SqlOverview:
         self, project_id: str, pr_number: int, shot: ShotKey, before: int, limit: int
     ) -> list[Image]:
         query = (
-            select(*IMAGE)
+            sa.select(*IMAGE)
             .where(
                 *equal(images, project_id=project_id, pr_number=pr_number, **shot._asdict()),
                 images.c.seq < before,
@@ -262,20 +253,20 @@ class SqlOverview:
         return [Image(*row) for row in await self._database.rows(query)]
 
     async def images(self, project_id: str, image_ids: Collection[str]) -> list[Image]:
-        query = select(*IMAGE).where(images.c.id.in_(image_ids), images.c.project_id == project_id, ACTIVE)
+        query = sa.select(*IMAGE).where(images.c.id.in_(image_ids), images.c.project_id == project_id, ACTIVE)
         return [Image(*row) for row in await self._database.rows(query)]
 
     # Tokens
 
     async def tokens(self, project_id: str, before: tuple[int, str] | None, limit: int) -> list[UploadToken]:
         query = (
-            select(*TOKEN)
+            sa.select(*TOKEN)
             .where(tokens.c.project_id == project_id, LONG_LIVED)
             .order_by(tokens.c.created_at.desc(), tokens.c.id.desc())
             .limit(limit)
         )
         if before is not None:
-            query = query.where(tuple_(tokens.c.created_at, tokens.c.id) < tuple_(*before))
+            query = query.where(sa.tuple_(tokens.c.created_at, tokens.c.id) < sa.tuple_(*before))
         return [UploadToken(*row) for row in await self._database.rows(query)]
 
 
@@ -290,11 +281,11 @@ def _summary(row: Any) -> ProjectSummary:  # noqa: ANN401 - a row of `_summaries
     return ProjectSummary(project_from(project), Role(role), count, size, open_pulls, last_upload_at)
 
 
-def _found_by(search: str, project_id: str) -> ColumnElement[bool]:
+def _found_by(search: str, project_id: str) -> sa.ColumnElement[bool]:
     text = _LIKE_SPECIAL.sub(r"\\\1", search)
-    # A scalar subquery, not EXISTS, for which PostgreSQL may scan the images of all projects.
+    # A scalar subquery: for EXISTS, PostgreSQL may scan the images of all projects.
     named = (
-        select(images.c.seq)
+        sa.select(images.c.seq)
         .where(
             images.c.project_id == project_id,
             images.c.pr_number == pulls.c.pr_number,
@@ -303,21 +294,21 @@ def _found_by(search: str, project_id: str) -> ColumnElement[bool]:
         .limit(1)
         .scalar_subquery()
     )
-    return or_(
-        cast(pulls.c.pr_number, String).like(f"{text.removeprefix('#')}%", escape="\\"),
+    return sa.or_(
+        sa.cast(pulls.c.pr_number, sa.String).like(f"{text.removeprefix('#')}%", escape="\\"),
         pulls.c.last_commit.ilike(f"{text}%", escape="\\"),
         (pulls.c.last_upload_at >= _searched_since(project_id)) & named.is_not(None),
     )
 
 
-def _searched_since(project_id: str) -> ColumnElement[int]:
+def _searched_since(project_id: str) -> sa.ColumnElement[int]:
     """Return the last upload time of the oldest pull request that is searched for names."""
     newest = pulls.alias()
     oldest = (
-        select(newest.c.last_upload_at)
+        sa.select(newest.c.last_upload_at)
         .where(newest.c.project_id == project_id)
         .order_by(newest.c.last_upload_at.desc())
         .offset(NAMES_SEARCHED - 1)
         .limit(1)
     )
-    return func.coalesce(oldest.scalar_subquery(), 0)
+    return sa.func.coalesce(oldest.scalar_subquery(), 0)

@@ -3,18 +3,7 @@
 from dataclasses import asdict, fields
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Select,
-    bindparam,
-    delete,
-    func,
-    insert,
-    select,
-    text,
-    tuple_,
-    update,
-)
+import sqlalchemy as sa
 
 from prshots.contract.errors import ConflictError
 from prshots.server.adapters.sql.columns import USER, conflict_as, equal
@@ -28,10 +17,12 @@ _ORGANIZATION = [organizations.c[field.name] for field in fields(Organization)]
 _STATE = [login_states.c[field.name] for field in fields(LoginState)]
 _SESSION = [sessions.c[field.name] for field in fields(Session)]
 _USER_OF_SESSION = Prepared(
-    select(*_SESSION, *USER).select_from(sessions.join(users)).where(sessions.c.sha256 == bindparam("sha256"))
+    sa.select(*_SESSION, *USER)
+    .select_from(sessions.join(users))
+    .where(sessions.c.sha256 == sa.bindparam("sha256"))
 )
-# The same SQL for SQLite and PostgreSQL. Adding the same person twice at a time is not an error.
-_SET_MEMBER = text(
+# The same SQL for SQLite and PostgreSQL. Adding a person twice at the same time isn't an error.
+_SET_MEMBER = sa.text(
     "INSERT INTO members (organization_id, user_id, role) VALUES (:organization_id, :user_id, :role) "
     "ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role"
 )
@@ -44,14 +35,17 @@ class SqlPeople:
     # Sign-in links and used states
 
     async def add_login_state(self, state: LoginState) -> None:
-        adding = insert(login_states).values(asdict(state))
+        adding = sa.insert(login_states).values(asdict(state))
         with conflict_as("the login state already exists"):
             await self._database.execute(adding)
 
     async def take_login_state(self, sha256: str) -> LoginState | None:
         this = login_states.c.sha256 == sha256
-        finding, taking = select(_STATE[0]).where(this), delete(login_states).where(this).returning(*_STATE)
-        # Anyone can ask for one that does not exist. That must not wait for a write.
+        finding, taking = (
+            sa.select(_STATE[0]).where(this),
+            sa.delete(login_states).where(this).returning(*_STATE),
+        )
+        # Anyone can request a link that doesn't exist. That must not wait for a write.
         if await self._database.first(finding) is None:
             return None
         row = await self._database.write(lambda connection: connection.execute(taking).first())
@@ -60,17 +54,19 @@ class SqlPeople:
     # Users
 
     async def user_of_subject(self, provider: str, subject: str) -> User | None:
-        query = select(*USER).where(users.c.provider == provider, users.c.subject == subject)
+        query = sa.select(*USER).where(users.c.provider == provider, users.c.subject == subject)
         row = await self._database.first(query)
         return User(*row) if row else None
 
     async def users_of_login(self, login: str) -> list[User]:
-        query = select(*USER).where(func.lower(users.c.login) == login.lower()).order_by(users.c.provider)
+        query = (
+            sa.select(*USER).where(sa.func.lower(users.c.login) == login.lower()).order_by(users.c.provider)
+        )
         return [User(*row) for row in await self._database.rows(query)]
 
     async def add_user(self, user: User, organization: Organization | None) -> None:
-        def add(connection: Connection) -> None:
-            connection.execute(insert(users).values(asdict(user)))
+        def add(connection: sa.Connection) -> None:
+            connection.execute(sa.insert(users).values(asdict(user)))
             if organization is not None:
                 _add_organization(connection, organization, user.id)
 
@@ -79,7 +75,7 @@ class SqlPeople:
 
     async def update_user(self, user: User) -> None:
         updating = (
-            update(users)
+            sa.update(users)
             .where(users.c.id == user.id)
             .values(login=user.login, name=user.name, avatar_url=user.avatar_url)
         )
@@ -88,7 +84,7 @@ class SqlPeople:
     # Sessions
 
     async def add_session(self, session: Session) -> None:
-        adding = insert(sessions).values(asdict(session))
+        adding = sa.insert(sessions).values(asdict(session))
         await self._database.execute(adding)
 
     async def session(self, sha256: str) -> tuple[Session, User] | None:
@@ -96,20 +92,20 @@ class SqlPeople:
         return (Session(*row[: len(_SESSION)]), User(*row[len(_SESSION) :])) if row else None
 
     async def touch_session(self, sha256: str, now: int) -> None:
-        touching = update(sessions).where(sessions.c.sha256 == sha256).values(last_seen_at=now)
+        touching = sa.update(sessions).where(sessions.c.sha256 == sha256).values(last_seen_at=now)
         await self._database.execute(touching)
 
     async def end_session(self, sha256: str) -> None:
-        ending = delete(sessions).where(sessions.c.sha256 == sha256)
+        ending = sa.delete(sessions).where(sessions.c.sha256 == sha256)
         await self._database.execute(ending)
 
     async def end_sessions_of(self, user_id: str) -> None:
-        ending = delete(sessions).where(sessions.c.user_id == user_id)
+        ending = sa.delete(sessions).where(sessions.c.user_id == user_id)
         await self._database.execute(ending)
 
     async def discard_old_logins(self, states: int, sessions_made: int, unseen: int) -> int:
-        old_states = delete(login_states).where(login_states.c.created_at < states)
-        old_sessions = delete(sessions).where(
+        old_states = sa.delete(login_states).where(login_states.c.created_at < states)
+        old_sessions = sa.delete(sessions).where(
             (sessions.c.created_at < sessions_made) | (sessions.c.last_seen_at < unseen)
         )
         return await self._database.execute(old_states) + await self._database.execute(old_sessions)
@@ -137,20 +133,20 @@ class SqlPeople:
 
     async def members(self, organization_id: str, after: tuple[str, str] | None, limit: int) -> list[Member]:
         query = (
-            select(*USER, members.c.role)
+            sa.select(*USER, members.c.role)
             .select_from(members.join(users))
             .where(members.c.organization_id == organization_id)
             .order_by(users.c.login, users.c.id)
             .limit(limit)
         )
         if after is not None:
-            query = query.where(tuple_(users.c.login, users.c.id) > tuple_(*after))
+            query = query.where(sa.tuple_(users.c.login, users.c.id) > sa.tuple_(*after))
         return [Member(User(*row[:-1]), Role(row[-1])) for row in await self._database.rows(query)]
 
     async def set_member(self, organization_id: str, user_id: str, role: Role) -> None:
         changing = {"organization_id": organization_id, "user_id": user_id, "role": role}
 
-        def change(connection: Connection) -> None:
+        def change(connection: sa.Connection) -> None:
             if role is not Role.OWNER:
                 _keep_an_owner(connection, organization_id, user_id)
             connection.execute(_SET_MEMBER, changing)
@@ -158,36 +154,36 @@ class SqlPeople:
         await self._database.write(change)
 
     async def remove_member(self, organization_id: str, user_id: str) -> bool:
-        removing = delete(members).where(*equal(members, organization_id=organization_id, user_id=user_id))
+        removing = sa.delete(members).where(*equal(members, organization_id=organization_id, user_id=user_id))
 
-        def remove(connection: Connection) -> bool:
+        def remove(connection: sa.Connection) -> bool:
             _keep_an_owner(connection, organization_id, user_id)
             return connection.execute(removing).rowcount > 0
 
         return await self._database.write(remove)
 
 
-def _organizations_of(user_id: str) -> Select[Any]:
+def _organizations_of(user_id: str) -> sa.Select[Any]:
     return (
-        select(*_ORGANIZATION, members.c.role)
+        sa.select(*_ORGANIZATION, members.c.role)
         .select_from(organizations.join(members))
         .where(members.c.user_id == user_id)
     )
 
 
-def _add_organization(connection: Connection, organization: Organization, owner_id: str) -> None:
-    connection.execute(insert(organizations).values(asdict(organization)))
+def _add_organization(connection: sa.Connection, organization: Organization, owner_id: str) -> None:
+    connection.execute(sa.insert(organizations).values(asdict(organization)))
     owner = {"organization_id": organization.id, "user_id": owner_id, "role": Role.OWNER}
-    connection.execute(insert(members).values(owner))
+    connection.execute(sa.insert(members).values(owner))
 
 
-def _keep_an_owner(connection: Connection, organization_id: str, leaving: str) -> None:
+def _keep_an_owner(connection: sa.Connection, organization_id: str, leaving: str) -> None:
     """Raise ConflictError if this would leave the organization without an owner.
 
-    Locks the owners' rows, or two owners could remove each other at the same time.
+    Locks the owners' rows. Otherwise two owners could remove each other at the same time.
     """
     owners = (
-        select(members.c.user_id)
+        sa.select(members.c.user_id)
         .where(*equal(members, organization_id=organization_id, role=Role.OWNER))
         .order_by(members.c.user_id)
         .with_for_update()

@@ -1,7 +1,7 @@
-"""The dashboard's API: for the pages we serve, authenticated by session. It is not a stable contract.
+"""The dashboard's API, for its own pages. Authenticated by session, and not a stable contract.
 
-routing.py      the steps of every route: who is signed in, the origin check, the project, the reply
+routing.py      the steps that every route shares: session, origin check, project, reply
 routes.py       the list of all routes
 <resource>.py   the handlers of one resource, and their routes
-view_types.py   the shapes of the replies; typescript.py makes the dashboard's types from them
+view_types.py   the shapes of the replies; typescript.py generates the dashboard's types from them
 """

@@ -1,24 +1,17 @@
-"""Credentials of CI jobs: upload tokens, and trusts for keyless uploads."""
+"""Credentials for CI jobs: upload tokens, and trusts for keyless uploads."""
 
 from http import HTTPStatus
 
 from prshots.contract.errors import NotFoundError
-from prshots.server.api.dashboard import fields, views
-from prshots.server.api.dashboard.cursors import next_cursor
+from prshots.server.api.dashboard import fields, view_types, views
+from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, as_not_found, project_route
-from prshots.server.api.dashboard.view_types import (
-    DoneView,
-    NewTokenView,
-    TokenListView,
-    TrustListView,
-    TrustView,
-)
 from prshots.server.domain.projects.models import Project
 
 PAGE = 60
 
 
-async def list_tokens(call: Call, project: Project) -> TokenListView:
+async def list_tokens(call: Call, project: Project) -> view_types.TokenListView:
     found = await call.services.overview.tokens(project.id, call.after(int, str), PAGE)
     return {
         "tokens": [views.token_view(token) for token in found],
@@ -26,36 +19,36 @@ async def list_tokens(call: Call, project: Project) -> TokenListView:
     }
 
 
-async def create_token(call: Call, project: Project) -> NewTokenView:
+async def create_token(call: Call, project: Project) -> view_types.NewTokenView:
     label = fields.text(await call.body(), "label").strip()
     token, secret = await call.services.projects.create_token(project, label, created_by=call.user.login)
     return {"token": views.token_view(token), "secret": secret}
 
 
-async def revoke_token(call: Call, project: Project) -> DoneView:
-    with as_not_found(NotFoundError):  # its message is for the command line
+async def revoke_token(call: Call, project: Project) -> view_types.DoneView:
+    with as_not_found(NotFoundError):  # the original message is for the command line
         await call.services.projects.revoke_token(call.path("token_id"), project)
     return {"ok": True}
 
 
-async def list_trusts(call: Call, project: Project) -> TrustListView:
+async def list_trusts(call: Call, project: Project) -> view_types.TrustListView:
     return {"trusts": [views.trust_view(trust) for trust in await call.services.trusts.of(project)]}
 
 
-async def create_trust(call: Call, project: Project) -> TrustView:
+async def create_trust(call: Call, project: Project) -> view_types.TrustView:
     body = await call.body()
     issuer, claims = fields.text(body, "issuer").strip(), fields.claims(body.get("claims"))
     return views.trust_view(await call.services.trusts.add(project, issuer, claims, call.user.login))
 
 
-async def remove_trust(call: Call, project: Project) -> DoneView:
-    with as_not_found(NotFoundError):  # its message is for the command line
+async def remove_trust(call: Call, project: Project) -> view_types.DoneView:
+    with as_not_found(NotFoundError):  # the original message is for the command line
         await call.services.trusts.remove(call.path("trust_id"), project)
     return {"ok": True}
 
 
-async def unpin_trust(call: Call, project: Project) -> DoneView:
-    with as_not_found(NotFoundError):  # its message is for the command line
+async def unpin_trust(call: Call, project: Project) -> view_types.DoneView:
+    with as_not_found(NotFoundError):  # the original message is for the command line
         await call.services.trusts.unpin(call.path("trust_id"), project)
     return {"ok": True}
 

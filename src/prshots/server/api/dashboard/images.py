@@ -1,28 +1,20 @@
 """Images: a pull request's gallery, staged images, baselines, thumbnails."""
 
-from prshots.server.api.dashboard import fields, views
-from prshots.server.api.dashboard.cursors import MAX_INTEGER, next_cursor
+from prshots.server.api.dashboard import fields, view_types, views
+from prshots.server.api.dashboard.fields import MAX_INTEGER, next_cursor
 from prshots.server.api.dashboard.routing import Call, project_route, pull_request_route
-from prshots.server.api.dashboard.view_types import (
-    BaselineListView,
-    DeletedImageView,
-    ImageListView,
-    ShotListView,
-    StagedListView,
-    ThumbnailUrlsView,
-)
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.projects.models import Project
 
 PAGE = 60
 SHOTS_PAGE = 150
-"""The gallery loads all shots, to filter and order them. 300 names take it a few requests."""
+"""The gallery loads all shots to filter and sort them. For 300 names, this takes a few requests."""
 
 COMMITS_PAGE = 30
 MAX_THUMBNAILS = 24
 
 
-async def list_shots(call: Call, project: Project, number: int) -> ShotListView:
+async def list_shots(call: Call, project: Project, number: int) -> view_types.ShotListView:
     services, after = call.services, call.after(str, str, str)
     found = await services.overview.shots(project.id, number, ShotKey(*after) if after else None, SHOTS_PAGE)
     return {
@@ -38,7 +30,7 @@ async def list_shots(call: Call, project: Project, number: int) -> ShotListView:
     }
 
 
-async def list_images_of_shot(call: Call, project: Project, number: int) -> ImageListView:
+async def list_images_of_shot(call: Call, project: Project, number: int) -> view_types.ImageListView:
     services, query, after = call.services, call.query, call.after(int)
     shot = ShotKey(*(query.get(part, "") for part in ShotKey._fields))
     before = after[0] if after else MAX_INTEGER - 1
@@ -49,7 +41,7 @@ async def list_images_of_shot(call: Call, project: Project, number: int) -> Imag
     }
 
 
-async def list_staged(call: Call, project: Project) -> StagedListView:
+async def list_staged(call: Call, project: Project) -> view_types.StagedListView:
     services, after = call.services, call.after(int)
     before = after[0] if after else None
     found = await services.staged.find(project.id, services.now(), before=before, limit=PAGE)
@@ -59,7 +51,7 @@ async def list_staged(call: Call, project: Project) -> StagedListView:
     }
 
 
-async def list_baselines(call: Call, project: Project) -> BaselineListView:
+async def list_baselines(call: Call, project: Project) -> view_types.BaselineListView:
     baselines, after = call.services.baselines, call.after(int)
     branch = call.query.get("branch") or None
     found = await baselines.commits(project.id, branch, after[0] if after else None, COMMITS_PAGE)
@@ -70,7 +62,7 @@ async def list_baselines(call: Call, project: Project) -> BaselineListView:
     }
 
 
-async def list_baseline_images(call: Call, project: Project) -> ImageListView:
+async def list_baseline_images(call: Call, project: Project) -> view_types.ImageListView:
     services, query, after = call.services, call.query, call.after(str, str, str)
     found = await services.baselines.of_commit(
         project.id,
@@ -85,13 +77,13 @@ async def list_baseline_images(call: Call, project: Project) -> ImageListView:
     }
 
 
-async def delete_image(call: Call, project: Project) -> DeletedImageView:
+async def delete_image(call: Call, project: Project) -> view_types.DeletedImageView:
     image_id = call.path("image_id")
     await call.services.images.delete(project, image_id)
     return {"ok": True, "id": image_id}
 
 
-async def make_thumbnails(call: Call, project: Project) -> ThumbnailUrlsView:
+async def make_thumbnails(call: Call, project: Project) -> view_types.ThumbnailUrlsView:
     services = call.services
     ids = fields.image_ids((await call.body()).get("ids"), MAX_THUMBNAILS)
     images = await services.overview.images(project.id, ids)

@@ -1,21 +1,13 @@
-"""Projects: list, create, change, delete, and their usage."""
+"""Projects: list, create, change and delete them, and show their usage."""
 
 from datetime import UTC, datetime
 from http import HTTPStatus
 
 from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.contract.limits import Policy
-from prshots.server.api.dashboard import fields, views
-from prshots.server.api.dashboard.cursors import next_cursor
+from prshots.server.api.dashboard import fields, view_types, views
+from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, DashboardRoute, project_route
-from prshots.server.api.dashboard.view_types import (
-    DayOfUploadsView,
-    ProjectDeletionView,
-    ProjectListView,
-    ProjectView,
-    UsageView,
-    WouldExpireView,
-)
 from prshots.server.domain.images.models import SECONDS_PER_DAY
 from prshots.server.domain.projects.models import DayOfUploads, Project, ProjectSummary
 from prshots.server.domain.projects.service import ProjectChanges
@@ -24,10 +16,10 @@ PAGE = 24
 BIGGEST = 10
 MAX_DAYS = 366
 DELETION_SECONDS = 2.0
-"""How long one call works on deleting a project: the page then shows the progress and calls again."""
+"""How long one call spends on deleting a project. The page then shows the progress and calls again."""
 
 
-async def list_projects(call: Call) -> ProjectListView:
+async def list_projects(call: Call) -> view_types.ProjectListView:
     overview, today = call.services.overview, call.services.today()
     found = await overview.projects_of(call.user.id, call.after(str, str), PAGE)
     days = await overview.days([summary.project.id for summary in found], today - views.CARD_DAYS + 1)
@@ -39,7 +31,7 @@ async def list_projects(call: Call) -> ProjectListView:
     }
 
 
-async def create_project(call: Call) -> ProjectView:
+async def create_project(call: Call) -> view_types.ProjectView:
     body = await call.body()
     organization, _ = await call.services.organizations.find(call.user, fields.text(body, "organization_id"))
     project = await call.services.projects.create_project(
@@ -48,11 +40,11 @@ async def create_project(call: Call) -> ProjectView:
     return await _view(call, project.id)
 
 
-async def show_project(call: Call) -> ProjectView:
+async def show_project(call: Call) -> view_types.ProjectView:
     return await _view(call, call.path("project_id"))
 
 
-async def change_project(call: Call, project: Project) -> ProjectView:
+async def change_project(call: Call, project: Project) -> view_types.ProjectView:
     body = await call.body()
     changes: ProjectChanges = {}
     if "name" in body:
@@ -75,7 +67,7 @@ async def change_project(call: Call, project: Project) -> ProjectView:
     return await _view(call, changed.id)
 
 
-async def would_expire(call: Call, project: Project) -> WouldExpireView:
+async def would_expire(call: Call, project: Project) -> view_types.WouldExpireView:
     given = call.query.get("retain_days")
     count, size = await call.services.overview.would_expire(
         project.id,
@@ -86,14 +78,14 @@ async def would_expire(call: Call, project: Project) -> WouldExpireView:
     return {"images": count, "bytes": size}
 
 
-async def delete_project(call: Call) -> ProjectDeletionView:
+async def delete_project(call: Call) -> view_types.ProjectDeletionView:
     project = await call.services.organizations.project_to_delete(call.user, call.path("project_id"))
     if fields.text(await call.body(), "name") != project.name:
         raise InvalidInputError("the name does not match: type the project's name exactly as shown")
     return {"remaining": await call.services.images.remove_project(project, DELETION_SECONDS)}
 
 
-async def usage(call: Call) -> UsageView:
+async def usage(call: Call) -> view_types.UsageView:
     summary, today = await _summary(call, call.path("project_id")), call.services.today()
     project_id, overview = summary.project.id, call.services.overview
     count = fields.number_from_text(call.query.get("days", "90"), "days")
@@ -109,7 +101,7 @@ async def usage(call: Call) -> UsageView:
     }
 
 
-def _day_view(day: DayOfUploads) -> DayOfUploadsView:
+def _day_view(day: DayOfUploads) -> view_types.DayOfUploadsView:
     date = datetime.fromtimestamp(day.day * SECONDS_PER_DAY, UTC).date()
     return {"day": date.isoformat(), "uploads": day.uploads, "bytes": day.bytes}
 
@@ -122,7 +114,7 @@ async def _summary(call: Call, project_id: str) -> ProjectSummary:
     return summary
 
 
-async def _view(call: Call, project_id: str) -> ProjectView:
+async def _view(call: Call, project_id: str) -> view_types.ProjectView:
     summary, today = await _summary(call, project_id), call.services.today()
     days = await call.services.overview.days([project_id], today - views.CARD_DAYS + 1)
     return views.project_view(summary, days.get(project_id, []), today)

@@ -1,20 +1,12 @@
-"""Pull requests: list and search, the comment, and expiry."""
+"""Pull requests: list, search and expire them, and show their comment and comparison."""
 
 import asyncio
 from functools import lru_cache
 
 from prshots.contract.errors import InvalidInputError, NotFoundError
-from prshots.server.api.dashboard import fields, views
-from prshots.server.api.dashboard.cursors import next_cursor
+from prshots.server.api.dashboard import fields, view_types, views
+from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, project_route, pull_request_route
-from prshots.server.api.dashboard.view_types import (
-    CommentView,
-    ExpiredView,
-    LatestComparisonView,
-    ListedPullRequestView,
-    PullRequestListView,
-    PullRequestView,
-)
 from prshots.server.domain.images.models import PullRequestRecord
 from prshots.server.domain.projects.models import Project
 
@@ -24,7 +16,7 @@ NEWEST_IMAGES = 4
 _CLOSED_BY_STATE = {"": None, "open": False, "closed": True}
 
 
-async def list_pull_requests(call: Call, project: Project) -> PullRequestListView:
+async def list_pull_requests(call: Call, project: Project) -> view_types.PullRequestListView:
     state = call.query.get("state", "")
     if state not in _CLOSED_BY_STATE:
         raise InvalidInputError("state must be open or closed")
@@ -39,7 +31,7 @@ async def list_pull_requests(call: Call, project: Project) -> PullRequestListVie
         project.id, [pull.pr_number for pull in found if pull.images], NEWEST_IMAGES
     )
 
-    def view(pull: PullRequestRecord) -> ListedPullRequestView:
+    def view(pull: PullRequestRecord) -> view_types.ListedPullRequestView:
         images = newest.get(pull.pr_number, [])
         return {
             **views.pull_view(pull, project.repository),
@@ -52,14 +44,14 @@ async def list_pull_requests(call: Call, project: Project) -> PullRequestListVie
     }
 
 
-async def show_pull_request(call: Call, project: Project, number: int) -> PullRequestView:
+async def show_pull_request(call: Call, project: Project, number: int) -> view_types.PullRequestView:
     pull = await call.services.overview.pull(project.id, number)
     if pull is None:
         raise NotFoundError("not found")
     return views.pull_view(pull, project.repository)
 
 
-async def show_comparison(call: Call, project: Project, number: int) -> LatestComparisonView:
+async def show_comparison(call: Call, project: Project, number: int) -> view_types.LatestComparisonView:
     stored = await call.services.comparisons.load_latest(project, number)
     return {"comparison": views.comparison_view(stored, call.services.images) if stored else None}
 
@@ -68,20 +60,20 @@ async def version_of_comparison(call: Call, project: Project, number: int) -> st
     return await call.services.comparisons.version(project, number)
 
 
-async def comment(call: Call, project: Project, number: int) -> CommentView:
+async def comment(call: Call, project: Project, number: int) -> view_types.CommentView:
     markdown = await call.services.comments.write_plain(project, number)
     return {"markdown": markdown, "html": await asyncio.to_thread(_render, markdown)}
 
 
 @lru_cache(maxsize=32)
 def _render(markdown: str) -> str:
-    """Return the comment as HTML, like a forge renders it. Cached, because open pages poll."""
+    """Render the comment to HTML, as a forge does. Cached, because open pages poll."""
     from markdown_it import MarkdownIt
 
     return str(MarkdownIt("commonmark").render(markdown))
 
 
-async def expire(call: Call, project: Project, number: int) -> ExpiredView:
+async def expire(call: Call, project: Project, number: int) -> view_types.ExpiredView:
     outcome = await call.services.images.expire(project, number, ignore_policy=True)
     pull = await call.services.overview.pull(project.id, number)
     return {"expired": outcome.expired, "failed": pull.images if pull else 0}

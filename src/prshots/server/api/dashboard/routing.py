@@ -1,8 +1,8 @@
-"""The steps that every dashboard route has in common.
+"""The steps that all dashboard routes share.
 
-A handler runs only for a signed-in user, and a request that changes something must come from the dashboard's
-own pages. A handler under a project gets the project only if the user may see it. Anything that belongs to
-others is not found, exactly like something that does not exist.
+A handler runs only for a signed-in user. A request that changes something must come from the dashboard's own
+pages. A handler under a project's path gets the project only if the user may see it. Other people's data gets
+the same 404 as data that doesn't exist.
 """
 
 import contextlib
@@ -19,12 +19,11 @@ from starlette.routing import Route
 
 from prshots import __version__
 from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsError
-from prshots.server.api.dashboard import cursors
+from prshots.server.api.dashboard import fields
 from prshots.server.api.dashboard.view_types import ServiceView
 from prshots.server.api.fields import pr_number_from_text
 from prshots.server.api.login import find_signed_in, require_own_origin
-from prshots.server.api.request_body import json_object
-from prshots.server.api.storable_text import is_storable, require_storable
+from prshots.server.api.request_body import is_storable, json_object, require_storable
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.ports import BaselineRecords
 from prshots.server.domain.comparison.service import Comparisons
@@ -50,7 +49,7 @@ Method = Literal["GET", "POST", "PATCH", "DELETE"]
 
 @contextlib.contextmanager
 def as_not_found(kind: type[PrshotsError]) -> Iterator[None]:
-    """Answer with a plain 404 instead of this error, whose message is for another reader."""
+    """Replace this error with a plain 404, because its message is for another audience."""
     try:
         yield
     except kind as error:
@@ -72,7 +71,7 @@ class DashboardServices:
     overview: Overview
     thumbnails: Thumbnails
     avatar_origins: frozenset[str]
-    """The origins that the pages may load users' pictures from."""
+    """The origins from which the pages may load users' avatars."""
 
     about: ServiceView
     clock: Callable[[], float] = time.time
@@ -81,13 +80,13 @@ class DashboardServices:
         return int(self.clock())
 
     def today(self) -> int:
-        """Return the current day, counted in days since 1970, in UTC."""
+        """Return the current day in UTC, as the number of days since 1970."""
         return self.now() // SECONDS_PER_DAY
 
 
 @dataclass(frozen=True)
 class Call:
-    """One request of a signed-in user."""
+    """One request from a signed-in user."""
 
     request: Request
     user: User
@@ -101,15 +100,15 @@ class Call:
         return str(self.request.path_params[name])
 
     def after(self, *types: type[str | int]) -> tuple[Any, ...] | None:
-        """Return the sort key that the page starts after, or None. Raises InvalidInputError."""
-        return cursors.key_after(self.query.get("after"), *types)
+        """Return the sort key of the entry before this page, or None. Raises InvalidInputError."""
+        return fields.key_after(self.query.get("after"), *types)
 
     async def body(self) -> dict[str, Any]:
-        """Return the JSON object that was sent. Raises InvalidInputError."""
+        """Return the JSON object in the body. Raises InvalidInputError."""
         return require_storable(await json_object(self.request))
 
     async def project(self) -> Project:
-        """Return the project that the path names. Raises NotFoundError if the user may not see it."""
+        """Return the project in the path. Raises NotFoundError if the user may not see it."""
         return await self.services.organizations.project(self.user, self.path("project_id"))
 
     def pr_number(self) -> int:
@@ -119,13 +118,13 @@ class Call:
 
 View = Mapping[str, object]
 Answer = View | Response
-"""The JSON of a reply, or the reply itself where it is something else."""
+"""The JSON of a reply, or a complete response for other content."""
 
 Handler = Callable[[Call], Awaitable[Answer]]
 ProjectHandler = Callable[[Call, Project], Awaitable[Answer]]
 PullRequestHandler = Callable[[Call, Project, int], Awaitable[Answer]]
 Version = Callable[[Call, Project, int], Awaitable[str | None]]
-"""Returns a text that changes with the answer and costs much less; None if only the answer can tell."""
+"""Returns a string that changes with the answer, at a fraction of its cost, or None if it has none."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ class DashboardRoute:
 def project_route(
     method: Method, path: str, handler: ProjectHandler, status: HTTPStatus = HTTPStatus.OK
 ) -> DashboardRoute:
-    """Return a route under a project. The handler gets the project."""
+    """Return a route under a project's path. The handler receives the project."""
 
     async def with_project(call: Call) -> Answer:
         return await handler(call, await call.project())
@@ -150,14 +149,15 @@ def project_route(
 def pull_request_route(
     method: Method, path: str, handler: PullRequestHandler, version: Version | None = None
 ) -> DashboardRoute:
-    """Return a route under a pull request. The handler gets the project and the number.
+    """Return a route under a pull request's path. The handler receives the project and the number.
 
-    With a `version`, the handler is not called if the page already has this version of its answer.
+    With a `version`, the handler isn't called if the page already has that version of the answer.
     """
 
     async def with_number(call: Call, project: Project) -> Answer:
         number = call.pr_number()
-        # Read before the answer: if that is newer, the page gets it once more, instead of never.
+        # Read the version before the answer. If the answer is newer, the page fetches it twice rather than
+        # never.
         found = await version(call, project, number) if version else None
         if found is None:
             return await handler(call, project, number)
@@ -175,7 +175,7 @@ def pull_request_route(
 def starlette_routes(
     routes: Iterable[DashboardRoute], services: DashboardServices, signin: SignIn, web_url: str
 ) -> list[Route]:
-    """Return one Starlette route per path, so that a wrong method on a known path is a 405."""
+    """Return one Starlette route per path, so a wrong method on a known path gets a 405."""
 
     def route(path: str, by_method: dict[str, DashboardRoute]) -> Route:
         async def endpoint(request: Request) -> Response:
@@ -206,12 +206,12 @@ def _require_storable_address(request: Request) -> None:
 
 
 def _reply(request: Request, body: bytes, status: HTTPStatus, tag: str) -> Response:
-    """Reply with an ETag: an open page polls every few seconds, and usually nothing has changed."""
+    """Reply with an ETag, because open pages poll every few seconds and usually nothing has changed."""
     return _unchanged(request, tag) or Response(body, status, _headers(tag), media_type="application/json")
 
 
 def _unchanged(request: Request, tag: str) -> Response | None:
-    """Return a 304 if the page already has the answer with this tag."""
+    """Return a 304 if the page already has the answer with this tag, else None."""
     if request.method in _SAFE_METHODS and names_tag(request.headers.get("if-none-match", ""), tag):
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=_headers(tag))
     return None

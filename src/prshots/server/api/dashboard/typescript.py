@@ -1,7 +1,7 @@
-"""Print the dashboard's TypeScript types, made from the Python types of the API's replies.
+"""Prints the dashboard's TypeScript types, generated from the Python types of the API's replies.
 
-`make format` writes them to web/src/lib/types.ts; `make lint` fails when that file is out of date. In
-TypeScript the names have no "View": there, `Project` is what the API says about a project.
+`make format` writes them to web/src/lib/types.ts, and `make lint` fails if that file is out of date. The
+TypeScript names omit "View": `ProjectView` becomes `Project`.
 """
 
 import ast
@@ -29,7 +29,7 @@ _PLAIN = {str: "string", int: "number", bool: "boolean", NoneType: "null"}
 
 
 def generate(modules: tuple[ModuleType, ...] = (view_types, login)) -> str:
-    """Return the whole file: the enums, and an interface for each TypedDict of the modules."""
+    """Return the whole file: the enums, and an interface for each TypedDict in the modules."""
     enums = (f"export type {enum.__name__} = {_literals(enum)};\n" for enum in _ENUMS)
     interfaces = (
         _interface(getattr(module, node.name), node)
@@ -41,7 +41,7 @@ def generate(modules: tuple[ModuleType, ...] = (view_types, login)) -> str:
 
 
 def _interface(view: type, node: ast.ClassDef) -> str:
-    """Write one interface. Types come from the class; comments and the base class only from its source."""
+    """Return one interface. Types come from the class. Comments and the base class come from its source."""
     types = get_type_hints(view)
     base = next((base.id for base in node.bases if isinstance(base, ast.Name)), "TypedDict")
     extends = "" if base == "TypedDict" else f" extends {_name(base)}"
@@ -62,8 +62,8 @@ def _comment(node: ast.stmt | None) -> list[str]:
     return []
 
 
-def _typescript(hint: Any) -> str:  # noqa: ANN401 - a type of any kind
-    """Return a Python type as TypeScript. Raises TypeError for a type that JSON lacks."""
+def _typescript(hint: Any) -> str:  # noqa: ANN401 - any type
+    """Return a Python type as TypeScript. Raises TypeError for a type that JSON can't represent."""
     origin, inner = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         return _PLAIN[hint]
@@ -81,7 +81,7 @@ def _typescript(hint: Any) -> str:  # noqa: ANN401 - a type of any kind
     raise TypeError(f"{hint} has no TypeScript type: add it to typescript.py")
 
 
-def _literals(values: Any) -> str:  # noqa: ANN401 - an enum's class, or a tuple
+def _literals(values: Any) -> str:  # noqa: ANN401 - an enum class or a tuple
     return " | ".join(json.dumps(value.value if isinstance(value, Enum) else value) for value in values)
 
 

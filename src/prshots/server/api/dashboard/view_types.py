@@ -1,7 +1,7 @@
 """The shapes of the dashboard API's JSON. Times are Unix seconds; sizes are bytes.
 
-The dashboard's TypeScript types are generated from this module: see `typescript.py`. A string below a field
-becomes its comment there.
+`typescript.py` generates the dashboard's TypeScript types from this module. A string below a field becomes
+the field's comment there.
 """
 
 from typing import Literal, TypedDict
@@ -16,7 +16,7 @@ class UserView(TypedDict):
     login: str
     name: str
     avatar_url: str
-    """Empty if the user has no picture, or one that the page may not load."""
+    """Empty if the user has no avatar, or one that the page may not load."""
     provider: str
 
 
@@ -63,18 +63,18 @@ class ProjectView(TypedDict):
     policy: Policy
     retain_days: int | None
     keep_baselines: int
-    """How many commits of a branch keep their baselines."""
+    """How many commits per branch keep their baselines."""
     repository: str
-    """The web address of its repository. Empty if unknown."""
+    """The web address of the repository. Empty if unknown."""
     uploads_per_minute: int | None
-    """Its own limit. Null if the service's limit applies."""
+    """The project's own limit. null if the service's limit applies."""
     created_at: int
     images: int
     bytes: int
     open_pulls: int
     last_upload_at: int | None
     uploads_per_day: list[int]
-    """The last 30 days, oldest first, today last."""
+    """The last 30 days, oldest first."""
 
 
 class ProjectListView(TypedDict):
@@ -83,7 +83,7 @@ class ProjectListView(TypedDict):
 
 
 class WouldExpireView(TypedDict):
-    """What the next sweep would delete."""
+    """The images that the next sweep would delete."""
 
     images: int
     bytes: int
@@ -91,12 +91,12 @@ class WouldExpireView(TypedDict):
 
 class ProjectDeletionView(TypedDict):
     remaining: int
-    """Images still to delete. At 0 the project is deleted too."""
+    """Images still to delete. At 0, the project is deleted as well."""
 
 
 class DayOfUploadsView(TypedDict):
     day: str
-    """Like 2026-11-15, in UTC."""
+    """A date in UTC, such as 2026-11-15."""
     uploads: int
     bytes: int
 
@@ -109,11 +109,11 @@ class PullRequestView(TypedDict):
     last_commit: str
     closed_at: int | None
     title: str
-    """Empty if no client has told it, like the branch, the author and the URL."""
+    """Empty, like the branch, author and URL, until a client sends it."""
     source_branch: str
     author: str
     url: str
-    """Where the forge shows it."""
+    """The pull request's page on the forge."""
 
 
 class UsageView(TypedDict):
@@ -130,10 +130,10 @@ class ImageView(TypedDict):
     name: str
     viewport: str
     theme: str
-    """light, dark, or empty."""
+    """light, dark or empty."""
     commit_sha: str
     sha256: str | None
-    """Of the bytes. null if it was not recorded."""
+    """The hash of the bytes. null if it wasn't recorded."""
     type: str
     """The content type: image/png, image/jpeg or image/webp."""
     size: int
@@ -141,7 +141,7 @@ class ImageView(TypedDict):
     url: str
     markdown: str
     thumbnail: Literal["made", "damaged", "unsupported", "too_large"] | None
-    """null: not requested yet. Otherwise whether there is one or, if not, why the image cannot have one."""
+    """null if nobody has requested it yet. Otherwise `made`, or the reason why there is no thumbnail."""
     thumbnail_url: str | None
 
 
@@ -156,12 +156,12 @@ class PullRequestListView(TypedDict):
 
 
 class ShotView(TypedDict):
-    """A shot in the gallery: its newest image, and of how many commits it has images."""
+    """A shot in the gallery: its newest image, and the number of commits with images of it."""
 
     newest: ImageView
     commits: int
     unchanged_since: str | None
-    """The first commit that had the same bytes, if it is another one."""
+    """The first commit with the same bytes, if it differs from the image's commit."""
 
 
 class ShotListView(TypedDict):
@@ -179,24 +179,24 @@ class ComparedShotView(TypedDict):
     viewport: str
     theme: str
     verdict: Verdict | None
-    """null: not known yet."""
+    """null until it is known."""
     pixels: int
     regions: list[tuple[int, int, int, int]]
-    """Left, top, width and height, in pixels of the image after."""
+    """Left, top, width and height, in pixels of the after image."""
     shift: int
-    """By how many rows the content below moved down; negative: up."""
+    """How many rows the content below moved down. Negative if it moved up."""
     after: ImageView | None
-    """null: the shot was removed."""
+    """null if the shot was removed."""
     before: ImageView | None
-    """null: the shot is new, or its base was deleted."""
+    """null if the shot is new, or if its base was deleted."""
     is_pair: bool
-    """The before was uploaded together with the after. Then there is no base commit."""
+    """Whether the two images were uploaded together. A pair has no base commit."""
     diff_url: str | None
     base_commit: str | None
     ancestor: bool
-    """false: the base is the newest baseline of the branch, not one of the pull request's own history."""
+    """false if the base is the branch's newest baseline, not one from the pull request's own history."""
     reason: str
-    """Why the comparison failed. Empty otherwise."""
+    """The reason why the comparison failed. Otherwise empty."""
 
 
 class ComparisonView(TypedDict):
@@ -205,9 +205,9 @@ class ComparisonView(TypedDict):
     base_commit: str | None
     state: ComparisonState
     missing: int
-    """How many of the base's shots an incomplete run lacks. Without a base commit: how many have no base."""
+    """How many of the base's shots the run lacks. Without a base commit, how many shots have no base."""
     shots: list[ComparedShotView]
-    """Changed first, then moved, new, removed, failed and unchanged ones, each in natural order."""
+    """Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order."""
 
 
 class LatestComparisonView(TypedDict):
@@ -232,13 +232,13 @@ class BaselineListView(TypedDict):
 
 
 class StagedView(TypedDict):
-    """An image that waits for the pull request of a branch."""
+    """An image that is staged until its branch has a pull request."""
 
     image: ImageView
     before: ImageView | None
     branch: str
     repository: str
-    """The owner/name that has the branch. Empty: the project's own."""
+    """The branch's repository, as owner/name. Empty for the project's own."""
     expires_at: int
 
 
@@ -256,7 +256,7 @@ class CommentView(TypedDict):
 class ExpiredView(TypedDict):
     expired: int
     failed: int
-    """Images that could not be deleted yet. The hourly sweep retries them."""
+    """Images that couldn't be deleted yet. The hourly sweep retries them."""
 
 
 class DeletedImageView(TypedDict):
@@ -266,9 +266,9 @@ class DeletedImageView(TypedDict):
 
 class ThumbnailUrlsView(TypedDict):
     thumbnails: dict[str, str | None]
-    """By image id. null: there is none, and `missing` says why. Not listed: the image is deleted."""
+    """By image id. null if there is none: see `missing`. Omits deleted images."""
     missing: dict[str, Literal["damaged", "unsupported", "too_large", "later"]]
-    """By image id. later: ask again in a few seconds."""
+    """By image id. For `later`, ask again in a few seconds."""
 
 
 class TokenView(TypedDict):
@@ -277,7 +277,7 @@ class TokenView(TypedDict):
     hint: str
     created_at: int
     created_by: str
-    """A login. Empty if the command line created it."""
+    """A login. Empty if the command line created the token."""
     last_used_at: int | None
     revoked_at: int | None
 
@@ -300,12 +300,12 @@ class TrustView(TypedDict):
     claims: dict[str, str]
     created_at: int
     created_by: str
-    """A login. Empty if the command line created it."""
+    """A login. Empty if the command line created the trust."""
     last_used_at: int | None
     pins: dict[str, str]
-    """The ids of the repository and its owner, from the first job. Later jobs must have the same."""
+    """The ids of the repository and its owner from the first job. Later jobs must have the same ids."""
     refused_ids: dict[str, str]
-    """The ids of the last job that was refused because it had others. An id that it did not have is empty."""
+    """The ids of the last job that was refused for having different ones. A missing id is empty."""
     refused_at: int | None
 
 

@@ -1,23 +1,10 @@
-"""From records to the JSON of the dashboard API."""
+"""Converts records to the JSON of the dashboard's API."""
 
 from collections.abc import Container, Sequence
 from typing import TypeVar, cast
 
 from prshots.contract.formats import BY_EXT
-from prshots.server.api.dashboard.view_types import (
-    BaselineCommitView,
-    ComparedShotView,
-    ComparisonView,
-    ImageView,
-    MemberView,
-    OrganizationView,
-    ProjectView,
-    PullRequestView,
-    StagedView,
-    TokenView,
-    TrustView,
-    UserView,
-)
+from prshots.server.api.dashboard import view_types
 from prshots.server.domain.comparison.models import BaselineCommit, PlannedShot, StoredComparison
 from prshots.server.domain.comparison.plan import has_diff, in_display_order
 from prshots.server.domain.images.markdown import image_markdown
@@ -40,18 +27,21 @@ CARD_DAYS = 30
 
 
 def _view(kind: type[V], record: object, **others: object) -> V:
-    """Return a view with these fields. All others are the record's attributes of the same name."""
+    """Return a view with these fields.
+
+    All other fields come from the record's attributes of the same name.
+    """
     copied = {name: getattr(record, name) for name in kind.__annotations__ if name not in others}
     return cast("V", copied | others)
 
 
-def user_view(user: User, avatar_origins: Container[str]) -> UserView:
-    """Leave out a picture that the page's Content-Security-Policy would block."""
+def user_view(user: User, avatar_origins: Container[str]) -> view_types.UserView:
+    """Return a user's view, without an avatar that the page's Content-Security-Policy would block."""
     is_allowed = origin_of(user.avatar_url) in avatar_origins
-    return _view(UserView, user, avatar_url=user.avatar_url if is_allowed else "")
+    return _view(view_types.UserView, user, avatar_url=user.avatar_url if is_allowed else "")
 
 
-def member_view(member: Member, viewer: User, avatar_origins: Container[str]) -> MemberView:
+def member_view(member: Member, viewer: User, avatar_origins: Container[str]) -> view_types.MemberView:
     return {
         **user_view(member.user, avatar_origins),
         "role": member.role,
@@ -59,14 +49,14 @@ def member_view(member: Member, viewer: User, avatar_origins: Container[str]) ->
     }
 
 
-def organization_view(organization: Organization, role: Role) -> OrganizationView:
-    return _view(OrganizationView, organization, role=role)
+def organization_view(organization: Organization, role: Role) -> view_types.OrganizationView:
+    return _view(view_types.OrganizationView, organization, role=role)
 
 
-def project_view(summary: ProjectSummary, days: Sequence[DayOfUploads], today: int) -> ProjectView:
+def project_view(summary: ProjectSummary, days: Sequence[DayOfUploads], today: int) -> view_types.ProjectView:
     project = summary.project
     return _view(
-        ProjectView,
+        view_types.ProjectView,
         project,
         organization={"id": project.organization_id, "name": project.organization},
         role=summary.role,
@@ -84,10 +74,10 @@ def every_day(known: Sequence[DayOfUploads], today: int, count: int) -> list[Day
     return [by_day.get(day, DayOfUploads(day, 0, 0)) for day in range(today - count + 1, today + 1)]
 
 
-def image_view(image: Image, images: Images) -> ImageView:
+def image_view(image: Image, images: Images) -> view_types.ImageView:
     url = images.url_of(image)
     return _view(
-        ImageView,
+        view_types.ImageView,
         image,
         type=BY_EXT[image.ext].content_type,
         url=url,
@@ -96,7 +86,7 @@ def image_view(image: Image, images: Images) -> ImageView:
     )
 
 
-def compared_shot_view(shot: PlannedShot, images: Images) -> ComparedShotView:
+def compared_shot_view(shot: PlannedShot, images: Images) -> view_types.ComparedShotView:
     image, base, result = shot.image, shot.base and shot.base.image, shot.result
     return {
         "name": shot.shot.name,
@@ -116,7 +106,7 @@ def compared_shot_view(shot: PlannedShot, images: Images) -> ComparedShotView:
     }
 
 
-def comparison_view(stored: StoredComparison, images: Images) -> ComparisonView:
+def comparison_view(stored: StoredComparison, images: Images) -> view_types.ComparisonView:
     return {
         "commit_sha": stored.request.commit_sha,
         "branch": stored.request.branch,
@@ -127,11 +117,11 @@ def comparison_view(stored: StoredComparison, images: Images) -> ComparisonView:
     }
 
 
-def baseline_commit_view(commit: BaselineCommit) -> BaselineCommitView:
-    return _view(BaselineCommitView, commit, complete=commit.is_complete)
+def baseline_commit_view(commit: BaselineCommit) -> view_types.BaselineCommitView:
+    return _view(view_types.BaselineCommitView, commit, complete=commit.is_complete)
 
 
-def staged_view(staged: StagedImage, images: Images) -> StagedView:
+def staged_view(staged: StagedImage, images: Images) -> view_types.StagedView:
     return {
         "image": image_view(staged.image, images),
         "before": image_view(staged.before, images) if staged.before else None,
@@ -141,13 +131,15 @@ def staged_view(staged: StagedImage, images: Images) -> StagedView:
     }
 
 
-def pull_view(pull: PullRequestRecord, repository: str) -> PullRequestView:
-    return _view(PullRequestView, pull, url=repository + pull.path if repository and pull.path else "")
+def pull_view(pull: PullRequestRecord, repository: str) -> view_types.PullRequestView:
+    return _view(
+        view_types.PullRequestView, pull, url=repository + pull.path if repository and pull.path else ""
+    )
 
 
-def token_view(token: UploadToken) -> TokenView:
-    return _view(TokenView, token)
+def token_view(token: UploadToken) -> view_types.TokenView:
+    return _view(view_types.TokenView, token)
 
 
-def trust_view(trust: Trust) -> TrustView:
-    return _view(TrustView, trust, pins=trust.pins or {}, refused_ids=trust.refused_ids or {})
+def trust_view(trust: Trust) -> view_types.TrustView:
+    return _view(view_types.TrustView, trust, pins=trust.pins or {}, refused_ids=trust.refused_ids or {})

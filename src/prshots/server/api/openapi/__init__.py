@@ -1,1 +1,1 @@
-"""The OpenAPI document, and the page at /docs that is made from it."""
+"""The OpenAPI document, and the page at /docs that is generated from it."""

@@ -1,4 +1,4 @@
-"""The page at /docs, generated from the OpenAPI document. It has no scripts and loads nothing."""
+"""The page at /docs, generated from the OpenAPI document. It has no scripts and loads no other files."""
 
 import re
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ ul { list-style: none; margin: 0; padding: 0; }
 @media (max-width: 480px) { body { padding: 24px 16px 64px; } td:first-child { width: 104px; } }
 """
 
-_NEEDS_AUTHORIZATION = '<p class="quiet">With the header <code>Authorization: Bearer &lt;token&gt;</code></p>'
+_NEEDS_AUTHORIZATION = '<p class="quiet">Send the header <code>Authorization: Bearer &lt;token&gt;</code></p>'
 
 
 def docs_page(document: dict[str, Any]) -> str:
@@ -104,7 +104,7 @@ def _name(name: str, *, required: bool) -> str:
 
 
 def _about(schema: dict[str, Any]) -> str:
-    """Describe a value's constraints, and add the document's own description."""
+    """Describe a value's limits, followed by its description in the document."""
     facts = []
     if "maxLength" in schema:
         facts.append(f"{schema.get('minLength', 0)} to {schema['maxLength']} characters.")

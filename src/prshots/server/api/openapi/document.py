@@ -38,7 +38,7 @@ from prshots.server.api.openapi.schemas import (
     schema_of,
 )
 from prshots.server.api.openapi.uploads import NOT_ITS_BRANCH, upload_paths
-from prshots.server.domain.projects.names import MAX_ADDRESS
+from prshots.server.domain.projects.models import MAX_ADDRESS
 
 DESCRIPTION = (
     "Upload a screenshot and get a signed, time-limited image URL and ready-to-paste markdown. One comment "
@@ -79,8 +79,8 @@ _COMMENT = operation(
         parameter(
             "limit",
             {"type": "integer", "minimum": MIN_COMMENT_BYTES, "maximum": MAX_COMMENT_BYTES},
-            "The most bytes of UTF-8 that the markdown may have. If it is too long, the oldest screenshots "
-            "lose their image, and the oldest of those their line.",
+            "The maximum size of the markdown in bytes of UTF-8. To fit, it lists the oldest screenshots "
+            "without their image, and omits the oldest of those.",
         ),
         parameter(
             "marker",
@@ -92,7 +92,7 @@ _COMMENT = operation(
             "view",
             {"type": "string", "enum": list(View)},
             "`all` (the default): every image, oldest first. `latest`: the newest image of each shot. "
-            "`changes`: what differs from the base, before and after.",
+            "`changes`: the differences from the base, with before images.",
         ),
     ],
 )
@@ -126,10 +126,10 @@ _COMPARISON = schema_of(Comparison)
 _OPTIONAL_TEXT: Schema = {"type": ["string", "null"]}
 
 _KNOWN_BASELINES = operation(
-    "Reuse baselines whose bytes the service has",
+    "Reuse baselines whose bytes are already stored",
     "knownBaselines",
     {
-        "200": json_reply("Recorded. Upload only what is `missing`.", schema_of(KnownBaselines)),
+        "200": json_reply("Recorded. Upload only the `missing` shots.", schema_of(KnownBaselines)),
         "403": NOT_ITS_BRANCH,
     },
     body=json_body(
@@ -177,7 +177,7 @@ _COMPARE = operation(
             },
             "complete": {
                 "type": "boolean",
-                "description": "These are all shots of the run, so a missing one was removed.",
+                "description": "Whether these are all shots of the run, so missing ones were removed.",
             },
         },
     ),
@@ -195,7 +195,7 @@ _LATEST_COMPARISON = operation(
 )
 
 _DESCRIBE_PULL = operation(
-    "Describe a pull request as the forge knows it",
+    "Store the forge's description of a pull request",
     "describePullRequest",
     {
         "200": json_reply("Recorded.", schema_of(Described)),
@@ -242,8 +242,8 @@ _EXCHANGE = operation(
         {
             "project": {
                 "type": "string",
-                "description": "`organization/name`, or the project's id. For a project of the "
-                "organization `local`, the name alone is enough, or nothing.",
+                "description": "`organization/name`, or the project's id. For a project in the "
+                "organization `local`, the name alone is enough, or omit the field.",
             }
         },
     ),

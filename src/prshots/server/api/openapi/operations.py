@@ -1,4 +1,4 @@
-"""The parts that all operations of the OpenAPI document share: their form, and common errors."""
+"""The parts that all operations in the OpenAPI document share: their structure and common errors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ RATE_LIMIT_HEADERS = {
     },
     "RateLimit": {
         "schema": {"type": "string"},
-        "description": "How many uploads are left, and the seconds until one more is left: "
+        "description": "How many uploads remain, and the seconds until one more is available: "
         '`"uploads";r=119;t=60`. Missing while uploads cannot be counted.',
     },
 }
@@ -42,7 +42,7 @@ def error_reply(description: str, *messages: str, retry_after: bool = False) -> 
     return json_reply(description, object_of({"error": message})) | headers
 
 
-_OTHER_PULL_REQUEST = error_reply("The token belongs to a CI job of another pull request.")
+_OTHER_PULL_REQUEST = error_reply("The token belongs to a CI job for another pull request.")
 _INVALID_BODY = error_reply("The body is invalid. The message names the first invalid field.")
 INVALID_PARAMETER = error_reply("A parameter is invalid.")
 _OUTAGES = ("storage unavailable, retry later", "database unavailable, retry later")
@@ -71,9 +71,9 @@ def operation(
     parameters: Sequence[dict[str, Any]] = (),
     needs_token: bool = True,
 ) -> Operation:
-    """Return an operation that uses the database. `body` is its content, by type.
+    """Return an operation that uses the database. `body` maps content types to content.
 
-    The errors that every such operation can have are added, unless `replies` has its own.
+    Adds the errors that every such operation can have, unless `replies` defines its own.
     """
     common: dict[str, Reply] = {"500": FAULT, "503": _UNAVAILABLE, "507": _FULL}
     described: Operation = {"summary": summary, "operationId": operation_id}

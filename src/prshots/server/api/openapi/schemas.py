@@ -1,4 +1,4 @@
-"""JSON schemas: of fields by name, and of replies from the classes in contract/replies.py."""
+"""JSON schemas of fields by name, and of replies from the classes in contract/replies.py."""
 
 import ast
 import inspect
@@ -9,33 +9,26 @@ from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from prshots.contract.limits import (
-    COMMIT_SHA,
-    FULL_COMMIT_SHA,
-    IMAGE_ID,
-    MAX_BRANCH_CHARACTERS,
-    MAX_NAME_CHARACTERS,
-    MAX_PR_NUMBER,
-    MAX_REPOSITORY_CHARACTERS,
-    REPOSITORY,
-    THEMES,
-    VIEWPORT,
-    Policy,
-)
+from prshots.contract import limits
 from prshots.contract.replies import MANUAL, Verdict
 
 Schema = dict[str, Any]
 
 COUNT: Schema = {"type": "integer", "minimum": 0}
-FULL_COMMIT: Schema = {"type": "string", "pattern": f"^{FULL_COMMIT_SHA.pattern}$"}
+FULL_COMMIT: Schema = {"type": "string", "pattern": f"^{limits.FULL_COMMIT_SHA.pattern}$"}
 
 _PLAIN: Mapping[type[Any], Schema] = {str: {"type": "string"}, int: COUNT, bool: {"type": "boolean"}}
 
 FIELDS: Mapping[str, Schema] = {
-    "branch": {"type": "string", "minLength": 1, "maxLength": MAX_BRANCH_CHARACTERS, "example": "main"},
+    "branch": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits.MAX_BRANCH_CHARACTERS,
+        "example": "main",
+    },
     "commit_sha": {
         "type": "string",
-        "pattern": f"^{COMMIT_SHA.pattern}$",
+        "pattern": f"^{limits.COMMIT_SHA.pattern}$",
         "description": "7 to 40 hexadecimal characters.",
     },
     "counts": {
@@ -43,42 +36,42 @@ FIELDS: Mapping[str, Schema] = {
         "required": [verdict for verdict in Verdict if verdict is not Verdict.FAILED],
         "properties": dict.fromkeys(Verdict, COUNT),
     },
-    "id": {"type": "string", "pattern": f"^{IMAGE_ID.pattern}$"},
-    "max_name_characters": {"const": MAX_NAME_CHARACTERS},
+    "id": {"type": "string", "pattern": f"^{limits.IMAGE_ID.pattern}$"},
+    "max_name_characters": {"const": limits.MAX_NAME_CHARACTERS},
     "name": {
         "type": "string",
         "minLength": 1,
-        "maxLength": MAX_NAME_CHARACTERS,
-        "description": "What the screenshot shows. Any text without a NUL.",
+        "maxLength": limits.MAX_NAME_CHARACTERS,
+        "description": "What the screenshot shows. Any text without NUL characters.",
         "example": "checkout/cart",
     },
     "ok": {"const": True},
     "pair": {"const": MANUAL},
-    "policy": {"type": "string", "enum": list(Policy)},
-    "pr_number": {"type": "integer", "minimum": 1, "maximum": MAX_PR_NUMBER},
+    "policy": {"type": "string", "enum": list(limits.Policy)},
+    "pr_number": {"type": "integer", "minimum": 1, "maximum": limits.MAX_PR_NUMBER},
     "repository": {
         "type": "string",
-        "pattern": f"^({REPOSITORY.pattern})?$",
-        "maxLength": MAX_REPOSITORY_CHARACTERS,
-        "description": "Optional: the `owner/name` that has the branch, if it isn't the project's own.",
+        "pattern": f"^({limits.REPOSITORY.pattern})?$",
+        "maxLength": limits.MAX_REPOSITORY_CHARACTERS,
+        "description": "Optional: the branch's repository as `owner/name`, if it isn't the project's own.",
         "example": "acme/shop",
     },
     "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
     "shift": {"type": "integer"},
     "theme": {
         "type": "string",
-        "enum": ["", *THEMES],
+        "enum": ["", *limits.THEMES],
         "description": "Optional. Shots with different themes are different shots.",
     },
     "token": {"type": "string", "pattern": "^msr_[0-9a-f]{64}$"},
     "viewport": {
         "type": "string",
-        "pattern": f"^{VIEWPORT.pattern}$",
+        "pattern": f"^{limits.VIEWPORT.pattern}$",
         "description": "`<width>x<height>`, such as `1280x800`.",
         "example": "1280x800",
     },
 }
-"""Fields that mean the same in every request and reply. A reply's other fields follow their Python type."""
+"""Fields with the same meaning in every request and reply. Other reply fields follow their Python type."""
 
 
 def named(*names: str) -> Schema:
@@ -95,7 +88,7 @@ def or_null(schema: Schema) -> Schema:
 
 
 def schema_of(reply: type[Any], optional: Collection[str] = ()) -> Schema:
-    """Return the schema of a reply. A field is optional if it has a default, or if it is named."""
+    """Return the schema of a reply. A field is optional if it has a default or is in `optional`."""
     hints, comments = get_type_hints(reply), _comments(reply)
     required, others = Schema(), Schema()
     for field in fields(reply):
@@ -109,8 +102,8 @@ def schema_of(reply: type[Any], optional: Collection[str] = ()) -> Schema:
     return object_of(required, others)
 
 
-def _field_schema(name: str, hint: Any, *, is_optional: bool) -> Schema:  # noqa: ANN401 - a type of any kind
-    if get_origin(hint) is UnionType:  # with None
+def _field_schema(name: str, hint: Any, *, is_optional: bool) -> Schema:  # noqa: ANN401 - any type
+    if get_origin(hint) is UnionType:  # a union with None
         kind = next(kind for kind in get_args(hint) if kind is not NoneType)
         schema = _field_schema(name, kind, is_optional=is_optional)
         return schema if is_optional else or_null(schema)
@@ -119,7 +112,7 @@ def _field_schema(name: str, hint: Any, *, is_optional: bool) -> Schema:  # noqa
     return FIELDS[name] if name in FIELDS else _type_schema(hint)
 
 
-def _type_schema(hint: Any) -> Schema:  # noqa: ANN401 - a type of any kind
+def _type_schema(hint: Any) -> Schema:  # noqa: ANN401 - any type
     origin, inner = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         return _PLAIN[hint]
@@ -140,7 +133,7 @@ def _type_schema(hint: Any) -> Schema:  # noqa: ANN401 - a type of any kind
 
 
 def _comments(reply: type[Any]) -> dict[str, str]:
-    """Return the strings under the fields, including those of base classes."""
+    """Return the strings below the fields, including those in base classes."""
     found: dict[str, str] = {}
     for kind in reversed(reply.__mro__[:-1]):
         (definition,) = ast.parse(inspect.getsource(kind)).body

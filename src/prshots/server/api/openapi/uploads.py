@@ -1,4 +1,4 @@
-"""The operations that take an image: for a pull request or branch, staged, or with a one-time URL."""
+"""The operations that accept an image: for a pull request or branch, staged, or with a one-time URL."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,9 +24,9 @@ from prshots.server.domain.images.checks import BAD_REPOSITORY, BAD_THEME, paylo
 from prshots.server.domain.images.put_urls import BAD_WITH_BEFORE, BEFORE_FIRST
 from prshots.server.domain.images.staging import MOST_LISTED
 
-NOT_ITS_BRANCH = error_reply("The token belongs to a CI job that cannot write baselines of this branch.")
-_CANNOT_STAGE = error_reply("The token belongs to a CI job that cannot stage images of this branch.")
-_NOT_ITS_OWN = error_reply("The token belongs to a CI job of another pull request or branch.")
+NOT_ITS_BRANCH = error_reply("The token belongs to a CI job that can't write baselines for this branch.")
+_CANNOT_STAGE = error_reply("The token belongs to a CI job that can't stage images for this branch.")
+_NOT_ITS_OWN = error_reply("The token belongs to a CI job for another pull request or branch.")
 _UNSUPPORTED = "unsupported content-type (png/jpeg/webp)"
 _WRONG_TYPES = (
     _UNSUPPORTED,
@@ -83,7 +83,7 @@ def _upload(
     reply: type[Any] = Uploaded,
     is_baseline: bool = False,
 ) -> Operation:
-    """Describe an upload. `target` names the fields for what it belongs to: the first one is required."""
+    """Describe an upload. `target` lists the fields for its destination. The first one is required."""
     stored = json_reply("Stored.", schema_of(reply))
     if is_baseline:
         del stored["content"]["application/json"]["schema"]["properties"]["before_url"]
@@ -112,7 +112,7 @@ def _upload(
 def _too_large(max_image_bytes: int, files: Sequence[str]) -> Reply:
     message = str(payload_too_large(max_image_bytes))
     return error_reply(
-        f"A file has {max_image_bytes:,} bytes or more, or the form is far too long.",
+        f"A file has {max_image_bytes:,} bytes or more, or the form is far too large.",
         *(file + message for file in files),
     )
 
@@ -128,18 +128,18 @@ def _form(max_image_bytes: int, target: Sequence[str], *, is_baseline: bool) -> 
     if is_baseline:
         required["commit_sha"] = FULL_COMMIT
     else:
-        what = "Optional. What the image shows as it was before. The two are shown and compared as a pair."
+        what = "Optional. The before image. The two images are shown and compared as a pair."
         optional["before"] = image | {"description": what}
     types = {"contentType": ", ".join(_CONTENT_TYPES)}
     return {
-        # Unknown fields are ignored, but every field needs a name.
+        # The API ignores unknown fields, but every field needs a name.
         "schema": object_of(required, optional) | {"propertyNames": {"minLength": 1}},
         "encoding": {name: types for name in ("image", "before") if name in required | optional},
     }
 
 
 _LIST_STAGED = operation(
-    "List what is staged for a branch",
+    "List a branch's staged images",
     "listStaged",
     {
         "200": json_reply(f"The newest {MOST_LISTED:,} images, in upload order.", schema_of(StagedList)),
@@ -151,7 +151,7 @@ _LIST_STAGED = operation(
         parameter(
             "repository",
             FIELDS["repository"],
-            "List only images that a move to a pull request from this repository would move.",
+            "List only images that can move to a pull request from this repository.",
         ),
     ],
 )
@@ -184,7 +184,7 @@ _PUT_URL_FIELDS = object_of(
     },
 ) | {"oneOf": [{"required": ["pr_number"]}, {"required": ["branch"]}]}
 _CREATE_PUT_URL = operation(
-    "Get a URL that takes one image, without a token",
+    "Get a one-time URL to upload an image without a token",
     "createPutUrl",
     {
         "200": json_reply("`PUT` the image to `put_url` within 10 minutes.", schema_of(OneTimeUrls)),
@@ -206,7 +206,7 @@ def _put(max_image_bytes: int) -> Operation:
         "put",
         {
             "200": json_reply(
-                "Stored. The reply is that of `/v1/upload` or, for a branch, of `/v1/staged`.",
+                "Stored. The reply is the same as from `/v1/upload` or, for a branch, `/v1/staged`.",
                 schema_of(Uploaded),
             ),
             "400": error_reply("The body is incomplete.", "image file required"),
@@ -214,7 +214,7 @@ def _put(max_image_bytes: int) -> Operation:
             "409": error_reply("The before image has its own URL.", BEFORE_FIRST),
             "413": _too_large(max_image_bytes, ("", "before: ")),
             "415": error_reply(
-                "The Content-Type is not the one that the URL is for, or the content does not match it."
+                "The Content-Type isn't the one that the URL was created for, or the content doesn't match."
             ),
             "429": _RATE_LIMITED,
         },

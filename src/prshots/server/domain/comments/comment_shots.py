@@ -1,4 +1,4 @@
-"""The shots of a comment, and how many of them there are in words."""
+"""The shots in a comment, and their counts in words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,17 +9,18 @@ from prshots.server.domain.comments.markup import screenshots
 from prshots.server.domain.comments.tables import Picture
 
 FOLDED_ABOVE = 30
-"""With more names than this, those with a common folder are folded. So is a list with more lines.
+"""Above this many names, the comment folds names that share a folder. Longer lists are folded as well.
 
-A choice: people scroll past thirty names, but not past hundreds.
+The number is a choice: people scroll past thirty names, but not past hundreds.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class CommentShot:
-    """A shot in the comment. It has a verdict if it was compared, and no `pictures` if it gets only a line.
+    """A shot in the comment. It has a verdict if it was compared. Without `pictures`, it gets only a line.
 
-    It has one picture, or the one before (None for a new shot) and the one after. `note` is for its line.
+    `pictures` holds one picture, or a before picture (None for a new shot) and an after picture. `note` goes
+    on the shot's line.
     """
 
     name: str
@@ -30,7 +31,7 @@ class CommentShot:
 
 
 def sums(counts: Mapping[Verdict | None, int]) -> str:
-    """Return how many shots there are, such as "3 changed, 1 new". Zeros are left out."""
+    """Return the counts in words, such as "3 changed, 1 new". Omits zeros."""
     return ", ".join(f"{count} {_noun(verdict, count)}" for verdict, count in counts.items() if count)
 
 

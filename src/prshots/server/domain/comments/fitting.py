@@ -1,27 +1,218 @@
-"""What of a comment fits: pictures in tables, lines without pictures, and a count of the rest.
+"""Fits a comment into its limit: pictures in tables, lines without pictures, and a count of the rest.
 
-The most important shots come first. They get the pictures, those after them a line, and the last are counted.
+The most important shots come first and get pictures. The next ones get a line, and the last are only counted.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate, groupby, takewhile
+from operator import attrgetter
+from typing import NamedTuple
 
 from prshots.contract.comments import Marker
-from prshots.contract.replies import SizedComment
-from prshots.server.domain.comments.comment_shots import CommentShot
-from prshots.server.domain.comments.lines import ShotLines
-from prshots.server.domain.comments.markup import STYLES, room_for_pictures, size
-from prshots.server.domain.comments.pictures import ShotPictures
+from prshots.contract.replies import SizedComment, Verdict
+from prshots.server.domain.comments.comment_shots import FOLDED_ABOVE, CommentShot, sums
+from prshots.server.domain.comments.layout import Column, Layout, layout_of
+from prshots.server.domain.comments.markup import STYLES, Style, name_as_code, room_for_pictures, size
+from prshots.server.domain.comments.tables import TABLES, Block, Grid, Picture
+
+
+class ShotPictures:
+    """The pictures of the first shots, as many as the caller asks for. At most `most` fit into the room."""
+
+    def __init__(self, shots: Sequence[CommentShot], marker: Marker, room: int) -> None:
+        self._style = STYLES[marker]
+        self._tables = TABLES[marker]
+        self._shots = [shot for shot in shots if shot.pictures]
+        self._folders = folders_of([shot.name for shot in self._shots], FOLDED_ABOVE)
+        self._layouts = _lay_out(self._shots)
+        self._cells, self._sizes = self._write_cells(room)
+        self._blocks: dict[tuple[str, int], Block] = {}
+        self._size = cache(lambda shown: size(self.text(shown)))
+
+    @property
+    def most(self) -> int:
+        return len(self._cells)
+
+    def fit(self, shown: int, room: int) -> bool:
+        """Return whether the pictures of the first `shown` shots fit into the room."""
+        # Tables are larger than their cells, so the cells alone rule out most counts that don't fit.
+        return self._sizes[shown] <= room and self._size(shown) <= room
+
+    def text(self, shown: int) -> str:
+        folders: dict[str, dict[str, list[int]]] = {}
+        for number in range(shown):
+            name = self._shots[number].name
+            folders.setdefault(self._folders[name], {}).setdefault(name, []).append(number)
+        return "".join(self._write_folder(folder, names) for folder, names in folders.items())
+
+    def _write_cells(self, room: int) -> tuple[list[list[str]], list[int]]:
+        """Return the cells of as many shots as would fit if the comment contained nothing else.
+
+        Also return the size in bytes of the cells of the first 0, 1, 2, … shots.
+        """
+        cells: list[list[str]] = []
+        sizes = [0]
+        for shot in self._shots:
+            texts = [self._write_cell(picture, shot) if picture else "" for picture in shot.pictures]
+            reached = sizes[-1] + size("".join(texts))
+            if reached > room:
+                break
+            cells.append(texts)
+            sizes.append(reached)
+        return cells, sizes
+
+    def _write_cell(self, picture: Picture, shot: CommentShot) -> str:
+        return self._tables.picture(picture, shot.column, self._layouts[shot.name].widths[shot.column])
+
+    def _write_folder(self, folder: str, names: Mapping[str, Sequence[int]]) -> str:
+        tables = self._tables.tables(self._write_block(name, numbers) for name, numbers in names.items())
+        if not folder:
+            return tables
+        counts = Counter(self._shots[number].verdict for numbers in names.values() for number in numbers)
+        summary = f"{self._tables.code(folder)}: {sums(counts)}"
+        return self._style.folded.format(summary=summary, lines=tables.lstrip("\n"))
+
+    def _write_block(self, name: str, numbers: Sequence[int]) -> Block:
+        """Return a name's block with the pictures of these shots."""
+        known = self._blocks.get((name, len(numbers)))
+        if known is None:
+            shots = [self._shots[number] for number in numbers]
+            cells = {shot.column: self._cells[number] for shot, number in zip(shots, numbers, strict=True)}
+            verdicts = ", ".join(dict.fromkeys(shot.verdict for shot in shots if shot.verdict))
+            known = self._tables.block(name, verdicts, _arrange(self._layouts[name], cells))
+            self._blocks[name, len(numbers)] = known
+        return known
+
+
+def _lay_out(shots: Iterable[CommentShot]) -> dict[str, Layout]:
+    """Return the layout of each name. It doesn't depend on how many of the name's shots are shown."""
+    columns: dict[str, set[Column]] = {}
+    pairs = False
+    for shot in shots:
+        columns.setdefault(shot.name, set()).add(shot.column)
+        pairs = len(shot.pictures) > 1
+    return {name: layout_of(frozenset(used), pairs=pairs) for name, used in columns.items()}
+
+
+def _arrange(layout: Layout, cells: Mapping[Column, list[str]]) -> list[Grid]:
+    """Return the cells of a name. A column's cells are stacked, or side by side if it is the only one."""
+    if layout.side_by_side:
+        return [Grid(layout.groups[0], list(cells.values()))]
+    missing = [""] * max(map(len, cells.values()))
+    return [
+        Grid(
+            group,
+            [row for row in zip(*(cells.get(column, missing) for column in group), strict=True) if any(row)],
+        )
+        for group in layout.groups
+        if any(column in cells for column in group)
+    ]
+
+
+def folders_of(names: Iterable[str], folded_above: int) -> dict[str, str]:
+    """Return the folder of each name, or "" for a name that isn't folded.
+
+    Folders that all names share don't tell names apart, so the next folder counts. A name directly in the
+    shared folders gets the last of them.
+    """
+    paths = {name: [part.strip() for part in name.split("/")][:-1] for name in names}
+    if len(paths) <= folded_above:
+        return dict.fromkeys(paths, "")
+    in_common = takewhile(lambda parts: len(set(parts)) == 1, zip(*paths.values(), strict=False))
+    depth = len(list(in_common))
+    folders = {name: (["", *path][: depth + 2])[-1] for name, path in paths.items()}
+    together = Counter(folders.values())
+    return {name: folder if together[folder] > 1 else "" for name, folder in folders.items()}
+
+
+_MARKDOWN = TABLES[Marker.LINK]
+
+
+class ShotLine(NamedTuple):
+    """The line for one or more shots with the same name. `list` is the verdict whose list contains it."""
+
+    list: Verdict | None
+    verdict: Verdict | None
+    shots: int
+    bullet: str
+
+
+# Every attempt reads hundreds of lines, and attrgetter is faster than our own function.
+_list_of, _verdict_of, _shots_of, _bullet_of = map(attrgetter, ShotLine._fields)
+
+
+class ShotLines:
+    """The lines of shots without pictures. The caller decides how many of the first shots have pictures."""
+
+    def __init__(self, shots: Sequence[CommentShot], style: Style, dashboard: str) -> None:
+        self._style = style
+        self._dashboard = dashboard
+        self._groups = _group(shot for shot in shots if shot.pictures)
+        self._ends = list(accumulate(map(len, self._groups)))
+        self._of_pictured = list(map(_write_line, self._groups))
+        self._of_others = list(map(_write_line, _group(shot for shot in shots if not shot.pictures)))
+
+    def after(self, shown: int) -> list[ShotLine]:
+        """Return the lines for all shots after the first `shown`."""
+        whole = bisect_right(self._ends, shown)
+        lines = self._of_pictured[whole:]
+        if lines:  # some shots of this name may already be shown
+            lines[0] = _write_line(self._groups[whole][shown - self._ends[whole] :])
+        return lines + self._of_others
+
+    def count_changes_after(self, shown: int) -> int:
+        """Return how many of these lines aren't in the list of unchanged shots."""
+        lists = list(map(_list_of, self.after(shown)))
+        return len(lists) - lists.count(Verdict.UNCHANGED)
+
+    def text(self, shown: int, count: int) -> str:
+        """Return the first `count` of these lines, in lists, and a count of the omitted shots."""
+        lines = self.after(shown)
+        text = "".join(self._write_list(list(listed)) for _, listed in groupby(lines[:count], _list_of))
+        if left_out := lines[count:]:
+            text += f"\nOnly in the {self._dashboard}: {sums(_count_shots(left_out))}.\n"
+        return text
+
+    def _write_list(self, lines: Sequence[ShotLine]) -> str:
+        title, bullets = sums(_count_shots(lines)), "".join(map(_bullet_of, lines))
+        if lines[0].list is None:
+            title += ", without pictures"
+        elif lines[0].list is not Verdict.UNCHANGED and len(lines) <= FOLDED_ABOVE:
+            return f"\n**{title}**\n\n{bullets}"
+        return self._style.folded.format(summary=title, lines=bullets)
+
+
+def _group(shots: Iterable[CommentShot]) -> list[list[CommentShot]]:
+    """Group the shots that can share a line."""
+    return [list(group) for _, group in groupby(shots, lambda shot: (shot.name, shot.verdict, shot.note))]
+
+
+def _write_line(shots: Sequence[CommentShot]) -> ShotLine:
+    first = shots[0]
+    labels = ", ".join(_MARKDOWN.label(shot.column) for shot in shots)
+    bullet = f"- {name_as_code(first.name)} · {labels}{first.note and f' · {first.note}'}\n"
+    return ShotLine(None if first.pictures else first.verdict, first.verdict, len(shots), bullet)
+
+
+def _count_shots(lines: Iterable[ShotLine]) -> Counter[Verdict | None]:
+    counts: Counter[Verdict | None] = Counter()
+    for verdict, its_lines in groupby(lines, _verdict_of):  # hashing a verdict is slow
+        counts[verdict] += sum(map(_shots_of, its_lines))
+    return counts
+
 
 LINK_SHARE = 8
-"""The dashboard's URL takes at most this part of a comment. It is there twice: above the pictures and at the
-end. So three quarters are left, even in the shortest comment (`MIN_COMMENT_BYTES`)."""
+"""The dashboard's URL takes at most 1/8 of a comment. It appears twice: above the pictures and at the end.
+That leaves three quarters, even in the shortest comment (`MIN_COMMENT_BYTES`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Where a comment goes, and how many bytes it can have."""
+    """A comment's destination and size limit in bytes."""
 
     pr_number: int
     dashboard_url: str
@@ -30,15 +221,15 @@ class Frame:
 
     @property
     def dashboard(self) -> str:
-        """Return the word for the dashboard. It is a link unless the comment has no room for its URL."""
+        """The word "dashboard", as a link if the comment has room for the URL."""
         fits = size(self.dashboard_url) <= self.limit // LINK_SHARE
         return f"[dashboard]({self.dashboard_url})" if fits else "dashboard"
 
 
 def fit_comment(frame: Frame, heading: str, lead: str, shots: Sequence[CommentShot]) -> SizedComment:
-    """Return the comment with this heading and the paragraphs below it, within the frame's limit.
+    """Build the comment with this heading and the paragraphs below it, within the frame's limit.
 
-    `shots` are sorted: the most important first, and those with pictures before those without.
+    `shots` must be sorted: the most important first, and shots with pictures before shots without.
     """
     style = STYLES[frame.marker]
     head = f"{frame.marker.line(frame.pr_number)}{style.after_marker}{heading}\n\n{lead}\n"
@@ -54,15 +245,15 @@ def fit_comment(frame: Frame, heading: str, lead: str, shots: Sequence[CommentSh
 def _share_room(room: int, pictures: ShotPictures, lines: ShotLines) -> tuple[int, int]:
     """Return how many pictures and how many lines fit.
 
-    Show as many as leave a line for every other shot that is not unchanged. If that costs too many pictures,
-    they keep their part of the room.
+    Show as many pictures as leave a line for every other shot that isn't unchanged. If that costs too many
+    pictures, they keep their share of the room.
     """
 
     def fits(shown: int, count: int, room: int = room) -> bool:
         return pictures.fit(shown, room - size(lines.text(shown, count)))
 
     def leaves_lines(shown: int) -> bool:
-        # All lines may be shorter than the words about those that are left out.
+        # All lines together can be shorter than some lines plus the note about the omitted ones.
         return fits(shown, lines.count_changes_after(shown)) or fits(shown, len(lines.after(shown)))
 
     shown = _find_most(pictures.most, leaves_lines)
@@ -73,6 +264,6 @@ def _share_room(room: int, pictures: ShotPictures, lines: ShotLines) -> tuple[in
 
 
 def _find_most(upper: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number up to `upper` that fits, where zero always does."""
-    # All of it may be shorter than a part: nothing has to be said about a rest.
+    """Return the largest number up to `upper` that fits. Zero always fits."""
+    # The whole can be shorter than a part, because it needs no note about a rest.
     return upper if fits(upper) else bisect_left(range(1, upper), True, key=lambda number: not fits(number))

@@ -1,4 +1,4 @@
-"""The widths of pictures: those of a row have about the same height, and the row fits into a comment."""
+"""Picture widths. The pictures in a row have about the same height, and the row fits into a comment."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ Column = tuple[str, str]
 """A viewport and a theme."""
 
 _ROW = 720
-"""The width of a comment's text on GitHub is about 780 pixels; on GitLab and Gitea it is more."""
+"""The text of a comment is about 780 pixels wide on GitHub, and wider on GitLab and Gitea."""
 _CELL = 27
-"""What a cell adds to its picture: padding and border."""
+"""The padding and border that a cell adds to its picture."""
 _LOWEST = 120
 _TALLEST = 320
 _TALLEST_IN_PAIRS = 220
 _ASPECTS = 0.5, 3.0
-"""So that a whole page is not drawn as a ribbon, nor a banner as a hairline."""
+"""Keeps a full page from becoming a ribbon, and a banner from becoming a hairline."""
 _USUAL = 1280, 800
 
 
@@ -27,7 +27,7 @@ _USUAL = 1280, 800
 class Layout:
     """The columns of a name, in groups that fit next to each other, and the width of their pictures.
 
-    With one column, the picture before is beside the one after. It has two columns of the table then.
+    With a single column, the before picture is next to the after picture, and the table has two columns.
     """
 
     groups: Sequence[Sequence[Column]]
@@ -37,7 +37,7 @@ class Layout:
 
 @lru_cache(maxsize=256)
 def layout_of(columns: frozenset[Column], *, pairs: bool) -> Layout:
-    """Return the layout of a name that has pictures in these columns: one in each, or pairs."""
+    """Return the layout of a name that has pictures in these columns: one per column, or pairs."""
     ordered = sorted(columns, key=lambda column: shot_key("", *column))
     side_by_side = pairs and len(ordered) == 1
     groups = [ordered * 2] if side_by_side else _groups(ordered)
@@ -47,7 +47,7 @@ def layout_of(columns: frozenset[Column], *, pairs: bool) -> Layout:
 
 
 def _groups(columns: Sequence[Column]) -> list[list[Column]]:
-    """Divide the columns between viewports, so that each group fits into a row and stays readable."""
+    """Split the columns between viewports. Each group fits into a row and stays readable."""
     groups: list[list[Column]] = []
     for _, themes in groupby(columns, lambda column: column[0]):
         viewport = list(themes)
@@ -59,7 +59,7 @@ def _groups(columns: Sequence[Column]) -> list[list[Column]]:
 
 
 def _widths(group: Sequence[Column], tallest: int) -> Iterator[tuple[Column, int]]:
-    """Yield the width of each column's pictures, none of which is enlarged."""
+    """Yield the width of each column's pictures. Never enlarges a picture."""
     height = min(tallest, _height(group))
     for column in group:
         yield column, min(_pixels(column)[0], int(_aspect(column) * height))

@@ -1,7 +1,7 @@
-"""The markdown of one image, and of the comment on a pull request.
+"""The markdown of the comment that lists every image of a pull request.
 
-A name is data. Whatever it contains, an image's alternative text renders as that name. Elsewhere in the
-comment the name is code, where no forge looks for links, mentions, emoji or HTML.
+Names are data. An image's alternative text renders as its name, regardless of the characters in it. Elsewhere
+in the comment, the name is code, where no forge looks for links, mentions, emoji or HTML.
 """
 
 from bisect import bisect_right
@@ -26,7 +26,7 @@ from prshots.server.domain.projects.models import Project
 
 DEFAULT_LIMIT = MAX_COMMENT_BYTES - 1
 
-# No comment lists more images than this: the shortest possible lines would fill all of it.
+# No comment can list more images than this: the shortest possible lines would fill it.
 MAX_LISTED = MAX_COMMENT_BYTES // len("- `n` · 1x1 · `0123456`\n".encode())
 
 
@@ -49,9 +49,9 @@ def comment(
 ) -> SizedComment:
     """Build the comment for a pull request with `total` images, within the frame's limit.
 
-    `newest` are the newest `min(total, MAX_LISTED)` of them, in upload order. While there is room, all are
-    shown. After that the oldest are listed without their picture, and the oldest of those are only counted.
-    Only images that may be shown are asked for their URL: signing it takes longer than writing a line.
+    `newest` holds the newest `min(total, MAX_LISTED)` images in upload order. The comment shows as many as
+    fit, lists older images without their picture, and only counts the oldest. It asks for a URL only if the
+    image might be shown, because signing takes longer than writing a line.
     """
     style = STYLES[frame.marker]
     heading = f"### {total} {screenshots(total)}"
@@ -90,7 +90,7 @@ def deleted_comment(frame: Frame, project: Project) -> SizedComment:
 
 
 def _why_deleted(project: Project) -> str:
-    """Return the project's policy in words. What deleted each image is not recorded."""
+    """Return the project's policy in words. The database doesn't record why each image was deleted."""
     if project.policy is Policy.PR_CLOSE:
         return "This project deletes screenshots when the pull request closes."
     if project.retain_days is not None:
@@ -100,9 +100,9 @@ def _why_deleted(project: Project) -> str:
 
 
 class _Pile:
-    """Texts about images, newest first, as many as fit into the room together.
+    """As many texts about images as fit into the room, newest first.
 
-    `sizes[n]` is how many bytes the first `n` of them take.
+    `sizes[n]` is the size of the first `n` texts in bytes.
     """
 
     def __init__(self, texts: Iterable[str], room: int) -> None:
@@ -117,7 +117,7 @@ class _Pile:
             self.sizes.append(taken)
 
     def count_fitting(self, room: int, after: int = 0) -> int:
-        """Return how many of the texts after the first ones fit into the room together."""
+        """Return how many of the texts after the first `after` fit into the room."""
         if after >= len(self.sizes):
             return 0
         return bisect_right(self.sizes, self.sizes[after] + room, lo=after + 1) - 1 - after
@@ -127,10 +127,10 @@ class _Pile:
 
 
 def _count_shown(pictures: _Pile, lines: _Pile, room: int) -> int:
-    """Return how many pictures to show. An image has a picture, a line, or neither.
+    """Return how many pictures to show. An image gets a picture, a line, or neither.
 
-    Show as many as leave a line for every other image. If that costs too many pictures, they keep two thirds
-    of the room, and the oldest images get no line.
+    Show as many pictures as leave a line for every other image. If that costs too many pictures, they keep
+    two thirds of the room, and the oldest images get no line.
     """
     spare = room - lines.sizes[-1]
     costs = list(map(sub, pictures.sizes, lines.sizes))

@@ -1,4 +1,4 @@
-"""Markdown that holds names, which are data: whatever they contain, they render as text."""
+"""Markdown for names. A name is data and renders as text, regardless of the characters in it."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from functools import lru_cache
 from prshots.contract.comments import Marker
 from prshots.server.domain.images.markdown import REMEMBERED_NAMES, one_line
 
-# Most names are one of these. Deciding that is five times as fast as going through the rules below.
+# Most names match this. The check is five times as fast as applying the rules below.
 _PLAIN_IN_CODE = re.compile(r"[!-_a-~](?:[ -_a-~]*[!-_a-~])?")
 _BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _RIGHT_TO_LEFT = re.compile(
@@ -21,8 +21,8 @@ _BACKTICKS = re.compile("`+")
 class Style:
     """The markup that depends on the marker.
 
-    Forges that show HTML as text also lack the backslash that breaks a line, so the picture becomes its own
-    paragraph there. Everywhere else the backslash is needed: not every forge breaks lines at a newline.
+    Forges that show HTML as text also don't support the backslash line break, so the picture gets its own
+    paragraph there. Other forges need the backslash, because not all of them break lines at a newline.
     """
 
     after_marker: str
@@ -45,9 +45,9 @@ STYLES = {
 
 
 def room_for_pictures(room: int) -> int:
-    """Return the part of the room that pictures keep, however many lines there are.
+    """Return the part of the room that is reserved for pictures, regardless of the number of lines.
 
-    Two thirds are a choice: people look at the pictures, and the dashboard has the lines that do not fit.
+    Two thirds is a choice: people look at the pictures, and the dashboard has the lines that don't fit.
     """
     return room * 2 // 3
 
@@ -62,11 +62,11 @@ def screenshots(count: int) -> str:
 
 @lru_cache(REMEMBERED_NAMES)
 def name_as_code(name: str) -> str:
-    """Return the name as a code span, which text can follow."""
+    """Return the name as a code span that is safe to put text after."""
     if _PLAIN_IN_CODE.fullmatch(name):
         return f"`{name}`"
     name = visible(name)
-    # Without the mark, a browser draws the digits that follow into the name.
+    # Without the mark, a browser draws the digits after a right-to-left name inside it.
     mark = _LEFT_TO_RIGHT_MARK if _RIGHT_TO_LEFT.search(name) else ""
     return f"{code(name)}{mark}"
 
@@ -77,14 +77,15 @@ def visible(name: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return a code span that renders as exactly this text, which must not be empty."""
-    # The shortest fence that equals no run of backticks in the text: 19 are enough for 200 characters.
-    # One that is longer than every run would not do: GitHub and GitLab ignore a fence of more than 80.
+    """Return a code span that renders as exactly this text. The text must not be empty."""
+    # Use the shortest fence that differs from every run of backticks in the text. For 200 characters, 19
+    # backticks are always enough. A fence longer than every run wouldn't work: GitHub and GitLab ignore
+    # fences of more than 80.
     runs = set(_BACKTICKS.findall(text))
     fence = "`"
     while fence in runs:
         fence += "`"
-    # If both ends are spaces, a renderer removes one from each, unless the text is all spaces.
+    # If both ends are spaces, a renderer strips one from each, unless the text is all spaces.
     loses_spaces = text[0] == text[-1] == " " and text.strip(" ") != ""
     pad = " " if loses_spaces or text[0] == "`" or text[-1] == "`" else ""
     return f"{fence}{pad}{text}{pad}{fence}"

@@ -19,7 +19,7 @@ from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
 
 MAX_SHOTS = 5000
-"""More would not fit, not even as lines."""
+"""More shots wouldn't fit, even as lines."""
 
 
 class Comments:
@@ -29,7 +29,7 @@ class Comments:
         self._comparisons = comparisons
 
     async def write_plain(self, project: Project, pr_number: int) -> str:
-        """Return the comment as the specification has it."""
+        """Return the comment in the form that the specification defines."""
         frame = self._frame(project, pr_number, listing.DEFAULT_LIMIT, Marker.HTML)
         return (await self._all(project, frame)).markdown
 
@@ -38,7 +38,7 @@ class Comments:
     ) -> SizedComment:
         """Return a view in at most `limit` bytes.
 
-        For a closed pull request that has no images left, it says that they were deleted.
+        If the pull request is closed and has no images left, the comment says that they were deleted.
         """
         frame = self._frame(project, pr_number, limit, marker)
         written = await (self._all(project, frame) if view is View.ALL else self._view(project, frame, view))

@@ -1,7 +1,7 @@
 """Tables of pictures, in HTML or in markdown.
 
-HTML sets the width of a picture. No name can break it: a forge looks for no markdown in an HTML block, and
-for no mention in code. A forge that shows HTML as text gets markdown.
+HTML can set the width of a picture. No name can break it: forges don't parse markdown in an HTML block, or
+mentions in code. A forge that shows HTML as text gets markdown instead.
 """
 
 from abc import ABC, abstractmethod
@@ -16,14 +16,14 @@ from prshots.server.domain.comments.markup import code, name_as_code, visible
 from prshots.server.domain.images.markdown import image_markdown, one_line
 
 _NEXT_TABLE = "</table>\n\n<table>\n"
-"""Other columns get another table: in the same one, the wider columns would stretch the others."""
+"""Different columns get a separate table. In a shared table, the wider columns would stretch the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture that links to itself. `words` and a `link` (text and URL) are above it, `details` below.
+    """A picture that links to itself, with `words` and a `link` (text and URL) above it and `details` below.
 
-    `labelled` is false for the second picture of a pair: the first one says which column it is.
+    `labelled` is false for the second picture of a pair, because the first one names the column.
     """
 
     url: str
@@ -44,7 +44,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A name with its pictures, and the columns of its first and of its last grid."""
+    """A name with its pictures, and the columns of its first and last grids."""
 
     text: str
     first: Sequence[Column]
@@ -56,19 +56,19 @@ class Tables(ABC):
 
     @abstractmethod
     def code(self, text: str) -> str:
-        """Return the text as code, for a cell or for the summary of a fold."""
+        """Return the text as code, for a cell or for the summary of a folded section."""
 
     @abstractmethod
     def picture(self, picture: Picture, column: Column, width: int) -> str:
-        """Return a cell with a picture."""
+        """Return a table cell that contains the picture."""
 
     @abstractmethod
     def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
-        """Return a name, words about it, and its pictures."""
+        """Return the block of a name: its heading, with these words, and its pictures."""
 
     @abstractmethod
     def tables(self, blocks: Iterable[Block]) -> str:
-        """Return the blocks below each other."""
+        """Return the blocks, one below the other."""
 
     def label(self, column: Column) -> str:
         return " ".join(
@@ -90,7 +90,7 @@ class HtmlTables(Tables):
         url = escape(picture.url)
         alt = escape(one_line(picture.name))
         image = f'<a href="{url}"><img width="{width}" alt="{alt}" src="{url}"></a>'
-        # Lines are short: a long one would widen its column, and squeeze the pictures of the others.
+        # Keep lines short: a long line would widen its column and squeeze the pictures in the others.
         return "<br>".join(filter(None, [" · ".join(words), image, picture.details]))
 
     def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
@@ -115,14 +115,14 @@ class HtmlTables(Tables):
 
 
 class MarkdownTables(Tables):
-    """The name is above the table, not in it, because of `code`."""
+    """Puts the name above the table, not in it, because `code` changes pipes."""
 
     def code(self, text: str) -> str:
-        # Renderers disagree about how to write a pipe in a code span in a table.
+        # Renderers disagree on how to escape a pipe in a code span in a table.
         return code(visible(text).replace("|", "¦"))
 
     def picture(self, picture: Picture, column: Column, width: int) -> str:
-        del column, width  # the head of the table names the column, and markdown cannot set a width
+        del column, width  # the table's header names the column, and markdown can't set a width
         words = [
             picture.words,
             f"[{image_markdown(picture.name, picture.url)}]({picture.url})",

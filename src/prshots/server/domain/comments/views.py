@@ -1,6 +1,6 @@
-"""The comment's views: the newest picture of each shot, and what differs from the base.
+"""The comment's views: the newest picture of each shot, and the differences from the base.
 
-Both keep to the limit: see `fitting.py`.
+`fitting.py` keeps both within the limit.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ _LONGEST_REASON = 200
 _SHORT_SHA = 7
 
 PICTURED = (Verdict.CHANGED, Verdict.MOVED, Verdict.NEW)
-"""The verdicts of the shots that have pictures in the view of changes."""
+"""The verdicts whose shots have pictures in the view of changes."""
 
 _BY_IMPORTANCE = (*PICTURED, Verdict.FAILED, Verdict.REMOVED, Verdict.UNCHANGED)
 _RANKS = {verdict: rank for rank, verdict in enumerate(_BY_IMPORTANCE)}
@@ -46,7 +46,7 @@ class LatestShot:
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    """The newest image of each shot, the newest commit, and how many commits have images."""
+    """The newest image of each shot, the newest commit, and the number of commits with images."""
 
     shots: Sequence[LatestShot]
     commit_sha: str
@@ -54,7 +54,7 @@ class Latest:
 
 
 def latest_view(frame: Frame, latest: Latest) -> SizedComment:
-    """Return the comment with the newest picture of each shot."""
+    """Build the comment with the newest picture of each shot."""
     return _latest(frame, latest, "", "")
 
 
@@ -62,15 +62,15 @@ _NONE = Latest((), "", 0)
 
 
 def shows_latest(comparison: Comparison | None) -> bool:
-    """Return whether the view of changes also has pictures that were not compared."""
+    """Return whether the view of changes also shows pictures that weren't compared."""
     return comparison is None or not comparison.shots or _lacks_baselines(comparison)
 
 
 def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest = _NONE) -> SizedComment:
-    """Return the comment with what differs from the base.
+    """Build the comment with the differences from the base.
 
-    If nothing was compared, it says what is missing, above the pictures of `latest`. It needs them only if
-    `shows_latest` says so.
+    If nothing was compared, the comment says what is missing, above the pictures of `latest`. Pass `latest`
+    only if `shows_latest` returns true.
     """
     if comparison is None:
         missing = "Nothing is compared yet: run `prshots compare` after the upload."
@@ -101,7 +101,7 @@ def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest = _
 
 
 def _find_uncompared(comparison: Comparison, latest: Latest) -> Sequence[LatestShot]:
-    """Return the shots that have nothing to be compared with, because the branch has no baselines."""
+    """Return the shots that have no base because the branch has no baselines."""
     if not _lacks_baselines(comparison):
         return ()
     compared = {(shot.name, shot.viewport, shot.theme) for shot in comparison.shots}
@@ -110,7 +110,7 @@ def _find_uncompared(comparison: Comparison, latest: Latest) -> Sequence[LatestS
 
 
 def _lacks_baselines(comparison: Comparison) -> bool:
-    """Return whether only pairs that were uploaded together could be compared."""
+    """Return whether the comparison covers only pairs that were uploaded together."""
     is_incomplete = comparison.state is ComparisonState.INCOMPLETE
     return is_incomplete and bool(comparison.pairs) and not comparison.base_commit
 
@@ -201,7 +201,7 @@ def _what_was_compared(comparison: Comparison) -> str:
 
 
 def _what_is_missing(comparison: Comparison) -> str:
-    """Return what is missing and how to get it, in one sentence; nothing if everything was compared."""
+    """Return one sentence about missing parts and how to add them, or "" if everything was compared."""
     match comparison.state:
         case ComparisonState.COMPARED:
             return ""

@@ -1,4 +1,4 @@
-"""Baselines: upload them, reuse known ones, and adopt those of a merged pull request."""
+"""Uploads baselines, reuses known ones, and adopts those of a merged pull request."""
 
 import secrets
 import time
@@ -16,8 +16,7 @@ from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.images.recorded_objects import store_and_record
 from prshots.server.domain.images.service import Images
-from prshots.server.domain.projects.access import Access, require_branch
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Access, Project, require_branch
 
 _log = structlog.get_logger()
 
@@ -48,13 +47,13 @@ class Baselines:
         self._clock = clock
 
     def check_upload(self, access: Access, branch: str, upload: Upload) -> CheckedUpload:
-        """Check a baseline. It has no before image. Raises PayloadTooLargeError and the like."""
+        """Check a baseline upload and ignore its before image. Raises errors such as PayloadTooLargeError."""
         checked = check_files(replace(upload, before=None), self._images.max_image_bytes)
         require_branch(access, branch)
         return checked
 
     async def store_upload(self, project: Project, branch: str, checked: CheckedUpload) -> Uploaded:
-        """Store a baseline. Bytes that the shot has already are not stored again."""
+        """Store a baseline. If the shot already has these bytes, reuse them."""
         image = self._images.new_image(project, NO_PULL_REQUEST, checked.fields, checked.image, "baseline")
         bytes_of_shot = [(image.shot, image.sha256 or "")]
         known = await self._records.reuse(
@@ -66,7 +65,7 @@ class Baselines:
         return self._images.reply(image)
 
     async def reuse(self, access: Access, known: KnownShots) -> list[tuple[ShotKey, str]]:
-        """Record the shots whose bytes the service has. Return the others."""
+        """Record the shots whose bytes are already stored. Return the others."""
         require_branch(access, known.branch)
         found = await self._records.reuse(
             access.project.id, known.branch, known.commit_sha, known.shots, self._now()
@@ -74,16 +73,16 @@ class Baselines:
         return [each for each, image in zip(known.shots, found, strict=True) if image is None]
 
     async def complete(self, access: Access, branch: str, commit_sha: str) -> int:
-        """Note that the branch's build has uploaded all baselines of this commit. Return how many."""
+        """Mark this commit's baselines as complete. Return how many there are."""
         require_branch(access, branch)
         return await self._records.complete(access.project.id, branch, commit_sha, self._now())
 
     async def adopt(self, access: Access, pr_number: int, merged_as: str, branch: str | None) -> int:
         """Make the changed and new images of a merged pull request baselines of the merge commit.
 
-        They are copies, so that the images of the pull request can go. Return how many: none if the caller's
-        token cannot write baselines. A failure is logged and does not keep the pull request from expiring:
-        the branch's own build uploads its baselines anyway.
+        Copies the images, because those of the pull request expire. Returns how many, or 0 if the caller's
+        token can't write baselines. A failure is only logged, and the pull request still expires: the
+        branch's own build uploads its baselines anyway.
         """
         project = access.project
         try:
@@ -97,14 +96,15 @@ class Baselines:
             adopted = [await self._copy_as_baseline(image, merged_as, target) for image in wanted]
         except (RecordsError, StoreError) as error:
             if not error.count_request:
-                _log.error("images of a merged pull request not kept as baselines", reason=str(error))
+                _log.error("merged pull request's images not kept as baselines", reason=str(error))
             return 0
         return sum(adopted)
 
     async def _to_adopt(self, comparison: StoredComparison, branch: str) -> list[Image]:
-        """Return the changed and new images. Of pairs, only those whose shot the branch has another image of.
+        """Return the changed and new images.
 
-        No build of the branch may know the shot of a pair, so its baseline would never change again.
+        Include a pair only if the branch has a different image of its shot. The branch's builds may not know
+        the shot of a pair, so its baseline would never change again.
         """
         request = comparison.request
         wanted, pairs = list[Image](), list[Image]()

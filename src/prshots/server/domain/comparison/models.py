@@ -1,4 +1,4 @@
-"""The records of baselines and comparisons: plain, frozen, without dependencies."""
+"""The records of baselines and comparisons: plain, frozen, no dependencies."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +12,11 @@ PairVerdict = Literal["unchanged", "changed", "moved"]
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
-    """What differs between two images.
+    """The differences between two images.
 
-    `pixels` counts the pixels that differ. `regions` are rectangles of the second image. `shift` is by how
-    many rows the content below moved down (or, if negative, up). `marked` is a JPEG of the second image
-    with the regions marked; empty if nothing differs.
+    `pixels` counts the differing pixels. `regions` are rectangles in the second image. `shift` is the number
+    of rows by which the content below moved down (up if negative). `marked` is a JPEG of the second image
+    with the regions marked, or empty if nothing differs.
     """
 
     verdict: PairVerdict
@@ -30,8 +30,8 @@ class PairResult:
 class ShotBase:
     """The baseline that an image is compared with, or the before image that was uploaded with it.
 
-    `is_listed`: it is from one of the commits that the comparison was asked to look at, not just the newest
-    of the branch. A before image has no `commit_sha`.
+    `is_listed` is true if the baseline belongs to a commit that the request lists, not just to the newest
+    commit on the branch. A before image has no `commit_sha`.
     """
 
     image: Image
@@ -49,11 +49,11 @@ class ShotBase:
 
 @dataclass(frozen=True, slots=True)
 class Bases:
-    """What a run can be compared with.
+    """The baselines that a run can be compared with.
 
-    `commit_sha` is the nearest listed commit with baselines, or else that of the newest baseline that was
-    found; None without any. `shots` are all shots of that listed commit, and `is_complete` says that its
-    build has uploaded all of them. `branch_has_any`: the branch has baselines.
+    `commit_sha` is the nearest listed commit with baselines, or else the commit of the newest baseline found.
+    It is None if there are no baselines. `shots` has all shots of that listed commit, and `is_complete` says
+    that its build uploaded all of them. `branch_has_any` says that the branch has baselines.
     """
 
     commit_sha: str | None
@@ -78,7 +78,7 @@ class BaselineCommit:
 
 @dataclass(frozen=True, slots=True)
 class ShotResult:
-    """What the comparison of a shot has found. `verdict` is None while it is not known yet."""
+    """The result of comparing a shot. `verdict` is None until it is known."""
 
     verdict: Verdict | None = None
     pixels: int = 0
@@ -89,7 +89,7 @@ class ShotResult:
 
 @dataclass(frozen=True, slots=True)
 class PlannedShot:
-    """A shot of a comparison. A removed shot has no image, a new one no base."""
+    """A shot in a comparison. A removed shot has no image, and a new shot has no base."""
 
     shot: ShotKey
     image: Image | None
@@ -99,9 +99,10 @@ class PlannedShot:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
-    """Compare the images that a pull request has at this commit.
+    """A request to compare a pull request's images at a commit.
 
-    `commits` are the base's history, newest first. `is_complete`: the run has uploaded all its shots.
+    `commits` is the history of the base, newest first. `is_complete` says that the run uploaded all its
+    shots.
     """
 
     project_id: str
@@ -114,11 +115,11 @@ class ComparisonRequest:
 
 @dataclass(frozen=True, slots=True)
 class StoredComparison:
-    """A comparison as it is recorded. `missing` counts the base's shots that an incomplete run lacks.
+    """A comparison as recorded.
 
-    Without baselines, it counts the run's shots that came without a before image.
-
-    `seen_at` is when a process last worked on it. `shots` whose image is deleted are left out.
+    `missing` counts the base's shots that an incomplete run lacks. Without baselines, it counts the run's
+    shots that came without a before image. `seen_at` is when a process last worked on the comparison. `shots`
+    omits shots whose image is deleted.
     """
 
     request: ComparisonRequest

@@ -1,6 +1,6 @@
-"""What a comparison compares: a plan from the images of a run and their bases, and the reply about it.
+"""Plans a comparison from the images of a run and their bases, and builds the reply.
 
-Pure: `service.py` runs it.
+All functions are pure. `service.py` runs the plan.
 """
 
 from collections import Counter
@@ -27,11 +27,11 @@ _TO_LOOK_AT = {None, *_MARKED}
 _COUNTED = [verdict for verdict in Verdict if verdict is not Verdict.FAILED]
 
 Pair = tuple[str, str]
-"""The SHA-256 of two images: before and after."""
+"""The SHA-256 hashes of two images: before and after."""
 
 
 class Work(NamedTuple):
-    """Two images to compare. `is_decided`: the verdict is known, only the difference is not stored."""
+    """Two images to compare. If `is_decided`, the verdict is known, but no difference image is stored."""
 
     shot: ShotKey
     image: Image
@@ -40,13 +40,13 @@ class Work(NamedTuple):
 
     @property
     def pair(self) -> Pair:
-        """The hashes of the two; empty if it was not recorded."""
+        """The hashes of both images. A hash that wasn't recorded is empty."""
         return self.base.sha256 or "", self.image.sha256 or ""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPlan:
-    """What is to be compared. `missing` is as in StoredComparison."""
+    """The shots of a comparison and their bases. `missing` has the same meaning as in StoredComparison."""
 
     shots: Sequence[PlannedShot]
     base_commit: str | None
@@ -54,18 +54,18 @@ class ComparisonPlan:
     has_base: bool
 
     def pairs(self) -> set[Pair]:
-        """Return the hashes of all pairs that have to be compared."""
+        """Return the hashes of all pairs that still have to be compared."""
         return {work.pair for work in self.work() if all(work.pair)}
 
     def with_known(self, known: Mapping[Pair, ShotResult]) -> "ComparisonPlan":
-        """Fill in what is known about pairs of images."""
+        """Return the plan with the known results of pairs filled in."""
         results = {work.shot: known[work.pair] for work in self.work() if work.pair in known}
         return replace(
             self, shots=[replace(shot, result=results.get(shot.shot, shot.result)) for shot in self.shots]
         )
 
     def work(self) -> list[Work]:
-        """Return what is left to do: pairs without a verdict, and differences that are not stored."""
+        """Return the remaining work: pairs without a verdict, and difference images that aren't stored."""
         return [
             Work(shot.shot, shot.image, shot.base.image, is_decided=shot.result.verdict is not None)
             for shot in self.shots
@@ -74,10 +74,10 @@ class ComparisonPlan:
 
     @property
     def final_state(self) -> ComparisonState:
-        """The state once every shot has its verdict."""
+        """The state once every shot has a verdict."""
         if not self.has_base:
             return ComparisonState.NO_BASELINE
-        if self.missing or not self.shots:  # a run that uploaded nothing is not one without changes
+        if self.missing or not self.shots:  # a run that uploaded nothing can't pass as unchanged
             return ComparisonState.INCOMPLETE
         return ComparisonState.COMPARED
 
@@ -89,9 +89,9 @@ def plan_comparison(
     is_complete: bool,
     before_images: Mapping[str, Image] = MappingProxyType({}),
 ) -> ComparisonPlan:
-    """Decide for each shot what it is compared with, and what needs no look at its pixels.
+    """Choose each shot's base, and decide the shots whose pixels don't need comparing.
 
-    `before_images` are those that were uploaded with an image, by its id: they come before any baseline.
+    `before_images` maps an image's id to its before image, which takes precedence over any baseline.
     """
     with_before = [image for image in images if image.id in before_images]
     by_shot = {
@@ -129,9 +129,9 @@ class ImageUrls(Protocol):
 def reply(
     stored: StoredComparison, urls: ImageUrls, dashboard_url: str, with_urls: Collection[Verdict]
 ) -> Comparison:
-    """Return what the API says about a comparison. A shot without a verdict yet is left out.
+    """Return the API's reply about a comparison. Omits shots that have no verdict yet.
 
-    A shot with a verdict that is not in `with_urls` has no URLs.
+    Shots whose verdict isn't in `with_urls` get no URLs.
     """
     request = stored.request
     shots = [
@@ -178,9 +178,9 @@ def _compared_shot(
 
 
 def other_commit(shot: PlannedShot, request: ComparisonRequest) -> str:
-    """Return the commit of the shot's image if it differs from the comparison's. A pair outlives its commit.
+    """Return the commit of the shot's image if it differs from the comparison's commit, else "".
 
-    Either SHA may be a prefix of the other.
+    The commits differ for a pair that outlives its commit. Either SHA may be a prefix of the other.
     """
     commit_sha = shot.image.commit_sha if shot.image else ""
     compared, own = request.commit_sha.lower(), commit_sha.lower()
@@ -188,7 +188,7 @@ def other_commit(shot: PlannedShot, request: ComparisonRequest) -> str:
 
 
 def has_diff(shot: PlannedShot) -> bool:
-    """Return whether the difference of a changed shot is stored."""
+    """Return whether the difference image of a changed shot is stored."""
     if shot.image is None or shot.base is None or shot.result.verdict not in _MARKED:
         return False
     return shot.image.diff_base == shot.base.image.id

@@ -1,4 +1,4 @@
-"""The ports of baselines and comparison, and how each call can fail."""
+"""The ports for baselines and comparisons, with the errors that each call raises."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -13,22 +13,19 @@ from prshots.server.domain.comparison.models import (
     ShotResult,
     StoredComparison,
 )
-from prshots.server.domain.images.models import (
-    Image,
-    ShotKey,
-)
+from prshots.server.domain.images.models import Image, ShotKey
 
 
 class BaselineRecords(Protocol):
-    """The baselines of projects. Raises RecordsError; methods that write also raise RecordsFullError.
+    """The baselines of projects. Raises RecordsError. Methods that write also raise RecordsFullError.
 
-    `Records.add_image` adds one together with its image.
+    `Records.add_image` adds a baseline together with its image.
     """
 
     async def reuse(
         self, project_id: str, branch: str, commit_sha: str, shots: Sequence[tuple[ShotKey, str]], now: int
     ) -> list[Image | None]:
-        """Make images that the project's baselines already have the baselines of this commit.
+        """Make images that the project already has as baselines the baselines of this commit.
 
         Each shot comes with a SHA-256. Return its image, or None if no baseline of the shot has these bytes.
         """
@@ -36,16 +33,16 @@ class BaselineRecords(Protocol):
     async def adopt(self, image: Image, branch: str) -> bool:
         """Add an image and make it a baseline that ranks below the branch's own build.
 
-        Return False, and change nothing, if the commit has such a baseline of the shot already.
+        Return False and change nothing if the commit already has such a baseline for the shot.
         """
 
     async def complete(self, project_id: str, branch: str, commit_sha: str, now: int) -> int:
-        """Note that the commit has all its baselines. Return how many shots it has."""
+        """Mark the commit's baselines as complete. Return how many shots it has."""
 
     async def bases(
         self, project_id: str, branch: str, commits: Sequence[str], shots: Collection[ShotKey]
     ) -> Bases:
-        """Find the base of each shot: in the nearest listed commit that has it, else the branch's newest."""
+        """Find each shot's base: in the nearest listed commit that has it, or else the branch's newest."""
 
     async def commits(
         self, project_id: str, branch: str | None, before: int | None, limit: int
@@ -61,23 +58,26 @@ class BaselineRecords(Protocol):
         """Return the images of a commit's baselines, ordered by name, viewport and theme."""
 
     async def release(self, now: int, limit: int) -> int:
-        """Remove baselines past retention, and schedule up to `limit` images that nothing needs any more.
+        """Remove baselines past retention, and schedule up to `limit` images that are no longer needed.
 
-        Kept are the newest `keep_baselines` commits of a branch, the newest baseline of each shot, and every
+        Keeps the newest `keep_baselines` commits of a branch, the newest baseline of each shot, and every
         image in a comparison of an open pull request. Return how many images were scheduled.
         """
 
 
 class ComparisonRecords(Protocol):
-    """The comparisons of pull requests. Raises RecordsError; methods that write also RecordsFullError."""
+    """The comparisons of pull requests. Raises RecordsError.
+
+    Methods that write also raise RecordsFullError.
+    """
 
     async def images_at(self, project_id: str, pr_number: int, commit_sha: str) -> list[Image]:
         """Return the newest image of each shot at a commit. Either SHA may be a prefix of the other."""
 
     async def pairs_at(self, project_id: str, pr_number: int, commit_sha: str) -> list[tuple[Image, Image]]:
-        """Return the images that came with a before image, and these.
+        """Return pairs: images that came with a before image, each with its before image.
 
-        Those of the commit, and of others those that are still the newest image of their shot.
+        Includes the commit's pairs, and pairs of other commits whose image is still the newest of its shot.
         """
 
     async def begin(
@@ -91,18 +91,18 @@ class ComparisonRecords(Protocol):
         missing: int,
         now: int,
     ) -> bool:
-        """Record a comparison with what is known about it so far, in the place of an earlier run.
+        """Record a comparison with the results known so far. Replaces an earlier run.
 
-        Return False if an image of it is scheduled for expiry by now: then the plan must be made again.
+        Return False if one of its images is already scheduled for expiry. The caller then has to plan again.
         """
 
     async def was_complete(self, project_id: str, pr_number: int, commit_sha: str) -> bool:
-        """Return whether an earlier request has said that the run of this commit is complete."""
+        """Return whether an earlier request marked this commit's run as complete."""
 
     async def known_pairs(
         self, project_id: str, pairs: Collection[tuple[str, str]], engine: int
     ) -> dict[tuple[str, str], ShotResult]:
-        """Return the results for pairs of SHA-256 that this version of the engine has compared before."""
+        """Return the known results for pairs of SHA-256 hashes that this engine version has compared."""
 
     async def record(
         self,
@@ -115,37 +115,38 @@ class ComparisonRecords(Protocol):
         state: ComparisonState | None,
         now: int,
     ) -> bool:
-        """Record results, and the final state, if there is one. Return False if another run replaced this.
+        """Record results and, if given, the final state. Return False if another run replaced this one.
 
-        Without results it only says that the run is still being worked on.
+        Without results, the call only records that a process is still working on the run.
         """
 
     async def set_diff(self, image_id: str, base_id: str) -> bool:
-        """Record that the difference to this base is stored. Return False if the image is deleted."""
+        """Record that the difference image for this base is stored. Return False if the image is deleted."""
 
     async def diff_twin(self, image: Image, base: Image) -> Image | None:
-        """Return an image with the same bytes and shot whose difference to this base is stored."""
+        """Return an image of the same shot with the same bytes whose difference from this base is stored."""
 
     async def of_newest_commit(self, project_id: str, pr_number: int) -> StoredComparison | None:
-        """Return the comparison of the pull request's newest commit that has one."""
+        """Return the comparison of the pull request's newest compared commit."""
 
     async def version(self, project_id: str, pr_number: int) -> str | None:
-        """Return a text that changes with the result of `of_newest_commit`, at a fraction of its cost.
+        """Return a string that changes with the result of `of_newest_commit`, at a fraction of its cost.
 
-        None without a comparison, and while it is running.
+        Return None if there is no comparison, or if it is still running.
         """
 
     async def of_commit(self, project_id: str, pr_number: int, commit_sha: str) -> StoredComparison | None:
         """Return the comparison of one commit."""
 
     async def discard_old_pairs(self, before: int, limit: int) -> int:
-        """Remove up to `limit` results that are older than this. Return how many."""
+        """Remove up to `limit` results that are older than `before`. Return how many."""
 
 
 class ComparePictures(Protocol):
     """Compares two images. Raises the same errors as RenderThumbnail.
 
-    Two adapters must give the same verdict for the same images: `tests/comparison/` has the corpus for it.
+    All adapters must give the same verdict for the same images. `tests/comparison/` has the corpus that
+    checks this.
     """
 
     async def __call__(self, before: bytes, after: bytes) -> PairResult: ...

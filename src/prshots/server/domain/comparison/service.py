@@ -1,8 +1,7 @@
-"""Runs comparisons: plans them, has pairs of images compared outside this process, and records the verdicts.
+"""Runs comparisons: plans them, has pairs compared in other processes, and records the verdicts.
 
-A comparison is recorded as running before the first pair is compared. If this process dies, its record is no
-longer updated, and the next request for it repeats it. Pairs that were compared before are not compared
-again.
+The service records a comparison as running before it compares the first pair. If this process dies, the
+record goes stale, and the next request repeats the comparison. It doesn't compare known pairs again.
 """
 
 import asyncio
@@ -14,15 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from prshots.contract.errors import (
-    NotFoundError,
-    PictureError,
-    PictureWorkerDiedError,
-    PictureWorkerError,
-    PrshotsError,
-    RecordsError,
-    StoreFullError,
-)
+from prshots.contract import errors
 from prshots.contract.replies import Comparison, ComparisonState, Verdict
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
@@ -39,14 +30,14 @@ from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
 
 ENGINE = 1
-"""The version of the rules that decide about a pair. A higher one compares every pair again."""
+"""The version of the comparison rules. Raising it makes the service compare every pair again."""
 
 REPLY_SECONDS = 10.0
 """How long a request waits for the result."""
 
 ALIVE_SECONDS = 5.0
 STALE_SECONDS = 20
-"""A running comparison that no process has worked on for this long is repeated."""
+"""After this long without progress, the next request repeats a running comparison."""
 
 RECORD_SECONDS = 1.0
 PAIRS_AT_ONCE = 2
@@ -59,11 +50,11 @@ _Key = tuple[str, int, str]
 
 
 class _ReplacedError(Exception):
-    """Another run of the same comparison has begun."""
+    """Another run of the same comparison has started."""
 
 
 class _UndecidableError(Exception):
-    """Why a pair cannot be compared. `is_final`: comparing it again would end the same way."""
+    """The reason why a pair can't be compared. If `is_final`, another attempt would fail the same way."""
 
     def __init__(self, reason: str, *, is_final: bool = False) -> None:
         super().__init__(reason)
@@ -72,7 +63,7 @@ class _UndecidableError(Exception):
 
 @dataclass(slots=True)
 class _Run:
-    """One attempt at a comparison, and the results that are not recorded yet."""
+    """One attempt at a comparison, with the results that aren't recorded yet."""
 
     request: ComparisonRequest
     final_state: ComparisonState
@@ -102,47 +93,49 @@ class Comparisons:
         self._compare = compare
         self._on_decided = on_decided
         self._clock = clock
-        # Every run has a few pairs in progress. They take turns here, so a large run does not hold up others.
+        # Every run has a few pairs in progress. They take turns here, so a large run doesn't block the
+        # others.
         self._slots = asyncio.Semaphore(PAIRS_AT_ONCE)
         self._running: dict[_Key, asyncio.Task[None]] = {}
 
     async def compare(
         self, project: Project, request: ComparisonRequest, seconds: float = REPLY_SECONDS
     ) -> Comparison:
-        """Compare, and return the result, or what is known of it after `seconds`. Raises RecordsError."""
+        """Compare the images. Return the result, or a partial one after `seconds`. Raises RecordsError."""
         until = time.monotonic() + seconds
         await self._begin(request)
         while (task := self._running.get(_key(request))) and (left := until - time.monotonic()) > 0:
             await asyncio.wait({task}, timeout=left)
         stored = await self._records.of_commit(project.id, request.pr_number, request.commit_sha)
         if stored is None:
-            raise NotFoundError("not found")  # the pull request was closed at the same moment
+            raise errors.NotFoundError("not found")  # the pull request was closed in the meantime
         return self._reply(project, stored)
 
     async def latest(
         self, project: Project, pr_number: int, with_urls: Collection[Verdict] = tuple(Verdict)
     ) -> Comparison | None:
-        """Return what is known about the newest commit that was compared.
+        """Return the comparison of the newest compared commit.
 
-        Only shots with one of these verdicts have URLs. To sign those of all takes longer than the rest.
+        Only shots whose verdict is in `with_urls` get URLs, because signing all of them takes longer than the
+        rest.
         """
         stored = await self.load_latest(project, pr_number)
         return self._reply(project, stored, with_urls) if stored else None
 
     async def load_latest(self, project: Project, pr_number: int) -> StoredComparison | None:
-        """Return the comparison of the newest commit. One that a dead process left behind is repeated."""
+        """Return the comparison of the newest commit. If a dead process abandoned it, start it again."""
         stored = await self._records.of_newest_commit(project.id, pr_number)
         if stored and self._is_abandoned(stored):
             await self._begin(stored.request)
         return stored
 
     async def version(self, project: Project, pr_number: int) -> str | None:
-        """Return a text that changes with `load_latest` or the URLs in it; None if that is not known."""
+        """Return a string that changes with `load_latest` or its URLs. Return None if that is unknown."""
         version = await self._records.version(project.id, pr_number)
         return version and f"{version} {self._images.version_of_urls()}"
 
     async def close(self) -> None:
-        """Stop. The next request, of any process, repeats what was running."""
+        """Stop all runs. The next request, in any process, repeats them."""
         for task in list(self._running.values()):
             task.cancel()
         await asyncio.gather(*self._running.values(), return_exceptions=True)
@@ -161,7 +154,7 @@ class Comparisons:
     # Running
 
     async def _begin(self, request: ComparisonRequest) -> None:
-        """Plan and record a run, and start it if there is something left to do."""
+        """Plan and record a run. Start it if there is work left."""
         key = request.project_id, request.pr_number, request.commit_sha
         if not request.is_complete and await self._records.was_complete(*key):
             request = replace(request, is_complete=True)
@@ -182,14 +175,14 @@ class Comparisons:
                 if work:
                     self._start(run, work)
                 return
-        raise RecordsError("the images to compare are being deleted: try again later")
+        raise errors.RecordsError("the images to compare are being deleted: try again later")
 
     async def _plan(self, request: ComparisonRequest) -> ComparisonPlan:
         project_id = request.project_id
         images = await self._records.images_at(project_id, request.pr_number, request.commit_sha)
         pairs = await self._records.pairs_at(project_id, request.pr_number, request.commit_sha)
         shots = {image.shot for image in images}
-        # A pair stays until its shot is uploaded again.
+        # A pair stays valid until its shot is uploaded again.
         images += [after for after, _ in pairs if after.shot not in shots]
         shots = {image.shot for image in images}
         bases = await self._baselines.bases(project_id, request.branch, request.commits, shots)
@@ -198,7 +191,7 @@ class Comparisons:
         return plan.with_known(await self._records.known_pairs(project_id, plan.pairs(), ENGINE))
 
     def _stop(self, request: ComparisonRequest) -> None:
-        """Stop this process's earlier run: another one has replaced it."""
+        """Stop this process's earlier run, which another run has replaced."""
         if replaced := self._running.pop(_key(request), None):
             replaced.cancel()
 
@@ -222,10 +215,10 @@ class Comparisons:
         except _ReplacedError:
             pass
         except asyncio.CancelledError:
-            with contextlib.suppress(PrshotsError, _ReplacedError):
+            with contextlib.suppress(errors.PrshotsError, _ReplacedError):
                 await self._record(run, is_abandoned=True)
             raise
-        except Exception as error:  # noqa: BLE001 - the record must not say "running" for ever
+        except Exception as error:  # noqa: BLE001 - the record must not stay at "running" forever
             await self._fail(run, error)
         finally:
             for task in (*tasks, alive):
@@ -234,15 +227,15 @@ class Comparisons:
 
     async def _fail(self, run: _Run, error: Exception) -> None:
         if not getattr(error, "count_request", None):
-            unexpected = None if isinstance(error, PrshotsError) else error
+            unexpected = None if isinstance(error, errors.PrshotsError) else error
             _log.error("comparison failed", reason=str(error), exc_info=unexpected)
-        with contextlib.suppress(PrshotsError, _ReplacedError):
+        with contextlib.suppress(errors.PrshotsError, _ReplacedError):
             await self._record(run, ComparisonState.FAILED)
 
     async def _stay_alive(self, run: _Run) -> None:
         while True:
             await asyncio.sleep(ALIVE_SECONDS)
-            with contextlib.suppress(PrshotsError, _ReplacedError):
+            with contextlib.suppress(errors.PrshotsError, _ReplacedError):
                 await self._record(run)
 
     async def _work_through(self, run: _Run, queue: Iterator[Work]) -> None:
@@ -257,10 +250,9 @@ class Comparisons:
     async def _record(
         self, run: _Run, state: ComparisonState | None = None, *, is_abandoned: bool = False
     ) -> None:
-        """Record what is known by now. Raises _ReplacedError if another run has begun.
+        """Record the results so far. Raises _ReplacedError if another run has started.
 
-        One call at a time, so that the final state comes last. What could not be recorded is kept for the
-        next one.
+        The lock makes the final state come last. If recording fails, the results are kept for the next call.
         """
         async with run.recording:
             results, run.results = run.results, {}
@@ -295,7 +287,7 @@ class Comparisons:
             run.pairs[work.pair] = result
 
     async def _restore_diff(self, image: Image, base: Image) -> None:
-        """Store the difference of a pair that was compared before, for another image with the same bytes."""
+        """Store the difference image of a known pair for another image with the same bytes."""
         twin = await self._records.diff_twin(image, base)
         marked = await self._store.read(twin.diff_key) if twin else None
         if marked is None:
@@ -305,7 +297,7 @@ class Comparisons:
             await self._store_diff(image, base, marked)
 
     async def _compare_pair(self, image: Image, base: Image) -> PairResult:
-        """Raise _UndecidableError, StoreError."""
+        """Compare two stored images. Raises _UndecidableError, StoreError."""
         for _ in range(BUSY_TRIES):
             async with self._slots:
                 before, after = await self._store.read(base.key), await self._store.read(image.key)
@@ -313,27 +305,27 @@ class Comparisons:
                     raise _UndecidableError(f"{'its base' if before is None else 'it'} was deleted")
                 try:
                     return await self._compare(before, after)
-                except PictureError as error:
+                except errors.PictureError as error:
                     raise _UndecidableError(str(error), is_final=True) from error
-                except PictureWorkerDiedError as error:
+                except errors.PictureWorkerDiedError as error:
                     raise _UndecidableError(str(error)) from error
-                except PictureWorkerError as error:
+                except errors.PictureWorkerError as error:
                     reason = str(error)
             await asyncio.sleep(BUSY_SECONDS)
         raise _UndecidableError(reason)
 
     async def _store_diff(self, image: Image, base: Image, marked: bytes) -> None:
-        """Store a difference. Without room for it, the comparison goes on: the verdict says what matters.
+        """Store a difference image. If the store is full, the comparison continues: the verdict matters more.
 
-        If the store does not answer, the comparison fails, and the next one stores what is missing.
+        If the store doesn't respond, the comparison fails, and the next one stores the missing images.
         """
         try:
             await store_and_record(
                 self._store, {image.diff_key: [marked]}, lambda: self._records.set_diff(image.id, base.id)
             )
-        except StoreFullError as error:
+        except errors.StoreFullError as error:
             if not error.count_request:
-                _log.error("difference not stored", image=image.id, reason=str(error))
+                _log.error("difference image not stored", image=image.id, reason=str(error))
 
 
 def _key(request: ComparisonRequest) -> _Key:

@@ -1,35 +1,20 @@
-"""The rules of an upload's fields and files. Most raise InvalidInputError."""
+"""Checks of an upload's fields and files. Most raise InvalidInputError."""
 
 import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from prshots.contract.errors import (
-    ForbiddenError,
-    InvalidInputError,
-    PayloadTooLargeError,
-    UnsupportedTypeError,
-)
+from prshots.contract import errors, limits
 from prshots.contract.formats import BY_CONTENT_TYPE, LEADING_BYTES, ImageFormat
-from prshots.contract.limits import (
-    IMAGE_ID,
-    MAX_BRANCH_CHARACTERS,
-    MAX_NAME_CHARACTERS,
-    MAX_PR_NUMBER,
-    MAX_REPOSITORY_CHARACTERS,
-    REPOSITORY,
-    THEMES,
-    VIEWPORT,
-)
 
-BAD_REPOSITORY = f"repository must be owner/name, at most {MAX_REPOSITORY_CHARACTERS} characters"
-BAD_THEME = f"theme must be {' or '.join(THEMES)}"
+BAD_REPOSITORY = f"repository must be owner/name, at most {limits.MAX_REPOSITORY_CHARACTERS} characters"
+BAD_THEME = f"theme must be {' or '.join(limits.THEMES)}"
 
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """The uploaded image. Past the size limit its bytes are not kept, but `size` still counts them."""
+    """An uploaded file. Bytes past the size limit are dropped, but `size` still counts them."""
 
     content_type: str
     chunks: Sequence[bytes]
@@ -38,7 +23,7 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class UploadFields:
-    """What an upload says about its image, except what it is uploaded to. All of it is valid."""
+    """The valid form fields of an upload, without its destination."""
 
     name: str
     commit_sha: str
@@ -48,9 +33,10 @@ class UploadFields:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """An upload whose files are not checked yet. `oversized`: the form without the files is too large.
+    """An upload whose files aren't checked yet.
 
-    `before` is the before image, if the image came with one.
+    `oversized` means that the form is too large without its files. `before` is the before image, if the
+    client sent one.
     """
 
     fields: UploadFields
@@ -74,7 +60,7 @@ class CheckedFile:
 
 @dataclass(frozen=True, slots=True)
 class CheckedUpload:
-    """A valid upload, without what it is uploaded to."""
+    """A valid upload, without its destination."""
 
     fields: UploadFields
     image: CheckedFile
@@ -82,7 +68,7 @@ class CheckedUpload:
 
 
 def check_files(upload: Upload, max_image_bytes: int) -> CheckedUpload:
-    """Raise PayloadTooLargeError, UnsupportedTypeError."""
+    """Check the files of an upload. Raises PayloadTooLargeError, UnsupportedTypeError."""
     if upload.oversized:
         raise payload_too_large(max_image_bytes)
     image = _check_file(upload.image, max_image_bytes)
@@ -91,29 +77,31 @@ def check_files(upload: Upload, max_image_bytes: int) -> CheckedUpload:
 
 
 def check_name(name: str) -> str:
-    # PostgreSQL does not store a NUL.
-    if not 1 <= len(name) <= MAX_NAME_CHARACTERS or "\0" in name:
-        raise InvalidInputError("name required")
+    # PostgreSQL can't store NUL characters.
+    if not 1 <= len(name) <= limits.MAX_NAME_CHARACTERS or "\0" in name:
+        raise errors.InvalidInputError("name required")
     return name
 
 
 def check_pr_number(pr_number: int) -> int:
-    if not 1 <= pr_number <= MAX_PR_NUMBER:
-        raise InvalidInputError("pr_number required")
+    if not 1 <= pr_number <= limits.MAX_PR_NUMBER:
+        raise errors.InvalidInputError("pr_number required")
     return pr_number
 
 
 def check_branch(branch: str) -> str:
-    # PostgreSQL does not store a NUL.
-    if not 1 <= len(branch) <= MAX_BRANCH_CHARACTERS or "\0" in branch:
-        raise InvalidInputError("branch required")
+    # PostgreSQL can't store NUL characters.
+    if not 1 <= len(branch) <= limits.MAX_BRANCH_CHARACTERS or "\0" in branch:
+        raise errors.InvalidInputError("branch required")
     return branch
 
 
 def check_branch_repository(repository: str) -> str:
-    """Return the repository that has a branch, in lower case; "" for the project's own."""
-    if repository and (len(repository) > MAX_REPOSITORY_CHARACTERS or not REPOSITORY.fullmatch(repository)):
-        raise InvalidInputError(BAD_REPOSITORY)
+    """Return the branch's repository in lower case, or "" for the project's own."""
+    if repository and (
+        len(repository) > limits.MAX_REPOSITORY_CHARACTERS or not limits.REPOSITORY.fullmatch(repository)
+    ):
+        raise errors.InvalidInputError(BAD_REPOSITORY)
     return repository.lower()
 
 
@@ -122,43 +110,43 @@ def check_commit(commit_sha: str, form: re.Pattern[str]) -> str:
 
 
 def check_viewport(viewport: str) -> str:
-    return check_form(VIEWPORT, viewport, "viewport must be like 1280x800")
+    return check_form(limits.VIEWPORT, viewport, "viewport must be like 1280x800")
 
 
 def check_theme(theme: str) -> str:
-    if theme and theme not in THEMES:
-        raise InvalidInputError(BAD_THEME)
+    if theme and theme not in limits.THEMES:
+        raise errors.InvalidInputError(BAD_THEME)
     return theme
 
 
 def check_form(form: re.Pattern[str], text: str, message: str) -> str:
-    """Raise InvalidInputError with this message unless the text has this form."""
+    """Raise InvalidInputError with this message unless the text matches the pattern."""
     if not form.fullmatch(text):
-        raise InvalidInputError(message)
+        raise errors.InvalidInputError(message)
     return text
 
 
 def require_pr(only_pr: int | None, pr_number: int) -> None:
-    """Raise ForbiddenError unless the caller's token is for this pull request, or for any."""
+    """Raise ForbiddenError unless the caller's token covers this pull request."""
     if only_pr not in {None, pr_number}:
-        raise ForbiddenError(
+        raise errors.ForbiddenError(
             f"this token is for pull request {only_pr} only, which its job runs for; got {pr_number}"
         )
 
 
 def is_image_id(text: str) -> bool:
-    return IMAGE_ID.fullmatch(text) is not None
+    return limits.IMAGE_ID.fullmatch(text) is not None
 
 
-def payload_too_large(max_image_bytes: int) -> PayloadTooLargeError:
-    return PayloadTooLargeError(f"payload too large (max {max_image_bytes / 1024**2:g}MB)")
+def payload_too_large(max_image_bytes: int) -> errors.PayloadTooLargeError:
+    return errors.PayloadTooLargeError(f"payload too large (max {max_image_bytes / 1024**2:g}MB)")
 
 
 def check_content_type(content_type: str) -> ImageFormat:
-    """Raise UnsupportedTypeError."""
+    """Return the image format of a content type. Raises UnsupportedTypeError."""
     image_format = BY_CONTENT_TYPE.get(content_type)
     if image_format is None:
-        raise UnsupportedTypeError("unsupported content-type (png/jpeg/webp)")
+        raise errors.UnsupportedTypeError("unsupported content-type (png/jpeg/webp)")
     return image_format
 
 
@@ -168,7 +156,7 @@ def _check_file(file: UploadedFile, max_image_bytes: int) -> CheckedFile:
     image_format = check_content_type(file.content_type)
     head = b"".join(chunk[:LEADING_BYTES] for chunk in file.chunks)
     if not image_format.matches(head):
-        raise UnsupportedTypeError(
+        raise errors.UnsupportedTypeError(
             f"declared {file.content_type}, but the file content is not a valid {image_format.label}"
         )
     return CheckedFile(file.chunks, file.size, image_format.ext)
@@ -177,5 +165,5 @@ def _check_file(file: UploadedFile, max_image_bytes: int) -> CheckedFile:
 def _check_before_image(file: UploadedFile, max_image_bytes: int) -> CheckedFile:
     try:
         return _check_file(file, max_image_bytes)
-    except (PayloadTooLargeError, UnsupportedTypeError) as error:
+    except (errors.PayloadTooLargeError, errors.UnsupportedTypeError) as error:
         raise type(error)(f"before: {error}") from None

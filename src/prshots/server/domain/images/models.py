@@ -1,4 +1,4 @@
-"""The records of images and pull requests: plain, frozen, without dependencies."""
+"""The records of images and pull requests: plain, frozen, no dependencies."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -8,16 +8,16 @@ from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT, origin_key, o
 SECONDS_PER_DAY = 86_400
 URL_LIFETIME_SECONDS = 365 * SECONDS_PER_DAY
 ThumbnailState = Literal["made", "damaged", "unsupported", "too_large"]
-"""Whether an image has a thumbnail and, if not, why it cannot have one."""
+"""Whether an image has a thumbnail and, if not, why it can't have one."""
 NO_PULL_REQUEST = 0
-"""The `pr_number` of an image that has no pull request. Its `kind` says what it is."""
+"""The `pr_number` of an image without a pull request. See its `kind`."""
 ImageKind = Literal["pull_request", "baseline", "staged", "before"]
-"""What an image is for. A staged image becomes one of a pull request when it is moved there. A before image
-belongs to the image that was uploaded with it: no list, count or rule finds it."""
+"""The purpose of an image. Moving a staged image to a pull request makes it a `pull_request` image. A before
+image belongs to the image that was uploaded with it: no list, count or rule includes it."""
 
 
 class ShotKey(NamedTuple):
-    """What identifies a shot in a project."""
+    """The identity of a shot in a project."""
 
     name: str
     viewport: str
@@ -25,15 +25,16 @@ class ShotKey(NamedTuple):
 
 
 class Image(NamedTuple):
-    """One uploaded image. Only those of the kind `pull_request` have a `pr_number`; for others it is 0.
+    """One uploaded image. `pr_number` is 0 unless `kind` is `pull_request`.
 
-    A tuple, because lists have hundreds: a frozen dataclass of 19 fields takes five times as long to make.
+    A tuple, because lists contain hundreds: a frozen dataclass with 19 fields takes five times as long to
+    create.
 
-    `kid` is the key that first signed its URL. Signing with it again keeps the URL the same after a rotation.
-    `seq` is the upload order, assigned by the database. `thumbnail` is None until someone asks for it.
-    `sha256` is None if it was not recorded. `diff_base` is the id of the image that its stored
-    difference was made with. `before_id` is its before image, which is uploaded and
-    deleted with it.
+    `kid` names the key that first signed the URL. Using it again keeps the URL stable after a key rotation.
+    `seq` is the upload order, assigned by the database. `thumbnail` is None until someone requests the
+    thumbnail. `sha256` is None if it wasn't recorded. `diff_base` is the id of the base in the stored
+    difference image. `before_id` is the id of the before image, which is uploaded and deleted with this
+    image.
     """
 
     id: str
@@ -61,7 +62,10 @@ class Image(NamedTuple):
         return ShotKey(self.name, self.viewport, self.theme)
 
     def url_expires_at(self, now: float) -> int:
-        """Return when its URL expires. A baseline's is extended: it can be current for years."""
+        """Return when the image's URL expires.
+
+        A baseline's URL is extended, because it can stay current for years.
+        """
         expires_at = self.uploaded_at + URL_LIFETIME_SECONDS
         if self.kind == "baseline":
             while expires_at - now < URL_LIFETIME_SECONDS // 2:
@@ -87,7 +91,7 @@ class Image(NamedTuple):
 
 
 class ListedImage(NamedTuple):
-    """What the comment says about an image of a pull request, and what its URL is made of."""
+    """The fields of a pull request's image that the comment shows, and those that its URL needs."""
 
     id: str
     ext: str
@@ -103,7 +107,7 @@ class ListedImage(NamedTuple):
 
 
 class BranchPlace(NamedTuple):
-    """A branch, and the repository that has it: `owner/name` in lower case, empty for the project's own."""
+    """A branch and its repository: `owner/name` in lower case, or empty for the project's own."""
 
     branch: str
     repository: str
@@ -111,7 +115,7 @@ class BranchPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StagedImage:
-    """An image that waits for the pull request of a branch, and its before image, until it is moved there."""
+    """An image, with its before image, that is staged until its branch has a pull request."""
 
     image: Image
     place: BranchPlace
@@ -121,10 +125,11 @@ class StagedImage:
 
 @dataclass(frozen=True, slots=True)
 class PutUrl:
-    """A URL that takes one image, once. Only the hash of its secret is stored.
+    """A URL that accepts one image, once. Only the hash of its secret is stored.
 
-    `pr_number` is 0 if the image will be staged at `place`. It ends with the token that it was made with.
-    With `before_sha256`, another URL takes its before image first: `before_id` is its id.
+    `pr_number` is 0 if the image will be staged at `place`. The URL becomes invalid with the token that
+    created it. With `before_sha256`, a second URL accepts the before image first, and `before_id` is that
+    image's id.
     """
 
     sha256: str
@@ -144,10 +149,10 @@ class PutUrl:
 
 @dataclass(frozen=True, slots=True)
 class PullRequestRecord:
-    """A pull request with uploads. Its record stays when its images are deleted.
+    """A pull request with uploads. The record remains after its images are deleted.
 
-    `path` is the rest of its web address after the project's repository. It, the title, the branch and the
-    author are empty if no client has told them.
+    `path` is the part of its web address after the project's repository. The path, title, branch and author
+    are empty until a client sends them.
     """
 
     project_id: str
@@ -165,7 +170,10 @@ class PullRequestRecord:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a client knows about a pull request; the rest is empty. `path` follows `repository`."""
+    """The facts that a client sends about a pull request. Unknown fields are empty.
+
+    `path` follows `repository`.
+    """
 
     pr_number: int
     repository: str = ""
@@ -177,9 +185,9 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """The newest image of a shot, and of how many commits there are images.
+    """The newest image of a shot, and the number of commits with images of it.
 
-    `unchanged_since` is the first commit with the same bytes, if it differs from the image's.
+    `unchanged_since` is the first commit with the same bytes, if it differs from the image's commit.
     """
 
     newest: Image
@@ -189,9 +197,9 @@ class Shot:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An upload that was counted, or refused, and how many of the `limit` are left.
+    """The result of counting an upload: accepted or refused, and how many uploads of the `limit` remain.
 
-    `free_in`: the seconds until one more is left than now.
+    `free_in` is the number of seconds until one more upload is available.
     """
 
     is_counted: bool

@@ -1,4 +1,4 @@
-"""The ports of images, and how each call can fail."""
+"""The ports for images, with the errors that each call raises."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Protocol
@@ -20,68 +20,69 @@ from prshots.server.domain.projects.ports import ProjectOverview
 
 
 class ImageRecords(Protocol):
-    """The images of pull requests. Raises RecordsError; methods that write also raise RecordsFullError."""
+    """The images of pull requests. Raises RecordsError. Methods that write also raise RecordsFullError."""
 
     async def add_image(self, image: Image, branch: str = "", before: Image | None = None) -> None:
-        """Commit the image's record durably before returning. With a branch, it becomes a baseline there.
+        """Commit the image's record durably before returning.
 
-        A `before` image is committed with it, or neither is.
+        With a branch, the image becomes a baseline there. Commits the `before` image in the same transaction.
 
-        Raises UnauthorizedError if its project is gone, and the token with it.
+        Raises UnauthorizedError if the project, and therefore its token, no longer exists.
         """
 
     async def image(self, project_id: str, image_id: str) -> Image | None:
-        """Find an image of this project. Takes equally long for another project's id and an unknown one."""
+        """Find an image in this project. Takes equally long for an unknown id and another project's id."""
 
     async def before_images(self, before_ids: Collection[str]) -> list[Image]:
         """Return the before images that exist, even if they are scheduled for expiry."""
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
-        """Return how many images are not scheduled for expiry, and the newest of them in upload order."""
+        """Return how many images aren't scheduled for expiry, and the newest of them in upload order."""
 
     async def comment_entries(
         self, project_id: str, pr_number: int, newest: int
     ) -> tuple[int, list[ListedImage]]:
-        """Return the same as `images_of_pr`, with only what the comment says about each image."""
+        """Return the same as `images_of_pr`, with only the fields that the comment needs."""
 
     async def newest_of_shots(self, project_id: str, pr_number: int, limit: int) -> tuple[list[Image], int]:
-        """Return the newest image of each shot, and how many commits have images."""
+        """Return the newest image of each shot, and the number of commits with images."""
 
     async def schedule(self, image_ids: Collection[str], now: int) -> None:
-        """Mark images as scheduled for expiry. Images that are already scheduled keep their time.
+        """Schedule images for expiry. Images that are already scheduled keep their time.
 
         Here and below, scheduling an image also schedules its before image.
         """
 
     async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
-        """Mark the PR's images as belonging to a closed PR. Return how many were not marked before.
+        """Mark the pull request's images as closed. Return how many weren't marked before.
 
-        With `schedule`, also schedule all of the PR's images for expiry in the same transaction, and remove
-        its comparisons.
+        With `schedule`, the same transaction also schedules all its images for expiry and removes its
+        comparisons.
         """
 
     async def is_closed(self, project_id: str, pr_number: int) -> bool:
-        """Return whether the pull request was closed, with no upload since; False for an unknown one."""
+        """Return whether the pull request is closed and has no later upload. False for an unknown one."""
 
     async def next_scheduled(
         self, after: str, limit: int, project_id: str | None = None, pr_number: int | None = None
     ) -> list[Image]:
         """Return the next images scheduled for expiry, ordered by id, with ids greater than `after`.
 
-        The store keeps images by id, so that a batch in this order touches few folders.
+        The store arranges images by id, so a batch in this order touches few folders.
         """
 
     async def schedule_due(self, now: int, limit: int) -> int:
         """Schedule up to `limit` images that are due to expire. Return how many.
 
-        Images are due past their project's `retain_days`, and under `pr_close` once their PR is closed.
+        An image is due when it exceeds its project's `retain_days` or, under `pr_close`, when its pull
+        request closes.
         """
 
     async def remove_images(self, image_ids: Collection[str]) -> int:
-        """Remove these records and what refers to them. Return how many existed, without before images."""
+        """Remove these records and all references to them. Return how many existed, without before images."""
 
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:
-        """Return which of these ids have a record."""
+        """Return the ids that have a record."""
 
     async def count_signed_with(self, kid: str) -> int: ...
 
@@ -94,9 +95,9 @@ class ImageRecords(Protocol):
     async def describe_pull(
         self, project_id: str, pr_number: int, *, title: str, source_branch: str, author: str, path: str
     ) -> bool:
-        """Write what the forge says about a pull request. Empty values change nothing.
+        """Store the forge's description of a pull request. Empty values change nothing.
 
-        Return False if it does not exist.
+        Return False if the pull request doesn't exist.
         """
 
     async def close(self) -> None: ...
@@ -105,8 +106,7 @@ class ImageRecords(Protocol):
 class Overview(ProjectOverview, Protocol):
     """The dashboard's queries. Raises RecordsError.
 
-    Lists are paged by the key of the last entry seen. No query gets slower with the number of images in a
-    project.
+    Lists are paged by the key of the last entry seen. No query slows down as a project gains images.
     """
 
     async def pulls(
@@ -120,7 +120,7 @@ class Overview(ProjectOverview, Protocol):
     ) -> list[PullRequestRecord]:
         """Return pull requests, newest (last_upload_at, pr_number) first.
 
-        `search` matches the start of the number, the start of the last commit and, in the newest 5,000 pull
+        `search` matches the start of the number, the start of the last commit or, in the newest 5,000 pull
         requests, any part of a screenshot's name.
         """
 
@@ -134,7 +134,7 @@ class Overview(ProjectOverview, Protocol):
         """Return the newest images of each pull request, newest first."""
 
     async def shots(self, project_id: str, pr_number: int, after: ShotKey | None, limit: int) -> list[Shot]:
-        """Return the gallery ordered by name, viewport and theme."""
+        """Return the gallery's shots, ordered by name, viewport and theme."""
 
     async def images_of_shot(
         self, project_id: str, pr_number: int, shot: ShotKey, before: int, limit: int
@@ -142,17 +142,17 @@ class Overview(ProjectOverview, Protocol):
         """Return the images of one shot, newest first, with a `seq` below `before`."""
 
     async def images(self, project_id: str, image_ids: Collection[str]) -> list[Image]:
-        """Return those of the images that belong to the project and are not scheduled for expiry."""
+        """Return the images that belong to the project and aren't scheduled for expiry."""
 
 
 class StagedRecords(Protocol):
-    """Images that wait for a pull request. Raises RecordsError; methods that write also RecordsFullError.
+    """Staged images. Raises RecordsError. Methods that write also raise RecordsFullError.
 
-    An image that is past its `expires_at` or scheduled for expiry counts as gone.
+    Images that are past their `expires_at` or scheduled for expiry count as deleted.
     """
 
     async def add(self, staged: StagedImage) -> None:
-        """Commit the image's record and where it is staged. Raises UnauthorizedError like `add_image`."""
+        """Commit the image's record and its place. Raises UnauthorizedError like `add_image`."""
 
     async def find(
         self,
@@ -166,16 +166,17 @@ class StagedRecords(Protocol):
     ) -> list[StagedImage]:
         """Return staged images, newest first, with a `seq` below `before`.
 
-        With `repository`, only what moves to a pull request from there: its own, and those of no repository.
+        With `repository`, return only images that can move to a pull request from that repository: those
+        staged for it, and those without a repository.
         """
 
     async def count(self, project_id: str, branch: str, now: int) -> int: ...
 
     async def move(self, project_id: str, place: BranchPlace, pr_number: int, now: int, limit: int) -> int:
-        """Give up to `limit` images that are staged for this branch of this repository to a pull request.
+        """Move up to `limit` images that are staged for this branch and repository to a pull request.
 
-        Includes images of no repository. They then count as uploaded to it. Return how many. Concurrent
-        calls move each image once.
+        Includes images without a repository. Moved images count as uploads to the pull request. Return how
+        many were moved. Concurrent calls move each image once.
         """
 
     async def schedule_expired(self, now: int, limit: int) -> int:
@@ -183,27 +184,33 @@ class StagedRecords(Protocol):
 
 
 class PutUrlRecords(Protocol):
-    """One-time URLs for uploads. Raises RecordsError; methods that write also raise RecordsFullError."""
+    """One-time upload URLs. Raises RecordsError. Methods that write also raise RecordsFullError."""
 
     async def add(self, put_url: PutUrl) -> None:
-        """Add it. Raises UnauthorizedError if its project is gone."""
+        """Add a URL. Raises UnauthorizedError if its project no longer exists."""
 
     async def find(self, sha256: str, now: int) -> tuple[PutUrl, Project] | None:
         """Find a URL by the hash of its secret, or of the secret for its before image.
 
-        None if it was used or has expired, or if the token that it was made with is not valid any more.
+        Return None if the URL was used or has expired, or if the token that created it is no longer valid.
         """
 
     async def use(self, put_url: PutUrl, image: Image, staged: StagedImage | None) -> bool:
-        """Commit the image's record and use up the URL. Return False, and do neither, if it was used."""
+        """Commit the image's record and mark the URL as used.
+
+        If it was already used, return False instead.
+        """
 
     async def use_before(self, put_url: PutUrl, before: Image) -> bool:
-        """Commit the record of its before image, like `use`. Its image must follow before the URL expires."""
+        """Commit the before image's record, like `use`.
+
+        The image itself must follow before the URL expires.
+        """
 
     async def discard_expired(self, now: int, limit: int) -> int:
-        """Remove up to `limit` URLs past their `expires_at`, and schedule before images without an image.
+        """Remove up to `limit` URLs past their `expires_at`, and schedule before images that have no image.
 
-        Return how many URLs.
+        Return the number of removed URLs.
         """
 
 
@@ -212,37 +219,37 @@ class ObjectStore(Protocol):
         """Store an object completely and durably, or not at all. Raises StoreError, StoreFullError."""
 
     async def read(self, key: str) -> bytes | None:
-        """Return a whole object. None if it does not exist. Raises StoreError."""
+        """Return a whole object, or None if it doesn't exist. Raises StoreError."""
 
     async def delete(self, keys: Collection[str]) -> set[str]:
-        """Delete objects durably. Missing ones count as deleted. Return the keys that failed."""
+        """Delete objects durably. Missing objects count as deleted. Return the keys that failed."""
 
     async def owner(self, claimant: str) -> str:
-        """Return the id of the installation that owns the store. Without an owner, `claimant` becomes it.
+        """Return the id of the installation that owns the store.
 
-        Raises StoreError.
+        If it has no owner, `claimant` becomes the owner. Raises StoreError.
         """
 
     async def exists(self, key: str) -> bool:
         """Return whether the object is in the store. Raises StoreError."""
 
     async def time(self) -> float | None:
-        """Return the current time by the store's own clock. None if it cannot tell. Raises StoreError."""
+        """Return the current time on the store's clock, or None if it has none. Raises StoreError."""
 
     def stored_before(self, cutoff: float, shards: Sequence[str] | None = None) -> AsyncIterator[list[str]]:
         """Yield the keys of all objects last written before `cutoff`, in order and in batches.
 
-        `shards` restricts it to ids that begin with these pairs of digits. Raises StoreError.
+        `shards` restricts the listing to ids that begin with these pairs of digits. Raises StoreError.
         """
 
     async def sizes(self, shard: str) -> dict[str, int]:
-        """Return the size by key of all objects whose ids begin with these two digits. Raises StoreError."""
+        """Return the size by key of each object whose id starts with these digits. Raises StoreError."""
 
     async def discard_unfinished(self, cutoff: float) -> int:
-        """Remove partial writes that a crash left behind before `cutoff`. Raises StoreError."""
+        """Remove partial writes that crashes left before `cutoff`. Return how many. Raises StoreError."""
 
     async def check(self) -> None:
-        """Raise StoreError if objects cannot be stored or read now."""
+        """Raise StoreError if the store can't currently write or read objects."""
 
     def close(self) -> None: ...
 
@@ -253,21 +260,21 @@ class RateCounter(Protocol):
 
         Without `limit`, the service's limit applies.
 
-        Raises CounterUnavailableError after at most 50 ms, so that a slow counter cannot delay uploads. The
-        time in which this process was busy does not count.
+        Raises CounterUnavailableError after at most 50 ms, so a slow counter can't delay uploads. Time in
+        which this process was busy doesn't count.
         """
 
     async def check(self) -> None:
-        """Raise CounterUnavailableError if uploads cannot be counted now."""
+        """Raise CounterUnavailableError if the counter can't currently count uploads."""
 
     async def close(self) -> None: ...
 
 
 class RenderThumbnail(Protocol):
-    """Raises PictureError for images that it cannot or will not decode.
+    """Renders thumbnails. Raises PictureError for an image that it can't or won't decode.
 
-    Raises PictureWorkerError if a later try may succeed, as its PictureWorkerDiedError if the image may be to
-    blame.
+    Raises PictureWorkerError if a later attempt may succeed, and its subclass PictureWorkerDiedError if the
+    image may be the cause.
     """
 
     async def __call__(self, data: bytes, tallness: float) -> bytes:

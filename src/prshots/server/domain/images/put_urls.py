@@ -1,4 +1,4 @@
-"""One-time URLs: who has one can upload one image with a plain PUT, and nothing else."""
+"""One-time URLs. The holder of a URL can upload one image with a plain PUT, and nothing else."""
 
 import secrets
 import time
@@ -7,22 +7,14 @@ from dataclasses import dataclass, replace
 
 from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError, UnsupportedTypeError
 from prshots.contract.replies import OneTimeUrls, Uploaded
-from prshots.server.domain.images.checks import (
-    CheckedUpload,
-    Upload,
-    UploadedFile,
-    UploadFields,
-    check_files,
-    require_pr,
-)
+from prshots.server.domain.images import checks
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, ImageKind, PutUrl
 from prshots.server.domain.images.ports import PutUrlRecords
 from prshots.server.domain.images.recorded_objects import Recording
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
-from prshots.server.domain.projects.access import Access, require_branch
 from prshots.server.domain.projects.credentials import hash_of
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Access, Project, require_branch
 
 PUT_SECONDS = 600
 BAD_WITH_BEFORE = "with_before must be true or false"
@@ -31,12 +23,12 @@ BEFORE_FIRST = "put the before first"
 
 @dataclass(frozen=True, slots=True)
 class PutUrlRequest:
-    """A request for a URL. `pr_number` is 0 if the image will be staged at `place`.
+    """A request for a one-time URL. `pr_number` is 0 if the image will be staged at `place`.
 
-    `with_before` is None if it is neither true nor false.
+    `with_before` is None if the client sent neither true nor false.
     """
 
-    fields: UploadFields
+    fields: checks.UploadFields
     pr_number: int
     place: BranchPlace
     content_type: str
@@ -45,7 +37,7 @@ class PutUrlRequest:
 
 @dataclass(frozen=True, slots=True)
 class Putting:
-    """A valid URL, and the project that it uploads to. `is_before`: it takes the before image."""
+    """A valid URL and the project that it uploads to. `is_before` means that it accepts the before image."""
 
     put_url: PutUrl
     project: Project
@@ -53,7 +45,7 @@ class Putting:
 
     @property
     def is_counted(self) -> bool:
-        """Whether it counts as an upload. A pair counts once, with its before image."""
+        """Whether this counts as an upload. A pair counts once, with its before image."""
         return not self.put_url.before_id
 
 
@@ -74,11 +66,11 @@ class PutUrls:
         self._clock = clock
 
     async def create(self, access: Access, asked: PutUrlRequest) -> OneTimeUrls:
-        """Return a new URL. Raises InvalidInputError, ForbiddenError."""
+        """Create a URL. Raises InvalidInputError, ForbiddenError."""
         if asked.pr_number == NO_PULL_REQUEST:
             require_branch(access, asked.place.branch, "stage images")
         else:
-            require_pr(access.only_pr, asked.pr_number)
+            checks.require_pr(access.only_pr, asked.pr_number)
         if asked.with_before is None:
             raise InvalidInputError(BAD_WITH_BEFORE)
         secret = secrets.token_urlsafe(32)
@@ -104,9 +96,9 @@ class PutUrls:
         )
 
     async def find(self, secret: str) -> Putting:
-        """Return what a URL's secret is for.
+        """Return the upload that a URL's secret permits.
 
-        Raises NotFoundError if it was used or is unknown, ConflictError if the before image comes first.
+        Raises NotFoundError for a used or unknown URL, and ConflictError if the before image must come first.
         """
         sha256 = hash_of(secret)
         found = await self._records.find(sha256, int(self._clock()))
@@ -120,26 +112,26 @@ class PutUrls:
             raise ConflictError(BEFORE_FIRST)
         return Putting(put_url, project, is_before)
 
-    def check_file(self, putting: Putting, file: UploadedFile) -> CheckedUpload:
-        """Check an image as in any other upload. Raises PayloadTooLargeError, UnsupportedTypeError."""
+    def check_file(self, putting: Putting, file: checks.UploadedFile) -> checks.CheckedUpload:
+        """Check the file like any other upload. Raises PayloadTooLargeError, UnsupportedTypeError."""
         put_url = putting.put_url
         if file.content_type != put_url.content_type:
             raise UnsupportedTypeError(f"Content-Type must be {put_url.content_type}, which the URL is for")
-        fields = UploadFields(put_url.name, put_url.commit_sha, put_url.viewport, put_url.theme)
-        return check_files(Upload(fields, file), self._images.max_image_bytes)
+        fields = checks.UploadFields(put_url.name, put_url.commit_sha, put_url.viewport, put_url.theme)
+        return checks.check_files(checks.Upload(fields, file), self._images.max_image_bytes)
 
-    async def put(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
-        """Store an image. Unless that succeeds, the URL stays valid."""
+    async def put(self, putting: Putting, checked: checks.CheckedUpload) -> Uploaded:
+        """Store an image. If that fails, the URL stays valid."""
         return await (self._put_before if putting.is_before else self._put_image)(putting, checked)
 
-    async def _put_before(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
+    async def _put_before(self, putting: Putting, checked: checks.CheckedUpload) -> Uploaded:
         before = self._images.new_image(
             putting.project, NO_PULL_REQUEST, checked.fields, checked.image, "before"
         )
         await self._store(lambda: self._records.use_before(putting.put_url, before), before, checked)
         return self._images.reply(before)
 
-    async def _put_image(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
+    async def _put_image(self, putting: Putting, checked: checks.CheckedUpload) -> Uploaded:
         put_url, project = putting.put_url, putting.project
         is_staged = put_url.pr_number == NO_PULL_REQUEST
         kind: ImageKind = "staged" if is_staged else "pull_request"
@@ -152,8 +144,8 @@ class PutUrls:
             return self._staging.reply(project, replace(staged, before=before))
         return self._images.reply(image, before)
 
-    async def _store(self, record: Recording, image: Image, checked: CheckedUpload) -> None:
-        """Raise NotFoundError if the URL was used in the meantime."""
+    async def _store(self, record: Recording, image: Image, checked: checks.CheckedUpload) -> None:
+        """Store and record the image. Raises NotFoundError if the URL was used in the meantime."""
         if not await self._images.store_pair(record, image, None, checked):
             raise NotFoundError("not found")
 

@@ -1,13 +1,15 @@
-"""One way to store objects and their record: an image and its before image, a thumbnail, a difference."""
+"""Stores objects with their record: an image and its before image, a thumbnail, or a difference image."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from prshots.contract.errors import RecordsUnsureError
-from prshots.server.domain.images.ports import ObjectStore
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 
 Objects = Mapping[str, Sequence[bytes]]
-"""The chunks of each object, by its key."""
+"""The chunks of each object, by key."""
 
 Recording = Callable[[], Awaitable[bool | None]]
 """Records objects whose bytes are stored. Returns False to refuse them."""
@@ -16,10 +18,10 @@ Recording = Callable[[], Awaitable[bool | None]]
 async def store_and_record(store: ObjectStore, objects: Objects, record: Recording) -> bool:
     """Store the bytes, then record them, or do neither. Return whether they were recorded.
 
-    Expiry schedules an image before it deletes its bytes. `record` refuses what belongs to such an image, so
-    expiry deletes all that is recorded. Raises StoreError, RecordsError.
+    Expiry schedules an image before it deletes the bytes. `record` refuses objects of a scheduled image, so
+    expiry deletes every recorded object. Raises StoreError, RecordsError.
     """
-    # If the client disconnects or the caller is cancelled now, bytes and record must still agree.
+    # If the client disconnects or the caller is cancelled now, the bytes and the record must still agree.
     return await asyncio.shield(_store_and_record(store, objects, record))
 
 
@@ -32,9 +34,38 @@ async def _store_and_record(store: ObjectStore, objects: Objects, record: Record
             stored.append(key)
         may_be_recorded = await record() is not False
     except RecordsUnsureError:
-        may_be_recorded = True  # so keep the bytes; if it is not, the sweep deletes them
+        may_be_recorded = True  # so keep the bytes; if they have no record, the sweep deletes them
         raise
     finally:
         if stored and not may_be_recorded:
-            await store.delete(stored)  # if that fails, which the store logs, the sweep deletes them
+            await store.delete(stored)  # if this fails, the store logs it, and the sweep deletes them
     return may_be_recorded
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryOutcome:
+    expired: int
+    failed: int
+    freed_bytes: int
+
+
+async def expire_scheduled(
+    records: ImageRecords, store: ObjectStore, images: Sequence[Image]
+) -> ExpiryOutcome:
+    """Expire scheduled images and their before images. Images whose bytes can't be deleted stay scheduled.
+
+    Images are marked before this call, so the next sweep can finish the job after a crash. Raises
+    RecordsError.
+    """
+    going = await _with_before_images(records, images)
+    failed_keys = await store.delete([key for image in going for key in image.keys])
+    failed = {image.id for image in going if not failed_keys.isdisjoint(image.keys)}
+    # Keep an image whose before image can't be deleted: only the image refers to it.
+    gone = [image for image in going if failed.isdisjoint({image.id, image.before_id})]
+    expired = await records.remove_images([image.id for image in gone]) if gone else 0
+    return ExpiryOutcome(expired, len(going) - len(gone), sum(image.size for image in gone))
+
+
+async def _with_before_images(records: ImageRecords, images: Sequence[Image]) -> Sequence[Image]:
+    absent = {image.before_id for image in images if image.before_id} - {image.id for image in images}
+    return [*images, *await records.before_images(absent)] if absent else images

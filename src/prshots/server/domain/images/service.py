@@ -1,4 +1,4 @@
-"""The image service: upload, describe, delete, expire."""
+"""The image service: uploads, describes, deletes and expires images."""
 
 import secrets
 import time
@@ -6,27 +6,11 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from prshots.contract.errors import (
-    EXPIRE_FAILED,
-    ExpireFailedError,
-    NotFoundError,
-    RecordsError,
-    RecordsFullError,
-    StoreError,
-)
+from prshots.contract import errors
 from prshots.contract.limits import Policy
 from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT
 from prshots.contract.replies import Described, Expired, Uploaded
-from prshots.server.domain.images.checks import (
-    CheckedFile,
-    CheckedUpload,
-    Upload,
-    UploadFields,
-    check_files,
-    is_image_id,
-    require_pr,
-)
-from prshots.server.domain.images.expiry import ExpiryOutcome, expire_scheduled
+from prshots.server.domain.images import checks
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import (
     NO_PULL_REQUEST,
@@ -37,10 +21,15 @@ from prshots.server.domain.images.models import (
     ListedImage,
 )
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
-from prshots.server.domain.images.recorded_objects import Recording, store_and_record
+from prshots.server.domain.images.recorded_objects import (
+    ExpiryOutcome,
+    Recording,
+    expire_scheduled,
+    store_and_record,
+)
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.projects.ports import ProjectRecords
-from prshots.server.links.ports import KeySource
+from prshots.server.links import KeySource
 
 EXPIRE_BATCH = 1000
 
@@ -71,17 +60,19 @@ class Images:
         self._on_expired = on_expired
         self._clock = clock
 
-    def check_upload(self, upload: Upload, pr_number: int, only_pr: int | None = None) -> CheckedUpload:
-        """Raise PayloadTooLargeError, UnsupportedTypeError, ForbiddenError.
+    def check_upload(
+        self, upload: checks.Upload, pr_number: int, only_pr: int | None = None
+    ) -> checks.CheckedUpload:
+        """Check an upload. Raises PayloadTooLargeError, UnsupportedTypeError, ForbiddenError.
 
-        With `only_pr`, it can only be an image of this pull request.
+        With `only_pr`, the image must belong to that pull request.
         """
-        checked = check_files(upload, self.max_image_bytes)
-        require_pr(only_pr, pr_number)
+        checked = checks.check_files(upload, self.max_image_bytes)
+        checks.require_pr(only_pr, pr_number)
         return checked
 
-    async def store_upload(self, project: Project, pr_number: int, checked: CheckedUpload) -> Uploaded:
-        """Store an image of a pull request. If it raises an error, nothing is left behind."""
+    async def store_upload(self, project: Project, pr_number: int, checked: checks.CheckedUpload) -> Uploaded:
+        """Store an image of a pull request. On an error, leaves nothing behind."""
         image, before = self.new_pair(project, pr_number, checked)
         await self.store_pair(lambda: self._records.add_image(image, before=before), image, before, checked)
         return self.reply(image, before)
@@ -96,21 +87,24 @@ class Images:
         return self._sign(image, image.ext)
 
     def make_listed_signer(self) -> Callable[[ListedImage], str]:
-        """Return `url_of` for hundreds of listed images: the keys are looked up only once."""
+        """Return a fast `url_of` for hundreds of listed images. It looks up the keys only once."""
         img_url, sign = self._img_url, self._keys.ring().sign
         return lambda image: img_url + sign(image.id, image.ext, image.url_expires_at, image.kid)
 
     def version_of_urls(self) -> str:
-        """Return a text that changes whenever the URL of an image can: with the keys, and once a day."""
+        """Return a string that changes whenever an image's URL can change: with the keys, and once a day."""
         fingerprints = [key.fingerprint for key in self._keys.ring().keys]
         return f"{self._img_url} {fingerprints} {self._now() // SECONDS_PER_DAY}"
 
     def thumbnail_url_of(self, image: Image) -> str:
-        """Return the URL of the thumbnail, which may not exist yet."""
+        """Return the thumbnail's URL. The thumbnail may not exist yet."""
         return self._sign(image, THUMBNAIL_EXT)
 
     def diff_url_of(self, image: Image, base: Image) -> str:
-        """Return the URL of the difference to this base. It differs for another base, so that caches do."""
+        """Return the URL of the difference from this base.
+
+        Each base gets a different URL, so caches stay correct.
+        """
         return self._sign(image, DIFF_EXT, later=int(base.id[:4], 16))
 
     def dashboard_url_of(self, project: Project, pr_number: int) -> str:
@@ -120,9 +114,9 @@ class Images:
         return f"{self._web_url}/projects/{project.id}/staged"
 
     async def describe(self, project: Project, described: Description) -> Described:
-        """Record a description. The first client that knows the repository fills it in for the project.
+        """Store a description. The first client that knows the repository also sets it for the project.
 
-        Raises NotFoundError if nothing was uploaded to the pull request yet.
+        Raises NotFoundError if the pull request has no uploads yet.
         """
         if described.repository and not project.repository:
             await self._projects.set_repository(project.id, described.repository)
@@ -134,16 +128,16 @@ class Images:
             author=described.author,
             path=described.path,
         ):
-            raise NotFoundError("not found")
+            raise errors.NotFoundError("not found")
         return Described(described.pr_number, self.dashboard_url_of(project, described.pr_number))
 
     async def before_of(self, image: Image) -> Image | None:
-        """Return its before image; None if it has none any more."""
+        """Return the image's before image, or None if it has none or no longer exists."""
         found = await self._records.before_images([image.before_id]) if image.before_id else []
         return found[0] if found else None
 
     async def content(self, image: Image) -> bytes | None:
-        """Return the image's bytes; None if it is deleted. Raises StoreError."""
+        """Return the image's bytes, or None if it is deleted. Raises StoreError."""
         return await self._store.read(image.key)
 
     async def delete(
@@ -151,36 +145,37 @@ class Images:
     ) -> None:
         """Expire one image now, regardless of the policy. Raises NotFoundError, ExpireFailedError.
 
-        With `only_pr`, only images of this pull request exist. Without `baselines`, theirs do not.
+        With `only_pr`, images of other pull requests count as not found. Without `baselines`, so do
+        baselines.
 
-        ExpireFailedError promises that the sweep finishes it. Without the mark that the sweep looks for, it
-        raises RecordsError instead.
+        ExpireFailedError promises that the sweep will finish the job. If the image couldn't be scheduled, the
+        sweep wouldn't find it, so this raises RecordsError instead.
         """
-        image = await self._records.image(project.id, image_id) if is_image_id(image_id) else None
+        image = await self._records.image(project.id, image_id) if checks.is_image_id(image_id) else None
         if image is None or only_pr not in {None, image.pr_number}:
-            raise NotFoundError("not found")
+            raise errors.NotFoundError("not found")
         if image.kind in {"baseline", "staged"} and not baselines:
-            raise NotFoundError("not found")
+            raise errors.NotFoundError("not found")
         is_marked = await self._try_to_schedule(image)
         if await self._try_to_expire(image):
             return
         if not is_marked:
             await self._records.schedule([image.id], self._now())
-        raise ExpireFailedError(EXPIRE_FAILED)
+        raise errors.ExpireFailedError(errors.EXPIRE_FAILED)
 
     async def _try_to_schedule(self, image: Image) -> bool:
-        """Schedule the image. On a full disk, return False: deleting the bytes may make room for the mark."""
+        """Schedule the image. Return False on a full disk: deleting the bytes may make room for the mark."""
         if image.scheduled_at is None:
             try:
                 await self._records.schedule([image.id], self._now())
-            except RecordsFullError:
+            except errors.RecordsFullError:
                 return False
         return True
 
     async def _try_to_expire(self, image: Image) -> bool:
         try:
             return not (await self._expire_now([image])).failed
-        except (RecordsError, StoreError) as error:
+        except (errors.RecordsError, errors.StoreError) as error:
             if error.count_request:
                 error.count_request()
             else:
@@ -188,11 +183,14 @@ class Images:
             return False
 
     async def expire(self, project: Project, pr_number: int, *, ignore_policy: bool = False) -> Expired:
-        """Apply the project's policy to a closed PR. Images that cannot be deleted now stay scheduled."""
+        """Apply the project's policy to a closed pull request.
+
+        Images that can't be deleted now stay scheduled.
+        """
         at_once = ignore_policy or project.policy is Policy.PR_CLOSE
         try:
             marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
-        except RecordsFullError:
+        except errors.RecordsFullError:
             if not at_once or not await self._make_room(project, pr_number):
                 raise
             marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
@@ -200,10 +198,10 @@ class Images:
         return Expired(pr_number, project.policy, marked, expired)
 
     async def remove_project(self, project: Project, seconds: float) -> int:
-        """Delete a project's images, then the project. Stop after `seconds`; return how many images remain.
+        """Delete a project's images, then the project. Stop after `seconds`. Return how many images remain.
 
-        Its tokens are revoked first, so that nothing new is uploaded. At zero, the project is deleted.
-        Remaining images stay scheduled for expiry. Raises ExpireFailedError.
+        Revokes the project's tokens first, which stops new uploads. Deletes the project when no images
+        remain. Remaining images stay scheduled for expiry. Raises ExpireFailedError.
         """
         until = time.monotonic() + seconds
         while left := await self._projects.retire_project(project.id, self._now(), EXPIRE_BATCH):
@@ -212,11 +210,11 @@ class Images:
             batch = await self._records.next_scheduled("", EXPIRE_BATCH, project.id)
             outcome = await self._expire_now(batch)
             if outcome.failed:
-                raise ExpireFailedError(EXPIRE_FAILED)
+                raise errors.ExpireFailedError(errors.EXPIRE_FAILED)
         return 0 if await self._projects.remove_project(project.id) else 1
 
     async def _make_room(self, project: Project, pr_number: int) -> bool:
-        """Delete the bytes of a PR that expires anyway: a full disk has no room to mark its images first."""
+        """Delete the bytes of an expiring pull request. A full disk has no room to mark its images first."""
         _, images = await self._records.images_of_pr(project.id, pr_number, EXPIRE_BATCH)
         failed = await self._store.delete([key for image in images for key in image.keys])
         return any(image.key not in failed for image in images)
@@ -237,10 +235,10 @@ class Images:
         self,
         project: Project,
         pr_number: int,
-        checked: CheckedUpload,
+        checked: checks.CheckedUpload,
         kind: ImageKind = "pull_request",
     ) -> tuple[Image, Image | None]:
-        """Return the records of a new image and its before image, if it has one. Neither is stored yet."""
+        """Return the unsaved records of a new image and of its before image, if it has one."""
         image = self.new_image(project, pr_number, checked.fields, checked.image, kind)
         if checked.before is None:
             return image, None
@@ -251,11 +249,11 @@ class Images:
         self,
         project: Project,
         pr_number: int,
-        fields: UploadFields,
-        file: CheckedFile,
+        fields: checks.UploadFields,
+        file: checks.CheckedFile,
         kind: ImageKind = "pull_request",
     ) -> Image:
-        """Return the record of a new image, which is not stored yet."""
+        """Return the unsaved record of a new image."""
         return Image(
             id=secrets.token_hex(16),
             project_id=project.id,
@@ -273,9 +271,9 @@ class Images:
         )
 
     async def store_pair(
-        self, record: Recording, image: Image, before: Image | None, checked: CheckedUpload
+        self, record: Recording, image: Image, before: Image | None, checked: checks.CheckedUpload
     ) -> bool:
-        """Store an image and its before image, if it has one, and record them: all or nothing.
+        """Store and record an image and, if it has one, its before image: all or nothing.
 
         Return whether they were recorded.
         """
@@ -284,7 +282,7 @@ class Images:
         return await store_and_record(self._store, objects, record)
 
     async def store_baseline(self, image: Image, branch: str, chunks: Sequence[bytes]) -> None:
-        """Store the baseline of a shot on this branch, or nothing."""
+        """Store and record a shot's baseline on this branch, or do neither."""
         await store_and_record(
             self._store, {image.key: chunks}, lambda: self._records.add_image(image, branch)
         )

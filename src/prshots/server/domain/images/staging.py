@@ -1,16 +1,11 @@
-"""Staged images: uploaded under a branch before its pull request exists, and moved when it does."""
+"""Staged images: uploaded to a branch before its pull request exists, and moved once it does."""
 
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from prshots.contract.replies import Moved, Staged, StagedShot
-from prshots.server.domain.images.checks import (
-    CheckedUpload,
-    Upload,
-    check_files,
-    require_pr,
-)
+from prshots.server.domain.images.checks import CheckedUpload, Upload, check_files, require_pr
 from prshots.server.domain.images.models import (
     NO_PULL_REQUEST,
     SECONDS_PER_DAY,
@@ -20,8 +15,7 @@ from prshots.server.domain.images.models import (
 )
 from prshots.server.domain.images.ports import StagedRecords
 from prshots.server.domain.images.service import Images
-from prshots.server.domain.projects.access import Access, require_branch
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Access, Project, require_branch
 
 STAGED_SECONDS = 7 * SECONDS_PER_DAY
 MOVED_AT_ONCE = 1000
@@ -33,7 +27,7 @@ OF_ANOTHER_REPOSITORY = "the others are staged for a branch of the same name in 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A request to move what is staged at a place. `from_fork`: the pull request comes from a fork."""
+    """A request to move the images staged at `place`. `from_fork`: the pull request is from a fork."""
 
     place: BranchPlace
     pr_number: int
@@ -49,20 +43,20 @@ class Staging:
         self._clock = clock
 
     def check_upload(self, access: Access, place: BranchPlace, upload: Upload) -> CheckedUpload:
-        """Raise PayloadTooLargeError, UnsupportedTypeError, ForbiddenError."""
+        """Check an upload to a branch. Raises PayloadTooLargeError, UnsupportedTypeError, ForbiddenError."""
         checked = check_files(upload, self._images.max_image_bytes)
         require_branch(access, place.branch, "stage images")
         return checked
 
     async def store_upload(self, project: Project, place: BranchPlace, checked: CheckedUpload) -> Staged:
-        """Store an image for a branch. If it raises an error, nothing is left behind."""
+        """Store an image for a branch. On an error, leaves nothing behind."""
         image, before = self._images.new_pair(project, NO_PULL_REQUEST, checked, "staged")
         staged = self.stage(image, place, before)
         await self._images.store_pair(lambda: self._records.add(staged), image, before, checked)
         return self.reply(project, staged)
 
     def stage(self, image: Image, place: BranchPlace, before: Image | None = None) -> StagedImage:
-        """Return where and until when a new image is staged. It is not stored yet."""
+        """Return the unsaved record of a staged image, with its place and expiry time."""
         return StagedImage(image, place, image.uploaded_at + STAGED_SECONDS, before)
 
     def reply(self, project: Project, staged: StagedImage) -> Staged:
@@ -76,7 +70,7 @@ class Staging:
     async def list_staged(self, access: Access, branch: str, repository: str | None) -> list[StagedShot]:
         """Return the newest images staged for a branch, in upload order.
 
-        With a repository, only those that move to a pull request from there.
+        With a repository, return only images that can move to a pull request from that repository.
         """
         require_branch(access, branch, "list staged images")
         project = access.project
@@ -86,9 +80,9 @@ class Staging:
         return [self._list_one(project, staged) for staged in reversed(found)]
 
     async def move(self, access: Access, asked: Move) -> Moved:
-        """Move what is staged for the branch of this repository to its pull request, and say what is not.
+        """Move the images staged for this repository's branch to its pull request. Report the remaining ones.
 
-        Anyone can name a branch of their fork as they like, so nothing is moved to a pull request from one.
+        Anyone can give a branch of their fork any name, so nothing moves to a pull request from a fork.
         """
         require_pr(access.only_pr, asked.pr_number)
         project, branch = access.project, asked.place.branch
@@ -98,7 +92,7 @@ class Staging:
         return Moved(branch, asked.pr_number, moved, kept, reason if kept else "")
 
     async def _move(self, project: Project, asked: Move) -> int:
-        """Move everything, some at a time. If that is interrupted, the next request moves the rest."""
+        """Move all images in batches. After an interruption, the next request moves the rest."""
         moved = 0
         while some := await self._records.move(
             project.id, asked.place, asked.pr_number, self._now(), MOVED_AT_ONCE

@@ -7,13 +7,7 @@ from typing import Literal
 
 import structlog
 
-from prshots.contract.errors import (
-    PictureError,
-    PictureWorkerDiedError,
-    PictureWorkerError,
-    RecordsError,
-    StoreError,
-)
+from prshots.contract import errors
 from prshots.server.domain.images.models import Image, ThumbnailState
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore, RenderThumbnail
 from prshots.server.domain.images.recorded_objects import store_and_record
@@ -21,25 +15,25 @@ from prshots.server.domain.images.recorded_objects import store_and_record
 _log = structlog.get_logger()
 
 ThumbnailAnswer = ThumbnailState | Literal["later"]
-"""`later`: not made yet, or something failed that may work at the next call."""
+"""`later` means that the thumbnail isn't ready yet, or that a later call may succeed."""
 
 AT_ONCE = 3
-"""Two are rendered while the next one is read from the store, which may be remote."""
+"""Two are being rendered while the next is being read from the store, which may be remote."""
 
 MAX_WAITING = 240
-"""For each project. It takes ten pages of the gallery to ask for this many at once."""
+"""The limit for each project. It takes ten open gallery pages to request this many thumbnails."""
 
 PATIENCE_SECONDS = 10.0
-"""How long a caller waits. The rest is made anyway: proxies close a request that takes too long."""
+"""How long a caller waits, because proxies close slow requests. Rendering continues after that."""
 
 MAX_DEATHS = 2
-"""An image that was being decoded each time this many processes died is not decoded again."""
+"""After this many worker deaths while decoding an image, the image isn't decoded again."""
 
 _REMEMBERED_DEATHS = 1000
 
 
 class Thumbnails:
-    """Makes the thumbnails of each project one after the other, so that none has to wait for another's."""
+    """Renders each project's thumbnails one at a time, so no project has to wait for another."""
 
     def __init__(
         self,
@@ -61,12 +55,12 @@ class Thumbnails:
         self._in_progress: dict[str, asyncio.Task[ThumbnailAnswer | None]] = {}
 
     async def close(self) -> None:
-        """Finish the started ones. The others are created at the next view."""
+        """Finish the thumbnails in progress. The next view creates the others."""
         self._is_closed = True
         await asyncio.gather(*self._in_progress.values(), return_exceptions=True)
 
     async def make(self, images: Sequence[Image]) -> dict[str, ThumbnailAnswer]:
-        """Create missing thumbnails. Return by id what became of each; deleted images are left out."""
+        """Create missing thumbnails. Return the outcome by image id, without deleted images."""
         tasks = {image.id: self._begin(image) for image in images if image.thumbnail is None}
         if tasks:  # not cancelled with this caller: others may wait for the same thumbnails
             await asyncio.wait(tasks.values(), timeout=self._patience_seconds)
@@ -74,7 +68,7 @@ class Thumbnails:
         return {image_id: answer for image_id, answer in answers.items() if answer is not None}
 
     def _begin(self, image: Image) -> "asyncio.Task[ThumbnailAnswer | None]":
-        """Return the one task that creates this thumbnail for all callers."""
+        """Return the task that creates this thumbnail. All callers share it."""
         task = self._in_progress.get(image.id)
         if task is None:
             task = self._in_progress[image.id] = asyncio.create_task(self._make_one(image))
@@ -82,15 +76,15 @@ class Thumbnails:
         return task
 
     async def _make_one(self, image: Image) -> ThumbnailAnswer | None:
-        """Return what became of the thumbnail; None if the image is deleted or about to be."""
+        """Return the thumbnail's outcome, or None if the image is deleted or scheduled for expiry."""
         if self._waiting[image.project_id] >= MAX_WAITING:
             return "later"
         self._waiting[image.project_id] += 1
         try:
             return await self._render_and_store(image)
-        except (StoreError, RecordsError, PictureWorkerError) as error:
-            if isinstance(error, PictureWorkerError) or not error.count_request:
-                _log.error("thumbnail failed, retrying at the next view", image=image.id, reason=str(error))
+        except (errors.StoreError, errors.RecordsError, errors.PictureWorkerError) as error:
+            if isinstance(error, errors.PictureWorkerError) or not error.count_request:
+                _log.error("thumbnail failed, retrying on the next view", image=image.id, reason=str(error))
             return "later"
         finally:
             self._leave(image.project_id)
@@ -104,9 +98,9 @@ class Thumbnails:
     async def _render_and_store(self, image: Image) -> ThumbnailAnswer | None:
         try:
             thumbnail = await self._render(image)
-        except PictureError as error:
+        except errors.PictureError as error:
             return await self._record_refusal(image, error.reason, str(error))
-        except PictureWorkerDiedError as error:
+        except errors.PictureWorkerDiedError as error:
             if self._count_death(image.id) < MAX_DEATHS:
                 raise
             return await self._record_refusal(image, "too_large", str(error))
@@ -115,7 +109,7 @@ class Thumbnails:
     async def _record_refusal(
         self, image: Image, state: ThumbnailState, reason: str
     ) -> ThumbnailState | None:
-        """Record it, so that the image is not decoded again."""
+        """Record the refusal, so the image isn't decoded again."""
         _log.warning("image cannot be made into a thumbnail", image=image.id, reason=reason)
         return state if await self._records.set_thumbnail(image.id, state) else None
 
@@ -126,7 +120,7 @@ class Thumbnails:
         return self._deaths[image_id]
 
     async def _render(self, image: Image) -> bytes | None:
-        """Return the thumbnail; None if the image is deleted."""
+        """Return the thumbnail, or None if the image is deleted."""
         turn = self._turns.setdefault(image.project_id, asyncio.Lock())
         async with turn, self._slots:
             if self._is_closed:

@@ -1,1 +1,1 @@
-"""People: sign-in, organizations and what their members may do."""
+"""People: sign-in, organizations, and permissions of members."""

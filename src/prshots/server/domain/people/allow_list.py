@@ -1,8 +1,8 @@
-"""Who may sign in.
+"""Decides who may sign in.
 
-An entry must name exactly one account. GitHub, GitLab and Gitea guarantee that a login belongs to one
-account. At any other OpenID issuer, people may choose their `preferred_username`, so only the `sub` and a
-verified e-mail address count there.
+An entry must match exactly one account. GitHub, GitLab and Gitea guarantee that a login belongs to one
+account. With other OpenID issuers, people may choose their `preferred_username`, so only the `sub` and a
+verified email address count.
 """
 
 import re
@@ -22,7 +22,7 @@ _EVERYONE = "*"
 _ADDRESS = re.compile(r"""[^@\s,;<>"]+@([^@\s,;<>"]+)""")
 _DOMAIN = re.compile(r"[^@*/:\s]+\.[^@*/:\s]+")
 
-# Not casefold() or lower(): they turn other letters into ASCII ones, such as the Kelvin sign into a k.
+# casefold() and lower() would turn some letters into ASCII, such as the Kelvin sign into a k.
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
@@ -30,8 +30,8 @@ _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 class AllowList:
     """Admits everyone on at least one of the three lists.
 
-    Users and organizations are (provider, name) pairs; an empty provider means any. Names that come from a
-    provider are never split at the colon, so a login `github:me` at another provider is not GitHub's `me`.
+    Users and organizations are (provider, name) pairs. An empty provider means any. Names from a provider are
+    never split at the colon, so the login `github:me` at another provider doesn't match GitHub's `me`.
     """
 
     users: frozenset[tuple[str, str]] = frozenset()
@@ -40,7 +40,7 @@ class AllowList:
 
     @classmethod
     def parse(cls, users: str, organizations: str, email_domains: str) -> Self:
-        """Read comma-separated lists: names, `provider:name`, or `*` for everyone; e-mail domains."""
+        """Parse comma-separated lists of names, `provider:name` or `*` for everyone, and of email domains."""
         return cls(
             users=frozenset(map(split_provider, _split(users))),
             organizations=frozenset(
@@ -64,7 +64,7 @@ class AllowList:
         )
 
     def never_matching(self, providers: Collection[str]) -> list[str]:
-        """Return a message for each entry that matches nobody at these login providers."""
+        """Return a message for each entry that can't match anyone at these login providers."""
         lists = {"PRSHOTS_ALLOWED_USERS": self.users, "PRSHOTS_ALLOWED_ORGANIZATIONS": self.organizations}
         messages = [
             f"{setting}: {provider}:{name} matches nobody, because {provider} is not set up"
@@ -90,7 +90,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def split_provider(entry: str) -> tuple[str, str]:
-    """Split `provider:name`. The provider is empty if the entry does not begin with a known one."""
+    """Split `provider:name`. The provider is empty if the entry doesn't start with a known one."""
     provider, colon, name = entry.partition(":")
     known = _fold_case(provider.strip())
     return (known, name.strip()) if colon and known in PROVIDERS else ("", entry)

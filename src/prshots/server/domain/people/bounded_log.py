@@ -1,4 +1,4 @@
-"""Log lines that anyone can cause, limited so that the log stays readable and the disk does not fill."""
+"""Limits log lines that anyone can cause, to keep the log readable and the disk from filling up."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ import structlog
 
 LINES = 10
 SECONDS = 60.0
-"""At most this many lines of one kind in this time."""
+"""The log gets at most `LINES` lines of one kind in this time."""
 
 MOST_KINDS = 100
 
@@ -15,7 +15,7 @@ _log = structlog.get_logger()
 
 
 class BoundedLog:
-    """Writes warnings with one event. Lines of the same kind beyond the limit are counted, not written."""
+    """Logs warnings for one event. Counts, but doesn't write, lines of the same kind beyond the limit."""
 
     def __init__(self, event: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._event = event
@@ -25,7 +25,7 @@ class BoundedLog:
         self._suppressed: dict[tuple[str, ...], int] = {}
 
     def note(self, *kind: str, **fields: object) -> None:
-        """Log the fields. If lines of this kind were left out in the last period, say how many."""
+        """Log the fields, and how many lines of this kind were omitted in the last period."""
         now = self._clock()
         if now - self._since >= SECONDS:
             self._since = now

@@ -1,8 +1,8 @@
-"""A sign-in on its way to the login provider and back, kept in the browser alone.
+"""A sign-in on its way to the login provider and back. Only the browser keeps its state.
 
-Anyone can start a sign-in, so nothing is stored for it. Its secrets are derived from the secret in the
-browser's cookie and from the `state`, which carries the time and the page to return to. Only the browser with
-that cookie can have made a valid state, so a callback that somebody else prepared is refused.
+Anyone can start a sign-in, so the server stores nothing for it. The secrets of a sign-in are derived from the
+secret in the browser's cookie and from the `state`, which carries the time and the page to return to. Only
+the browser with that cookie can have produced a valid state, so a forged callback is refused.
 """
 
 import base64
@@ -18,7 +18,7 @@ _STATE = re.compile(r"([\w-]{43}\.([0-9]{1,12})\.([\w-]*))\.[\w-]{43}", re.ASCII
 
 
 class LoginFlow(NamedTuple):
-    """The `state`, `verifier` and `nonce` of OAuth, and where the browser goes in the end."""
+    """The `state`, `verifier` and `nonce` of OAuth, and the page to return to."""
 
     state: str
     verifier: str
@@ -33,7 +33,7 @@ class LoginFlow(NamedTuple):
 
     @classmethod
     def resume(cls, provider_id: str, browser_secret: str, state: str) -> Self | None:
-        """Return the flow of this state. None if this browser did not begin it with this provider."""
+        """Return the flow for this state, or None if this browser didn't start it with this provider."""
         found = _STATE.fullmatch(state)
         if found is None or not is_secret(browser_secret):
             return None
@@ -63,12 +63,12 @@ def new_secret() -> str:
 
 
 def is_secret(text: str) -> bool:
-    """Return whether the text has the form of one of our secrets."""
+    """Return whether the text has the form of a prshots secret."""
     return _SECRET.fullmatch(text) is not None
 
 
 def own_path(text: str) -> str:
-    """Return a path on our own site unchanged, and `/` for anything that could lead to another site."""
+    """Return the text if it is a path on this site, or `/` if it could lead to another site."""
     ours = text.startswith("/") and not text.startswith("//") and "\\" not in text and text.isprintable()
     return text if ours and len(text.encode()) <= MAX_RETURN_TO else "/"
 

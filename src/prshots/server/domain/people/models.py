@@ -26,10 +26,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a login provider says about the person who signed in. `emails` has verified addresses only.
+    """A person's identity according to the login provider. `emails` contains only verified addresses.
 
-    `login` is for display. The allow list compares `unique_login`, if the provider guarantees that it belongs
-    to one account, regardless of case; otherwise `account`, the provider's exact id of the account.
+    `login` is for display. The allow list compares `unique_login`, ignoring case, if the provider guarantees
+    that it belongs to one account. Otherwise it compares `account`, the provider's exact account id.
     """
 
     subject: str
@@ -44,7 +44,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class LoginState:
-    """The hash of a sign-in link's code, which can be used once, or of a `state` that has been used."""
+    """The hash of a one-time sign-in link's code, or of a `state` that has been used."""
 
     sha256: str
     provider: str

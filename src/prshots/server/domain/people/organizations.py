@@ -1,7 +1,7 @@
-"""Organizations: their members, and what each role may do.
+"""Organizations, their members, and the permissions of each role.
 
 Members see and use an organization's projects. Owners also manage its members and delete its projects. To
-everyone else the organization and its projects look as if they did not exist.
+everyone else, the organization and its projects don't appear to exist.
 """
 
 import secrets
@@ -12,8 +12,7 @@ from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
 from prshots.server.domain.people.allow_list import split_provider
 from prshots.server.domain.people.models import Member, User
 from prshots.server.domain.people.ports import People
-from prshots.server.domain.projects.models import Organization, Project, Role
-from prshots.server.domain.projects.names import check_organization_name
+from prshots.server.domain.projects.models import Organization, Project, Role, check_organization_name
 from prshots.server.domain.projects.ports import ProjectOverview
 
 
@@ -29,25 +28,25 @@ class Organizations:
         return await self._people.organizations_of(user.id)
 
     async def find(self, user: User, organization_id: str) -> tuple[Organization, Role]:
-        """Raise NotFoundError if it does not exist or the user is not a member."""
+        """Return the organization and the user's role. Raises NotFoundError for anyone but a member."""
         found = await self._people.organization_of(user.id, organization_id)
         if found is None:
             raise NotFoundError("not found")
         return found
 
     async def project(self, user: User, project_id: str) -> Project:
-        """Return a project that the user may use. Raises NotFoundError, even for projects of others."""
+        """Return a project that the user may use. Raises NotFoundError, even for other people's projects."""
         project, _ = await self._project(user, project_id)
         return project
 
     async def project_to_delete(self, user: User, project_id: str) -> Project:
-        """Raise NotFoundError, or ForbiddenError for a member who is not an owner."""
+        """Return a project that the user may delete. Raises NotFoundError, ForbiddenError."""
         project, role = await self._project(user, project_id)
         _require_owner(role)
         return project
 
     async def create(self, user: User, name: str) -> Organization:
-        """Raise InvalidInputError, ConflictError."""
+        """Create an organization that the user owns. Raises InvalidInputError, ConflictError."""
         check_organization_name(name)
         organization = Organization(secrets.token_hex(8), name, personal=False, created_at=int(self._clock()))
         await self._people.add_organization(organization, user.id)
@@ -60,7 +59,10 @@ class Organizations:
         return await self._people.members(organization.id, after, limit)
 
     async def add_member(self, user: User, organization_id: str, login: str, role: Role) -> Member:
-        """Add by `login` or `provider:login`. Raises NotFoundError, ForbiddenError, ConflictError."""
+        """Add a member by `login` or `provider:login`.
+
+        Raises NotFoundError, ForbiddenError, ConflictError.
+        """
         organization = await self._find_owned(user, organization_id)
         added = await self._user_of_login(login)
         if await self._people.organization_of(added.id, organization.id):
@@ -69,7 +71,10 @@ class Organizations:
         return Member(added, role)
 
     async def change_role(self, user: User, organization_id: str, member_id: str, role: Role) -> None:
-        """Raise NotFoundError, ForbiddenError, or ConflictError for the last owner."""
+        """Change a member's role.
+
+        Raises NotFoundError, ForbiddenError, or ConflictError for the last owner.
+        """
         organization = await self._find_owned(user, organization_id)
         if await self._people.organization_of(member_id, organization.id) is None:
             raise NotFoundError("not found")

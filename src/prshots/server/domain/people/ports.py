@@ -1,22 +1,22 @@
-"""The ports of people, and how each call can fail."""
+"""The ports for people, with the errors that each call raises."""
 
 from typing import Protocol
 
 from prshots.server.domain.people.models import Identity, LoginState, Member, Session, User
-from prshots.server.domain.projects.models import (
-    Organization,
-    Role,
-)
+from prshots.server.domain.projects.models import Organization, Role
 
 
 class People(Protocol):
-    """Users, sessions and organizations. Raises RecordsError; methods that write also RecordsFullError."""
+    """Users, sessions and organizations. Raises RecordsError.
+
+    Methods that write also raise RecordsFullError.
+    """
 
     async def add_login_state(self, state: LoginState) -> None:
-        """Raise ConflictError if it exists."""
+        """Add a login state. Raises ConflictError if it exists."""
 
     async def take_login_state(self, sha256: str) -> LoginState | None:
-        """Remove and return it. Of two concurrent calls, only one gets it."""
+        """Remove and return a login state. Only one of two concurrent calls gets it."""
 
     async def user_of_subject(self, provider: str, subject: str) -> User | None: ...
 
@@ -27,7 +27,7 @@ class People(Protocol):
         """Add a user and their personal organization. Raises ConflictError if either exists."""
 
     async def update_user(self, user: User) -> None:
-        """Write the login, name and avatar."""
+        """Update the user's login, name and avatar."""
 
     async def add_session(self, session: Session) -> None: ...
 
@@ -42,30 +42,33 @@ class People(Protocol):
     async def discard_old_logins(self, states: int, sessions: int, unseen: int) -> int:
         """Remove login states and sessions created before these times, and sessions not seen since `unseen`.
 
-        Return how many.
+        Return how many were removed.
         """
 
     async def add_organization(self, organization: Organization, owner_id: str) -> None:
-        """Raise ConflictError if the name is taken."""
+        """Add an organization with this owner. Raises ConflictError if the name is taken."""
 
     async def organizations_of(self, user_id: str) -> list[tuple[Organization, Role]]:
-        """Return them by name, the personal one first."""
+        """Return the user's organizations by name, with the personal one first."""
 
     async def organization_of(self, user_id: str, organization_id: str) -> tuple[Organization, Role] | None:
-        """Find an organization by its id. None if the user is not a member."""
+        """Find an organization by its id. Return None if the user isn't a member."""
 
     async def members(self, organization_id: str, after: tuple[str, str] | None, limit: int) -> list[Member]:
         """Return a page of members, ordered by (login, id)."""
 
     async def set_member(self, organization_id: str, user_id: str, role: Role) -> None:
-        """Add a member or change their role. Raises ConflictError rather than demote the last owner."""
+        """Add a member or change their role. Raises ConflictError instead of demoting the last owner."""
 
     async def remove_member(self, organization_id: str, user_id: str) -> bool:
-        """Return False if there is no such member. Raises ConflictError for the last owner."""
+        """Remove a member. Return False if there is no such member.
+
+        Raises ConflictError for the last owner.
+        """
 
 
 class LoginProvider(Protocol):
-    """A forge or OpenID issuer that people sign in with: OAuth 2.0 code flow with PKCE."""
+    """A forge or OpenID issuer that people sign in with, using the OAuth 2.0 code flow with PKCE."""
 
     @property
     def id(self) -> str: ...
@@ -78,7 +81,7 @@ class LoginProvider(Protocol):
         """Return the URL to send the browser to. Raises ProviderError."""
 
     async def identity(self, *, code: str, redirect_uri: str, verifier: str, nonce: str) -> Identity:
-        """Exchange the code for the identity of the person.
+        """Exchange the code for the person's identity.
 
         Raises ProviderError, or SignInRefusedError for a code that was used or has expired.
         """

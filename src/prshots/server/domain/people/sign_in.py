@@ -1,4 +1,4 @@
-"""Sign-in with a forge, an OpenID issuer or a one-time link, and the sessions it starts.
+"""Sign-in with a forge, an OpenID issuer or a one-time link, and the resulting sessions.
 
 Every secret has 256 random bits. Only its hash is stored.
 """
@@ -8,14 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from prshots.contract.errors import (
-    ConflictError,
-    NotFoundError,
-    ProviderError,
-    Refusal,
-    SignInRefusedError,
-    UnauthorizedError,
-)
+from prshots.contract import errors
 from prshots.server.domain.images.models import SECONDS_PER_DAY
 from prshots.server.domain.people.allow_list import AllowList
 from prshots.server.domain.people.bounded_log import BoundedLog
@@ -23,8 +16,7 @@ from prshots.server.domain.people.login_flow import LoginFlow, is_secret, is_sta
 from prshots.server.domain.people.models import Identity, LoginState, Session, User
 from prshots.server.domain.people.ports import LoginProvider, People
 from prshots.server.domain.projects.credentials import LastUse, hash_of
-from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role
-from prshots.server.domain.projects.names import MAX_NAME
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, MAX_NAME, Organization, Role
 
 STATE_SECONDS = 600
 SESSION_SECONDS = 30 * SECONDS_PER_DAY
@@ -50,7 +42,7 @@ class SignIn:
         self._allowed = allowed
         self._clock = clock
         self._last_use = LastUse("session", people.touch_session)
-        self._refusals = BoundedLog("sign-in refused")  # anyone can call us back with nonsense
+        self._refusals = BoundedLog("sign-in refused")  # anyone can send forged callbacks
 
     async def begin(self, provider_id: str, *, return_to: str, browser_secret: str, redirect_uri: str) -> str:
         """Return the URL to send the browser to. Raises NotFoundError, SignInRefusedError."""
@@ -60,35 +52,35 @@ class SignIn:
             return await provider.authorization_url(
                 redirect_uri=redirect_uri, state=flow.state, verifier=flow.verifier, nonce=flow.nonce
             )
-        except ProviderError as error:
-            raise self._refuse(Refusal.PROVIDER_FAILED, provider_id, str(error)) from error
+        except errors.ProviderError as error:
+            raise self._refuse(errors.Refusal.PROVIDER_FAILED, provider_id, str(error)) from error
 
     async def complete(
         self, provider_id: str, *, state: str, code: str, error: str, browser_secret: str, redirect_uri: str
     ) -> tuple[str, str]:
-        """Return the secret of a new session, and the path to continue at.
+        """Finish a sign-in. Return the secret of a new session, and the path to redirect to.
 
         Raises NotFoundError, SignInRefusedError.
         """
         provider = self._provider(provider_id)
         if not is_state(state):
-            raise self._refuse(Refusal.EXPIRED, provider_id, "the state is unknown")
+            raise self._refuse(errors.Refusal.EXPIRED, provider_id, "the state is unknown")
         flow = LoginFlow.resume(provider_id, browser_secret, state)
         if flow is None:
             raise self._refuse(
-                Refusal.OTHER_BROWSER, provider_id, "the sign-in was started in another browser"
+                errors.Refusal.OTHER_BROWSER, provider_id, "the sign-in was started in another browser"
             )
         if not -_CLOCK_SKEW <= self._now() - flow.began_at <= STATE_SECONDS:
-            raise self._refuse(Refusal.EXPIRED, provider_id, "the state is expired")
+            raise self._refuse(errors.Refusal.EXPIRED, provider_id, "the state is expired")
         if error or not code:
-            refusal = Refusal.DENIED if error == "access_denied" else Refusal.PROVIDER_FAILED
+            refusal = errors.Refusal.DENIED if error == "access_denied" else errors.Refusal.PROVIDER_FAILED
             raise self._refuse(
                 refusal, provider_id, f"the provider returned error {error[:100]!r} and no code"
             )
         identity = await self._identity(provider, code, redirect_uri, flow)
         if not self._allowed.admits(provider_id, identity):
             raise self._refuse(
-                Refusal.NOT_ALLOWED,
+                errors.Refusal.NOT_ALLOWED,
                 provider_id,
                 f"{identity.unique_login or identity.account!r} is on none of the PRSHOTS_ALLOWED_* lists",
                 emails=sorted(identity.emails),
@@ -98,16 +90,16 @@ class SignIn:
         return await self._start_session(user), flow.return_to
 
     async def make_link(self) -> str:
-        """Return the code of a one-time link that signs in as the operator."""
+        """Create a one-time link that signs in as the operator. Return its code."""
         code = new_secret()
         await self._people.add_login_state(LoginState(hash_of(code), _LINK, self._now()))
         return code
 
     async def redeem_link(self, code: str) -> str:
-        """Return the secret of a new session. Raises SignInRefusedError."""
+        """Use a one-time link. Return the secret of a new session. Raises SignInRefusedError."""
         if not await self._take_link(code):
-            raise SignInRefusedError(
-                Refusal.LINK_USED,
+            raise errors.SignInRefusedError(
+                errors.Refusal.LINK_USED,
                 f"this sign-in link has been used, or is older than {STATE_SECONDS // 60} minutes: "
                 "run `prshots login-link` to get a new one",
             )
@@ -117,43 +109,45 @@ class SignIn:
         """Return the user of a session. Raises UnauthorizedError."""
         found = await self._people.session(hash_of(session_secret)) if is_secret(session_secret) else None
         if found is None or self._is_over(found[0]):
-            raise UnauthorizedError("unauthorized")
+            raise errors.UnauthorizedError("unauthorized")
         session, user = found
         await self._last_use.note(session.sha256, session.last_seen_at, self._now(), user=session.user_id)
         return user
 
     async def sign_out(self, session_secret: str) -> None:
-        """End a session. An unknown secret is ignored."""
+        """End a session. Ignores an unknown secret."""
         if is_secret(session_secret):
             await self._people.end_session(hash_of(session_secret))
 
     async def sign_out_everywhere(self, user: User) -> None:
         await self._people.end_sessions_of(user.id)
 
-    def _refuse(self, refusal: Refusal, provider_id: str, reason: str, **more: object) -> SignInRefusedError:
+    def _refuse(
+        self, refusal: errors.Refusal, provider_id: str, reason: str, **more: object
+    ) -> errors.SignInRefusedError:
         about = {"provider": provider_id, "refusal": refusal.value, "reason": reason}
         self._refusals.note(provider_id, refusal.value, **about, **more)
-        return SignInRefusedError(refusal, reason)
+        return errors.SignInRefusedError(refusal, reason)
 
     def _now(self) -> int:
         return int(self._clock())
 
     def _provider(self, provider_id: str) -> LoginProvider:
         if provider_id not in self.providers:
-            raise NotFoundError("not found")
+            raise errors.NotFoundError("not found")
         return self.providers[provider_id]
 
     async def _take_link(self, code: str) -> bool:
-        """Use up a link. Return whether it was valid."""
+        """Mark a link as used. Return whether it was valid."""
         made = await self._people.take_login_state(hash_of(code)) if is_secret(code) else None
         return made is not None and made.provider == _LINK and self._now() - made.created_at <= STATE_SECONDS
 
     async def _use_up(self, provider_id: str, state: str) -> None:
-        """Remember the state, so that it works once. Only a person whom the provider knows gets here."""
+        """Store the state, so it works only once. Only people whom the provider identified get here."""
         try:
             await self._people.add_login_state(LoginState(hash_of(state), provider_id, self._now()))
-        except ConflictError as error:
-            raise self._refuse(Refusal.EXPIRED, provider_id, "the state is used") from error
+        except errors.ConflictError as error:
+            raise self._refuse(errors.Refusal.EXPIRED, provider_id, "the state is used") from error
 
     async def _identity(
         self, provider: LoginProvider, code: str, redirect_uri: str, flow: LoginFlow
@@ -162,10 +156,10 @@ class SignIn:
             return await provider.identity(
                 code=code, redirect_uri=redirect_uri, verifier=flow.verifier, nonce=flow.nonce
             )
-        except SignInRefusedError as error:
+        except errors.SignInRefusedError as error:
             raise self._refuse(error.refusal, provider.id, str(error)) from error
-        except ProviderError as error:
-            raise self._refuse(Refusal.PROVIDER_FAILED, provider.id, str(error)) from error
+        except errors.ProviderError as error:
+            raise self._refuse(errors.Refusal.PROVIDER_FAILED, provider.id, str(error)) from error
 
     async def _user_of_identity(self, provider_id: str, identity: Identity) -> User:
         known = await self._people.user_of_subject(provider_id, identity.subject)
@@ -177,20 +171,20 @@ class SignIn:
         return current
 
     async def _add_user(self, provider_id: str, identity: Identity) -> User:
-        """Add a user with a personal organization, under the first name that is free."""
+        """Add a user with a personal organization, which gets the first available name."""
         user = self._new_user(provider_id, identity)
         for name in _organization_names(identity.login, provider_id):
             organization = Organization(secrets.token_hex(8), name, personal=True, created_at=user.created_at)
             try:
                 await self._people.add_user(user, organization)
-            except ConflictError:
-                # Either the name is taken, or the same person has just signed in a second time.
+            except errors.ConflictError:
+                # Either the name is taken, or the same person has just signed in again.
                 other = await self._people.user_of_subject(provider_id, identity.subject)
                 if other is not None:
                     return other
             else:
                 return user
-        raise ConflictError(f"{_SAME_NAMES} organizations are already named after {identity.login!r}")
+        raise errors.ConflictError(f"{_SAME_NAMES} organizations are already named after {identity.login!r}")
 
     async def _operator(self) -> User:
         """Return the operator, who always owns the organization of the CLI's projects."""
@@ -199,7 +193,7 @@ class SignIn:
             user = self._new_user(_OPERATORS_PROVIDER, _OPERATOR)
             try:
                 await self._people.add_user(user, None)
-            except ConflictError:  # another link was redeemed at the same time
+            except errors.ConflictError:  # another link was redeemed at the same time
                 return await self._operator()
         await self._people.set_member(LOCAL_ORGANIZATION, user.id, Role.OWNER)
         return user

@@ -1,8 +1,8 @@
-"""The claims that a trust requires: which are valid, and whether a token has them.
+"""The claims that a trust requires: validates them, and matches them against a token.
 
 A trust must name a repository or its owner, because anyone can get tokens from a public issuer. In such a
-claim a `*` may only follow a whole name. So `octo/*` matches the repositories of `octo`, but no pattern can
-also match `octo-evil/app`.
+claim, a `*` may only follow a whole name. For example, `octo/*` matches the repositories of `octo`, but no
+pattern can also match `octo-evil/app`.
 """
 
 import re
@@ -17,26 +17,26 @@ NAMING = (
     *("repositoryUuid", "workspaceUuid"),  # Bitbucket
     "sub",
 )
-"""The claims that identify a job's repository or its owner, the narrowest first.
+"""The claims that identify a job's repository or its owner, most specific first.
 
-`job_workflow_ref` and similar claims are not among them, because anyone can call a public workflow.
+They exclude `job_workflow_ref` and similar claims, because anyone can call a public workflow.
 """
 
 MAX_CLAIMS = 10
 MAX_NAME = 100
 MAX_VALUE = 400
-"""The limits keep a trust's anchor (name=value) below the largest entry of a PostgreSQL index."""
+"""These limits keep a trust's anchor (name=value) below the maximum size of a PostgreSQL index entry."""
 
 _NAME = re.compile(rf"[A-Za-z0-9_.:/-]{{1,{MAX_NAME}}}")
 _PARTS = re.compile("[/:]")
 _SUBJECT_WITH_IDS = re.compile(
     r"repo:(?P<owner>[^@/:]+)@[0-9]+/(?P<repository>[^@/:]+)@[0-9]+:(?P<rest>.*)", re.DOTALL
 )
-_NAMES_BEFORE_WILDCARD = {"sub": 2}  # in `repo:octo/…` the first part only says what the second one is
+_NAMES_BEFORE_WILDCARD = {"sub": 2}  # in `repo:octo/…`, the first part is only a prefix
 
 
 def check_claims(claims: Mapping[str, str]) -> None:
-    """Raise InvalidInputError for claims that a trust cannot have; the message says what to change."""
+    """Raise InvalidInputError if a trust can't require these claims. The message says how to fix them."""
     if not 1 <= len(claims) <= MAX_CLAIMS:
         raise InvalidInputError(f"a trust takes 1 to {MAX_CLAIMS} claims; got {len(claims)}")
     for name, value in claims.items():
@@ -66,7 +66,7 @@ def _check_wildcard(name: str, value: str) -> None:
 
 
 def anchor_of(claims: Mapping[str, str]) -> str:
-    """Return the index key of a trust: text that every token matching these claims must contain."""
+    """Return a trust's index key: text that every token matching these claims must contain."""
     name = next(name for name in NAMING if name in claims)
     return f"{name}={claims[name].partition('*')[0]}"
 
@@ -82,7 +82,7 @@ def anchors_of(carried: Mapping[str, Any]) -> set[str]:
 
 
 def find_unmet(claims: Mapping[str, str], carried: Mapping[str, Any]) -> str | None:
-    """Return the first of these claims that a token does not meet; None if it meets all."""
+    """Return the first of these claims that the token doesn't meet, or None if it meets all of them."""
     return next((name for name, value in claims.items() if not _is_met(name, value, carried)), None)
 
 
@@ -91,7 +91,7 @@ def _is_met(name: str, wanted: str, carried: Mapping[str, Any]) -> bool:
 
 
 def _forms(name: str, carried: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a claim's texts. GitHub's new `sub` has ids after the names; a trust can name it without them."""
+    """Yield a claim's texts. GitHub's new `sub` has ids after the names, and a trust may omit those ids."""
     for text in texts_of(carried.get(name)):
         yield text
         if name == "sub" and (found := _SUBJECT_WITH_IDS.fullmatch(text)):
@@ -99,7 +99,7 @@ def _forms(name: str, carried: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _matches(wanted: str, text: str) -> bool:
-    """Compare piece by piece. A regular expression could run for hours on a value full of `*`."""
+    """Match piece by piece. A regular expression could run for hours on a value full of `*`."""
     first, *others = wanted.split("*")
     if not others:
         return text == wanted
@@ -116,7 +116,7 @@ def _matches(wanted: str, text: str) -> bool:
 
 
 def texts_of(carried: object) -> Iterator[str]:
-    """Yield a claim's values as text: each member of a list, numbers and booleans as in JSON."""
+    """Yield a claim's values as text: each item of a list, and numbers and booleans as in JSON."""
     for value in carried if isinstance(carried, list) else [carried]:
         if isinstance(value, str):
             yield value
@@ -127,6 +127,6 @@ def texts_of(carried: object) -> Iterator[str]:
 
 
 def _beginnings(text: str) -> Iterator[str]:
-    """Yield the text and its beginnings up to each separator, as far as they can be anchors."""
+    """Yield the text and each of its prefixes that ends with a separator, if it can be an anchor."""
     ends = [found.end() for found in _PARTS.finditer(text[:MAX_VALUE])]
     return (text[:end] for end in [*ends, len(text)] if end <= MAX_VALUE and text[:end].isprintable())

@@ -1,4 +1,4 @@
-"""Shared by upload tokens and sessions: only a hash is stored, and the last use is recorded."""
+"""Helpers for upload tokens and sessions: hash their secrets, and record their last use."""
 
 import hashlib
 import secrets
@@ -12,7 +12,7 @@ from prshots.server.bounded_cache import BoundedCache
 from prshots.server.domain.projects.models import UploadToken
 
 TOUCH_SECONDS = 60
-"""The precision of a last use: at most one write per credential and minute, not one per request."""
+"""The precision of the last use: at most one write per credential per minute, not one per request."""
 
 CACHED_USES = 10_000
 
@@ -29,7 +29,7 @@ def is_upload_token(secret: str) -> bool:
 
 
 def new_upload_token(project_id: str, label: str, created_at: int) -> tuple[UploadToken, str]:
-    """Return the record of a new token, and its secret, which is stored nowhere."""
+    """Return the record of a new token and its secret. The secret isn't stored anywhere."""
     secret = f"msr_{secrets.token_hex(32)}"
     hint = f"msr_…{secret[-4:]}"
     return UploadToken(secrets.token_hex(6), project_id, label, hint, hash_of(secret), created_at), secret
@@ -44,13 +44,13 @@ class LastUse:
         self._noted: BoundedCache[str, int] = BoundedCache(CACHED_USES)
 
     async def note(self, key: str, known: int, now: int, **named: str) -> None:
-        """Record a use. `known` is the last use according to the database, `named` are fields for the log."""
+        """Record a use. `known` is the last use in the database. `named` holds extra fields for the log."""
         noted = self._noted.get(key)
         if now - (known if noted is None else noted) < TOUCH_SECONDS:
             return
         self._noted.put(key, now)
         try:
             await self._touch(key, now)
-        except RecordsError as error:  # no reason to fail the request
+        except RecordsError as error:  # not worth failing the request
             if not error.count_request:
                 _log.warning(f"last use of a {self._kind} not recorded", reason=str(error), **named)

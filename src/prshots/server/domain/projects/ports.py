@@ -1,4 +1,4 @@
-"""The ports of projects, and how each call can fail."""
+"""The ports for projects, with the errors that each call raises."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol
@@ -7,53 +7,56 @@ from prshots.contract.limits import Policy
 from prshots.server.domain.projects.models import (
     DayOfUploads,
     Project,
+    ProjectReference,
     ProjectSummary,
     Role,
     Trust,
     UploadToken,
 )
-from prshots.server.domain.projects.names import ProjectReference
 
 
 class ProjectRecords(Protocol):
-    """The projects. Raises RecordsError; methods that write also raise RecordsFullError."""
+    """The projects. Raises RecordsError. Methods that write also raise RecordsFullError."""
 
     async def add_project(self, project: Project) -> None:
-        """Raise ConflictError if the organization already has a project with that name."""
+        """Add a project. Raises ConflictError if its organization already has a project with that name."""
 
     async def project(self, name: str, organization_id: str) -> Project | None: ...
 
     async def projects(self) -> list[Project]: ...
 
     async def change_project(self, project: Project) -> None:
-        """Write everything that can change. Raises ConflictError if the name is taken."""
+        """Write all fields that can change. Raises ConflictError if the name is taken."""
 
     async def set_repository(self, project_id: str, repository: str) -> None:
-        """Set the project's repository, unless it has one."""
+        """Set the project's repository, unless it already has one."""
 
     async def retire_project(self, project_id: str, now: int, limit: int) -> int:
-        """Revoke its tokens, remove its trusts, schedule up to `limit` images. Return how many it has."""
+        """Revoke all tokens, remove all trusts, and schedule up to `limit` images.
+
+        Return how many are left.
+        """
 
     async def remove_project(self, project_id: str) -> bool:
         """Remove a project with its tokens, trusts and totals. Return False if it still has images."""
 
 
 class TokenRecords(Protocol):
-    """The upload tokens of projects. Raises RecordsError; methods that write also raise RecordsFullError."""
+    """The upload tokens of projects. Raises RecordsError. Methods that write also raise RecordsFullError."""
 
     async def add_token(self, token: UploadToken) -> None:
-        """Add it. Raises NotFoundError if its project is gone."""
+        """Add a token. Raises NotFoundError if its project no longer exists."""
 
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
-        """Find a token that is not revoked, by its hash. Never cached: revoking works immediately."""
+        """Find a token that isn't revoked by its hash. Never cached, so revoking takes effect immediately."""
 
     async def tokens(self, project_id: str) -> list[UploadToken]:
         """Return tokens, oldest first, without the short-lived ones."""
 
     async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
-        """Revoke a token; a revoked one keeps its time. Return False if it does not exist.
+        """Revoke a token. If it is already revoked, keep its time. Return False if it doesn't exist.
 
-        With `project_id`, only that project's tokens exist.
+        With `project_id`, only that project's tokens count.
         """
 
     async def touch_token(self, token_id: str, now: int) -> None: ...
@@ -69,17 +72,17 @@ class ProjectOverview(Protocol):
     """
 
     async def project_of(self, user_id: str, project_id: str) -> tuple[Project, Role] | None:
-        """Find a project by its id. None if the user is not a member of its organization."""
+        """Find a project by its id. Return None if the user isn't a member of its organization."""
 
     async def projects_of(
         self, user_id: str, after: tuple[str, str] | None, limit: int
     ) -> list[ProjectSummary]:
-        """Return projects ordered by (name, id)."""
+        """Return a page of projects, ordered by (name, id)."""
 
     async def summary_of(self, user_id: str, project_id: str) -> ProjectSummary | None: ...
 
     async def days(self, project_ids: Collection[str], since_day: int) -> dict[str, list[DayOfUploads]]:
-        """Return the days with uploads from `since_day` on, oldest first, for each project that has any."""
+        """Return the days with uploads since `since_day`, oldest first, for each project that has any."""
 
     async def tokens(self, project_id: str, before: tuple[int, str] | None, limit: int) -> list[UploadToken]:
         """Return tokens, newest (created_at, id) first, without the short-lived ones."""
@@ -91,16 +94,16 @@ class ProjectOverview(Protocol):
 
 
 class TrustRecords(Protocol):
-    """The trusts of projects. Raises RecordsError; methods that write also raise RecordsFullError."""
+    """The trusts of projects. Raises RecordsError. Methods that write also raise RecordsFullError."""
 
     async def add_trust(self, trust: Trust, anchor: str, most: int) -> None:
-        """Add it. Raises ConflictError if the project has the same one, or already `most` trusts.
+        """Add a trust. Raises ConflictError if the project already has the same trust, or `most` trusts.
 
-        Raises NotFoundError if the project is gone.
+        Raises NotFoundError if the project no longer exists.
         """
 
     async def trusts(self, project_id: str) -> list[Trust]:
-        """Return them, newest (created_at, id) first."""
+        """Return a project's trusts, newest (created_at, id) first."""
 
     async def is_trusted(self, issuer: str) -> bool:
         """Return whether any project trusts this issuer."""
@@ -110,22 +113,22 @@ class TrustRecords(Protocol):
     ) -> list[tuple[Trust, Project]]:
         """Return the trusts for this issuer that have one of these anchors, oldest first.
 
-        Only those of the projects that `project` can mean.
+        Include only projects that `project` can refer to.
         """
 
     async def remove_trust(self, trust_id: str, project_id: str | None = None) -> bool:
-        """Remove a trust and all tokens issued through it. Return False if it does not exist.
+        """Remove a trust and all tokens issued through it. Return False if it doesn't exist.
 
-        With `project_id`, only that project's trusts exist.
+        With `project_id`, only that project's trusts count.
         """
 
     async def touch_trust(self, trust_id: str, now: int) -> None: ...
 
     async def pin_trust(self, trust_id: str, pins: Mapping[str, str]) -> Mapping[str, str] | None:
-        """Pin a trust, unless it is pinned already. Return its pins; None if it does not exist."""
+        """Pin a trust, unless it is already pinned. Return its pins, or None if it doesn't exist."""
 
     async def unpin_trust(self, trust_id: str, project_id: str | None = None) -> bool:
-        """Forget the pins and the refused ids. Return False if it does not exist, as in `remove_trust`."""
+        """Forget the pins and the refused ids. Return False if it doesn't exist, as in `remove_trust`."""
 
     async def note_refused_ids(self, trust_id: str, ids: Mapping[str, str], now: int) -> None: ...
 
@@ -137,7 +140,7 @@ class Issuers(Protocol):
     """Verifies the ID tokens of OpenID issuers."""
 
     async def verify(self, issuer: str, id_token: str) -> dict[str, Any]:
-        """Return the claims of an ID token that this issuer signed and that is valid now.
+        """Return the claims of an ID token that this issuer signed and that is currently valid.
 
         Raises ExchangeRefusedError, or ProviderError if the issuer's keys are unavailable.
         """

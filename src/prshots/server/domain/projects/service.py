@@ -8,10 +8,16 @@ from typing import TypedDict, Unpack
 
 from prshots.contract.errors import InvalidInputError, NotFoundError, UnauthorizedError
 from prshots.contract.limits import Policy
-from prshots.server.domain.projects.access import Access
 from prshots.server.domain.projects.credentials import LastUse, hash_of, is_upload_token, new_upload_token
-from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Project, UploadToken
-from prshots.server.domain.projects.names import check_name, check_repository
+from prshots.server.domain.projects.models import (
+    LOCAL_ORGANIZATION,
+    Access,
+    Organization,
+    Project,
+    UploadToken,
+    check_name,
+    check_repository,
+)
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
 
 MAX_LABEL = 200
@@ -47,7 +53,7 @@ class Projects:
         organization: Organization = LOCAL,
         uploads_per_minute: int | None = None,
     ) -> Project:
-        """Raise InvalidInputError, ConflictError."""
+        """Create a project. Raises InvalidInputError, ConflictError."""
         project = Project(
             secrets.token_hex(8),
             name,
@@ -73,7 +79,7 @@ class Projects:
         return project
 
     async def change_project(self, before: Project, **changes: Unpack[ProjectChanges]) -> Project:
-        """Change the given fields only. Raises InvalidInputError, ConflictError."""
+        """Change only the given fields. Raises InvalidInputError, ConflictError."""
         after = replace(before, **changes)
         _check_project(after)
         await self._records.change_project(after)
@@ -82,7 +88,7 @@ class Projects:
     async def create_token(
         self, project: Project, label: str = "", created_by: str = ""
     ) -> tuple[UploadToken, str]:
-        """Return the new token's record, and its secret, which is stored nowhere."""
+        """Create a token. Return its record and its secret. The secret isn't stored anywhere."""
         if len(label) > MAX_LABEL or not label.isprintable():
             raise InvalidInputError(f"a label takes up to {MAX_LABEL} printable characters; got {label!r}")
         token, secret = new_upload_token(project.id, label, int(self._clock()))
@@ -94,13 +100,13 @@ class Projects:
         return await self._tokens.tokens(project.id)
 
     async def revoke_token(self, token_id: str, project: Project | None = None) -> None:
-        """Revoke a token (only of `project`, if given). Raises NotFoundError."""
+        """Revoke a token. With `project`, only from that project. Raises NotFoundError."""
         project_id = project.id if project else None
         if not await self._tokens.revoke_token(token_id, int(self._clock()), project_id):
             raise NotFoundError(f"no token {token_id!r}: `prshots token list PROJECT` lists them")
 
     async def authenticate(self, secret: str) -> Access:
-        """Return what an upload token is for. Raises UnauthorizedError, RecordsError."""
+        """Return the access that an upload token grants. Raises UnauthorizedError, RecordsError."""
         found = await self._tokens.project_of_token(hash_of(secret)) if is_upload_token(secret) else None
         if found is None:
             raise UnauthorizedError("unauthorized")

@@ -1,1 +1,1 @@
-"""What keeps database and store in order: sweep, reconciliation, safeguards."""
+"""Upkeep of the database and the store: sweep, reconciliation, safeguards."""

@@ -1,4 +1,4 @@
-"""The ports of the upkeep, and how each call can fail."""
+"""The ports for upkeep, with the errors that each call raises."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ Total = Literal["project", "pull request", "day"]
 
 @dataclass(frozen=True, slots=True)
 class WrongTotal:
-    """A stored total that differs from what was counted.
+    """A stored total that differs from the actual count.
 
-    `number` is the pull request's number, or the day (Unix time // 86,400); 0 for a project.
+    `number` is the pull request's number, the day (Unix time // 86,400), or 0 for a project.
     """
 
     of: Total
@@ -28,53 +28,54 @@ class WrongTotal:
 
 
 class Upkeep(Protocol):
-    """What the sweep and `prshots check` ask about the whole database. Raises RecordsError.
+    """Queries of the sweep and `prshots check` about the whole database. Raises RecordsError.
 
-    Each call reads a page or the totals, so that none times out however many images there are.
+    Each call reads one page or the totals, so none times out, regardless of the number of images.
     """
 
     async def installation_id(self) -> str:
-        """Return the random id that this database got when it was created."""
+        """Return the random id that this database received at its creation."""
 
     async def time(self) -> float | None:
-        """Return the current time by the database's own clock. None if it has none."""
+        """Return the current time on the database's clock, or None if it has none."""
 
     async def stored(self) -> tuple[int, int]:
-        """Return the number of all images and the sum of their bytes, from the totals."""
+        """Return the number of all images and their total bytes, from the stored totals."""
 
     async def count_overdue(self, since: int, most: int) -> int:
-        """Return how many images have been due to expire since this time; counts no further than `most`."""
+        """Return how many images have been due to expire since this time. Stops counting at `most`."""
 
     async def images_by_id(self, after: str, until: str, limit: int) -> list[Image]:
         """Return the next images with `after` < id <= `until`, ordered by id."""
 
     async def active_ids(self, image_ids: Collection[str]) -> set[str]:
-        """Return which of these ids have a record that is not scheduled for expiry."""
+        """Return the ids that have a record and aren't scheduled for expiry."""
 
     async def wrong_pulls(self, project_id: str, after: int) -> tuple[list[WrongTotal], int | None]:
-        """Compare a page of pull requests with numbers above `after` with their images.
+        """Compare a page of pull requests, with numbers above `after`, with their images.
 
-        Return the wrong ones, and the last number that was compared. None at the end.
+        Return the wrong totals and the last number that was compared, or None at the end.
         """
 
     async def wrong_days(self, project_id: str, after: int) -> tuple[list[WrongTotal], int | None]:
-        """Compare some days above `after` with the images uploaded then, like `wrong_pulls`.
+        """Compare a page of days above `after` with the images uploaded on them, like `wrong_pulls`.
 
-        A day counts uploads, including those deleted since. It is wrong if there are more images than that.
+        A day counts all uploads, including deleted ones. Its total is wrong if there are more images than
+        uploads.
         """
 
     async def wrong_projects(self) -> list[WrongTotal]:
-        """Return the projects whose totals are not the sums over their pull requests."""
+        """Return the projects whose totals don't match the sums over their pull requests."""
 
     async def recompute(self, wrong: WrongTotal) -> None:
-        """Write this total again, from a count that includes every concurrent upload and expiry once."""
+        """Recompute this total. The new count includes every concurrent upload and expiry exactly once."""
 
     async def reclaim_space(self, seconds: float) -> int:
-        """Return free pages to the disk, for about this long at most. Return the bytes given back."""
+        """Return free pages to the disk for at most about `seconds`. Return how many bytes that frees."""
 
 
 class UpkeepEngines(NamedTuple):
-    """What the sweep and `prshots check` work on."""
+    """The engines and records that the sweep and `prshots check` use."""
 
     records: ImageRecords
     people: People

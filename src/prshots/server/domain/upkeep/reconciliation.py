@@ -1,8 +1,9 @@
 """`prshots check`: compares records with stored bytes and totals with records, and repairs differences.
 
-Records and bytes are read in the order of their ids, a window at a time, so memory does not grow with the
-number of images. The service can run: every difference is looked up again before it counts, because an upload
-writes its bytes before its record, and an expiry marks the record before it deletes the bytes.
+The check reads records and bytes in the order of their ids, one window at a time, so memory doesn't grow with
+the number of images. The service can keep running. The check confirms every difference with a second lookup,
+because an upload writes its bytes before its record, and an expiry marks the record before it deletes the
+bytes.
 """
 
 import asyncio
@@ -12,16 +13,11 @@ from dataclasses import dataclass, field
 
 from prshots.contract.errors import StoreError, WrongClockError
 from prshots.contract.object_names import image_id_of
-from prshots.server.domain.images.expiry import expire_scheduled
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from prshots.server.domain.images.ports import ObjectStore
+from prshots.server.domain.images.recorded_objects import expire_scheduled
+from prshots.server.domain.upkeep import safeguards
 from prshots.server.domain.upkeep.ports import Upkeep, UpkeepEngines, WrongTotal
-from prshots.server.domain.upkeep.safeguards import (
-    LEFTOVER_AGE_SECONDS,
-    is_mass,
-    require_own_store,
-    wrong_clock,
-)
 
 BATCH = 4000
 LOOKED_UP_AT_ONCE = 16
@@ -33,7 +29,7 @@ Discrepancy = Image | str | WrongTotal
 
 @dataclass(slots=True)
 class CheckReport:
-    """What a check compared and found, and what a repair did about it."""
+    """The results of a check, and of a repair."""
 
     records: int = 0
     files: int = 0
@@ -66,7 +62,7 @@ async def check(
     progress: Progress = lambda _: None,
     clock: Callable[[], float] = time.time,
 ) -> CheckReport:
-    """Compare everything and change nothing. Call `found` for each difference.
+    """Compare everything without changing anything. Call `found` for each difference.
 
     Raises WrongClockError, ForeignStoreError, RecordsError, StoreError.
     """
@@ -97,10 +93,10 @@ async def repair(
     progress: Progress = lambda _: None,
     clock: Callable[[], float] = time.time,
 ) -> None:
-    """Repair what a check found, and note it in its report. Finds every difference again right before.
+    """Repair the differences that a check found, and update its report. Confirms each one again first.
 
-    Records without bytes expire like any image. Files without a record are deleted. Totals are counted again.
-    Without `force`, most of all records or files are never removed. Raises like `check`.
+    Expires records without bytes like any other image, deletes files without a record, and recomputes totals.
+    Without `force`, never removes more than half of all records or files. Raises the same errors as `check`.
     """
     cutoff = await _cutoff(engines, clock)
     expires = report.records_without_bytes and (force or _may_expire(report))
@@ -122,8 +118,8 @@ async def repair(
 
 
 def _may_expire(report: CheckReport) -> bool:
-    """Return False, and note why, if the records without bytes are too many to expire unasked."""
-    if not is_mass(report.records_without_bytes, report.records):
+    """Return False, and report why, if too many records lack bytes to expire them without confirmation."""
+    if not safeguards.is_mass(report.records_without_bytes, report.records):
         return True
     report.refused.append(
         f"{report.records_without_bytes:,} of {report.records:,} images have no bytes: check that "
@@ -133,8 +129,8 @@ def _may_expire(report: CheckReport) -> bool:
 
 
 def _may_delete(report: CheckReport) -> bool:
-    """Return False, and note why, if the files without a record are too many to delete unasked."""
-    if not is_mass(report.files_without_record, report.files):
+    """Return False, and report why, if too many files lack a record to delete them without confirmation."""
+    if not safeguards.is_mass(report.files_without_record, report.files):
         return True
     report.refused.append(
         f"{report.files_without_record:,} of {report.files:,} files have no record: check that "
@@ -144,11 +140,11 @@ def _may_delete(report: CheckReport) -> bool:
 
 
 async def _cutoff(engines: UpkeepEngines, clock: Callable[[], float]) -> float:
-    """Return the time before which a file without a record is a leftover."""
-    await require_own_store(engines.upkeep, engines.store)
-    if wrong := await wrong_clock(engines.upkeep, engines.store, clock):
+    """Return the time before which a file without a record counts as a leftover."""
+    await safeguards.require_own_store(engines.upkeep, engines.store)
+    if wrong := await safeguards.wrong_clock(engines.upkeep, engines.store, clock):
         raise WrongClockError(wrong)
-    return clock() - LEFTOVER_AGE_SECONDS
+    return clock() - safeguards.LEFTOVER_AGE_SECONDS
 
 
 async def _expire(engines: UpkeepEngines, images: Sequence[Image], report: CheckReport, now: int) -> None:
@@ -166,9 +162,9 @@ async def _compare_all(engines: UpkeepEngines, cutoff: float) -> AsyncIterator[_
         if not keys:
             continue
         if keys != sorted(keys) or image_id_of(keys[0]) <= after:
-            raise StoreError("the store does not list its objects in order, so they cannot be compared")
+            raise StoreError("the store doesn't list its objects in order, so they can't be compared")
         last = image_id_of(keys[-1])
-        held = [key for key in keys if image_id_of(key) == last]  # the next batch may have its thumbnail
+        held = [key for key in keys if image_id_of(key) == last]  # its thumbnail may be in the next batch
         keys = keys[: len(keys) - len(held)]
         if keys:
             until = image_id_of(keys[-1])
@@ -198,9 +194,9 @@ async def _compare_between(
 
 
 async def without_bytes(upkeep: Upkeep, store: ObjectStore, images: list[Image]) -> list[Image]:
-    """Return those that are missing now. Images that are scheduled for expiry may lack their bytes.
+    """Return the images whose bytes are missing now. Images scheduled for expiry may lack their bytes.
 
-    First the store, then the record: bytes that an expiry has just deleted belong to a marked record.
+    Checks the store before the record: bytes that an expiry has just deleted belong to a marked record.
     """
     active = [image for image in images if image.scheduled_at is None]
     there = await _find_existing(store, [image.key for image in active])
@@ -210,7 +206,7 @@ async def without_bytes(upkeep: Upkeep, store: ObjectStore, images: list[Image])
 
 
 async def _without_record(engines: UpkeepEngines, keys: list[str]) -> list[str]:
-    """Return the keys of objects that exist and have no record now."""
+    """Return the keys of objects that exist but currently have no record."""
     found: list[str] = []
     for start in range(0, len(keys), BATCH):
         batch = keys[start : start + BATCH]
@@ -233,7 +229,7 @@ async def _find_existing(store: ObjectStore, keys: Sequence[str]) -> set[str]:
 
 
 async def _wrong_totals(engines: UpkeepEngines) -> AsyncIterator[WrongTotal]:
-    """Yield wrong totals; those of projects last, because they sum up those of pull requests."""
+    """Yield wrong totals. Projects come last, because they sum up their pull requests."""
     for project in await engines.projects.projects():
         for compare in (engines.upkeep.wrong_pulls, engines.upkeep.wrong_days):
             after: int | None = NO_PULL_REQUEST - 1

@@ -1,7 +1,7 @@
-"""What keeps the sweep and `prshots check --repair` from deleting images by mistake.
+"""Keeps the sweep and `prshots check --repair` from deleting images by mistake.
 
 A wrong clock makes images look old, a wrong database makes them look like leftovers, and a mistyped retention
-makes most of them due. `docs/understand/decisions/0020-reconcile.md` has the reasons for the limits.
+makes most of them due. `docs/understand/decisions/0020-reconcile.md` explains the limits.
 """
 
 from collections.abc import Callable
@@ -12,27 +12,27 @@ from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.upkeep.ports import Upkeep
 
 CLOCK_SECONDS = 60.0
-"""The largest difference between clocks with which the age of a file means something."""
+"""The largest difference between clocks at which the age of a file is still reliable."""
 
 MASS = 100
-"""Deleting fewer than this needs no confirmation, even if it is everything."""
+"""Deleting up to this many needs no confirmation, even if that is everything."""
 
 OVERDUE_SECONDS = 86_400
-"""Images that have been due for a day should have been deleted by the last 24 sweeps."""
+"""The last 24 sweeps should have deleted images that have been due for a day."""
 
 LEFTOVER_AGE_SECONDS = 3600
-"""A file without a record may belong to an upload in progress, but not when it is an hour old."""
+"""A file without a record may belong to an upload in progress, but not after an hour."""
 
 FOREIGN_STORE = "the image store belongs to another database"
 
 
 def is_mass(deleted: int, of: int) -> bool:
-    """Return whether someone has to confirm deleting this many."""
+    """Return whether deleting this many needs confirmation."""
     return deleted > MASS and deleted * 2 > of
 
 
 async def wrong_clock(upkeep: Upkeep, store: ObjectStore, clock: Callable[[], float]) -> str:
-    """Compare our clock with those of the engines. Return what is wrong, or "".
+    """Compare this machine's clock with the engines' clocks. Return a message if one is wrong, or "".
 
     Raises RecordsError, StoreError.
     """
@@ -41,7 +41,7 @@ async def wrong_clock(upkeep: Upkeep, store: ObjectStore, clock: Callable[[], fl
         theirs = await asked()
         if theirs is None:
             continue
-        # Their answer is from some moment in between.
+        # The engine read its clock at some moment between our two readings.
         ahead = before - theirs if before > theirs else min(0.0, clock() - theirs)
         if abs(ahead) > CLOCK_SECONDS:
             direction = "ahead of" if ahead > 0 else "behind"

@@ -9,31 +9,25 @@ from typing import Literal
 
 from prshots.contract.errors import RecordsFullError
 from prshots.contract.object_names import SHARDS, image_id_of
-from prshots.server.domain.images.expiry import expire_scheduled
+from prshots.server.domain.images.recorded_objects import expire_scheduled
 from prshots.server.domain.people.sign_in import discard_old
+from prshots.server.domain.upkeep import safeguards
 from prshots.server.domain.upkeep.ports import UpkeepEngines
-from prshots.server.domain.upkeep.safeguards import (
-    LEFTOVER_AGE_SECONDS,
-    MASS,
-    OVERDUE_SECONDS,
-    is_mass,
-    wrong_clock,
-)
 
 BATCH = 4000
-"""Small enough that uploads hardly wait for its transaction, large enough that commits cost little."""
+"""Small enough that uploads barely wait for its transaction, and large enough that commits are cheap."""
 
 LISTED_AT_MOST = 4_000_000
-"""How many objects a sweep lists to find those without a record: a quarter of an hour on S3. In a larger
-store each sweep looks into some folders, at random, or it would not end before the next one."""
+"""How many objects a sweep lists to find those without a record: about 15 minutes on S3. In a larger store,
+each sweep lists only some folders at random. Otherwise it wouldn't finish before the next one."""
 
-OBJECTS_OF_AN_IMAGE = 2  # itself and its thumbnail
+OBJECTS_OF_AN_IMAGE = 2  # the original and its thumbnail
 
 RECLAIMING_SECONDS = 60.0
-"""How long a sweep returns free space to the disk. The next one continues."""
+"""How long a sweep spends on returning free space to the disk. The next sweep continues."""
 
 OLD_PAIRS_SECONDS = 90 * 86_400
-"""After this long, the result of comparing two images is forgotten."""
+"""After this long, the sweep discards the result of comparing two images."""
 
 FORCE = "if that is right, run `prshots sweep --force`"
 
@@ -42,9 +36,9 @@ Reason = Literal["clock", "retention", "orphans"]
 
 @dataclass(slots=True)
 class SweepReport:
-    """The result of a sweep. The next sweep retries everything that failed.
+    """The result of a sweep. The next sweep retries all failures.
 
-    `refused` says what the sweep did not dare to delete, and why.
+    `refused` explains what the sweep declined to delete.
     """
 
     expired: int = 0
@@ -71,15 +65,16 @@ async def sweep(
 ) -> SweepReport:
     """Run one sweep. Idempotent, so concurrent sweeps are safe. Raises RecordsError, StoreError.
 
-    With a wrong clock it only finishes what people asked for. Without `force`, it deletes no more than half
-    of all images by a retention rule, and no more than half of all files for having no record.
+    If the clock is wrong, the sweep only deletes images that are already scheduled. Without `force`, it
+    deletes at most half of all images because of retention, and at most half of all files for lack of a
+    record.
     """
     run = _Sweep(engines, progress, int(clock()), force=force)
-    if wrong := await wrong_clock(engines.upkeep, engines.store, clock):
+    if wrong := await safeguards.wrong_clock(engines.upkeep, engines.store, clock):
         run.report.refused["clock"] = f"{wrong}. Until then, only images that are already scheduled expire"
         await run.expire_scheduled()
         return run.report
-    # On a full disk no more images can be scheduled, but deleting the scheduled ones frees space.
+    # A full disk has no room to schedule more images, but deleting the scheduled ones frees space.
     with contextlib.suppress(RecordsFullError):
         await run.schedule()
     await run.expire_scheduled()
@@ -92,7 +87,7 @@ async def sweep(
 
 
 class _Sweep:
-    """The steps of one sweep, and what they have done so far."""
+    """The steps of one sweep, and their results so far."""
 
     def __init__(self, engines: UpkeepEngines, progress: Progress, now: int, *, force: bool) -> None:
         self.report = SweepReport()
@@ -102,7 +97,7 @@ class _Sweep:
         self._force = force
 
     async def schedule(self) -> None:
-        """Schedule images that are due or that nothing needs any more, and remove old records."""
+        """Schedule images that are due or no longer needed, and remove old records."""
         engines, now = self._engines, self._now
         await self._schedule_due()
         while await engines.baselines.release(now, BATCH) == BATCH:
@@ -115,19 +110,20 @@ class _Sweep:
             self._progress(self.report)
 
     async def _schedule_due(self) -> None:
-        """Schedule what retention makes due, unless that is most of all images and has been for a day.
+        """Schedule images that are due, unless more than half of all images have been due for over a day.
 
-        Images of closed pull requests and deleted images are scheduled already: people asked for that.
+        Images of closed pull requests and deleted images are already scheduled, because people asked for
+        that.
         """
         upkeep = self._engines.upkeep
         stored, _ = await upkeep.stored()
-        enough = max(MASS, stored // 2) + 1
-        if not self._force and is_mass(
-            await upkeep.count_overdue(self._now - OVERDUE_SECONDS, enough), stored
+        enough = max(safeguards.MASS, stored // 2) + 1
+        if not self._force and safeguards.is_mass(
+            await upkeep.count_overdue(self._now - safeguards.OVERDUE_SECONDS, enough), stored
         ):
             self.report.refused["retention"] = (
                 f"more than half of all {stored:,} images should have expired over a day ago, so the sweep "
-                "expired none by a retention rule. Check the retention of your projects and this machine's "
+                "applied no retention rule. Check the retention of your projects and this machine's "
                 f"clock; {FORCE}"
             )
             return
@@ -141,7 +137,7 @@ class _Sweep:
             self.report.expired += outcome.expired
             self.report.failed += outcome.failed
             self.report.freed_bytes += outcome.freed_bytes
-            after = batch[-1].id  # continue behind this batch, even if some of it failed
+            after = batch[-1].id  # continue after this batch, even if parts of it failed
             self._progress(self.report)
 
     async def discard_credentials(self) -> None:
@@ -152,7 +148,7 @@ class _Sweep:
             self._progress(self.report)
 
     async def remove_leftovers(self) -> None:
-        """Delete what crashes left in the store, unless the store belongs to another database.
+        """Delete leftovers of crashes from the store, unless the store belongs to another database.
 
         With the wrong database, every image would look like a file without a record.
         """
@@ -161,21 +157,21 @@ class _Sweep:
         if await store.owner(installation_id) != installation_id:
             self.report.foreign_store = True
             return
-        cutoff = self._now - LEFTOVER_AGE_SECONDS
+        cutoff = self._now - safeguards.LEFTOVER_AGE_SECONDS
         images, _ = await upkeep.stored()
         await self._remove_orphans(store.stored_before(cutoff, _some_shards(images)))
         self.report.unfinished = await store.discard_unfinished(cutoff)
 
     async def _remove_orphans(self, listing: AsyncIterator[list[str]]) -> None:
-        """Delete listed files without a record, unless most of them have none.
+        """Delete listed files that have no record, unless that is more than half of them.
 
-        Ids are random. So the first files, in the order of their ids, are a fair sample of all of them.
+        Ids are random, so the first files in order of their ids are a fair sample.
         """
         seen, found, held = 0, 0, list[str]()
         async for keys in listing:
             without_record = await self._without_record(keys)
             seen, found, held = seen + len(keys), found + len(without_record), held + without_record
-            if len(held) > max(BATCH, MASS):  # enough to judge by
+            if len(held) > max(BATCH, safeguards.MASS):  # a large enough sample
                 if self._are_too_many(found, seen):
                     break
                 await self._delete_orphans(held)
@@ -203,7 +199,7 @@ class _Sweep:
         return found
 
     def _are_too_many(self, found: int, seen: int) -> bool:
-        return not self._force and is_mass(found, seen)
+        return not self._force and safeguards.is_mass(found, seen)
 
     async def _delete_orphans(self, keys: list[str]) -> None:
         failed = await self._engines.store.delete(keys)
@@ -212,7 +208,7 @@ class _Sweep:
 
 
 def _some_shards(images: int) -> list[str] | None:
-    """Return which folders to list; None for all."""
+    """Return the folders to list, or None for all."""
     share = LISTED_AT_MOST / max(1, images * OBJECTS_OF_AN_IMAGE)
     if share >= 1:
         return None

@@ -1,1 +1,1 @@
-"""Decodes images, renders thumbnails, and compares images. Only picture workers import it."""
+"""Decode images, render thumbnails, and compare images. Only picture workers import this."""

@@ -1,20 +1,23 @@
-"""Compares two images as a person would, and shows the difference.
+"""Compare two images as a person would, and show the difference.
 
-Both are decoded whole, because their formats allow nothing else. The steps after that work on bands of rows,
-and only on rows that differ.
+Both images are decoded completely, because their formats allow nothing else. The steps after that work on
+bands of rows, and only on rows that differ.
 """
 
+import io
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw
 
+from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
+from prshots.contract.image_structure import webp_chunks
 from prshots.contract.replies import Region
-from prshots.server.adapters.pictures.engine.canvas import Canvas, Pixels
-from prshots.server.adapters.pictures.engine.decoding import pillow_errors_as_ours
-from prshots.server.adapters.pictures.engine.difference_image import draw_difference
+from prshots.server.adapters.pictures.engine import decoding
 from prshots.server.adapters.pictures.engine.differing_pixels import (
     LOSSLESS,
     LOSSY,
@@ -26,25 +29,94 @@ from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, c
 from prshots.server.adapters.pictures.engine.row_alignment import Sketches, Stretch, align
 from prshots.server.domain.comparison.models import PairResult
 
+Pixels = npt.NDArray[np.uint8]
+"""Rows, columns, channels."""
+
+_OPAQUE = 255
+_BINS = 32
+"""The sections of a row in a sketch. On a page of 1280 px, each has 40 px."""
+
+
+class Canvas:
+    """The pixels of an image. Raises PictureError if they can't be decoded.
+
+    A transparent pixel has its color multiplied by its opacity, and the opacity as a fourth channel. The
+    hidden color of a fully transparent pixel therefore has no effect.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        picture = decoding.open_image(data)
+        with decoding.pillow_errors_as_ours():
+            orientation = decoding.orientation_of(picture)
+            picture.load()
+            self.image = decoding.turn_upright(picture, orientation)
+            self.is_transparent = _is_transparent(self.image)
+        self.is_lossy = _is_lossy(data)
+        self.width, self.height = self.image.size
+
+    def rows(self, top: int, bottom: int, width: int, *, transparent: bool) -> Pixels:
+        """Return the first `width` pixels of some rows, with three channels, or four if `transparent`."""
+        box = (0, top, width, bottom)
+        if transparent:
+            return np.asarray(decoding.band(self.image, box, "RGBA").convert("RGBa"))
+        return np.asarray(decoding.band(self.image, box, "RGB"))
+
+    def row_hashes(self, width: int, *, transparent: bool) -> list[int]:
+        """Return a number for each row. Equal rows have equal numbers, within this process."""
+        hashes: list[int] = []
+        for top, bottom in decoding.bands(0, self.height, width):
+            rows = self.rows(top, bottom, width, transparent=transparent)
+            hashes.extend(hash(row.tobytes()) for row in rows)
+        return hashes
+
+    def row_sketches(self, top: int, bottom: int, width: int) -> npt.NDArray[np.float32]:
+        """Return the mean brightness of 32 sections of each row. Rows that look alike have similar values."""
+        starts = np.unique(np.linspace(0, width, _BINS, endpoint=False).astype(int))
+        widths = np.diff(np.append(starts, width)).astype(np.float32)
+        sketches = [
+            np.add.reduceat(
+                np.asarray(decoding.band(self.image, (0, start, width, end), "L")), starts, 1, np.float32
+            )
+            for start, end in decoding.bands(top, bottom, width)
+        ]
+        return (np.concatenate(sketches) / widths).astype(np.float32)
+
+
+def _is_transparent(picture: Image.Image) -> bool:
+    if picture.mode == "RGBA":
+        lowest, _ = picture.getchannel("A").getextrema()
+        return lowest != _OPAQUE
+    return picture.has_transparency_data
+
+
+def _is_lossy(data: bytes) -> bool:
+    """Return whether the format stores pixels inexactly: JPEG, and WebP unless it is lossless."""
+    kind = format_of(data[:LEADING_BYTES])
+    if kind == BY_EXT["webp"]:
+        return b"VP8L" not in webp_chunks(data)
+    return kind == BY_EXT["jpg"]
+
+
 MAX_REGIONS = 50
 _MAX_STRIPS = 20
 
 _LEAST_SUM = 100
-"""The least sum of differences, in levels of 255, of a group of pixels. Less is noise of a pixel or two."""
+"""The minimum sum of differences, in levels of 255, of a group of pixels. Less is noise of a pixel or two."""
 
 _SEAM = 2
-"""Removed rows have no pixels in the after image. A region of this height shows where they were."""
+"""The height of the region that shows where rows were removed. Removed rows have no pixels in the after
+image."""
 
 _CHUNK_PIXELS = 131_072
-"""How many pixels are compared at a time. Comparing takes about 100 bytes per pixel."""
+"""How many pixels to compare at a time. Comparing takes about 100 bytes per pixel."""
 
 _CARET_WIDTH = 2
 _CARET_HEIGHTS = range(10, 41)
 
 
 def compare(before: bytes, after: bytes) -> PairResult:
-    """Return what differs. Raises PictureError."""
-    with pillow_errors_as_ours():
+    """Compare two images. Raises PictureError."""
+    with decoding.pillow_errors_as_ours():
         return _compare_pair(_Pair(Canvas(before), Canvas(after)))
 
 
@@ -58,7 +130,7 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     changed = boxes_around(strengths, MAX_REGIONS - _MAX_STRIPS)
     if not strips and (not changed or (len(changed) == 1 and _is_caret(pair, changed[0]))):
         return PairResult("unchanged")
-    pair.before.image.close()  # frees memory for the drawing
+    pair.before.image.close()  # frees memory for drawing
     inserted = sum(stretch.rows for stretch in stretches if stretch.kind == "inserted")
     # The largest distance, in rows, that any content moved or the image grew or shrank.
     shift = max(accumulate((stretch.shift for stretch in stretches), initial=0), key=abs)
@@ -90,7 +162,7 @@ def _find_strips(stretches: Sequence[Stretch], pair: "_Pair") -> list[Box]:
         top = stretch.after
         if stretch.kind == "inserted":
             strips.append(Box(0, top, width, top + stretch.rows))
-        elif stretch.kind == "removed" and not (strips and top == height):  # pushed off the end
+        elif stretch.kind == "removed" and not (strips and top == height):  # rows pushed off the end
             start = max(0, min(top - _SEAM // 2, height - _SEAM))
             strips.append(Box(0, start, width, min(height, start + _SEAM)))
     if pair.before.width > width:
@@ -124,7 +196,7 @@ class _Pair:
         return align(before, after, sketches, lossy=self._thresholds.is_lossy)
 
     def strengths(self, stretches: Sequence[Stretch]) -> Strength:
-        """Return by how much each pixel of the after image differs."""
+        """Return how much each pixel of the after image differs."""
         strengths = np.zeros((self.after.height, self.after.width), np.uint8)
         strengths[:, self.width :] = 255
         for chunk in _chunks(stretches, self.width):
@@ -153,7 +225,7 @@ class _Pair:
 
 
 class _Chunk(NamedTuple):
-    """Rows to compare, with `above` and `below` further rows around them that are also aligned."""
+    """Rows to compare, plus `above` and `below` further rows around them that are also aligned."""
 
     before: int
     after: int
@@ -163,7 +235,7 @@ class _Chunk(NamedTuple):
 
 
 def _chunks(stretches: Sequence[Stretch], width: int) -> Iterator[_Chunk]:
-    """Yield the paired rows, in chunks that are not too large."""
+    """Yield the paired rows in chunks of limited size."""
     height = max(1, _CHUNK_PIXELS // width)
     for index, stretch in enumerate(stretches):
         if stretch.kind != "paired":
@@ -187,8 +259,73 @@ def _chunks(stretches: Sequence[Stretch], width: int) -> Iterator[_Chunk]:
 
 
 def _on_grounds(pixels: Pixels) -> list[Pixels]:
-    """Return the visible colors; of transparent images, on black and on white."""
+    """Return the visible colors. For transparent images, return them on black and on white."""
     if pixels.shape[2] == 3:  # noqa: PLR2004 - red, green, blue
         return [pixels]
     colors, opacity = pixels[..., :3], pixels[..., 3:]
     return [colors, colors + (255 - opacity)]
+
+
+MAX_SIDE = 65_500
+"""The longest side that libjpeg writes. A longer image is cut."""
+
+_QUALITY = 85
+_CHANGED = (214, 0, 110)
+_MOVED = (9, 105, 218)
+_GROUND = (255, 255, 255)
+_TINT = 0.45
+_OUTLINE = 2
+_GAP = 3
+"""The distance between an outline and the change, to keep the outline from covering the change."""
+
+_PALE = [150 + level * 90 // 255 for level in range(256)]
+
+
+def draw_difference(
+    image: Image.Image, marks: npt.NDArray[np.uint8], changed: list[Box], moved: list[Box]
+) -> bytes:
+    """Return a JPEG of the image. Inserted rows and seams (`moved`) have a different color."""
+    width, height = min(image.width, MAX_SIDE), min(image.height, MAX_SIDE)
+    picture = Image.new("RGB", (width, height))
+    for top, bottom in decoding.bands(0, height, width):
+        picture.paste(_on_ground(image, Box(0, top, width, bottom)).convert("L").point(_PALE), (0, top))
+    for box in (*moved, *changed):
+        _show(picture, image, box)
+    for box in changed:
+        _tint(picture, marks, box)
+    draw = ImageDraw.Draw(picture)
+    for color, boxes in ((_MOVED, moved), (_CHANGED, changed)):
+        for box in boxes:
+            reach = _GAP + _OUTLINE
+            outline = (
+                max(0, box.left - reach),
+                max(0, box.top - reach),
+                min(width, box.right + reach) - 1,
+                min(height, box.bottom + reach) - 1,
+            )
+            if outline[0] < outline[2] and outline[1] < outline[3]:
+                draw.rectangle(outline, outline=color, width=_OUTLINE)
+    encoded = io.BytesIO()
+    picture.save(encoded, "JPEG", quality=_QUALITY, subsampling=0)
+    return encoded.getvalue()
+
+
+def _show(picture: Image.Image, image: Image.Image, box: Box) -> None:
+    """Paste the box unchanged, in bands."""
+    right, end = min(box.right, picture.width), min(box.bottom, picture.height)
+    for top, bottom in decoding.bands(box.top, end, box.right - box.left):
+        picture.paste(_on_ground(image, Box(box.left, top, right, bottom)), (box.left, top))
+
+
+def _on_ground(image: Image.Image, box: Box) -> Image.Image:
+    if not image.has_transparency_data:
+        return decoding.band(image, box, "RGB")
+    ground = Image.new("RGBA", (box.right - box.left, box.bottom - box.top), _GROUND)
+    return Image.alpha_composite(ground, decoding.band(image, box, "RGBA")).convert("RGB")
+
+
+def _tint(picture: Image.Image, marks: npt.NDArray[np.uint8], box: Box) -> None:
+    for top, bottom in decoding.bands(box.top, min(box.bottom, picture.height), box.right - box.left):
+        part = marks[top:bottom, box.left : box.right]
+        mask = Image.fromarray((part > 0).astype(np.uint8) * np.uint8(255 * _TINT))
+        picture.paste(_CHANGED, (box.left, top), mask)

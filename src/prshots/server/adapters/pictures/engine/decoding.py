@@ -1,8 +1,8 @@
-"""Decodes images, within the limits of all operations on images.
+"""Decode images, within the limits of all image operations.
 
 We read the number of pixels from the header before we decode any. Measured peak memory for the largest
 allowed image: 190 MB for PNG, 340 MB for a progressive CMYK JPEG, 330 MB for WebP. The WebP decoder keeps
-four copies, hence its lower limit.
+four copies, so its limit is lower.
 """
 
 import contextlib
@@ -27,8 +27,8 @@ MAX_LENGTH = 65_535
 """The longest side, in pixels: the limit of the JPEG format."""
 
 BAND_PIXELS = 1_000_000
-"""How many pixels a band of rows has. A row of the longest side fits. Converting a whole image at once would
-take a second copy of all pixels."""
+"""The number of pixels in a band of rows. A row of the longest side fits. Converting a whole image at once
+would take a second copy of all pixels."""
 
 ROTATED = {5, 6, 7, 8}
 """Orientations that show the file's rows as columns."""
@@ -55,9 +55,9 @@ _TURNS = {
 
 _COMPRESSED_METADATA = {b"iCCP", b"iTXt", b"zTXt"}
 
-# Pillow has its own limit: it warns above it and refuses above twice the limit. Set it to ours.
+# Pillow has its own limit: it warns above the limit and refuses above twice the limit. Set it to ours.
 Image.MAX_IMAGE_PIXELS = max(MAX_PIXELS.values())
-# Pillow's warnings about odd files do not belong in the log.
+# Pillow's warnings about odd files don't belong in the log.
 warnings.filterwarnings("ignore", module=r"PIL\.")
 
 
@@ -100,7 +100,7 @@ def pillow_errors_as_ours() -> Iterator[None]:
 def orientation_of(picture: Image.Image) -> int:
     exif = Image.Exif()
     try:
-        # Not `getexif()`: it decodes a PNG, and then hides errors in its pixels.
+        # Avoid `getexif()`: it decodes a PNG, and then hides errors in its pixels.
         exif.load(picture.info.get("exif", b""))
         return int(exif.get(ExifTags.Base.Orientation, _UPRIGHT))
     except Exception:  # noqa: BLE001 - unreadable metadata does not make the image invalid
@@ -108,7 +108,7 @@ def orientation_of(picture: Image.Image) -> int:
 
 
 def turn_upright(picture: Image.Image, orientation: int) -> Image.Image:
-    """Turn decoded pixels the way they are shown."""
+    """Rotate decoded pixels the way they are shown."""
     return picture.transpose(_TURNS[orientation]) if orientation in _TURNS else picture
 
 
@@ -120,8 +120,8 @@ def bands(top: int, bottom: int, width: int) -> Iterator[tuple[int, int]]:
 
 
 def band(picture: Image.Image, box: tuple[int, int, int, int], mode: str) -> Image.Image:
-    """Return a rectangle (left, top, right, bottom) in a mode of eight bits per channel."""
+    """Return a rectangle (left, top, right, bottom) in a mode with eight bits per channel."""
     part = picture.crop(box)
     if part.mode == "I;16":  # Pillow would keep the lower eight bits of 16-bit gray
         part = part.convert("I").point(lambda gray: gray / 257).convert("L")
-    return part if part.mode == mode else part.convert(mode)  # the same mode would be one more copy
+    return part if part.mode == mode else part.convert(mode)  # not `convert` alone: that always copies

@@ -1,8 +1,8 @@
-"""Decides which pixels of two aligned images differ visibly.
+"""Decide which pixels of two aligned images differ visibly.
 
-There are two passes. The coarse pass looks for shapes: it ignores the effects of anti-aliasing, a movement of
-less than a pixel, or an encoder on edges. The fine pass looks for flat color, where a small difference is
-visible and noise averages out.
+There are two passes. The coarse pass looks for shapes. On edges, it ignores the effects of anti-aliasing, of
+encoders and of movements of less than a pixel. The fine pass looks for flat color, where a small difference
+is visible and noise averages out.
 """
 
 from typing import Any, NamedTuple
@@ -15,22 +15,23 @@ Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
 Array = npt.NDArray[Any]
 Strength = npt.NDArray[np.uint8]
-"""By how much each pixel differs; 0 if the difference is not visible."""
+"""How much each pixel differs, or 0 if the difference isn't visible."""
 
 MARGIN = 8
 """How many pixels around a pixel affect its result."""
 
 _SIDE = 4
-"""The side in pixels of a cell: a small square whose sums and extremes tell what is around a pixel."""
+"""The side of a cell in pixels. A cell is a small square whose sums and extremes describe a pixel's
+surroundings."""
 
 
 class Thresholds(NamedTuple):
-    """Levels are of 255."""
+    """Thresholds. Levels range from 0 to 255."""
 
     shape: int
-    """A pixel of a shape differs if it changed by more levels."""
+    """A pixel of a shape differs if it changed by more levels than this."""
     flat: float
-    """A flat area differs if its ΔE (CIE 1976) is larger."""
+    """A flat area differs if its ΔE (CIE 1976) is larger than this."""
     flat_contrast: int
     """A cell with at most this contrast is flat."""
     flat_cells: int
@@ -43,19 +44,20 @@ LOSSLESS = Thresholds(shape=6, flat=1.5, flat_contrast=6, flat_cells=4, is_lossy
 LOSSY = Thresholds(shape=30, flat=4.0, flat_contrast=12, flat_cells=4, is_lossy=True)
 
 _SHIFT = 0.6
-"""The movement in pixels that is ignored: browsers place letters on fractions of pixels."""
+"""The largest movement, in pixels, to ignore: browsers place letters at fractions of pixels."""
 _IS_SHIFT, _IS_NO_SHIFT = 0.4, 0.1
-"""A movement explains at least the first share of the change around a pixel if there was one, and at most the
-second if there was none."""
+"""If there was a movement, it explains at least the first share of the change around a pixel. If there was
+none, a movement explains at most the second."""
 _STRONG = 0.25
-"""The share of the contrast around a pixel by which it changes if the shape changed, not only its edge."""
+"""A pixel that changes by this share of the contrast around it belongs to a changed shape, not only a changed
+edge."""
 _LEAST_FLAT = 24
 """How many flat cells a cell of a lossy image needs around it. A cell far from any edge has 81."""
 _BALANCED = 0.45
 """The largest share of the change that is only brighter, or only darker, after a movement."""
 _LARGEST_SHIFT = 1.2
-"""The largest movement, as estimated from slopes. At sharp edges, half a pixel gives 0.6 to 1.1, one pixel
-1.3."""
+"""The largest movement, as estimated from slopes. At sharp edges, a movement of half a pixel gives 0.6 to
+1.1, and of one pixel 1.3."""
 _SLOPE_NOISE = 4200
 _LEAST_CHANGE = 500
 
@@ -80,7 +82,7 @@ def find_differences(before: Plane, after: Plane, thresholds: Thresholds) -> Str
 
 
 def _planes(pixels: Plane) -> tuple[Plane, Plane, Plane]:
-    """Return brightness, and how much bluer and redder than gray each pixel is."""
+    """Return the brightness of each pixel, and how much bluer and redder than gray it is."""
     red, green, blue = (pixels[..., channel].astype(np.uint16) for channel in range(3))
     luma = (77 * red + 150 * green + 29 * blue) >> 8
     bluer, redder = ((channel + 256 - luma) >> 1 for channel in (blue, red))
@@ -115,13 +117,13 @@ def _drop_shifts(shapes: Flags, one: Plane, other: Plane, thresholds: Thresholds
 
 
 def _contrast(one: Plane, other: Plane) -> Plane:
-    """Return the contrast around each pixel, of both images."""
+    """Return the contrast around each pixel in both images."""
     highest: Plane = _combine_neighbors(np.maximum(one, other), np.maximum)
     return highest - _combine_neighbors(np.minimum(one, other), np.minimum)
 
 
 def _is_edge(one: Plane, other: Plane) -> Flags:
-    """Return where both images have both values close by: the edge between them moved.
+    """Return where both images have both values nearby: the edge between them moved.
 
     A line of another color isn't such an edge: its old color is nowhere in the new image.
     """
@@ -141,7 +143,7 @@ def _find_flat_areas(
     change = np.zeros((*flat.shape, 3), np.float32)
     change[flat] = _to_lab(_cell_means(before, flat)) - _to_lab(_cell_means(after, flat))
     cells = flat.astype(np.float32)
-    if thresholds.is_lossy:  # an encoder's errors cancel each other out, a new color does not
+    if thresholds.is_lossy:  # an encoder's errors cancel out, a new color doesn't
         change, cells = (
             _combine_neighbors(_combine_neighbors(each, np.add), np.add) for each in (change, cells)
         )
@@ -167,7 +169,7 @@ def _cell_means(pixels: Plane, chosen: Flags) -> Floats:
 
 
 def _to_lab(rgb: Floats) -> Floats:
-    """Convert sRGB colors (0 to 255) to CIELAB. The distance of two results is their ΔE (CIE 1976)."""
+    """Convert sRGB colors (0 to 255) to CIELAB. The distance between two results is their ΔE (CIE 1976)."""
     share = rgb / np.float32(255)
     linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4).astype(np.float32)  # noqa: PLR2004
     xyz = linear @ _TO_XYZ.T
@@ -176,7 +178,7 @@ def _to_lab(rgb: Floats) -> Floats:
 
 
 def _is_balanced(one: Plane, other: Plane) -> Flags:
-    """Return around which cells as much got darker as got brighter."""
+    """Return the cells around which as much got darker as got brighter."""
     change = other.astype(np.int16) - one
     balanced: Flags = np.abs(_sum_around_cells(change)) <= _BALANCED * _sum_around_cells(np.abs(change))
     return balanced
@@ -185,8 +187,8 @@ def _is_balanced(one: Plane, other: Plane) -> Flags:
 def _measure_shift(one: Plane, other: Plane) -> Floats:
     """Return the share of the change around each cell that one small movement explains, from 0 to 1.
 
-    The method is that of Lucas and Kanade: where brightness has a slope, a movement changes it by the slope
-    times the distance. The distance that leaves the least change unexplained is the estimate.
+    This is the Lucas-Kanade method: where brightness has a slope, a movement changes it by the slope times
+    the distance. The estimate is the distance that leaves the least change unexplained.
     """
     change = other.astype(np.int32) - one
     both = one.astype(np.int32) + other
@@ -220,7 +222,7 @@ def _pad(pixels: Array) -> Array:
 def _combine_cells(pixels: Array, combine: np.ufunc) -> Array:
     """Return the sum, minimum or maximum of each cell.
 
-    It uses slices, because numpy's reductions over several axes are ten times slower on small cells.
+    This uses slices, because numpy's reductions over several axes are ten times slower on small cells.
     """
     rows = combine(combine(pixels[0::4], pixels[1::4]), combine(pixels[2::4], pixels[3::4]))
     columns: Array = combine(combine(rows[:, 0::4], rows[:, 1::4]), combine(rows[:, 2::4], rows[:, 3::4]))
@@ -239,6 +241,6 @@ def _combine_neighbors(values: Array, combine: np.ufunc) -> Array:
 
 
 def _spread_to_pixels(cells: Array) -> Array:
-    """Return for each pixel the value of its cell."""
+    """Return the value of each pixel's cell."""
     pixels: Array = cells.repeat(_SIDE, 0).repeat(_SIDE, 1)
     return pixels

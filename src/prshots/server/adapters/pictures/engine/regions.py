@@ -1,4 +1,4 @@
-"""Draws boxes around groups of pixels."""
+"""Draw boxes around groups of pixels."""
 
 import itertools
 from collections.abc import Iterator
@@ -34,9 +34,9 @@ def clear_noise(marks: npt.NDArray[np.uint8], least_sum: int) -> None:
 
 
 def boxes_around(marks: npt.NDArray[np.uint8], at_most: int) -> list[Box]:
-    """Return boxes around the groups of pixels that are not 0, from the top.
+    """Return boxes around the groups of pixels that aren't 0, from the top.
 
-    Pixels less than a cell or two apart belong together. If there are too many groups, cells get larger.
+    Pixels less than a cell or two apart belong together. If there are too many groups, use larger cells.
     """
     cell, occupied = _FIRST_CELL, _find_occupied(marks, _FIRST_CELL)
     while len(groups := list(_find_groups(occupied, cell))) > at_most:
@@ -77,7 +77,7 @@ def _find_groups(occupied: npt.NDArray[np.bool_], cell: int) -> Iterator[Box]:
 
 
 def _find_runs(occupied: npt.NDArray[np.bool_]) -> list[_Run]:
-    """Return the runs of occupied cells of each row, in order."""
+    """Return the runs of occupied cells in each row, in order."""
     bordered = np.pad(occupied.astype(np.int8), [(0, 0), (1, 1)])
     steps = np.diff(bordered, axis=1)
     rows, starts = np.nonzero(steps == 1)
@@ -86,9 +86,10 @@ def _find_runs(occupied: npt.NDArray[np.bool_]) -> list[_Run]:
 
 
 def _find_touching(runs: list[_Run], here: range, above: range) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of runs of two rows that touch. Both ranges are in order of columns.
+    """Yield the pairs of touching runs in two rows. Both ranges are in column order.
 
-    `above` are the runs of the nearest row above that has any. If that row is not adjacent, no runs touch.
+    `above` contains the runs of the nearest row above that has any. If that row isn't adjacent, no runs
+    touch.
     """
     if here and above and runs[here[0]][0] != runs[above[0]][0] + 1:
         return

@@ -1,14 +1,14 @@
-"""Finds which rows of two images belong together, so that an inserted line does not change all rows below it.
+"""Find which rows of two images belong together, to keep an inserted line from changing all rows below it.
 
 This is a diff of two texts whose lines are rows of pixels. Equal rows have the same number, their hash.
 
-1. The whole image is the first **gap**: rows of both images that are not aligned yet.
+1. The whole image is the first **gap**: rows of both images that aren't aligned yet.
 2. Equal rows at the top and the bottom of a gap belong together.
 3. Rows that occur exactly once in both images are **landmarks**. As in a patience diff, the largest set of
    landmarks that have the same order in both images becomes the **anchors**: each is aligned with its equal.
    The rows between two anchors are a smaller gap, which goes back to step 2.
 4. A gap without anchors gets the cheapest edit (see row_edits.py), which compares how rows look.
-5. Last, `_remove_detours` removes **detours**: rows that seem to be inserted and soon removed again.
+5. Finally, `_remove_detours` removes **detours**: rows that seem to be inserted and soon removed again.
 
 The result is a list of stretches: consecutive rows that are equal, paired, inserted or removed.
 """
@@ -30,7 +30,7 @@ from prshots.server.adapters.pictures.engine.row_edits import (
 )
 
 Kind = Literal["equal", "paired", "inserted", "removed"]
-"""Paired rows belong together but differ. Only they have to be compared pixel by pixel."""
+"""Paired rows belong together but differ. They alone have to be compared pixel by pixel."""
 
 Anchor = tuple[int, int]
 """The same row in the before image and in the after image."""
@@ -38,9 +38,9 @@ Anchor = tuple[int, int]
 _KINDS: dict[int, Kind] = {PAIR: "paired", REMOVE: "removed", INSERT: "inserted"}
 
 _WIDEST, _LONGEST = 8, 200
-"""In rows: how far a detour moves its rows, and how many it has. More than that counts as a movement. On the
-corpus in tests/comparison, `line-moved` and `rounder-corners` get another verdict if detours stay. With 3 to
-24 and with 40 to 1,000 rows, no verdict changes."""
+"""How far a detour moves its rows, and how many rows it has at most. Anything beyond counts as a movement. On
+the corpus in tests/comparison, keeping detours changes the verdicts of `line-moved` and `rounder-corners`.
+Values from 3 to 24 and from 40 to 1,000 change no verdict."""
 
 
 class Stretch(NamedTuple):
@@ -54,12 +54,12 @@ class Stretch(NamedTuple):
 
     @property
     def shift(self) -> int:
-        """By how many rows it moves the rows below it down; negative if up."""
+        """How many rows it moves the rows below it down; negative if up."""
         return {"inserted": self.rows, "removed": -self.rows}.get(self.kind, 0)
 
 
 class Sketches(NamedTuple):
-    """Called with a first row and an end row, each returns the sketches of these rows of one image."""
+    """Functions that take a first row and an end row, and return the sketches of these rows."""
 
     before: Callable[[int, int], Sketch]
     after: Callable[[int, int], Sketch]
@@ -174,11 +174,11 @@ def _edit(gap: _Gap, sketches: Sketches) -> list[Stretch]:
 
 
 def _remove_detours(stretches: list[Stretch], sketches: Sketches) -> list[Stretch]:
-    """Pair the rows of detours straight: rows inserted (or removed) and soon removed (or inserted) again.
+    """Pair the rows of detours directly: rows inserted (or removed) and soon removed (or inserted) again.
 
-    Between the two, all rows seem to have moved by a few rows, but the rows above and below did not. A row of
+    Between the two, all rows seem to have moved by a few rows, but the rows above and below didn't. A row of
     a rounded corner can equal the next row of a corner with another radius, and such rows become anchors.
-    That is not a movement, unless the detour saves a lot.
+    That isn't a movement, unless the detour saves a lot.
     """
     kept: list[Stretch] = []
     index = 0
@@ -196,7 +196,7 @@ def _remove_detours(stretches: list[Stretch], sketches: Sketches) -> list[Stretc
 
 
 def _find_detour_end(stretches: list[Stretch], start: int) -> int:
-    """Return the index of the first stretch after a detour; 0 if no detour starts here."""
+    """Return the index of the first stretch after a detour, or 0 if no detour starts here."""
     shift = rows = 0
     for end, stretch in enumerate(stretches[start:], start + 1):
         shift += stretch.shift

@@ -2,8 +2,9 @@
 
 An edit is a list of steps from the top: pair a row of both images, remove a row of the before image, or
 insert a row of the after image. Removing or inserting a row costs `ROW_COST`. Pairing two rows costs nothing
-if they look alike, and as much as a removal if they are unrelated. As for any edit distance, a table has the
-cost of the cheapest edit of the first `i` and the first `j` rows, and the path back through it is the edit.
+if they look alike, and as much as a removal if they are unrelated. As for any edit distance, a table holds
+the cost of the cheapest edit of the first `i` and the first `j` rows, and the path back through it is the
+edit.
 """
 
 import numpy as np
@@ -16,19 +17,19 @@ PAIR, REMOVE, INSERT = 0, 1, 2
 Step = int
 
 MAX_CELLS = 4_000_000
-"""The largest table. It takes a byte per cell: two gaps of 2,000 rows fit into 4 MB."""
+"""The largest table. At one byte per cell, two gaps of 2,000 rows fit into 4 MB."""
 
 ROW_COST = 100
-"""A whole number, so that sums are exact."""
+"""An integer, to keep sums exact."""
 
 EDIT_MUST_SAVE = 3 * ROW_COST
-"""How much cheaper an edit with insertions must be than pairing all rows, so that noise is not a movement.
-The verdicts on the corpus in tests/comparison are the same from 0 to 10 rows."""
+"""How much cheaper an edit with insertions must be than pairing all rows, to keep noise from counting as a
+movement. The verdicts on the corpus in tests/comparison are the same from 0 to 10 rows."""
 
 _ALIKE, _UNRELATED = 4.0, 16.0
-"""By how much the sketches of two rows (brightness from 0 to 255) differ at most if the rows show the same,
-for example after re-encoding, and at least if they are unrelated. They are estimates: the verdicts on the
-corpus in tests/comparison are the same with 1 to 8 and with 8 to 40."""
+"""How much the sketches of two rows differ (brightness from 0 to 255): at most the first if the rows show the
+same content, for example after re-encoding, and at least the second if they are unrelated. Both are
+estimates: the verdicts on the corpus in tests/comparison are the same with 1 to 8 and with 8 to 40."""
 
 
 def find_edit(ours: Sketch, theirs: Sketch) -> list[Step]:
@@ -74,7 +75,7 @@ def pairing_costs(ours: Sketch, theirs: Sketch) -> npt.NDArray[np.int32]:
 
 
 def _walk_back(choice: npt.NDArray[np.uint8]) -> list[Step]:
-    """Return the steps from the first cell to the last, found from the last."""
+    """Return the steps from the first cell to the last, traced back from the last."""
     i, j = choice.shape[0] - 1, choice.shape[1] - 1
     steps = []
     while i or j:
@@ -85,7 +86,7 @@ def _walk_back(choice: npt.NDArray[np.uint8]) -> list[Step]:
 
 
 def _count_alike_ends(ours: Sketch, theirs: Sketch) -> tuple[int, int]:
-    """Return how many rows look alike at the top, and how many of the others at the bottom."""
+    """Return how many rows look alike at the top, and how many of the rest at the bottom."""
     shared = min(len(ours), len(theirs))
     top = _count_alike(ours[:shared], theirs[:shared])
     left = shared - top
@@ -93,7 +94,7 @@ def _count_alike_ends(ours: Sketch, theirs: Sketch) -> tuple[int, int]:
 
 
 def _count_alike(ours: Sketch, theirs: Sketch) -> int:
-    """Return how many rows look alike before the first that does not."""
+    """Return how many rows look alike before the first pair that doesn't."""
     if not len(ours):
         return 0
     differs = np.abs(ours - theirs).max(axis=1) > _ALIKE

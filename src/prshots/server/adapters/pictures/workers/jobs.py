@@ -1,7 +1,7 @@
 """The messages between the API and a picture worker: a JSON header, then bytes.
 
 A job names an operation and its options; its bytes are the images. A reply's bytes are the result, unless its
-header names an error. The result of a comparison is packed in the same way.
+header names an error. A comparison packs its result in the same way.
 """
 
 import json
@@ -10,19 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from prshots.contract.errors import (
-    DamagedPictureError,
-    PictureError,
-    PictureTooLargeError,
-    UnsupportedPictureError,
-)
+from prshots.contract import errors
 from prshots.server.domain.comparison.models import PairResult
 
 PREFIX = struct.Struct(">II")
 """The lengths of the header and of all the bytes after it."""
 
-_ERRORS: dict[str, type[PictureError]] = {
-    kind.reason: kind for kind in (DamagedPictureError, UnsupportedPictureError, PictureTooLargeError)
+_ERRORS: dict[str, type[errors.PictureError]] = {
+    kind.reason: kind
+    for kind in (errors.DamagedPictureError, errors.UnsupportedPictureError, errors.PictureTooLargeError)
 }
 
 
@@ -57,7 +53,7 @@ def pack_result(result: bytes) -> bytes:
     return _pack({"error": None}, result)
 
 
-def pack_error(error: PictureError) -> bytes:
+def pack_error(error: errors.PictureError) -> bytes:
     return _pack({"error": error.reason, "words": str(error)})
 
 

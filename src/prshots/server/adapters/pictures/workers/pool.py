@@ -1,4 +1,4 @@
-"""Runs jobs on images in worker processes: started when needed, reused, and replaced when they die."""
+"""Run image jobs in worker processes: started when needed, reused, and replaced when they die."""
 
 import asyncio
 import contextlib
@@ -24,15 +24,16 @@ SET_VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
 """numpy would reserve address space for a thread per processor."""
 
 _TRIES = 2
-"""Attempts per job. A worker may die for a reason unrelated to its job, for example while it is idle."""
+"""Attempts per job. A worker may die for a reason unrelated to its job, for example while idle."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
-    """`memory_bytes` is address space: Python and Pillow take 30 MB of it, the largest allowed image 320 MB.
+    """The limits of a worker process.
 
-    `seconds` is real time. It ends a job that gets no processor time, or waits for something. It is six times
-    `cpu_seconds`, so that a valid image is decoded even on a busy machine.
+    `memory_bytes` is address space: Python and Pillow take 30 MB of it, the largest allowed image 320 MB.
+    `seconds` is real time. It ends a job that gets no processor time or waits for something. It is six times
+    `cpu_seconds`, to decode a valid image even on a busy machine.
     """
 
     workers: int = 2
@@ -42,7 +43,7 @@ class WorkerLimits:
     seconds: float = 30.0
     idle_seconds: float = 60.0
     niceness: int = 0
-    """If greater than 0, other processes of this machine get the processor first."""
+    """If greater than 0, other processes on this machine get the processor first."""
 
     def shared_by(self, processes: int) -> "WorkerLimits":
         """Return the limits for each of several API processes. Each has at least one worker."""
@@ -50,7 +51,7 @@ class WorkerLimits:
 
 
 COMPARING = WorkerLimits(
-    # One processor stays free: with all of them busy, even at a low priority, an upload takes twice as long.
+    # One processor stays free: with all of them busy, even at low priority, an upload takes twice as long.
     workers=max(1, min(2, (os.cpu_count() or 1) - 1)),
     cpu_seconds=30,
     memory_bytes=800 * 1024**2,
@@ -61,7 +62,7 @@ COMPARING = WorkerLimits(
 
 
 class WorkerProcess:
-    """A running worker. Its jobs and replies go through a socket; the lifeline ends it with this process."""
+    """A running worker. Its jobs and replies go through a socket. The lifeline ends it with this process."""
 
     def __init__(
         self,
@@ -100,7 +101,10 @@ class WorkerProcess:
         return self._process.poll() is None
 
     async def reply(self, job: PictureJob) -> tuple[bytes, bytes]:
-        """Return the header and the bytes of the reply. Raises IncompleteReadError or OSError if it dies."""
+        """Return the header and the bytes of the reply.
+
+        Raises IncompleteReadError or OSError if the worker dies.
+        """
         self._jobs.write(job.pack())
         await self._jobs.drain()
         header_size, body_size = PREFIX.unpack(await self._replies.readexactly(PREFIX.size))
@@ -118,10 +122,10 @@ class WorkerProcess:
 
 
 def _popen(arguments: list[str], both: socket.socket, lifeline: int) -> "subprocess.Popen[bytes]":
-    """Start a worker that inherits only these two descriptors, and no secret.
+    """Start a worker that inherits only these two descriptors, and no secrets.
 
-    The event loop's own function does not work here: uvloop's children inherit the socket that we listen on.
-    The worker has its own session, so Ctrl-C in a terminal does not reach it.
+    The event loop's own function doesn't work here: children of uvloop inherit the listening socket. The
+    worker has its own session, so Ctrl-C in a terminal doesn't reach it.
     """
     return subprocess.Popen(  # noqa: S603 - our own command
         arguments,
@@ -153,8 +157,8 @@ class PictureWorkers:
     async def run(self, operation: str, *pictures: bytes, **options: float | str) -> bytes:
         """Return an operation's result.
 
-        Raises PictureError if the images are at fault, PictureWorkerError if a later try may succeed, and
-        PictureWorkerDiedError if it is not clear which.
+        Raises PictureError if the images are at fault, PictureWorkerError if a retry may succeed, and
+        PictureWorkerDiedError if the cause is unclear.
         """
         if self._jobs >= self._limits.workers + self._limits.waiting:
             raise PictureWorkerError("too many images wait to be decoded: try again later")
@@ -166,7 +170,7 @@ class PictureWorkers:
             self._jobs -= 1
 
     async def close(self) -> None:
-        """End the idle workers. Call it after the last job."""
+        """End the idle workers. Call this after the last job."""
         while self._idle:
             self._retire(self._idle[-1])
         await asyncio.gather(*self._retiring)
@@ -211,7 +215,7 @@ class PictureWorkers:
             raise
 
     def _rest(self, worker: WorkerProcess) -> None:
-        """Keep the worker for the next job. If none comes, end it, because it takes 30 MB."""
+        """Keep the worker for the next job. If none arrives, end the worker, because it takes 30 MB."""
         self._idle.append(worker)
         loop = asyncio.get_running_loop()
         worker.retirement = loop.call_later(self._limits.idle_seconds, self._retire, worker)

@@ -15,16 +15,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from prshots.contract.errors import PictureError, PictureTooLargeError
-from prshots.server.adapters.pictures.workers.jobs import (
-    PictureJob,
-    pack_error,
-    pack_pair,
-    pack_result,
-    read_job,
-)
+from prshots.server.adapters.pictures.workers import jobs
 
 Operations = Mapping[str, Callable[..., bytes]]
-"""Operations by name. Each gets the job's images and options, and raises PictureError."""
+"""Operations by name. Each takes the job's images and options, and raises PictureError."""
 
 
 def main(operations: Operations | None = None) -> None:
@@ -36,7 +30,7 @@ def main(operations: Operations | None = None) -> None:
     operations = operations or _operations()
     _prefer_oom_kill()
     _limit(memory_bytes)
-    while (job := read_job(sys.stdin.buffer)) is not None:
+    while (job := jobs.read_job(sys.stdin.buffer)) is not None:
         _allow(cpu_seconds)
         replies.write(_reply(operations, job))
         replies.flush()
@@ -49,19 +43,19 @@ def _operations() -> Operations:
 
 
 def _compare(before: bytes, after: bytes) -> bytes:
-    # numpy takes 20 MB, which a worker that renders thumbnails does not need.
+    # numpy takes 20 MB, which a worker that only renders thumbnails doesn't need.
     from prshots.server.adapters.pictures.engine.compare import compare
 
-    return pack_pair(compare(before, after))
+    return jobs.pack_pair(compare(before, after))
 
 
-def _reply(operations: Operations, job: PictureJob) -> bytes:
+def _reply(operations: Operations, job: jobs.PictureJob) -> bytes:
     try:
-        return pack_result(operations[job.operation](*job.pictures, **job.options))
+        return jobs.pack_result(operations[job.operation](*job.pictures, **job.options))
     except PictureError as error:
-        return pack_error(error)
+        return jobs.pack_error(error)
     except MemoryError:
-        return pack_error(PictureTooLargeError("needs too much memory to decode"))
+        return jobs.pack_error(PictureTooLargeError("needs too much memory to decode"))
 
 
 def _prefer_oom_kill() -> None:
@@ -78,19 +72,19 @@ def _limit(memory_bytes: int) -> None:
 
 
 def _allow(cpu_seconds: int) -> None:
-    """Let the kernel kill this process after `cpu_seconds` more. Its limit counts from the start."""
+    """Make the kernel kill this process after `cpu_seconds` more. The limit counts from process start."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     used = math.ceil(usage.ru_utime + usage.ru_stime)
     _set_limit(resource.RLIMIT_CPU, used + cpu_seconds, resource.getrlimit(resource.RLIMIT_CPU)[1])
 
 
 def _set_limit(which: int, soft: int, hard: int) -> None:
-    with contextlib.suppress(ValueError, OSError):  # macOS, for example, has no limit of address space
+    with contextlib.suppress(ValueError, OSError):  # macOS, for example, can't limit address space
         resource.setrlimit(which, (soft, hard))
 
 
 def _end_with(lifeline_fd: int) -> None:
-    """Let the kernel end this process with SIGIO when the parent, which has the other end, ends.
+    """Make the kernel end this process with SIGIO when the parent, which has the other end, ends.
 
     A thread that waits for that would take address space, and a decoder could keep it from running.
     """

@@ -26,14 +26,15 @@ from prshots.server.domain.comparison.models import BaselineCommit, Bases, ShotB
 from prshots.server.domain.images.models import Image, ShotKey
 
 _NEAR_COMMITS = 5
-"""How many listed commits are read whole. After that, few shots should be left to look for one by one."""
+"""How many of the listed commits to read completely. After that, few shots should be left to search one by
+one."""
 
 _SHOT = (baselines.c.name, baselines.c.viewport, baselines.c.theme)
 _WITH_IMAGE = baselines.join(
     images, and_(images.c.id == baselines.c.image_id, images.c.project_id == baselines.c.project_id)
 )
 _COLUMNS = (*_SHOT, baselines.c.commit_sha, *IMAGE)
-# Of several baselines of a shot at a commit, the last one counts: the asked branch's own build.
+# Of several baselines of a shot at a commit, the last one counts: that of the requested branch's own build.
 _BEST_LAST = (baselines.c.branch == bindparam("branch"), baselines.c.own, baselines.c.seq)
 _COMMITS_WITH_ANY = (
     select(baseline_commits.c.commit_sha, func.max(baseline_commits.c.complete))
@@ -93,7 +94,7 @@ _SAME_BYTES = (
         select(baselines.c.seq).where(baselines.c.image_id == images.c.id).exists(),
     )
     .order_by(images.c.id)
-    .with_for_update(read=True)  # or the sweep could schedule an image that we are about to point at
+    .with_for_update(read=True)  # otherwise the sweep could schedule an image that we are about to reuse
 )
 
 
@@ -198,7 +199,7 @@ class SqlBaselines:
         self, project_id: str, branch: str, commit_sha: str, after: ShotKey | None, limit: int
     ) -> list[Image]:
         newest = _images_of_commit(project_id, branch, commit_sha)
-        mine = images.c.project_id == project_id  # so that only its partition is read
+        mine = images.c.project_id == project_id  # limits the read to its partition
         query = select(*IMAGE).where(mine, images.c.seq.in_(newest)).order_by(*SHOT).limit(limit)
         if after is not None:
             query = query.where(tuple_(*SHOT) > tuple_(*after))
@@ -209,7 +210,7 @@ class SqlBaselines:
 
 
 def _images_of_commit(project_id: str, branch: str, commit_sha: str) -> Select[Any]:
-    """Select the `seq` of one image per shot: the own build's, if it has uploaded one."""
+    """Select the `seq` of one image per shot, preferring the branch's own build."""
     of_commit = equal(baselines, project_id=project_id, commit_sha=commit_sha, branch=branch)
     best = (
         select(func.max(baselines.c.own).label("own"), *_SHOT).where(*of_commit).group_by(*_SHOT).subquery()
@@ -230,7 +231,7 @@ def _baseline_commit(connection: Connection, row: Any) -> BaselineCommit:  # noq
 
 
 class _Search:
-    """Looks for the bases of shots: in near commits first, then shot by shot, then on the branch."""
+    """Searches for the bases of shots: in near commits first, then shot by shot, then on the branch."""
 
     def __init__(self, connection: Connection, project_id: str, branch: str, commits: list[str]) -> None:
         self._connection = connection
@@ -258,7 +259,7 @@ class _Search:
         )
 
     def _commits_with_any(self) -> dict[str, bool]:
-        """Return the listed commits that have baselines, and whether they are complete."""
+        """Return the listed commits that have baselines, and whether each is complete."""
         if not self._commits:
             return {}
         asked = {"project_id": self._asked["project_id"], "commits": self._commits}

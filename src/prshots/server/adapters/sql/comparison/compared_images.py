@@ -25,7 +25,7 @@ _is_replaced = (
 
 
 def at_commit(commit_sha: str) -> ColumnElement[bool]:
-    """Compare regardless of case. Uploads may have named the commit by a prefix, and so may the request."""
+    """Match a commit, ignoring case. Both the uploads and the request may name the commit by a prefix."""
     sha = func.lower(images.c.commit_sha)
     asked = commit_sha.lower()
     prefixes = [asked[:length] for length in range(SHORTEST_SHA, len(asked) + 1)]

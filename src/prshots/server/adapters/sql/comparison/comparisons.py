@@ -1,25 +1,11 @@
-"""The comparisons of pull requests, and what is known about pairs of images."""
+"""Comparisons of pull requests, and known results for pairs of images."""
 
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    String,
-    bindparam,
-    cast,
-    delete,
-    func,
-    insert,
-    select,
-    text,
-    tuple_,
-    update,
-)
+import sqlalchemy as sa
 
 from prshots.contract.errors import NotFoundError
 from prshots.contract.replies import ComparisonState, Verdict
@@ -39,25 +25,27 @@ from prshots.server.domain.comparison.models import (
 from prshots.server.domain.images.models import Image, ShotKey
 
 KEPT_SECONDS = 600
-"""How long the comparison of an older commit stays, because a client may still ask for it."""
+"""How long to keep the comparison of an older commit, because a client may still request it."""
 
 _LOCK_IMAGES = (
-    select(images.c.id)
-    .where(images.c.id.in_(bindparam("image_ids", expanding=True)), ACTIVE)
+    sa.select(images.c.id)
+    .where(images.c.id.in_(sa.bindparam("image_ids", expanding=True)), ACTIVE)
     .order_by(images.c.id)
     .with_for_update(read=True)
 )
 _COMMIT = ("project_id", "pr_number", "commit_sha")
 _RESULT = ("verdict", "pixels", "regions", "shift", "reason")
-_NEWEST_SEQ = select(func.max(images.c.seq)).where(*OF_PR)
+_NEWEST_SEQ = sa.select(sa.func.max(images.c.seq)).where(*OF_PR)
 _SHOT_RESULT = (
-    update(compared_shots)
-    .where(*(compared_shots.c[name] == bindparam(f"of_{name}") for name in (*_COMMIT, *ShotKey._fields)))
-    .values({name: bindparam(name) for name in _RESULT})
+    sa.update(compared_shots)
+    .where(*(compared_shots.c[name] == sa.bindparam(f"of_{name}") for name in (*_COMMIT, *ShotKey._fields)))
+    .values({name: sa.bindparam(name) for name in _RESULT})
 )
 _SHOT = ("image_id", "base_id", "base_commit", "ancestor", *_RESULT, *ShotKey._fields)
-_SHOTS = Prepared(select(*(compared_shots.c[name] for name in _SHOT)).where(*given(compared_shots, *_COMMIT)))
-_KEEP_PAIR = text(
+_SHOTS = Prepared(
+    sa.select(*(compared_shots.c[name] for name in _SHOT)).where(*given(compared_shots, *_COMMIT))
+)
+_KEEP_PAIR = sa.text(
     "INSERT INTO pair_results (project_id, before_sha256, after_sha256, engine, verdict, pixels, regions, "
     "shift, reason, created_at) VALUES (:project_id, :before_sha256, :after_sha256, :engine, :verdict, "
     ":pixels, :regions, :shift, :reason, :created_at) "
@@ -67,22 +55,22 @@ _KEEP_PAIR = text(
 )
 
 _NEWEST = (
-    select(comparisons)
+    sa.select(comparisons)
     .where(*given(comparisons, "project_id", "pr_number"))
     .order_by(comparisons.c.first_seq.desc(), comparisons.c.started_at.desc())
     .limit(1)
 )
-"""The comparison of the pull request's newest commit that has one."""
+"""The comparison of the newest commit in the pull request that has a comparison."""
 
-# All that can change of an image while it is compared. With its `seq`, the order of the rows does not matter.
+# The parts of an image that can change while it is compared. Including `seq` makes the row order irrelevant.
 _CHANGEABLE = (
-    cast(images.c.seq, String)
-    + func.coalesce(images.c.thumbnail, "")
+    sa.cast(images.c.seq, sa.String)
+    + sa.func.coalesce(images.c.thumbnail, "")
     + "-"
-    + func.coalesce(images.c.diff_base, "")
+    + sa.func.coalesce(images.c.diff_base, "")
 )
 _IMAGES, _BASES = (
-    select(func.aggregate_strings(_CHANGEABLE, ","))
+    sa.select(sa.func.aggregate_strings(_CHANGEABLE, ","))
     .select_from(compared_shots.join(images, images.c.id == column))
     .where(*given(compared_shots, *_COMMIT), ACTIVE)
     for column in (compared_shots.c.image_id, compared_shots.c.base_id)
@@ -94,7 +82,7 @@ class SqlComparisons:
         self._database = database
 
     async def images_at(self, project_id: str, pr_number: int, commit_sha: str) -> list[Image]:
-        query = select(*IMAGE).where(*OF_PR, at_commit(commit_sha), ACTIVE).order_by(images.c.seq)
+        query = sa.select(*IMAGE).where(*OF_PR, at_commit(commit_sha), ACTIVE).order_by(images.c.seq)
         rows = await self._database.rows(query, project_id=project_id, pr_number=pr_number)
         newest = {image.shot: image for image in (Image(*row) for row in rows)}
         return list(newest.values())
@@ -105,7 +93,7 @@ class SqlComparisons:
         )
 
     async def was_complete(self, project_id: str, pr_number: int, commit_sha: str) -> bool:
-        query = select(comparisons.c.complete).where(*_this(project_id, pr_number, commit_sha))
+        query = sa.select(comparisons.c.complete).where(*_this(project_id, pr_number, commit_sha))
         row = await self._database.first(query)
         return bool(row and row.complete)
 
@@ -134,15 +122,15 @@ class SqlComparisons:
             "seen_at": now,
         }
 
-        def write(connection: Connection) -> bool:
+        def write(connection: sa.Connection) -> bool:
             lock_pull(connection, request.project_id, request.pr_number)
             if ids and len(connection.execute(_LOCK_IMAGES, {"image_ids": ids}).all()) < len(ids):
                 return False
             first_seq = _first_seq(connection, request)
             _remove_replaced(connection, request, first_seq, now)
-            connection.execute(insert(comparisons).values(**row, first_seq=first_seq))
+            connection.execute(sa.insert(comparisons).values(**row, first_seq=first_seq))
             if plan:
-                connection.execute(insert(compared_shots), [_shot_row(request, each) for each in plan])
+                connection.execute(sa.insert(compared_shots), [_shot_row(request, each) for each in plan])
             return True
 
         with project_gone_as(NotFoundError("not found")):
@@ -155,11 +143,11 @@ class SqlComparisons:
         pair = (pair_results.c.before_sha256, pair_results.c.after_sha256)
         of_engine = equal(pair_results, project_id=project_id, engine=engine)
 
-        def read(connection: Connection) -> dict[tuple[str, str], ShotResult]:
+        def read(connection: sa.Connection) -> dict[tuple[str, str], ShotResult]:
             known = {}
             for some in in_batches(wanted):
-                query = select(*pair, *(pair_results.c[name] for name in _RESULT)).where(*of_engine)
-                for before, after, *result in connection.execute(query.where(tuple_(*pair).in_(some))):
+                query = sa.select(*pair, *(pair_results.c[name] for name in _RESULT)).where(*of_engine)
+                for before, after, *result in connection.execute(query.where(sa.tuple_(*pair).in_(some))):
                     known[before, after] = _result(*result)
             return known
 
@@ -177,7 +165,7 @@ class SqlComparisons:
         now: int,
     ) -> bool:
         values = {"seen_at": now} if state is None else {"seen_at": now, "state": state}
-        noting = update(comparisons).where(*equal(comparisons, **_key(request), run=run)).values(values)
+        noting = sa.update(comparisons).where(*equal(comparisons, **_key(request), run=run)).values(values)
         kept = {"project_id": request.project_id, "engine": engine, "created_at": now}
         pair_rows = [
             {**kept, "before_sha256": before, "after_sha256": after, **_result_row(pairs[before, after])}
@@ -189,7 +177,7 @@ class SqlComparisons:
             for shot in sorted(results)
         ]
 
-        def write(connection: Connection) -> bool:
+        def write(connection: sa.Connection) -> bool:
             if pair_rows:
                 connection.execute(_KEEP_PAIR, pair_rows)
             if not connection.execute(noting).rowcount:
@@ -202,7 +190,7 @@ class SqlComparisons:
             return await self._database.write(write)
 
     async def set_diff(self, image_id: str, base_id: str) -> bool:
-        noting = update(images).where(images.c.id == image_id, ACTIVE).values(diff_base=base_id)
+        noting = sa.update(images).where(images.c.id == image_id, ACTIVE).values(diff_base=base_id)
         return await self._database.execute(noting) > 0
 
     async def diff_twin(self, image: Image, base: Image) -> Image | None:
@@ -210,7 +198,7 @@ class SqlComparisons:
             images, project_id=image.project_id, pr_number=image.pr_number, **image.shot._asdict()
         )
         same = equal(images, sha256=image.sha256, diff_base=base.id)
-        query = select(*IMAGE).where(*of_shot, *same, ACTIVE).order_by(images.c.seq.desc()).limit(1)
+        query = sa.select(*IMAGE).where(*of_shot, *same, ACTIVE).order_by(images.c.seq.desc()).limit(1)
         row = await self._database.first(query)
         return Image(*row) if row else None
 
@@ -221,10 +209,10 @@ class SqlComparisons:
         return await self._database.read(lambda connection: _version_of(connection, project_id, pr_number))
 
     async def of_commit(self, project_id: str, pr_number: int, commit_sha: str) -> StoredComparison | None:
-        return await self._first(select(comparisons).where(*_this(project_id, pr_number, commit_sha)))
+        return await self._first(sa.select(comparisons).where(*_this(project_id, pr_number, commit_sha)))
 
-    async def _first(self, query: Select[Any], **parameters: object) -> StoredComparison | None:
-        def read(connection: Connection) -> StoredComparison | None:
+    async def _first(self, query: sa.Select[Any], **parameters: object) -> StoredComparison | None:
+        def read(connection: sa.Connection) -> StoredComparison | None:
             row = connection.execute(query, parameters).first()
             return _read_comparison(connection, row) if row else None
 
@@ -232,24 +220,24 @@ class SqlComparisons:
 
     async def discard_old_pairs(self, before: int, limit: int) -> int:
         cutoff = (
-            select(pair_results.c.created_at)
+            sa.select(pair_results.c.created_at)
             .where(pair_results.c.created_at < before)
             .order_by(pair_results.c.created_at)
             .limit(limit)
         )
 
-        def discard(connection: Connection) -> int:
+        def discard(connection: sa.Connection) -> int:
             old = connection.execute(cutoff).scalars().all()
             if not old:
                 return 0
             return connection.execute(
-                delete(pair_results).where(pair_results.c.created_at <= old[-1])
+                sa.delete(pair_results).where(pair_results.c.created_at <= old[-1])
             ).rowcount
 
         return await self._database.write(discard)
 
 
-def _this(project_id: str, pr_number: int, commit_sha: str) -> list[ColumnElement[bool]]:
+def _this(project_id: str, pr_number: int, commit_sha: str) -> list[sa.ColumnElement[bool]]:
     return equal(comparisons, project_id=project_id, pr_number=pr_number, commit_sha=commit_sha.lower())
 
 
@@ -261,27 +249,27 @@ def _key(request: ComparisonRequest) -> dict[str, object]:
     }
 
 
-def _first_seq(connection: Connection, request: ComparisonRequest) -> int:
-    """Return when the commit came to the pull request: the `seq` of its first image.
+def _first_seq(connection: sa.Connection, request: ComparisonRequest) -> int:
+    """Return when the commit reached the pull request: the `seq` of its first image.
 
-    A commit without any counts as the newest.
+    A commit without images counts as the newest.
     """
     of_pr = {"project_id": request.project_id, "pr_number": request.pr_number}
-    first = select(func.min(images.c.seq)).where(*OF_PR, at_commit(request.commit_sha))
+    first = sa.select(sa.func.min(images.c.seq)).where(*OF_PR, at_commit(request.commit_sha))
     found = connection.execute(first, of_pr).scalar()
     return found if found is not None else (connection.execute(_NEWEST_SEQ, of_pr).scalar() or 0) + 1
 
 
-def _remove_replaced(connection: Connection, request: ComparisonRequest, first_seq: int, now: int) -> None:
-    """Remove this commit's earlier comparison, and those of commits before it that nobody waits for."""
+def _remove_replaced(connection: sa.Connection, request: ComparisonRequest, first_seq: int, now: int) -> None:
+    """Remove this commit's earlier comparison, and those of older commits that no client waits for."""
     of_pr = {"project_id": request.project_id, "pr_number": request.pr_number}
     is_same_commit = comparisons.c.commit_sha == request.commit_sha.lower()
     is_old = (comparisons.c.first_seq < first_seq) & (comparisons.c.seen_at < now - KEPT_SECONDS)
-    removing = delete(comparisons).where(*equal(comparisons, **of_pr), is_same_commit | is_old)
+    removing = sa.delete(comparisons).where(*equal(comparisons, **of_pr), is_same_commit | is_old)
     replaced = connection.execute(removing.returning(comparisons.c.commit_sha)).scalars().all()
     if replaced:
         is_of_replaced = compared_shots.c.commit_sha.in_(replaced)
-        connection.execute(delete(compared_shots).where(*equal(compared_shots, **of_pr), is_of_replaced))
+        connection.execute(sa.delete(compared_shots).where(*equal(compared_shots, **of_pr), is_of_replaced))
 
 
 def _images_of(planned: PlannedShot) -> list[Image]:
@@ -311,8 +299,8 @@ def _result(verdict: str | None, pixels: int, regions: str, shift: int, reason: 
     return ShotResult(Verdict(verdict) if verdict else None, pixels, found, shift, reason)
 
 
-def _version_of(connection: Connection, project_id: str, pr_number: int) -> str | None:
-    """Return what the page depends on, as a short text. It polls, and usually nothing has changed."""
+def _version_of(connection: sa.Connection, project_id: str, pr_number: int) -> str | None:
+    """Return a hash of everything that the page shows. The page polls, and usually nothing has changed."""
     of_pr = {"project_id": project_id, "pr_number": pr_number}
     newest = connection.execute(_NEWEST, of_pr).first()
     if newest is None or newest.state == ComparisonState.RUNNING:
@@ -322,7 +310,7 @@ def _version_of(connection: Connection, project_id: str, pr_number: int) -> str 
     return hashlib.sha256(f"{newest.run} {newest.state} {parts}".encode()).hexdigest()
 
 
-def _read_comparison(connection: Connection, row: Any) -> StoredComparison:  # noqa: ANN401 - a row of the table
+def _read_comparison(connection: sa.Connection, row: Any) -> StoredComparison:  # noqa: ANN401 - a row of the table
     request = ComparisonRequest(
         row.project_id,
         row.pr_number,

@@ -1,6 +1,6 @@
 """Rows of baselines and comparisons that other transactions write and remove along with images.
 
-Rows are locked in the order that `row_locks.py` describes; rows of baselines come after images.
+The code locks rows in the order that `row_locks.py` describes; rows of baselines come after images.
 """
 
 from collections.abc import Collection, Iterable
@@ -12,7 +12,7 @@ from prshots.server.adapters.sql.columns import equal
 from prshots.server.adapters.sql.database.schema import baselines, compared_shots, comparisons, staged
 from prshots.server.domain.images.models import Image
 
-# The same SQL for SQLite and PostgreSQL, for which SQLAlchemy has two different constructs.
+# The same SQL for SQLite and PostgreSQL, where SQLAlchemy has two different constructs.
 _POINT = text(
     "INSERT INTO baselines "
     "(project_id, branch, commit_sha, name, viewport, theme, own, image_id, created_at) "
@@ -34,7 +34,7 @@ def pointer(
 ) -> Row:
     """Return the row that makes an image its shot's baseline on a branch.
 
-    It is of the image's own commit unless another one is given.
+    The commit defaults to the image's own.
     """
     return {
         "project_id": image.project_id,
@@ -55,7 +55,7 @@ def point_baselines(connection: Connection, pointers: Collection[Row]) -> None:
 
 
 def note_commits(connection: Connection, rows: Iterable[Row]) -> None:
-    """Note the commits of these rows, unless they are noted already."""
+    """Record the commits of these rows, unless they are already recorded."""
     commits = {(row["project_id"], row["branch"], row["commit_sha"]): row for row in rows}
     connection.execute(_NOTE_COMMIT, [commits[key] for key in sorted(commits)])
 

@@ -90,7 +90,7 @@ _UNUSED = (
     .limit(bindparam("most"))
     .with_for_update(skip_locked=True, of=images)
 )
-# Decided again once the images are locked: until then, another transaction may have referred to one.
+# Checked again once the images are locked: until then, another transaction may have referred to one.
 _SCHEDULE = schedule_statement(
     images.c.project_id == bindparam("of_project"),
     images.c.seq.in_(bindparam("seqs", expanding=True)),
@@ -99,7 +99,7 @@ _SCHEDULE = schedule_statement(
 
 
 async def release(database: Database, now: int, limit: int) -> int:
-    """Remove baselines past retention, and schedule images that nothing refers to. Return how many."""
+    """Remove baselines past retention, and schedule images without references. Return how many."""
     for project_id, branch, keep in await database.rows(_BRANCHES):
         this = {"project_id": project_id, "branch": branch}
         after: int | None = 0
@@ -115,7 +115,7 @@ async def release(database: Database, now: int, limit: int) -> int:
 def _trim_some(connection: Connection, this: dict[str, str], keep: int, after: int) -> int | None:
     """Remove the baselines of a branch's next few old commits, except each shot's newest.
 
-    Returns the last commit's `seq`; None at the end.
+    Returns the `seq` of the last commit, or None at the end.
     """
     oldest_kept = connection.execute(_OLDEST_KEPT, this | {"more": keep - 1}).scalar()
     if oldest_kept is None:

@@ -1,7 +1,7 @@
-"""The schema that a database has, and whether this version of prshots may work with it.
+"""The schema found in a database, and whether this version of prshots may work with it.
 
-Everything that opens a database or a backup follows this rule: a newer schema is fine as long as the database
-says that processes of ours may still run on it.
+All code that opens a database or a backup follows one rule: a newer schema is fine as long as the database
+still allows processes of our version.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from prshots.contract.errors import RecordsError, SchemaTooNewError
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION, installation
 
 FIRST_VERSION = "0011"
-"""The first migration. Lower numbers are of development versions before 0.1.0."""
+"""The first migration. Lower numbers belong to development versions before 0.1.0."""
 
 TOO_OLD = (
     "of a development version before 0.1.0, which this version can't upgrade: start with an empty database, "
@@ -21,14 +21,14 @@ TOO_OLD = (
 
 
 class FoundSchema(NamedTuple):
-    """`version` is None for an empty database. Processes of `oldest` and newer schemas may run on it."""
+    """`version` is None for an empty database. Processes with schema `oldest` or newer may run on it."""
 
     version: str | None
     oldest: str = ""
 
     @property
     def is_usable(self) -> bool:
-        """Whether this version of prshots may work with the database as it is."""
+        """Whether this version of prshots may work with the database without migrating it."""
         return self.version == SCHEMA_VERSION or (self.is_newer and not self.is_too_new)
 
     @property
@@ -44,7 +44,7 @@ class FoundSchema(NamedTuple):
         return self.is_newer and not "" < self.oldest <= SCHEMA_VERSION
 
     def require_known(self) -> None:
-        """Raise SchemaTooNewError, or RecordsError if it is too old, with what to do."""
+        """Raise SchemaTooNewError, or RecordsError if the schema is too old. The message says what to do."""
         if self.is_too_old:
             raise RecordsError(f"the database has schema {self.version}, {TOO_OLD}")
         if self.is_too_new:

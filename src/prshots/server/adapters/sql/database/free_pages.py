@@ -1,30 +1,32 @@
-"""Returns free pages of SQLite's file to the disk.
+"""Return free pages of SQLite's file to the disk.
 
-SQLite keeps the pages of deleted records for new ones, and never shrinks the file by itself. With incremental
-vacuum it moves pages from the end of the file into free ones and cuts off the end, a few pages at a time.
+SQLite keeps the pages of deleted records for new ones and never shrinks the file by itself. Incremental
+vacuum moves pages from the end of the file into free ones and truncates the file, a few pages at a time.
 """
 
 from pathlib import Path
 
 from sqlalchemy import Connection
 
-from prshots.server.observability.free_space import free_bytes
+from prshots.server.observability.metrics import free_bytes
 
 INCREMENTAL = 2
 STEP_PAGES = 256
-"""1 MB at a time: a few milliseconds, in which uploads wait."""
+"""1 MB at a time. Uploads wait for this, but only for a few milliseconds."""
 
 KEPT_FREE = 256, 0.1
-"""At least this many free pages, and this part of the file, stay for the next uploads: moving costs more."""
+"""Keep at least this many free pages, and this share of the file, for the next uploads. Moving pages costs
+more."""
 
 REWRITTEN_BYTES = 64 * 1024**2
-"""A file of this size is rewritten within a second. Larger ones only on request: uploads wait for it."""
+"""A file up to this size takes less than a second to rewrite. Larger files are only rewritten on request,
+because uploads wait."""
 
-CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)"  # waits for no one
+CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)"  # doesn't wait for other connections
 
 
 def reclaim_some(connection: Connection) -> int:
-    """Cut up to `STEP_PAGES` free pages off the file. Return how many bytes. Call it in a transaction."""
+    """Cut up to `STEP_PAGES` free pages off the file. Return the bytes freed. Call this in a transaction."""
     if connection.dialect.name != "sqlite":  # PostgreSQL's autovacuum reuses the space
         return 0
     if _pragma(connection, "auto_vacuum") != INCREMENTAL:
@@ -35,13 +37,13 @@ def reclaim_some(connection: Connection) -> int:
         return 0
     cursor = connection.connection.cursor()
     for _ in range(min(surplus, STEP_PAGES)):
-        cursor.execute("PRAGMA incremental_vacuum(1)")  # for more pages, Python would still free only one
+        cursor.execute("PRAGMA incremental_vacuum(1)")  # even for a higher number, Python frees one page
     cursor.close()
     return (pages - _pragma(connection, "page_count")) * _pragma(connection, "page_size")
 
 
 def is_small_enough_to_rewrite(connection: Connection) -> bool:
-    """Return whether the file cannot shrink yet, and rewriting it takes little time and fits on the disk."""
+    """Return whether the file can't shrink yet, but rewriting it is quick and fits on the disk."""
     if connection.dialect.name != "sqlite" or _pragma(connection, "auto_vacuum") == INCREMENTAL:
         return False
     size = _pragma(connection, "page_count") * _pragma(connection, "page_size")
@@ -50,9 +52,9 @@ def is_small_enough_to_rewrite(connection: Connection) -> bool:
 
 
 def rewrite(connection: Connection) -> None:
-    """Rewrite the whole file, without free pages, so that it can shrink from now on. Blocks all writers.
+    """Rewrite the whole file without free pages. From then on, it can shrink. Blocks all writers.
 
-    Needs twice the size of the file. Call it outside of a transaction.
+    Needs twice the file's size. Call this outside a transaction.
     """
     connection.exec_driver_sql("PRAGMA auto_vacuum = INCREMENTAL")
     connection.exec_driver_sql("VACUUM")

@@ -1,6 +1,6 @@
-"""Upgrades the database to the newest schema: once, even if many processes start at the same time.
+"""Upgrade the database to the newest schema exactly once, even if many processes start together.
 
-Processes of the version before keep working while it runs, and afterwards: see `steps.py`.
+Processes of the previous version keep working during and after the upgrade: see `steps.py`.
 """
 
 import time
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 RETRY_SECONDS = 3.0
-"""How long a step waits before it tries again to lock its table. Uploads that queued behind it go on."""
+"""How long a step waits before it tries to lock its table again. Uploads queued behind it proceed meanwhile.
+"""
 
 SAY_SECONDS = 60.0
 _LOCKED = {"55P03", "40P01"}  # PostgreSQL's codes: lock timeout, deadlock
@@ -36,16 +37,16 @@ _log = structlog.get_logger()
 
 
 class Migration(NamedTuple):
-    """The schema before and after."""
+    """The schema versions before and after."""
 
     before: FoundSchema
     now: FoundSchema
 
 
 def migrate(engine: Engine) -> Migration:
-    """Upgrade the schema if necessary. Leave a newer one alone.
+    """Upgrade the schema if necessary. Leave a newer schema alone.
 
-    Raises SchemaTooNewError if this version of prshots may not run on it, RecordsError if it is too old.
+    Raises SchemaTooNewError if this version of prshots may not run on it, and RecordsError if it is too old.
     """
     before = now = _found(engine)
     waits = _LockWaits(engine)
@@ -93,7 +94,7 @@ def _config() -> "Config":
 
 
 class _LockWaits:
-    """Says once a minute that a step cannot lock its table, and who most likely holds the lock."""
+    """Logs once a minute that a step can't lock its table, and who most likely holds the lock."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

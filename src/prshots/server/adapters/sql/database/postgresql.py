@@ -1,7 +1,7 @@
 """The database on a PostgreSQL server, 15 to 18: connections, timeouts and retries.
 
-It uses threads, like SQLite. A connection belongs to one thread during one operation. Connections from the
-pool are not tested before use. If one turns out to be dead, it is replaced and the work is retried.
+This uses threads, like SQLite. A connection belongs to one thread during one operation. The pool doesn't test
+connections before use. If a connection turns out to be dead, a new one replaces it and the work is retried.
 """
 
 import math
@@ -26,24 +26,25 @@ from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.config.values import PERCENT_ENCODE
 
 LOOKERS, READERS, WRITERS = 2, 3, 3
-"""The number of threads, and so the maximum of connections, per process. Every request starts with a look-up,
-so look-ups have their own threads and never wait behind a list for the dashboard. With eight connections, a
-dozen processes fit on a server with a limit of a hundred. Uploads need no more, because concurrent ones share
-a commit."""
+"""The number of threads per process, and therefore the maximum number of connections. Every request starts
+with a look-up, so look-ups have their own threads and never wait behind a dashboard list. At eight
+connections each, a dozen processes fit on a server with a limit of 100. Uploads don't need more, because
+concurrent ones share a commit."""
 
 ATTEMPTS = 4
-"""How often a transaction is attempted that conflicts with another one."""
+"""How many times to attempt a transaction that conflicts with another one."""
 
 MIGRATION_LOCK = 0x7072_7368_6F74_7301
 """The number of the advisory lock for migrations. Any number works, as long as nothing else uses it."""
 
 MIGRATION_POLL_SECONDS = 0.02
 MIGRATION_LOCK_SECONDS = 1.5
-"""How long a migration waits for a table. Everybody else who needs the table waits behind it for as long.
-More than the 1 s after which PostgreSQL makes autovacuum give way."""
+"""How long a migration waits for a table. Everyone else who needs the table waits behind it for that long.
+Longer than the 1 s after which PostgreSQL cancels autovacuum."""
 
 REPORT_SECONDS = 0.5
-"""How long before its deadline a call stops waiting for the server, to end with a known outcome."""
+"""How long before its deadline a call stops waiting for the server. This leaves time to end with a known
+outcome."""
 
 _RETRYABLE = {"40001", "40P01"}  # serialization failure, deadlock
 
@@ -52,17 +53,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Timeouts in seconds. All but the last fit into `call`, so that most failures have a known reason."""
+    """Timeouts in seconds. All but the last fit into `call`, to give most failures a known reason."""
 
     connect: int = 3
-    lock: float = 5  # another transaction does not end
-    statement: float = 9  # a query takes too long; the server cancels it
+    lock: float = 5  # waiting for another transaction's lock
+    statement: float = 9  # a query; the server cancels it
     call: float = DATABASE_SECONDS  # the deadline for everything, including waiting for a thread and retries
-    idle_in_transaction: float = 30  # one of our processes hangs; the server releases its locks
+    idle_in_transaction: float = 30  # a hung process of ours; the server releases its locks
 
 
 MOVING = Timeouts(connect=5, statement=50, call=60, idle_in_transaction=900)
-"""For `prshots move`, whose transactions hold thousands of rows, and wait for images to be copied."""
+"""For `prshots move`: its transactions hold thousands of rows and wait while images are copied."""
 
 
 def open_postgresql(url: str, timeouts: Timeouts | None = None) -> Database:
@@ -82,7 +83,7 @@ def open_postgresql(url: str, timeouts: Timeouts | None = None) -> Database:
         creator=connect,
         pool_size=LOOKERS + READERS + WRITERS,
         max_overflow=0,
-        use_native_hstore=False,  # we do not use it, and the check costs a round trip
+        use_native_hstore=False,  # unused, and the check costs a round trip
     )
 
     @event.listens_for(engine, "begin")
@@ -94,7 +95,7 @@ def open_postgresql(url: str, timeouts: Timeouts | None = None) -> Database:
 
 
 def _parameters(url: str, timeouts: Timeouts) -> dict[str, Any]:
-    """Return libpq's parameters: those of the URL, and our defaults for the rest."""
+    """Return libpq's parameters: those in the URL, and our defaults for the rest."""
     try:
         given = conninfo_to_dict(url)
     except psycopg.ProgrammingError:  # its message may quote the password
@@ -112,7 +113,7 @@ def _parameters(url: str, timeouts: Timeouts) -> dict[str, Any]:
         "application_name": "prshots",
         "connect_timeout": timeouts.connect,
         # Detect a machine that has vanished: with keepalives while we wait for an answer, and with
-        # tcp_user_timeout for data that was sent but not acknowledged.
+        # tcp_user_timeout for data sent but not acknowledged.
         "keepalives_idle": 5,
         "keepalives_interval": 2,
         "keepalives_count": 3,
@@ -122,11 +123,10 @@ def _parameters(url: str, timeouts: Timeouts) -> dict[str, Any]:
 
 
 def _lock_for_migration(connection: Connection) -> None:
-    """Let one process migrate at a time, without a timeout. The connection is not reused.
+    """Let one process migrate at a time, without a timeout. The connection isn't reused.
 
-    It polls: a query that waited would have a snapshot, and an index that is built while
-    others write waits until every older snapshot is gone. Such an index needs no timeout for locks, because
-    nobody waits behind it.
+    This polls. A waiting query would hold a snapshot, and building an index concurrently waits until every
+    older snapshot is gone. Such an index needs no lock timeout, because nobody waits behind it.
     """
     driver_connection: Any = connection.connection.driver_connection
     driver_connection.patience = math.inf
@@ -146,9 +146,10 @@ class NoAnswerError(psycopg.OperationalError):
 
 
 class _ImpatientConnection(psycopg.Connection[Any]):
-    """Waits until the call's deadline. A hanging server's kernel still acknowledges, so TCP cannot tell.
+    """Waits until the call's deadline.
 
-    Outside of a call, it waits for `patience` seconds.
+    TCP can't detect a hanging server, because its kernel still acknowledges. Outside a call, this waits for
+    `patience` seconds.
     """
 
     patience = math.inf
@@ -159,21 +160,22 @@ class _ImpatientConnection(psycopg.Connection[Any]):
         try:
             return super().wait(gen, interval, None if patience == math.inf else patience)
         except psycopg.errors._WaitTimeout:  # noqa: SLF001 - it has no public name
-            self.pgconn.finish()  # a late answer would be read as the answer to the next query
+            self.pgconn.finish()  # a late answer would be taken for the answer to the next query
             raise NoAnswerError("no answer in time") from None
 
 
 class _TextDumper(Dumper):
-    """Replaces NUL, which PostgreSQL cannot store. A search for a text with NUL then finds nothing."""
+    """Replaces NUL, which PostgreSQL can't store. A search for text with NUL then finds nothing."""
 
     def dump(self, obj: str) -> Buffer:
         return obj.replace("\0", "\ufffd").encode()
 
 
 class _NumberLoader(Loader):
-    """Reads `numeric` as an int, or a float if it has a fraction, like SQLite. JSON cannot encode a Decimal.
+    """Reads `numeric` as an int, or as a float if it has a fraction, like SQLite.
 
-    No column has that type, but PostgreSQL's sum of whole numbers and its clock do.
+    JSON can't encode a Decimal. No column has that type, but PostgreSQL's clock and its sums of whole numbers
+    do.
     """
 
     def load(self, data: Buffer) -> int | float:
@@ -188,7 +190,7 @@ class _PostgresqlDatabase(Database):
         self._lookers = ThreadPoolExecutor(LOOKERS, thread_name_prefix="records-look-up")
 
     async def look_up(self, query: Prepared, **given: object) -> Sequence[Any] | None:
-        """Read a row by its key in a thread, so that the event loop never waits for the network."""
+        """Read a row by its key in a thread, to keep the event loop from waiting for the network."""
 
         def first(connection: Connection) -> Sequence[Any] | None:
             return query.first(connection, given)
@@ -228,15 +230,16 @@ class _PostgresqlDatabase(Database):
 
 
 def _check_in_time() -> None:
-    """Raise RecordsError past the deadline. Nobody waits any more, so nothing is sent or committed."""
+    """Raise RecordsError past the deadline. Nobody waits any more, so don't send or commit anything."""
     if seconds_left() < REPORT_SECONDS:
         raise RecordsError("the database did not answer: no answer in time")
 
 
 def _with_another_connection(work: Callable[[], T]) -> T:
-    """Retry the work once if its connection was dead, as all in the pool are after a server restart.
+    """Retry the work once if its connection was dead.
 
-    Once is enough: SQLAlchemy empties the pool after such an error, so the next connection is new.
+    After a server restart, every connection in the pool is. Once is enough: SQLAlchemy empties the pool after
+    such an error, so the next connection is new.
     """
     try:
         return work()
@@ -249,8 +252,8 @@ def _with_another_connection(work: Callable[[], T]) -> T:
 def _commit(connection: Connection) -> None:
     """Commit. Raises RecordsUnsureError if the connection is lost during the commit.
 
-    The server may have committed in that case. Retrying could count an upload twice, or fail on its own
-    record.
+    The server may have committed anyway. A retry could count an upload twice, or fail on the record it had
+    added.
     """
     try:
         connection.commit()

@@ -1,6 +1,6 @@
-"""The fast way to run a statement, for those of every upload, comment and request.
+"""A fast way to run the statements of every upload, comment and request.
 
-All other statements are run with `connection.execute`.
+All other statements go through `connection.execute`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from sqlalchemy import ClauseElement, Connection, Dialect, Insert
 
 
 class _Compiled(NamedTuple):
-    """The SQL, its parameters' names in order (None if the driver takes names), and values it already has."""
+    """The SQL, its parameter names in order (None if the driver takes names), and values it already has."""
 
     text: str
     order: Sequence[str] | None
@@ -18,13 +18,13 @@ class _Compiled(NamedTuple):
 
 
 class Prepared:
-    """A statement that is compiled once per kind of database.
+    """A statement that is compiled once per database dialect.
 
-    SQLAlchemy's own cache takes more time to find a statement and to prepare its parameters than SQLite takes
-    to run it, and wrapping hundreds of rows takes half as long as reading them. Errors are the same.
+    SQLAlchemy takes longer to find a cached statement and prepare its parameters than SQLite takes to run it.
+    Wrapping hundreds of rows takes half as long as reading them. Errors are the same.
 
-    Values go to the driver and come from it as they are, so columns with types that convert them do not work.
-    Neither do parameters with several values (`expanding`).
+    Values pass to and from the driver unconverted, so columns with converting types don't work. Neither do
+    parameters with several values (`expanding`).
     """
 
     def __init__(self, statement: ClauseElement) -> None:
@@ -41,12 +41,15 @@ class Prepared:
         return next(iter(self.rows(connection, given)), None)
 
     def run(self, connection: Connection, given: Sequence[Mapping[str, object]]) -> None:
-        """Run it for each of these. All have the same names, in every run: an INSERT has these columns."""
+        """Run the statement for each mapping.
+
+        All runs take the same names: they are the columns of an INSERT.
+        """
         bound = [self.bind(connection.dialect, each) for each in given]
         connection.exec_driver_sql(bound[0][0], [parameters for _, parameters in bound])
 
     def bind(self, dialect: Dialect, given: Mapping[str, object]) -> tuple[str, Any]:
-        """Return the SQL and the parameters, as the driver takes them."""
+        """Return the SQL and the parameters in the driver's format."""
         compiled = self._compiled.get(dialect.name)
         if compiled is None:
             compiled = self._compiled[dialect.name] = self._compile(dialect, given)

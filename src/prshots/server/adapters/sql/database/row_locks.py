@@ -1,9 +1,9 @@
 """Row locks that make concurrent transactions behave as if they ran one after the other.
 
-On SQLite, with one writer at a time, these only read. On PostgreSQL each statement sees what was committed
-before it started. So a transaction that marks images first locks the pull request's row, which every upload
-also updates. All transactions lock in the same order: the project, pull requests by key, images, totals. New
-images are inserted before all that, but no other transaction can lock those yet.
+SQLite has one writer at a time, so there these functions only read. On PostgreSQL, each statement sees
+everything committed before it started. So a transaction that marks images first locks the pull request's row,
+which every upload also updates. All transactions lock in the same order: the project, pull requests by key,
+images, totals. New images are inserted before that, but no other transaction can lock those yet.
 """
 
 from collections.abc import Collection
@@ -18,7 +18,7 @@ _PULL = (
     .where(pulls.c.project_id == bindparam("project_id"), pulls.c.pr_number == bindparam("pr_number"))
     .with_for_update()
 )
-# A subquery per pull request, in key order: a join might scan all pull requests.
+# One subquery per pull request, in key order: a join might scan all pull requests.
 _of_images = (
     select(images.c.project_id, images.c.pr_number)
     .where(images.c.id.in_(bindparam("image_ids", expanding=True)))
@@ -41,14 +41,14 @@ def lock_project(connection: Connection, project_id: str) -> None:
 
 
 def lock_pull(connection: Connection, project_id: str, pr_number: int) -> bool:
-    """Lock a pull request. Return False if it does not exist.
+    """Lock a pull request. Return False if it doesn't exist.
 
-    In that case it has no images either. A first upload that is in progress counts as later than us.
+    Then it has no images either. If its first upload is in progress, that upload counts as later.
     """
     key = {"project_id": project_id, "pr_number": pr_number}
     return connection.execute(_PULL, key).first() is not None
 
 
 def lock_pulls_of(connection: Connection, image_ids: Collection[str]) -> None:
-    """Lock the pull requests of these images. Call it before locking the images."""
+    """Lock the pull requests of these images. Call this before locking the images."""
     connection.execute(_PULLS_OF_IMAGES, {"image_ids": list(image_ids)})

@@ -3,342 +3,331 @@
 A test compares the two, except for the indexes and defaults.
 """
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    ForeignKey,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-)
+import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
 SCHEMA_VERSION = "0013"
-"""The newest migration. Every start compares it, so that Alembic is only loaded if there is work to do."""
+"""The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
-metadata = MetaData()
+metadata = sa.MetaData()
 
 
 def text(length: int | None = None) -> TypeEngine[str]:
-    """Return the type of a text column, for tables and migrations: every database sorts it by bytes.
+    """Return the type of a text column, for tables and migrations. Every database sorts it by bytes.
 
     SQLite always does. PostgreSQL would sort by the database's locale: paging through lists would skip rows,
-    and LIKE could not use indexes.
+    and LIKE couldn't use indexes.
     """
     if length is None:
-        return Text().with_variant(Text(collation="C"), "postgresql")
-    return String(length).with_variant(String(length, collation="C"), "postgresql")
+        return sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+    return sa.String(length).with_variant(sa.String(length, collation="C"), "postgresql")
 
 
 # SQLite only autoincrements columns of type INTEGER.
-_Sequence = BigInteger().with_variant(Integer, "sqlite")
+_Sequence = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
-# One row. The origin store has the same id, so that a sweep with the wrong database deletes nothing.
-# Processes of `oldest_schema` and newer may run on this database: see `found_schema.py`.
-installation = Table(
+# One row. The origin store has the same id, to keep a sweep with the wrong database from deleting anything.
+# Processes with schema `oldest_schema` or newer may run on this database: see `found_schema.py`.
+installation = sa.Table(
     "installation",
     metadata,
-    Column("id", text(32), primary_key=True),
-    Column("oldest_schema", text(16), nullable=False),
+    sa.Column("id", text(32), primary_key=True),
+    sa.Column("oldest_schema", text(16), nullable=False),
 )
 
-organizations = Table(
+organizations = sa.Table(
     "organizations",
     metadata,
-    Column("id", text(32), primary_key=True),
-    Column("name", text(), nullable=False, unique=True),
-    Column("personal", Boolean, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    sa.Column("id", text(32), primary_key=True),
+    sa.Column("name", text(), nullable=False, unique=True),
+    sa.Column("personal", sa.Boolean, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
-users = Table(
+users = sa.Table(
     "users",
     metadata,
-    Column("id", text(32), primary_key=True),
-    Column("provider", text(16), nullable=False),
-    Column("subject", text(), nullable=False),
-    Column("login", text(), nullable=False),
-    Column("name", text(), nullable=False),
-    Column("avatar_url", text(), nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    UniqueConstraint("provider", "subject", name="users_subject"),
+    sa.Column("id", text(32), primary_key=True),
+    sa.Column("provider", text(16), nullable=False),
+    sa.Column("subject", text(), nullable=False),
+    sa.Column("login", text(), nullable=False),
+    sa.Column("name", text(), nullable=False),
+    sa.Column("avatar_url", text(), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.UniqueConstraint("provider", "subject", name="users_subject"),
 )
 
-members = Table(
+members = sa.Table(
     "members",
     metadata,
-    Column("organization_id", ForeignKey("organizations.id"), primary_key=True),
-    Column("user_id", ForeignKey("users.id"), primary_key=True),
-    Column("role", text(16), nullable=False),
+    sa.Column("organization_id", sa.ForeignKey("organizations.id"), primary_key=True),
+    sa.Column("user_id", sa.ForeignKey("users.id"), primary_key=True),
+    sa.Column("role", text(16), nullable=False),
 )
 
-sessions = Table(
+sessions = sa.Table(
     "sessions",
     metadata,
-    Column("sha256", text(64), primary_key=True),
-    Column("user_id", ForeignKey("users.id"), nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("last_seen_at", BigInteger, nullable=False),
+    sa.Column("sha256", text(64), primary_key=True),
+    sa.Column("user_id", sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("last_seen_at", sa.BigInteger, nullable=False),
 )
 
-login_states = Table(
+login_states = sa.Table(
     "login_states",
     metadata,
-    Column("sha256", text(64), primary_key=True),
-    Column("provider", text(16), nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    sa.Column("sha256", text(64), primary_key=True),
+    sa.Column("provider", text(16), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
-projects = Table(
+projects = sa.Table(
     "projects",
     metadata,
-    Column("id", text(32), primary_key=True),
-    Column("organization_id", ForeignKey("organizations.id"), nullable=False),
-    Column("name", text(), nullable=False),
-    Column("policy", text(16), nullable=False),
-    Column("retain_days", Integer),
-    Column("created_at", BigInteger, nullable=False),
-    Column("keep_baselines", Integer, nullable=False),
-    Column("repository", text(), nullable=False),
-    Column("uploads_per_minute", Integer),
-    UniqueConstraint("organization_id", "name", name="projects_name"),
+    sa.Column("id", text(32), primary_key=True),
+    sa.Column("organization_id", sa.ForeignKey("organizations.id"), nullable=False),
+    sa.Column("name", text(), nullable=False),
+    sa.Column("policy", text(16), nullable=False),
+    sa.Column("retain_days", sa.Integer),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("keep_baselines", sa.Integer, nullable=False),
+    sa.Column("repository", text(), nullable=False),
+    sa.Column("uploads_per_minute", sa.Integer),
+    sa.UniqueConstraint("organization_id", "name", name="projects_name"),
 )
 
 # `claims`, `pins` and `refused_ids` are JSON objects. `anchor` is the claim that names the repository, as
 # `name=value` up to its first `*`. An index on it finds a token's trusts.
-trusts = Table(
+trusts = sa.Table(
     "trusts",
     metadata,
-    Column("id", text(32), primary_key=True),
-    Column("project_id", ForeignKey("projects.id"), nullable=False),
-    Column("issuer", text(), nullable=False),
-    Column("claims", text(), nullable=False),
-    Column("anchor", text(), nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("created_by", text(), nullable=False),
-    Column("last_used_at", BigInteger),
-    Column("pins", text()),
-    Column("refused_ids", text()),
-    Column("refused_at", BigInteger),
+    sa.Column("id", text(32), primary_key=True),
+    sa.Column("project_id", sa.ForeignKey("projects.id"), nullable=False),
+    sa.Column("issuer", text(), nullable=False),
+    sa.Column("claims", text(), nullable=False),
+    sa.Column("anchor", text(), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("created_by", text(), nullable=False),
+    sa.Column("last_used_at", sa.BigInteger),
+    sa.Column("pins", text()),
+    sa.Column("refused_ids", text()),
+    sa.Column("refused_at", sa.BigInteger),
 )
 
-tokens = Table(
+tokens = sa.Table(
     "tokens",
     metadata,
-    Column("id", text(32), primary_key=True),
-    Column("project_id", ForeignKey("projects.id"), nullable=False),
-    Column("label", text(), nullable=False),
-    Column("hint", text(16), nullable=False),
-    Column("sha256", text(64), nullable=False, unique=True),
-    Column("created_at", BigInteger, nullable=False),
-    Column("created_by", text(), nullable=False),
-    Column("last_used_at", BigInteger),
-    Column("revoked_at", BigInteger),
-    Column("expires_at", BigInteger),
-    Column("trust_id", ForeignKey("trusts.id")),
-    Column("pr_number", Integer),
-    Column("branch", text()),
+    sa.Column("id", text(32), primary_key=True),
+    sa.Column("project_id", sa.ForeignKey("projects.id"), nullable=False),
+    sa.Column("label", text(), nullable=False),
+    sa.Column("hint", text(16), nullable=False),
+    sa.Column("sha256", text(64), nullable=False, unique=True),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("created_by", text(), nullable=False),
+    sa.Column("last_used_at", sa.BigInteger),
+    sa.Column("revoked_at", sa.BigInteger),
+    sa.Column("expires_at", sa.BigInteger),
+    sa.Column("trust_id", sa.ForeignKey("trusts.id")),
+    sa.Column("pr_number", sa.Integer),
+    sa.Column("branch", text()),
 )
 
 # `kind` is an `ImageKind`. Only images of pull requests have a `pr_number`; for others it is 0. A before
-# image belongs to the image whose `before_id` it is.
-images = Table(
+# image belongs to the image whose `before_id` names it.
+images = sa.Table(
     "images",
     metadata,
-    Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("id", text(32), nullable=False),
-    Column("project_id", ForeignKey("projects.id"), nullable=False),
-    Column("pr_number", Integer, nullable=False),
-    Column("name", text(), nullable=False),
-    Column("commit_sha", text(40), nullable=False),
-    Column("viewport", text(16), nullable=False),
-    Column("ext", text(8), nullable=False),
-    Column("size", BigInteger, nullable=False),
-    Column("uploaded_at", BigInteger, nullable=False),
-    Column("kid", text(32), nullable=False),
-    Column("closed_at", BigInteger),
-    Column("scheduled_at", BigInteger),
-    Column("thumbnail", text(16)),
-    Column("theme", text(8), nullable=False),
-    Column("sha256", text(64)),
-    # The id of the image that its stored difference was made with.
-    Column("diff_base", text(32)),
-    Column("before_id", text(32)),
-    Column("kind", text(16), nullable=False),
+    sa.Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    sa.Column("id", text(32), nullable=False),
+    sa.Column("project_id", sa.ForeignKey("projects.id"), nullable=False),
+    sa.Column("pr_number", sa.Integer, nullable=False),
+    sa.Column("name", text(), nullable=False),
+    sa.Column("commit_sha", text(40), nullable=False),
+    sa.Column("viewport", text(16), nullable=False),
+    sa.Column("ext", text(8), nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("uploaded_at", sa.BigInteger, nullable=False),
+    sa.Column("kid", text(32), nullable=False),
+    sa.Column("closed_at", sa.BigInteger),
+    sa.Column("scheduled_at", sa.BigInteger),
+    sa.Column("thumbnail", text(16)),
+    sa.Column("theme", text(8), nullable=False),
+    sa.Column("sha256", text(64)),
+    # The id of the base of the stored difference image.
+    sa.Column("diff_base", text(32)),
+    sa.Column("before_id", text(32)),
+    sa.Column("kind", text(16), nullable=False),
 )
 
-# Updated in the transaction of every upload and expiry, so that the dashboard never has to count. The row
-# with the number 0 counts the images without a pull request; before images only with their bytes.
-pulls = Table(
+# Every upload and expiry updates this in its transaction, so the dashboard never has to count. The row with
+# the number 0 counts the images without a pull request. Before images only count with their bytes.
+pulls = sa.Table(
     "pulls",
     metadata,
-    Column("project_id", ForeignKey("projects.id"), primary_key=True),
-    Column("pr_number", Integer, primary_key=True),
-    Column("images", Integer, nullable=False),
-    Column("bytes", BigInteger, nullable=False),
-    Column("last_upload_at", BigInteger, nullable=False),
-    Column("last_commit", text(40), nullable=False),
-    Column("closed_at", BigInteger),
-    # 1 if the last upload opened it (the first one ever, or the first since it was closed), else 0. An upload
-    # reads it in its own transaction to update the project's number of open pull requests.
-    Column("opened", Integer, nullable=False),
+    sa.Column("project_id", sa.ForeignKey("projects.id"), primary_key=True),
+    sa.Column("pr_number", sa.Integer, primary_key=True),
+    sa.Column("images", sa.Integer, nullable=False),
+    sa.Column("bytes", sa.BigInteger, nullable=False),
+    sa.Column("last_upload_at", sa.BigInteger, nullable=False),
+    sa.Column("last_commit", text(40), nullable=False),
+    sa.Column("closed_at", sa.BigInteger),
+    # 1 if the last upload opened it (its first ever, or its first since it was closed), else 0. An upload
+    # reads this in its own transaction to update the project's number of open pull requests.
+    sa.Column("opened", sa.Integer, nullable=False),
     # From the forge. `path` is the rest of its address after the project's repository.
-    Column("title", text(), nullable=False),
-    Column("source_branch", text(), nullable=False),
-    Column("author", text(), nullable=False),
-    Column("path", text(), nullable=False),
+    sa.Column("title", text(), nullable=False),
+    sa.Column("source_branch", text(), nullable=False),
+    sa.Column("author", text(), nullable=False),
+    sa.Column("path", text(), nullable=False),
 )
 
-# The sums over `pulls`, updated with it. A project's first upload creates its row.
-project_totals = Table(
+# The sums over `pulls`, updated together. A project's first upload creates its row.
+project_totals = sa.Table(
     "project_totals",
     metadata,
-    Column("project_id", ForeignKey("projects.id"), primary_key=True),
-    Column("images", BigInteger, nullable=False),
-    Column("bytes", BigInteger, nullable=False),
-    Column("open_pulls", Integer, nullable=False),
-    Column("last_upload_at", BigInteger, nullable=False),
+    sa.Column("project_id", sa.ForeignKey("projects.id"), primary_key=True),
+    sa.Column("images", sa.BigInteger, nullable=False),
+    sa.Column("bytes", sa.BigInteger, nullable=False),
+    sa.Column("open_pulls", sa.Integer, nullable=False),
+    sa.Column("last_upload_at", sa.BigInteger, nullable=False),
 )
 
-# So that replicas on different machines notice when their key files differ. Only used on a shared database.
-signing_keys = Table(
+# Lets replicas on different machines notice that their key files differ. Only used on a shared database.
+signing_keys = sa.Table(
     "signing_keys",
     metadata,
-    Column("kid", text(32), primary_key=True),
-    Column("fingerprint", text(32), nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    sa.Column("kid", text(32), primary_key=True),
+    sa.Column("fingerprint", text(32), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
-uploads_by_day = Table(
+uploads_by_day = sa.Table(
     "uploads_by_day",
     metadata,
-    Column("project_id", ForeignKey("projects.id"), primary_key=True),
-    Column("day", Integer, primary_key=True),
-    Column("uploads", Integer, nullable=False),
-    Column("bytes", BigInteger, nullable=False),
+    sa.Column("project_id", sa.ForeignKey("projects.id"), primary_key=True),
+    sa.Column("day", sa.Integer, primary_key=True),
+    sa.Column("uploads", sa.Integer, nullable=False),
+    sa.Column("bytes", sa.BigInteger, nullable=False),
 )
 
-# Which image a shot has on a branch at a commit. Many commits can have the same image. `own` is 1 for the
-# branch's own build, 0 for an image of a merged pull request, which counts until that build has uploaded.
-baselines = Table(
+# Which image a shot has on a branch at a commit. Many commits can share an image. `own` is 1 for the branch's
+# own build and 0 for an image of a merged pull request, which counts until that build uploads.
+baselines = sa.Table(
     "baselines",
     metadata,
-    Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("project_id", ForeignKey("projects.id"), nullable=False),
-    Column("branch", text(), nullable=False),
-    Column("commit_sha", text(40), nullable=False),
-    Column("name", text(), nullable=False),
-    Column("viewport", text(16), nullable=False),
-    Column("theme", text(8), nullable=False),
-    Column("own", Integer, nullable=False),
-    Column("image_id", text(32), nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    sa.Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    sa.Column("project_id", sa.ForeignKey("projects.id"), nullable=False),
+    sa.Column("branch", text(), nullable=False),
+    sa.Column("commit_sha", text(40), nullable=False),
+    sa.Column("name", text(), nullable=False),
+    sa.Column("viewport", text(16), nullable=False),
+    sa.Column("theme", text(8), nullable=False),
+    sa.Column("own", sa.Integer, nullable=False),
+    sa.Column("image_id", text(32), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
-# The commits of a branch that have baselines, in the order in which the first one arrived. `complete` is 1
-# once its build has said that it has uploaded all of them.
-baseline_commits = Table(
+# The commits of a branch that have baselines, in the order of their first upload. `complete` is 1 once the
+# build has reported that all its images are uploaded.
+baseline_commits = sa.Table(
     "baseline_commits",
     metadata,
-    Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("project_id", ForeignKey("projects.id"), nullable=False),
-    Column("branch", text(), nullable=False),
-    Column("commit_sha", text(40), nullable=False),
-    Column("complete", Integer, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    sa.Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    sa.Column("project_id", sa.ForeignKey("projects.id"), nullable=False),
+    sa.Column("branch", text(), nullable=False),
+    sa.Column("commit_sha", text(40), nullable=False),
+    sa.Column("complete", sa.Integer, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
 # A comparison of one commit of a pull request with its base. `commits` is a JSON list. `first_seq` is the
-# first image of the commit: the comparison with the highest one is shown. `run` names the process's
-# attempt, and `seen_at` says that it still works on it.
-comparisons = Table(
+# commit's first image: the dashboard shows the comparison with the highest one. `run` identifies the attempt
+# of a process, and `seen_at` is when that process last reported progress.
+comparisons = sa.Table(
     "comparisons",
     metadata,
-    Column("project_id", ForeignKey("projects.id"), primary_key=True),
-    Column("pr_number", Integer, primary_key=True),
-    Column("commit_sha", text(40), primary_key=True),
-    Column("branch", text(), nullable=False),
-    Column("commits", text(), nullable=False),
-    Column("complete", Integer, nullable=False),
-    Column("first_seq", BigInteger, nullable=False),
-    Column("run", text(32), nullable=False),
-    Column("state", text(16), nullable=False),
-    Column("base_commit", text(40)),
-    Column("missing", Integer, nullable=False),
-    Column("started_at", BigInteger, nullable=False),
-    Column("seen_at", BigInteger, nullable=False),
+    sa.Column("project_id", sa.ForeignKey("projects.id"), primary_key=True),
+    sa.Column("pr_number", sa.Integer, primary_key=True),
+    sa.Column("commit_sha", text(40), primary_key=True),
+    sa.Column("branch", text(), nullable=False),
+    sa.Column("commits", text(), nullable=False),
+    sa.Column("complete", sa.Integer, nullable=False),
+    sa.Column("first_seq", sa.BigInteger, nullable=False),
+    sa.Column("run", text(32), nullable=False),
+    sa.Column("state", text(16), nullable=False),
+    sa.Column("base_commit", text(40)),
+    sa.Column("missing", sa.Integer, nullable=False),
+    sa.Column("started_at", sa.BigInteger, nullable=False),
+    sa.Column("seen_at", sa.BigInteger, nullable=False),
 )
 
 # The shots of a comparison. `verdict` is NULL until it is known. `regions` is a JSON list.
-compared_shots = Table(
+compared_shots = sa.Table(
     "compared_shots",
     metadata,
-    Column("project_id", ForeignKey("projects.id"), primary_key=True),
-    Column("pr_number", Integer, primary_key=True),
-    Column("commit_sha", text(40), primary_key=True),
-    Column("name", text(), primary_key=True),
-    Column("viewport", text(16), primary_key=True),
-    Column("theme", text(8), primary_key=True),
-    Column("image_id", text(32)),
-    Column("base_id", text(32)),
-    Column("base_commit", text(40)),
-    Column("ancestor", Integer, nullable=False),
-    Column("verdict", text(16)),
-    Column("pixels", BigInteger, nullable=False),
-    Column("regions", text(), nullable=False),
-    Column("shift", Integer, nullable=False),
-    Column("reason", text(), nullable=False),
+    sa.Column("project_id", sa.ForeignKey("projects.id"), primary_key=True),
+    sa.Column("pr_number", sa.Integer, primary_key=True),
+    sa.Column("commit_sha", text(40), primary_key=True),
+    sa.Column("name", text(), primary_key=True),
+    sa.Column("viewport", text(16), primary_key=True),
+    sa.Column("theme", text(8), primary_key=True),
+    sa.Column("image_id", text(32)),
+    sa.Column("base_id", text(32)),
+    sa.Column("base_commit", text(40)),
+    sa.Column("ancestor", sa.Integer, nullable=False),
+    sa.Column("verdict", text(16)),
+    sa.Column("pixels", sa.BigInteger, nullable=False),
+    sa.Column("regions", text(), nullable=False),
+    sa.Column("shift", sa.Integer, nullable=False),
+    sa.Column("reason", text(), nullable=False),
 )
 
-# Results for two images with these hashes. `engine` is the version of the rules that decided.
-pair_results = Table(
+# The results for two images with these hashes. `engine` is the version of the comparison rules.
+pair_results = sa.Table(
     "pair_results",
     metadata,
-    Column("project_id", ForeignKey("projects.id"), primary_key=True),
-    Column("before_sha256", text(64), primary_key=True),
-    Column("after_sha256", text(64), primary_key=True),
-    Column("engine", Integer, nullable=False),
-    Column("verdict", text(16), nullable=False),
-    Column("pixels", BigInteger, nullable=False),
-    Column("regions", text(), nullable=False),
-    Column("shift", Integer, nullable=False),
-    Column("reason", text(), nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    sa.Column("project_id", sa.ForeignKey("projects.id"), primary_key=True),
+    sa.Column("before_sha256", text(64), primary_key=True),
+    sa.Column("after_sha256", text(64), primary_key=True),
+    sa.Column("engine", sa.Integer, nullable=False),
+    sa.Column("verdict", text(16), nullable=False),
+    sa.Column("pixels", sa.BigInteger, nullable=False),
+    sa.Column("regions", text(), nullable=False),
+    sa.Column("shift", sa.Integer, nullable=False),
+    sa.Column("reason", text(), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
-# Images that wait for the pull request of a branch. `repository` is the one that has the branch, in lower
-# case; empty for the project's own.
-staged = Table(
+# Images that wait for the pull request of a branch. `repository` is the repository with the branch, in lower
+# case, and empty for the project's own.
+staged = sa.Table(
     "staged",
     metadata,
-    Column("image_id", text(32), primary_key=True),
-    Column("project_id", ForeignKey("projects.id"), nullable=False),
-    Column("branch", text(), nullable=False),
-    Column("repository", text(), nullable=False),
-    Column("expires_at", BigInteger, nullable=False),
+    sa.Column("image_id", text(32), primary_key=True),
+    sa.Column("project_id", sa.ForeignKey("projects.id"), nullable=False),
+    sa.Column("branch", text(), nullable=False),
+    sa.Column("repository", text(), nullable=False),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
 )
 
 # One-time URLs for an upload. `pr_number` is 0 if the image will be staged under `branch`. `before_sha256` is
-# the secret's hash for its before image, and `before_id` that image once it is there.
-put_urls = Table(
+# the hash of the secret for the before image, and `before_id` is that image's id once it is uploaded.
+put_urls = sa.Table(
     "put_urls",
     metadata,
-    Column("sha256", text(64), primary_key=True),
-    Column("before_sha256", text(64), unique=True),
-    Column("before_id", text(32)),
-    Column("project_id", ForeignKey("projects.id"), nullable=False),
-    Column("token_id", text(32), nullable=False),
-    Column("pr_number", Integer, nullable=False),
-    Column("branch", text(), nullable=False),
-    Column("repository", text(), nullable=False),
-    Column("name", text(), nullable=False),
-    Column("commit_sha", text(40), nullable=False),
-    Column("viewport", text(16), nullable=False),
-    Column("theme", text(8), nullable=False),
-    Column("content_type", text(32), nullable=False),
-    Column("expires_at", BigInteger, nullable=False),
+    sa.Column("sha256", text(64), primary_key=True),
+    sa.Column("before_sha256", text(64), unique=True),
+    sa.Column("before_id", text(32)),
+    sa.Column("project_id", sa.ForeignKey("projects.id"), nullable=False),
+    sa.Column("token_id", text(32), nullable=False),
+    sa.Column("pr_number", sa.Integer, nullable=False),
+    sa.Column("branch", text(), nullable=False),
+    sa.Column("repository", text(), nullable=False),
+    sa.Column("name", text(), nullable=False),
+    sa.Column("commit_sha", text(40), nullable=False),
+    sa.Column("viewport", text(16), nullable=False),
+    sa.Column("theme", text(8), nullable=False),
+    sa.Column("content_type", text(32), nullable=False),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
 )

@@ -12,7 +12,7 @@ from prshots.server.adapters.sql.database.found_schema import FIRST_VERSION, Fou
 
 
 class SnapshotImage(NamedTuple):
-    """An image that the copy names."""
+    """An image recorded in the copy."""
 
     id: str
     ext: str
@@ -20,10 +20,10 @@ class SnapshotImage(NamedTuple):
 
 
 class Snapshot:
-    """The open copy. SQLite's online backup makes it, so writers are not blocked."""
+    """The open copy. SQLite's online backup makes it without blocking writers."""
 
     def __init__(self, source: Path, copy: Path) -> None:
-        """Raise RecordsError if there is no database or it cannot be copied."""
+        """Raise RecordsError if there is no database or copying it fails."""
         self.path = copy
         if not source.is_file():
             raise RecordsError(f"there is no database at {source}")
@@ -31,13 +31,13 @@ class Snapshot:
             self._copy = sqlite3.connect(copy, isolation_level=None)
             try:
                 original.backup(self._copy)
-                self._copy.execute("PRAGMA journal_mode = DELETE")  # no extra files beside the copy
+                self._copy.execute("PRAGMA journal_mode = DELETE")  # no extra files next to the copy
             except BaseException:
                 self.close()
                 raise
 
     def schema(self) -> FoundSchema:
-        """Raise RecordsError if this is not a prshots database."""
+        """Return the copy's schema. Raises RecordsError if this isn't a prshots database."""
         version = self._one("SELECT version_num FROM alembic_version")
         if version < FIRST_VERSION:
             return FoundSchema(version)
@@ -52,30 +52,36 @@ class Snapshot:
             return int(self._copy.execute("SELECT count(*) FROM images").fetchone()[0])
 
     def images(self) -> Iterator[SnapshotImage]:
-        """Return all images by id, the order in which their files lie on disk."""
+        """Return all images by id, which is the order of their files on disk."""
         with translating():
             for row in self._copy.execute("SELECT id, ext, thumbnail IS 'made' FROM images ORDER BY id"):
                 yield SnapshotImage(row[0], row[1], bool(row[2]))
 
     def schedule(self, image_ids: Collection[str], now: int) -> None:
-        """Schedule images whose bytes are gone for expiry: a sweep after the restore removes them."""
+        """Schedule images whose bytes are missing for expiry. A sweep after the restore removes them."""
         marking = "UPDATE images SET scheduled_at = ? WHERE id = ? AND scheduled_at IS NULL"
         self._change(marking, [(now, image_id) for image_id in image_ids])
 
     def forget_thumbnails(self, image_ids: Collection[str]) -> None:
-        """Forget thumbnails whose bytes are gone, so that they are rendered again."""
+        """Forget thumbnails whose bytes are missing. The service then renders them again."""
         self._change("UPDATE images SET thumbnail = NULL WHERE id = ?", [(key,) for key in image_ids])
 
     def forget_diffs(self) -> None:
-        """Forget all stored differences: an archive has none, and comparing again makes them."""
+        """Forget all stored difference images.
+
+        An archive doesn't include them, and comparing again recreates them.
+        """
         with translating():
             self._copy.execute("UPDATE images SET diff_base = NULL WHERE diff_base IS NOT NULL")
 
     def forget_move(self) -> None:
-        """Remove what `prshots move` has put there: a restored database accepts writes, and moves nowhere."""
+        """Remove the tables and triggers of `prshots move`.
+
+        A restored database accepts writes and isn't moving.
+        """
         ours = "SELECT type, name FROM sqlite_master WHERE name LIKE 'move!_%' ESCAPE '!' ORDER BY type DESC"
         with translating():
-            for kind, name in self._copy.execute(ours).fetchall():  # triggers come before tables
+            for kind, name in self._copy.execute(ours).fetchall():  # drop triggers before tables
                 if kind in {"trigger", "table"}:
                     self._copy.execute(f"DROP {kind} {name}")
 

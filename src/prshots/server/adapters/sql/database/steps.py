@@ -1,8 +1,8 @@
 """The migrations as steps, and indexes that are built while others write.
 
-A migration says in its module what it is:
+Each migration module declares:
 
-- `step`: "expand" if it only adds, "contract" if it takes away what no running process uses any more.
+- `step`: "expand" if it only adds, "contract" if it removes parts that no running process uses any more.
 - `oldest`: the oldest schema whose processes may run on the database afterwards.
 - `builds_indexes`: True if it only creates indexes on existing tables, with `create_index` from here.
 """
@@ -39,7 +39,7 @@ class Step:
 
 
 def steps_of(config: "Config") -> list[Step]:
-    """Return all steps, the first one first."""
+    """Return all steps, oldest first."""
     from alembic.script import ScriptDirectory
 
     scripts = reversed(list(ScriptDirectory.from_config(config).walk_revisions()))
@@ -53,8 +53,8 @@ def steps_of(config: "Config") -> list[Step]:
 def next_steps(steps: Sequence[Step], version: str | None) -> list[Step]:
     """Return the steps to take in the next transaction. Raises RecordsError for an unknown version.
 
-    Nobody uses an empty database, so it takes all of them. Otherwise they are taken one at a time, so that no
-    transaction locks two tables.
+    An empty database has no users, so it takes all steps at once. Any other takes them one at a time: no
+    transaction may lock two tables.
     """
     if version is None:
         return list(steps)
@@ -66,12 +66,12 @@ def next_steps(steps: Sequence[Step], version: str | None) -> list[Step]:
     return [step for step in steps if step.revision > version][:1]
 
 
-def create_index(name: str, table: str, columns: Sequence[str], **options: Any) -> None:  # noqa: ANN401 - Alembic's
-    """Create an index in a migration. On PostgreSQL, uploads go on while it is built.
+def create_index(name: str, table: str, columns: Sequence[str], **options: Any) -> None:  # noqa: ANN401 - Alembic's options
+    """Create an index in a migration. On PostgreSQL, uploads continue while it is built.
 
-    The migration says `builds_indexes = True` and does nothing else, because it runs outside of a
-    transaction. A kill leaves an invalid index. The next start drops it and builds it again. Uploads wait if
-    the table is partitioned, because PostgreSQL cannot build such an index concurrently.
+    The migration sets `builds_indexes = True` and does nothing else, because it runs outside a transaction. A
+    kill leaves an invalid index. The next start drops it and builds it again. If the table is partitioned,
+    uploads wait, because PostgreSQL can't build such an index concurrently.
     """
     from alembic import op
 

@@ -1,9 +1,9 @@
-"""Commits the images that arrive at about the same time together: they share a transaction and its fsync.
+"""Commit images that arrive at about the same time together: they share a transaction and its fsync.
 
 1. `ArrivingImages.add` puts an image into the queue and waits for its result.
 2. A task commits batch after batch until the queue is empty.
-3. A batch takes everything from the queue in the writing thread, once it is its turn to write. So images that
-   arrive while another process writes are still part of it.
+3. When it is its turn to write, a batch takes everything from the queue in the writing thread. It therefore
+   includes images that arrive while another process writes.
 4. If the database refuses a batch, its images are committed one by one.
 """
 
@@ -23,7 +23,7 @@ from prshots.server.domain.images.models import Image
 
 
 class _Arriving(NamedTuple):
-    """An image that waits to be committed. With a branch, it becomes its shot's baseline there."""
+    """An image waiting to be committed. If it has a branch, it becomes its shot's baseline there."""
 
     image: Image
     branch: str
@@ -40,7 +40,7 @@ class _Arriving(NamedTuple):
 
 
 class _Queue:
-    """The images that wait to be committed. The event loop adds them, and the writing thread takes them."""
+    """The images waiting to be committed. The event loop adds them, and the writing thread takes them."""
 
     def __init__(self) -> None:
         self._arriving: list[_Arriving] = []
@@ -68,16 +68,16 @@ class _Queue:
 
 
 class _Batch:
-    """The images of one commit: these, or everything in the queue when it is our turn to write."""
+    """The images of one commit: the given ones, or everything in the queue when it is our turn to write."""
 
     def __init__(self, queue: _Queue, given: list[_Arriving] | None = None) -> None:
         self._queue, self._members = queue, given
         self._lock = threading.Lock()
 
     def members(self) -> list[_Arriving]:
-        """Take them from the queue, but only once.
+        """Take the images from the queue, but only once.
 
-        Work that runs again, or still runs after a timeout, must not take others.
+        Work that runs again, or still runs after a timeout, must not take other images.
         """
         with self._lock:
             if self._members is None:
@@ -106,7 +106,7 @@ class ArrivingImages:
             await self._committing
 
     async def add(self, image: Image, branch: str, before: Image | None) -> None:
-        """Return when the image is committed. Raises RecordsError, RecordsUnsureError."""
+        """Add the image and return once it is committed. Raises RecordsError, RecordsUnsureError."""
         arriving = _Arriving(image, branch, before, asyncio.get_running_loop().create_future())
         self._queue.add(arriving)
         if self._committing is None:
@@ -127,7 +127,7 @@ class ArrivingImages:
             self._committing = None
 
     async def _commit(self, batch: _Batch) -> None:
-        """Commit a batch, and give every image in it a result."""
+        """Commit a batch, and set the result of every image in it."""
         try:
             await self._database.write(batch.write)
         except Exception as error:  # noqa: BLE001 - every waiting upload must get a result
@@ -146,7 +146,7 @@ class ArrivingImages:
             arriving.finish(None if arriving.image.id in committed else error)
 
     async def _find_committed(self, batch: _Batch) -> set[str]:
-        """Return which of these were committed in spite of the error. Others may still appear later."""
+        """Return which of these images were committed despite the error. Others may still appear later."""
         with contextlib.suppress(RecordsError):
             return await self._known_ids([arriving.image.id for arriving in batch.members()])
         return set()

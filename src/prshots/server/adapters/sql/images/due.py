@@ -1,7 +1,7 @@
 """When an image is due to expire: the two rules, and how to find images that meet one.
 
-Queries for a few images are ordered like the rule's index. Without an order, PostgreSQL may assume that it
-finds such rows soon, and read a whole table that has none.
+Queries for a few images follow the order of the rule's index. Without an order, PostgreSQL may expect to find
+such rows soon and read a whole table that has none.
 """
 
 from typing import Any, NamedTuple
@@ -67,15 +67,15 @@ _WITH_DUE = select(projects.c.id, projects.c.policy, projects.c.retain_days).whe
 
 
 def projects_with_due(connection: Connection, now: int) -> list[tuple[str, str, int | None]]:
-    """Return (id, policy, retain_days) of all projects with due images, with a single query."""
+    """Return (id, policy, retain_days) of all projects with due images, in a single query."""
     return [tuple(row) for row in connection.execute(_WITH_DUE, {"now": now})]
 
 
 def some_due(connection: Connection, project_id: str, rule: Rule, limit: int) -> list[int]:
     """Lock up to `limit` images of a project that are due by this rule, and return their `seq`.
 
-    Rows that another transaction has locked are skipped: a concurrent sweep handles them itself, and anything
-    else is still due in the next sweep.
+    This skips rows that another transaction has locked. Either a concurrent sweep handles them, or they are
+    still due in the next sweep.
     """
     mine = images.c.project_id == project_id
     due = select(images.c.seq).where(mine, ACTIVE, rule.condition)
@@ -84,7 +84,7 @@ def some_due(connection: Connection, project_id: str, rule: Rule, limit: int) ->
 
 
 def count_due(connection: Connection, project_id: str, rule: Rule, most: int) -> int:
-    """Return how many images of a project are due by this rule. Counts no further than `most`."""
+    """Return how many of a project's images are due by this rule, counting up to `most`."""
     mine = images.c.project_id == project_id
     due = select(images.c.seq).where(mine, ACTIVE, rule.condition).order_by(rule.order).limit(most)
     return connection.execute(select(func.count()).select_from(due.subquery())).scalar_one()

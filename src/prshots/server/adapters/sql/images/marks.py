@@ -1,4 +1,4 @@
-"""Schedule images for expiry. A before image is scheduled in the transaction that schedules its image."""
+"""Schedule images for expiry. An image and its before image are scheduled in the same transaction."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from prshots.server.adapters.sql.database.schema import images
 
 
 def schedule_statement(*which: ColumnElement[bool]) -> Update:
-    """Return the statement for `schedule_images`: active images that meet these conditions."""
+    """Return the statement for `schedule_images`. It marks active images that meet these conditions."""
     return (
         update(images)
         .where(*which, ACTIVE)
@@ -26,7 +26,10 @@ _SCHEDULE_BEFORE_IMAGES = (
 
 
 def schedule_images(connection: Connection, statement: Update, given: dict[str, object]) -> int:
-    """Schedule images and their before images. Return how many, without before images. `given` has `now`."""
+    """Schedule images and their before images. Return the number of images without counting before images.
+
+    `given` has `now`.
+    """
     marked: Sequence[str | None] = connection.execute(statement, given).scalars().all()
     before_ids = sorted(before_id for before_id in marked if before_id is not None)
     for some in in_batches(before_ids):
@@ -40,6 +43,6 @@ _SOME = schedule_statement(
 
 
 def mark_some(connection: Connection, project_id: str, seqs: Sequence[int], now: int) -> int:
-    """Schedule these images of a project. Return how many were not scheduled before."""
+    """Schedule these images of a project. Return how many weren't scheduled yet."""
     marks: dict[str, object] = {"of_project": project_id, "seqs": seqs, "now": now}
     return schedule_images(connection, _SOME, marks) if seqs else 0

@@ -1,4 +1,4 @@
-"""One-time URLs for uploads. Using one and recording its image are one transaction."""
+"""One-time URLs for uploads. One transaction uses up a URL and records its image."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, fields

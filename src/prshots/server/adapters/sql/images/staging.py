@@ -1,20 +1,9 @@
 """Staged images: they wait for the pull request of a branch, or expire.
 
-Rows are locked in the order that `row_locks.py` describes; rows of `staged` come after images.
+The code locks rows in the order that `row_locks.py` describes; rows of `staged` come after images.
 """
 
-from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
-    Connection,
-    and_,
-    bindparam,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from prshots.contract.errors import UnauthorizedError
 from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, given, project_gone_as
@@ -26,32 +15,32 @@ from prshots.server.adapters.sql.images.totals import add_images, count_moved
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, StagedImage
 
 _WITH_IMAGE = staged.join(
-    images, and_(images.c.id == staged.c.image_id, images.c.project_id == staged.c.project_id)
+    images, sa.and_(images.c.id == staged.c.image_id, images.c.project_id == staged.c.project_id)
 )
-# About the image, not the staged row: PostgreSQL checks only the row again that it had to wait for.
+# A condition on the image, not on the staged row: PostgreSQL only rechecks the row that it waited for.
 _WAITS = ACTIVE & (images.c.kind == "staged")
-_GIVEN: BindParameter[list[str]] = bindparam("image_ids", expanding=True)
+_GIVEN: sa.BindParameter[list[str]] = sa.bindparam("image_ids", expanding=True)
 _MOVE = (
-    update(images)
+    sa.update(images)
     .where(images.c.id.in_(_GIVEN), _WAITS)
-    .values(pr_number=bindparam("to_pr"), kind="pull_request")
+    .values(pr_number=sa.bindparam("to_pr"), kind="pull_request")
 )
-_FORGET = delete(staged).where(staged.c.image_id.in_(_GIVEN))
+_FORGET = sa.delete(staged).where(staged.c.image_id.in_(_GIVEN))
 _NEWEST_COMMIT = (
-    select(images.c.commit_sha)
+    sa.select(images.c.commit_sha)
     .where(*given(images, "project_id", "pr_number"))
     .order_by(images.c.seq.desc())
     .limit(1)
 )
 _EXPIRED = (
-    select(images.c.seq)
+    sa.select(images.c.seq)
     .select_from(_WITH_IMAGE)
-    .where(staged.c.expires_at <= bindparam("now"), _WAITS)
+    .where(staged.c.expires_at <= sa.bindparam("now"), _WAITS)
     .order_by(staged.c.expires_at)
-    .limit(bindparam("most"))
+    .limit(sa.bindparam("most"))
     .with_for_update(skip_locked=True, of=images)
 )
-_SCHEDULE = schedule_statement(images.c.seq.in_(bindparam("seqs", expanding=True)), _WAITS)
+_SCHEDULE = schedule_statement(images.c.seq.in_(sa.bindparam("seqs", expanding=True)), _WAITS)
 
 
 class SqlStaged:
@@ -73,7 +62,7 @@ class SqlStaged:
         limit: int,
     ) -> list[StagedImage]:
         query = (
-            select(staged.c.branch, staged.c.repository, staged.c.expires_at, *IMAGE)
+            sa.select(staged.c.branch, staged.c.repository, staged.c.expires_at, *IMAGE)
             .select_from(_WITH_IMAGE)
             .where(*_wait_at(project_id, branch, now))
             .order_by(images.c.seq.desc())
@@ -84,7 +73,7 @@ class SqlStaged:
         if before is not None:
             query = query.where(images.c.seq < before)
 
-        def read(connection: Connection) -> list[StagedImage]:
+        def read(connection: sa.Connection) -> list[StagedImage]:
             found = [(Image(*row[3:]), BranchPlace(*row[:2]), row[2]) for row in connection.execute(query)]
             before_images = _before_images_of(connection, [image for image, _, _ in found])
             return [StagedImage(*each, before_images.get(each[0].before_id)) for each in found]
@@ -92,12 +81,12 @@ class SqlStaged:
         return await self._database.read(read)
 
     async def count(self, project_id: str, branch: str, now: int) -> int:
-        query = select(func.count()).select_from(_WITH_IMAGE).where(*_wait_at(project_id, branch, now))
+        query = sa.select(sa.func.count()).select_from(_WITH_IMAGE).where(*_wait_at(project_id, branch, now))
         return await self._database.value(query)
 
     async def move(self, project_id: str, place: BranchPlace, pr_number: int, now: int, limit: int) -> int:
         query = (
-            select(*IMAGE)
+            sa.select(*IMAGE)
             .select_from(_WITH_IMAGE)
             .where(*_wait_at(project_id, place.branch, now), _moves_to(place.repository))
             .order_by(images.c.seq)
@@ -105,7 +94,7 @@ class SqlStaged:
             .with_for_update(of=images)
         )
 
-        def take(connection: Connection) -> int:
+        def take(connection: sa.Connection) -> int:
             for number in (NO_PULL_REQUEST, pr_number):
                 lock_pull(connection, project_id, number)
             moving = [Image(*row) for row in connection.execute(query)]
@@ -116,19 +105,19 @@ class SqlStaged:
         return await self._database.write(take)
 
     async def schedule_expired(self, now: int, limit: int) -> int:
-        def schedule(connection: Connection) -> int:
+        def schedule(connection: sa.Connection) -> int:
             seqs = connection.execute(_EXPIRED, {"now": now, "most": limit}).scalars().all()
             return schedule_images(connection, _SCHEDULE, {"seqs": seqs, "now": now}) if seqs else 0
 
         return await self._database.write(schedule)
 
 
-def add_staged(connection: Connection, staged_image: StagedImage) -> None:
+def add_staged(connection: sa.Connection, staged_image: StagedImage) -> None:
     image = staged_image.image
     arrived = [staged_image.before, image] if staged_image.before else [image]
     add_images(connection, arrived)
     connection.execute(
-        insert(staged).values(
+        sa.insert(staged).values(
             image_id=image.id,
             project_id=image.project_id,
             **staged_image.place._asdict(),
@@ -137,7 +126,7 @@ def add_staged(connection: Connection, staged_image: StagedImage) -> None:
     )
 
 
-def _give(connection: Connection, moving: list[Image], pr_number: int, now: int) -> None:
+def _give(connection: sa.Connection, moving: list[Image], pr_number: int, now: int) -> None:
     moved = {"image_ids": [image.id for image in moving]}
     connection.execute(_MOVE, moved | {"to_pr": pr_number})
     connection.execute(_FORGET, moved)
@@ -146,16 +135,16 @@ def _give(connection: Connection, moving: list[Image], pr_number: int, now: int)
     count_moved(connection, moving, pr_number, newest_commit, now)
 
 
-def _before_images_of(connection: Connection, afters: list[Image]) -> dict[str | None, Image]:
+def _before_images_of(connection: sa.Connection, afters: list[Image]) -> dict[str | None, Image]:
     ids = [image.before_id for image in afters if image.before_id]
-    query = select(*IMAGE).where(images.c.id.in_(ids))
+    query = sa.select(*IMAGE).where(images.c.id.in_(ids))
     return {row.id: Image(*row) for row in connection.execute(query)} if ids else {}
 
 
-def _wait_at(project_id: str, branch: str | None, now: int) -> list[ColumnElement[bool]]:
+def _wait_at(project_id: str, branch: str | None, now: int) -> list[sa.ColumnElement[bool]]:
     of_branch = [] if branch is None else [staged.c.branch == branch]
     return [staged.c.project_id == project_id, *of_branch, staged.c.expires_at > now, _WAITS]
 
 
-def _moves_to(repository: str) -> ColumnElement[bool]:
+def _moves_to(repository: str) -> sa.ColumnElement[bool]:
     return staged.c.repository.in_({"", repository})

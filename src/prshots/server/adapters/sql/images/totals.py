@@ -1,8 +1,7 @@
-"""Adds images, and keeps the totals for the dashboard in the transactions of uploads and expiries.
+"""Add images, and update the dashboard's totals in the transactions of uploads and expiries.
 
-Rows are locked in the order that `row_locks.py` describes, and within a table in key order, so that two
-transactions never wait for each other. Project totals come last, because all uploads and expiries of a
-project share that one row.
+To prevent deadlocks, the code locks rows in the order that `row_locks.py` describes, and within a table in
+key order. Project totals come last, because all uploads and expiries of a project share that one row.
 """
 
 from collections import Counter
@@ -17,9 +16,9 @@ from prshots.server.domain.images.models import NO_PULL_REQUEST, SECONDS_PER_DAY
 
 _SET_LATER = {"seq", "closed_at", "scheduled_at", "thumbnail", "diff_base"}
 _ADD_IMAGES = Prepared(insert(images))
-# The same SQL for SQLite and PostgreSQL, for which SQLAlchemy has two different constructs. An upload to a
-# closed pull request reopens it, because its new image is not marked as closed. The row with the number 0 has
-# the images without a pull request, and is never open. Before images count as bytes only.
+# The same SQL for SQLite and PostgreSQL, where SQLAlchemy has two different constructs. An upload to a closed
+# pull request reopens it, because its new image isn't marked as closed. The row with the number 0 has the
+# images without a pull request, and is never open. Before images only count with their bytes.
 _COUNT_PULLS = Prepared(
     text(
         "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit, opened) "
@@ -38,7 +37,7 @@ _COUNT_DAYS = Prepared(
         "uploads = uploads_by_day.uploads + excluded.uploads, bytes = uploads_by_day.bytes + excluded.bytes"
     )
 )
-# Runs after `_COUNT_PULLS`, which has locked the pull request's row and set `opened`.
+# Runs after `_COUNT_PULLS`, which locks the pull request's row and sets `opened`.
 _COUNT_TOTALS = Prepared(
     text(
         "INSERT INTO project_totals (project_id, images, bytes, open_pulls, last_upload_at) "
@@ -125,9 +124,10 @@ def count_removed(connection: Connection, removed: Iterable[Sequence[Any]]) -> i
 def count_moved(
     connection: Connection, moved: list[Image], pr_number: int, newest_commit: str, now: int
 ) -> None:
-    """Count staged images for this pull request. For its record and its order that is an upload.
+    """Count staged images for this pull request.
 
-    The project has no more images than before, and the day of their upload has counted them already.
+    Its record and its position in the list treat this as an upload. The project's number of images stays the
+    same, and the day of their upload already includes them.
     """
     from_none = {"of_project": moved[0].project_id, "of_pr": NO_PULL_REQUEST}
     arriving = _pull_row(moved) | {
@@ -142,7 +142,7 @@ def count_moved(
 
 
 def count_closed(connection: Connection, project_id: str, pr_number: int, now: int) -> None:
-    """Mark a pull request as closed. If it is already closed, it keeps its time."""
+    """Mark a pull request as closed. If it is already closed, keep the time."""
     closing = {"of_project": project_id, "of_pr": pr_number, "now": now}
     if connection.execute(_CLOSE_PULL, closing).rowcount:
         connection.execute(_UNCOUNT_OPEN, {"of_project": project_id})

@@ -1,6 +1,6 @@
-"""Triggers that note the key of every row that changes, so that a copy can catch up with the original.
+"""Triggers that record the key of every changed row, to let a copy catch up with the original.
 
-The database runs them for every process that writes, of this version and of the one before.
+The database runs them for every writing process, including those of the previous version.
 """
 
 import json
@@ -18,24 +18,24 @@ EVENTS = ("insert", "update", "delete")
 
 @dataclass(slots=True)
 class Changes:
-    """The log in one snapshot: the changed keys by table, and the entries that name them."""
+    """The log in one snapshot: the changed keys by table, and the log entries that name them."""
 
     keys: dict[str, set[Key]] = field(default_factory=dict)
     entries: list[tuple[int, int]] = field(default_factory=list)
-    """From and until, both included. Entries of transactions that had not committed are not among them."""
+    """First and last number of each range. Excludes entries of transactions that had not committed."""
 
     def __len__(self) -> int:
         return sum(until - since + 1 for since, until in self.entries)
 
 
 def logged_columns(table: Table) -> list[str]:
-    """Return the columns that the log has of a changed row: its key, and an image's file name."""
+    """Return the columns that the log records for a changed row: its key, and an image's file name."""
     key = [column.name for column in table.primary_key]
     return [*key, "id", "ext"] if table is images else key
 
 
 def install_log(connection: Connection, tables: Iterable[Table]) -> None:
-    """Create the triggers, in the caller's transaction. `write_state` has created the table."""
+    """Create the triggers in the caller's transaction. `write_state` must have created the table."""
     make = _postgresql if connection.dialect.name == "postgresql" else _sqlite
     for table in tables:
         for statement in make(table.name, logged_columns(table)):
@@ -52,7 +52,10 @@ def remove_log(connection: Connection, tables: Iterable[Table]) -> None:
 
 
 def silence_log(connection: Connection, tables: Iterable[Table]) -> None:
-    """Let the triggers do nothing, without a lock that a reader could hold up. `remove_log` needs one."""
+    """Make the triggers do nothing, without a lock that a reader could delay.
+
+    `remove_log` needs such a lock.
+    """
     if connection.dialect.name == "sqlite":
         remove_log(connection, tables)
         return
@@ -62,7 +65,7 @@ def silence_log(connection: Connection, tables: Iterable[Table]) -> None:
 
 
 def changes_in(connection: Connection) -> Changes:
-    """Read the whole log as this transaction sees it."""
+    """Read the whole log visible to this transaction."""
     found = Changes()
     everything = select(changes).order_by(changes.c.seq)
     for seq, table_name, row_key in connection.execute(everything, execution_options={"yield_per": 10_000}):
@@ -105,7 +108,7 @@ def _postgresql(table: str, columns: Sequence[str]) -> list[str]:
     def noting(row: str) -> str:
         key = ", ".join(f"{row}.{column}" for column in columns)
         return (
-            f"INSERT INTO {changes.name} (table_name, row_key) "  # noqa: S608 - names of the schema
+            f"INSERT INTO {changes.name} (table_name, row_key) "  # noqa: S608 - names from the schema
             f"VALUES ('{table}', json_build_array({key})::text);"
         )
 

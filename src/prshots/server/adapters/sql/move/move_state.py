@@ -1,6 +1,6 @@
-"""The state of a move into a database or out of it. `prshots move` creates and drops these tables.
+"""The state of a move into or out of a database. `prshots move` creates and drops these tables.
 
-They are not part of the schema, so that a move needs no migration and leaves nothing in the target.
+They aren't part of the schema: a move needs no migration and leaves nothing in the target.
 """
 
 import json
@@ -8,49 +8,40 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Connection,
-    Integer,
-    MetaData,
-    Table,
-    delete,
-    insert,
-    inspect,
-    select,
-)
+import sqlalchemy as sa
 
 from prshots.contract.errors import MovedError
 from prshots.server.adapters.sql.database.schema import text
 
 Phase = Literal["copying", "moved", "filling"]
-"""Of a source: being copied, or moved away. Of a target: being filled."""
+"""A source is being copied ("copying") or has moved away ("moved"). A target is being filled."""
 
 Key = tuple[object, ...]
 """The primary key of a row."""
 
-metadata = MetaData()
+metadata = sa.MetaData()
 
-_state = Table(
+_state = sa.Table(
     "move_state",
     metadata,
-    Column("id", text(32), primary_key=True),
-    Column("phase", text(16), nullable=False),
-    Column("database_place", text(), nullable=False),
-    Column("store_place", text(), nullable=False),
-    Column("copying", text(), nullable=False),
-    Column("after", text(), nullable=False),
-    Column("started_at", BigInteger, nullable=False),
+    sa.Column("id", text(32), primary_key=True),
+    sa.Column("phase", text(16), nullable=False),
+    sa.Column("database_place", text(), nullable=False),
+    sa.Column("store_place", text(), nullable=False),
+    sa.Column("copying", text(), nullable=False),
+    sa.Column("after", text(), nullable=False),
+    sa.Column("started_at", sa.BigInteger, nullable=False),
 )
 
 # The rows that have changed since they were copied. `row_key` is a JSON list.
-changes = Table(
+changes = sa.Table(
     "move_changes",
     metadata,
-    Column("seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
-    Column("table_name", text(), nullable=False),
-    Column("row_key", text(), nullable=False),
+    sa.Column(
+        "seq", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True
+    ),
+    sa.Column("table_name", text(), nullable=False),
+    sa.Column("row_key", text(), nullable=False),
 )
 
 
@@ -59,13 +50,13 @@ class MoveState:
     id: str
     phase: Phase
     database_place: str
-    """Where the records go; "" if they stay."""
+    """The destination of the records, or "" if they stay."""
     store_place: str
-    """Where the images go; "" if they stay."""
+    """The destination of the images, or "" if they stay."""
     copying: str = ""
-    """The table that is being copied. Those before it are done."""
+    """The table that is being copied. Tables before it are done."""
     after: Key = ()
-    """The key of the last row that was copied of it; () before the first."""
+    """The key of the last row copied from that table, or () before the first."""
     started_at: int = 0
 
     @classmethod
@@ -79,28 +70,28 @@ class MoveState:
         return " and ".join(f"{name} to {place}" for name, place in places.items() if place)
 
 
-def read_state(connection: Connection) -> MoveState | None:
-    if not inspect(connection).has_table(_state.name):
+def read_state(connection: sa.Connection) -> MoveState | None:
+    if not sa.inspect(connection).has_table(_state.name):
         return None
-    row = connection.execute(select(_state)).first()
+    row = connection.execute(sa.select(_state)).first()
     return None if row is None else replace(MoveState(*row), after=tuple(json.loads(row.after)))
 
 
-def write_state(connection: Connection, state: MoveState) -> None:
-    """Replace the state. Creates the tables if they are missing."""
-    if not inspect(connection).has_table(_state.name):
+def write_state(connection: sa.Connection, state: MoveState) -> None:
+    """Replace the state. Creates missing tables."""
+    if not sa.inspect(connection).has_table(_state.name):
         metadata.create_all(connection)
     values = {name: getattr(state, name) for name in _state.c.keys()}  # noqa: SIM118 - columns, not a dict
-    connection.execute(delete(_state))
-    connection.execute(insert(_state), values | {"after": json.dumps(state.after)})
+    connection.execute(sa.delete(_state))
+    connection.execute(sa.insert(_state), values | {"after": json.dumps(state.after)})
 
 
-def drop_state(connection: Connection) -> None:
+def drop_state(connection: sa.Connection) -> None:
     metadata.drop_all(connection)
 
 
-def require_usable(connection: Connection, store_place: str) -> None:
-    """Raise MovedError if the service must not run on this database, with images in this store."""
+def require_usable(connection: sa.Connection, store_place: str) -> None:
+    """Raise MovedError if the service must not run on this database with images in this store."""
     state = read_state(connection)
     if state is None or state.phase == "copying":
         return

@@ -1,107 +1,100 @@
-"""Copies rows between databases of any kind, and compares them."""
+"""Copy rows between databases of any kind, and compare them."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Table,
-    delete,
-    func,
-    insert,
-    literal,
-    select,
-    text,
-    tuple_,
-)
+import sqlalchemy as sa
 
 from prshots.server.adapters.sql.columns import in_batches
 from prshots.server.adapters.sql.database.schema import images, metadata
 from prshots.server.adapters.sql.move.move_state import Key
 
 PAGE = 2000
-"""Rows per transaction: a commit costs little, and a killed move repeats little."""
+"""Rows per transaction. A commit is cheap, and a killed move repeats few rows."""
 
 COPY_LOCK = 0x7072_7368_6F74_7303
 """The number of the advisory lock on PostgreSQL. Any number works, as long as nothing else uses it."""
 
 _SEEDED = {"installation", "organizations"}
-"""The tables that a migration itself puts rows into."""
+"""The tables that a migration fills."""
 
 Rows = Sequence[Sequence[Any]]
 
 
-def key_of(table: Table, row: Sequence[Any]) -> Key:
+def key_of(table: sa.Table, row: Sequence[Any]) -> Key:
     names = [column.name for column in table.columns]
     return tuple(row[names.index(column.name)] for column in table.primary_key)
 
 
-def page_after(connection: Connection, table: Table, after: Key, limit: int = PAGE) -> Rows:
+def page_after(connection: sa.Connection, table: sa.Table, after: Key, limit: int = PAGE) -> Rows:
     """Return the next rows by key."""
-    query = select(table).order_by(*table.primary_key).limit(limit)
+    query = sa.select(table).order_by(*table.primary_key).limit(limit)
     return connection.execute(query.where(_is_after(table, after)) if after else query).all()
 
 
-def rows_between(connection: Connection, table: Table, after: Key, until: Key | None) -> Rows:
-    """Return the rows behind `after`, up to and including `until`; to the end if it is None."""
-    query = select(table).where(*_between(table, after, until)).order_by(*table.primary_key)
+def rows_between(connection: sa.Connection, table: sa.Table, after: Key, until: Key | None) -> Rows:
+    """Return the rows after `after`, up to and including `until`, or to the end if it is None."""
+    query = sa.select(table).where(*_between(table, after, until)).order_by(*table.primary_key)
     return connection.execute(query).all()
 
 
-def rows_with(connection: Connection, table: Table, keys: Collection[Key]) -> Iterator[Rows]:
-    """Yield the rows with these keys, some at a time."""
+def rows_with(connection: sa.Connection, table: sa.Table, keys: Collection[Key]) -> Iterator[Rows]:
+    """Yield the rows with these keys in batches."""
     for some in in_batches(_primary_keys(table, keys)):
-        yield connection.execute(select(table).where(_is_one_of(table, some))).all()
+        yield connection.execute(sa.select(table).where(_is_one_of(table, some))).all()
 
 
-def replace_rows(connection: Connection, table: Table, keys: Collection[Key], pages: Iterable[Rows]) -> None:
+def replace_rows(
+    connection: sa.Connection, table: sa.Table, keys: Collection[Key], pages: Iterable[Rows]
+) -> None:
     """Delete the rows with these keys, then insert these rows."""
     for some in in_batches(_primary_keys(table, keys)):
-        connection.execute(delete(table).where(_is_one_of(table, some)))
+        connection.execute(sa.delete(table).where(_is_one_of(table, some)))
     for rows in pages:
         _insert(connection, table, rows)
 
 
-def replace_page(connection: Connection, table: Table, after: Key, until: Key | None, rows: Rows) -> None:
-    """Make the rows behind `after`, up to and including `until`, these rows."""
-    connection.execute(delete(table).where(*_between(table, after, until)))
+def replace_page(
+    connection: sa.Connection, table: sa.Table, after: Key, until: Key | None, rows: Rows
+) -> None:
+    """Replace the rows after `after`, up to and including `until`, with these rows."""
+    connection.execute(sa.delete(table).where(*_between(table, after, until)))
     _insert(connection, table, rows)
 
 
 def digest(rows: Iterable[Sequence[Any]]) -> str:
-    """Return a hash of the rows, the same for every kind of database. PostgreSQL stores no NUL."""
+    """Return a hash of the rows that is the same on every database. Replaces NUL, as PostgreSQL requires."""
     hashing = hashlib.blake2b(digest_size=16)
     for row in sorted(repr(tuple(row)) for row in rows):
         hashing.update(row.replace("\\x00", "\N{REPLACEMENT CHARACTER}").encode())
     return hashing.hexdigest()
 
 
-def count_rows(connection: Connection, table: Table) -> int:
-    return connection.execute(select(func.count()).select_from(table)).scalar_one()
+def count_rows(connection: sa.Connection, table: sa.Table) -> int:
+    return connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
 
 
-def is_unused(connection: Connection) -> bool:
-    """Return whether the tables have nothing but what a migration puts there."""
+def is_unused(connection: sa.Connection) -> bool:
+    """Return whether all tables are empty, except those that a migration fills."""
     others = [table for table in metadata.sorted_tables if table.name not in _SEEDED]
-    return all(connection.execute(select(table).limit(1)).first() is None for table in others)
+    return all(connection.execute(sa.select(table).limit(1)).first() is None for table in others)
 
 
-def empty_tables(connection: Connection) -> None:
+def empty_tables(connection: sa.Connection) -> None:
     for table in reversed(metadata.sorted_tables):
-        connection.execute(delete(table))
+        connection.execute(sa.delete(table))
 
 
-def wait_with_references(connection: Connection, *, until_commit: bool) -> None:
-    """Check foreign keys when a transaction commits, or at each statement again.
+def wait_with_references(connection: sa.Connection, *, until_commit: bool) -> None:
+    """Defer foreign key checks to the commit, or check at each statement again.
 
-    A transaction makes the copy equal to a snapshot of the original, but not each statement does.
+    A whole transaction makes the copy equal to a snapshot of the original. Single statements don't.
     """
     if connection.dialect.name == "sqlite":
-        return  # it is told in every transaction
+        return  # `begin_copying` sets this in every transaction
     found = connection.execute(
-        text(
+        sa.text(
             "SELECT conrelid::regclass::text, conname FROM pg_constraint "
             "WHERE contype = 'f' AND connamespace = current_schema()::regnamespace"
         )
@@ -111,11 +104,11 @@ def wait_with_references(connection: Connection, *, until_commit: bool) -> None:
         connection.exec_driver_sql(f'ALTER TABLE {table} ALTER CONSTRAINT "{name}" {how}')
 
 
-def begin_copying(connection: Connection) -> None:
+def begin_copying(connection: sa.Connection) -> None:
     """Prepare a transaction that copies.
 
-    On PostgreSQL, the last transaction of a killed move may still be under way, and commit. Wait for its end,
-    so that we see its rows and replace them.
+    On PostgreSQL, the last transaction of a killed move may still be running and may commit. This waits for
+    its end, to see its rows and replace them.
     """
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
@@ -123,11 +116,11 @@ def begin_copying(connection: Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({COPY_LOCK})")
 
 
-def highest_numbers(connection: Connection) -> dict[str, int]:
-    """Return the highest number that each table with a sequence has given, including to deleted rows."""
+def highest_numbers(connection: sa.Connection) -> dict[str, int]:
+    """Return the highest number that each table's sequence has assigned, including to deleted rows."""
     numbers: dict[str, int] = {}
     for table in _numbered_tables():
-        highest = connection.execute(select(func.coalesce(func.max(table.c.seq), 0))).scalar_one()
+        highest = connection.execute(sa.select(sa.func.coalesce(sa.func.max(table.c.seq), 0))).scalar_one()
         if connection.dialect.name == "postgresql":
             asking = f"SELECT last_value FROM {_sequence_of(connection, table)}"  # noqa: S608 - from the server
             highest = max(highest, connection.exec_driver_sql(asking).scalar_one())
@@ -135,73 +128,75 @@ def highest_numbers(connection: Connection) -> dict[str, int]:
     return numbers
 
 
-def continue_numbers(connection: Connection, numbers: dict[str, int]) -> None:
-    """Let new rows get higher numbers than these. SQLite does so by itself."""
+def continue_numbers(connection: sa.Connection, numbers: dict[str, int]) -> None:
+    """Make new rows get higher numbers than these. SQLite does so by itself."""
     if connection.dialect.name != "postgresql":
         return
     for table in _numbered_tables():
-        setting = text("SELECT setval(CAST(:name AS regclass), :number)")
+        setting = sa.text("SELECT setval(CAST(:name AS regclass), :number)")
         name = _sequence_of(connection, table)
         connection.execute(setting, {"name": name, "number": max(1, numbers[table.name])})
 
 
-def images_of_shard(connection: Connection, shard: str) -> Rows:
-    """Return id, ext, sha256, thumbnail and diff_base of the active images whose id begins like this."""
+def images_of_shard(connection: sa.Connection, shard: str) -> Rows:
+    """Return id, ext, sha256, thumbnail and diff_base of the active images whose ids have this prefix."""
     return connection.execute(
         _OBJECTS.where(images.c.id >= shard, images.c.id < f"{shard}g", images.c.scheduled_at.is_(None))
     ).all()
 
 
-def images_with(connection: Connection, image_ids: Collection[str]) -> Rows:
-    """Return the same of the active images among these."""
+def images_with(connection: sa.Connection, image_ids: Collection[str]) -> Rows:
+    """Return the same columns for the active images among these."""
     found: list[Sequence[Any]] = []
     for some in in_batches(image_ids):
         found += connection.execute(_OBJECTS.where(images.c.id.in_(some), images.c.scheduled_at.is_(None)))
     return found
 
 
-_OBJECTS = select(images.c.id, images.c.ext, images.c.sha256, images.c.thumbnail, images.c.diff_base)
+_OBJECTS = sa.select(images.c.id, images.c.ext, images.c.sha256, images.c.thumbnail, images.c.diff_base)
 
 
-def _numbered_tables() -> list[Table]:
+def _numbered_tables() -> list[sa.Table]:
     return [table for table in metadata.sorted_tables if "seq" in table.primary_key.columns]
 
 
-def _sequence_of(connection: Connection, table: Table) -> str:
+def _sequence_of(connection: sa.Connection, table: sa.Table) -> str:
     name = connection.execute(
-        text("SELECT pg_get_serial_sequence(:name, 'seq')"), {"name": table.name}
+        sa.text("SELECT pg_get_serial_sequence(:name, 'seq')"), {"name": table.name}
     ).scalar_one()
     return str(name)
 
 
-def _insert(connection: Connection, table: Table, rows: Rows) -> None:
+def _insert(connection: sa.Connection, table: sa.Table, rows: Rows) -> None:
     names = [column.name for column in table.columns]
     if rows:
-        connection.execute(insert(table), [dict(zip(names, row, strict=True)) for row in rows])
+        connection.execute(sa.insert(table), [dict(zip(names, row, strict=True)) for row in rows])
 
 
-def _between(table: Table, after: Key, until: Key | None) -> list[ColumnElement[bool]]:
+def _between(table: sa.Table, after: Key, until: Key | None) -> list[sa.ColumnElement[bool]]:
     limits = [_is_after(table, after)] if after else []
     if until is not None:
-        limits.append(tuple_(*table.primary_key) <= _value(table, until))
+        limits.append(sa.tuple_(*table.primary_key) <= _value(table, until))
     return limits
 
 
-def _is_after(table: Table, after: Key) -> ColumnElement[bool]:
-    return tuple_(*table.primary_key) > _value(table, after)
+def _is_after(table: sa.Table, after: Key) -> sa.ColumnElement[bool]:
+    return sa.tuple_(*table.primary_key) > _value(table, after)
 
 
-def _primary_keys(table: Table, keys: Collection[Key]) -> set[Key]:
+def _primary_keys(table: sa.Table, keys: Collection[Key]) -> set[Key]:
     """Return each primary key once.
 
-    SQLite can give the number of a deleted image to a new one. The log then has it twice, with two ids.
+    SQLite can reuse the number of a deleted image. The log then has the number twice, with two ids.
     """
     return {key[: len(table.primary_key)] for key in keys}
 
 
-def _is_one_of(table: Table, keys: Sequence[Key]) -> ColumnElement[bool]:
-    return tuple_(*table.primary_key).in_(keys)
+def _is_one_of(table: sa.Table, keys: Sequence[Key]) -> sa.ColumnElement[bool]:
+    return sa.tuple_(*table.primary_key).in_(keys)
 
 
-def _value(table: Table, key: Key) -> ColumnElement[Any]:
-    return tuple_(*(literal(part, column.type) for part, column in zip(key, table.primary_key, strict=True)))
+def _value(table: sa.Table, key: Key) -> sa.ColumnElement[Any]:
+    return sa.tuple_(
+        *(sa.literal(part, column.type) for part, column in zip(key, table.primary_key, strict=True))
+    )

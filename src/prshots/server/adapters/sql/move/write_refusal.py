@@ -1,7 +1,7 @@
-"""Triggers that keep a service that was not restarted from writing to where the data was.
+"""Triggers that keep a service from writing to the old location if it wasn't restarted.
 
-If the database moves, its old copy refuses every write. If only the store moves, the database refuses changes
-of images by processes that use another store: each connection says which one its process uses.
+If the database moves, its old copy refuses every write. If only the store moves, the database refuses image
+changes from processes that use another store. Each connection declares the store of its process.
 """
 
 from collections.abc import Iterable
@@ -21,10 +21,10 @@ _STORE_SETTING, _STORE_FUNCTION = "prshots.store", "prshots_store"
 
 
 def say_store(engine: Engine, store_place: str) -> None:
-    """Let every new connection say which store its process uses."""
+    """Make every new connection declare the store of its process."""
 
     @event.listens_for(engine, "connect")
-    def say(connection: Any, _: ConnectionPoolEntry) -> None:  # noqa: ANN401 - a driver's
+    def say(connection: Any, _: ConnectionPoolEntry) -> None:  # noqa: ANN401 - a driver's connection
         if engine.dialect.name == "postgresql":
             cursor = connection.cursor()
             cursor.execute(f"SELECT set_config('{_STORE_SETTING}', %s, false)", (store_place,))
@@ -37,7 +37,7 @@ def say_store(engine: Engine, store_place: str) -> None:
 def install_refusal(connection: Connection, state: MoveState) -> None:
     """Refuse writes from now on, in the caller's transaction. Replaces an earlier refusal.
 
-    On PostgreSQL it drops nothing, because that would wait for readers, and they may wait for us.
+    On PostgreSQL this drops nothing, because dropping would wait for readers, and they may wait for us.
     """
     message = _quote(moved_message(state))
     store = "" if state.database_place else _quote(state.store_place)
@@ -45,7 +45,7 @@ def install_refusal(connection: Connection, state: MoveState) -> None:
     if connection.dialect.name == "sqlite":
         remove_refusal(connection)
         statements = _sqlite(tables, message, store)
-    else:  # whose driver takes a percent sign for a parameter
+    else:  # its driver would read a percent sign as a parameter
         statements = [made.replace("%", "%%") for made in _postgresql(tables, message, store)]
     for statement in statements:
         connection.exec_driver_sql(statement)

@@ -1,23 +1,11 @@
-"""The trusts of projects, in the same database as the records."""
+"""Trusts of projects, in the same database as the records."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    and_,
-    bindparam,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from prshots.contract.errors import ConflictError, NotFoundError, RecordsError
 from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, project_from, project_gone_as
@@ -25,14 +13,21 @@ from prshots.server.adapters.sql.database.database import Database, is_refusal
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_project
 from prshots.server.adapters.sql.database.schema import organizations, projects, tokens, trusts
-from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Trust, UploadToken
-from prshots.server.domain.projects.names import ProjectReference
+from prshots.server.domain.projects.models import (
+    LOCAL_ORGANIZATION,
+    Project,
+    ProjectReference,
+    Trust,
+    UploadToken,
+)
 
 _FIELDS = [field.name for field in fields(Trust)]
 _TRUST = [trusts.c[name] for name in _FIELDS]
 _JSON = ("claims", "pins", "refused_ids")
-# Reads one row of the index, however many projects trust the issuer.
-_FIRST_ANCHOR = Prepared(select(func.min(trusts.c.anchor)).where(trusts.c.issuer == bindparam("issuer")))
+# Reads one row of the index, regardless of how many projects trust the issuer.
+_FIRST_ANCHOR = Prepared(
+    sa.select(sa.func.min(trusts.c.anchor)).where(trusts.c.issuer == sa.bindparam("issuer"))
+)
 
 
 class SqlTrusts:
@@ -43,15 +38,15 @@ class SqlTrusts:
         row = asdict(trust) | {"anchor": anchor}
         row |= {name: _to_json(row[name]) for name in _JSON if row[name] is not None}
 
-        def add(connection: Connection) -> None:
-            lock_project(connection, trust.project_id)  # or concurrent calls could exceed the limit
+        def add(connection: sa.Connection) -> None:
+            lock_project(connection, trust.project_id)  # otherwise concurrent calls could exceed the limit
             known = [_trust(found) for found in connection.execute(_newest_first(trust.project_id))]
             for other in known:
                 if (other.issuer, other.claims) == (trust.issuer, trust.claims):
                     raise ConflictError(f"the project already trusts {trust.issuer} with these claims")
             if len(known) >= most:
                 raise ConflictError(f"a project can have at most {most} trusts: remove one first")
-            connection.execute(insert(trusts).values(row))
+            connection.execute(sa.insert(trusts).values(row))
 
         with project_gone_as(NotFoundError("not found")):
             await self._database.write(add)
@@ -68,7 +63,7 @@ class SqlTrusts:
         self, issuer: str, anchors: Collection[str], project: ProjectReference
     ) -> list[tuple[Trust, Project]]:
         query = (
-            select(*_TRUST, *PROJECT)
+            sa.select(*_TRUST, *PROJECT)
             .select_from(trusts.join(PROJECTS, trusts.c.project_id == projects.c.id))
             .where(trusts.c.issuer == issuer, trusts.c.anchor.in_(sorted(anchors)), _meant_by(project))
             .order_by(trusts.c.created_at, trusts.c.id)
@@ -81,72 +76,74 @@ class SqlTrusts:
         return await self._database.write(lambda connection: remove_trusts(connection, which)) > 0
 
     async def touch_trust(self, trust_id: str, now: int) -> None:
-        touching = update(trusts).where(trusts.c.id == trust_id).values(last_used_at=now)
+        touching = sa.update(trusts).where(trusts.c.id == trust_id).values(last_used_at=now)
         await self._database.execute(touching)
 
     async def pin_trust(self, trust_id: str, pins: Mapping[str, str]) -> Mapping[str, str] | None:
         this = trusts.c.id == trust_id
-        pinning = update(trusts).where(this, trusts.c.pins.is_(None)).values(pins=_to_json(pins))
+        pinning = sa.update(trusts).where(this, trusts.c.pins.is_(None)).values(pins=_to_json(pins))
 
-        def pin(connection: Connection) -> str | None:
+        def pin(connection: sa.Connection) -> str | None:
             connection.execute(pinning)  # changes nothing if another job was faster
-            return connection.execute(select(trusts.c.pins).where(this)).scalar()
+            return connection.execute(sa.select(trusts.c.pins).where(this)).scalar()
 
         found = await self._database.write(pin)
         return None if found is None else json.loads(found)
 
     async def unpin_trust(self, trust_id: str, project_id: str | None = None) -> bool:
         nothing = {"pins": None, "refused_ids": None, "refused_at": None}
-        unpinning = update(trusts).where(_which(trust_id, project_id)).values(nothing)
+        unpinning = sa.update(trusts).where(_which(trust_id, project_id)).values(nothing)
         return await self._database.execute(unpinning) > 0
 
     async def note_refused_ids(self, trust_id: str, ids: Mapping[str, str], now: int) -> None:
         noting = (
-            update(trusts).where(trusts.c.id == trust_id).values(refused_ids=_to_json(ids), refused_at=now)
+            sa.update(trusts).where(trusts.c.id == trust_id).values(refused_ids=_to_json(ids), refused_at=now)
         )
         await self._database.execute(noting)
 
     async def add_token_of_trust(self, token: UploadToken) -> bool:
-        adding = insert(tokens).values(asdict(token))
+        adding = sa.insert(tokens).values(asdict(token))
         try:
             await self._database.execute(adding)
         except RecordsError as error:
-            if is_refusal(error):  # the trust of its foreign key no longer exists
+            if is_refusal(error):  # the trust that its foreign key names no longer exists
                 return False
             raise
         return True
 
 
-def remove_trusts(connection: Connection, which: ColumnElement[bool]) -> int:
-    """Remove trusts and the tokens issued through them, inside a transaction. Return how many trusts.
+def remove_trusts(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
+    """Remove trusts and the tokens issued through them, inside a transaction. Return the number of trusts.
 
-    It locks the trusts first. Adding a token locks its trust too, so none can be added in between.
+    This locks the trusts first. Adding a token also locks its trust, so no token can be added in between.
     """
-    locking = select(trusts.c.id).where(which).order_by(trusts.c.id).with_for_update()
+    locking = sa.select(trusts.c.id).where(which).order_by(trusts.c.id).with_for_update()
     ids = connection.execute(locking).scalars().all()
     if ids:
-        connection.execute(delete(tokens).where(tokens.c.trust_id.in_(ids)))
-        connection.execute(delete(trusts).where(trusts.c.id.in_(ids)))
+        connection.execute(sa.delete(tokens).where(tokens.c.trust_id.in_(ids)))
+        connection.execute(sa.delete(trusts).where(trusts.c.id.in_(ids)))
     return len(ids)
 
 
-def _which(trust_id: str, project_id: str | None) -> ColumnElement[bool]:
+def _which(trust_id: str, project_id: str | None) -> sa.ColumnElement[bool]:
     which = trusts.c.id == trust_id
     return which if project_id is None else which & (trusts.c.project_id == project_id)
 
 
-def _meant_by(reference: ProjectReference) -> ColumnElement[bool]:
+def _meant_by(reference: ProjectReference) -> sa.ColumnElement[bool]:
     if reference.organization:
-        return and_(organizations.c.name == reference.organization, projects.c.name == reference.project)
+        return sa.and_(organizations.c.name == reference.organization, projects.c.name == reference.project)
     operators = projects.c.organization_id == LOCAL_ORGANIZATION
     if not reference.project:
         return operators
-    return or_(projects.c.id == reference.project, and_(operators, projects.c.name == reference.project))
+    return sa.or_(
+        projects.c.id == reference.project, sa.and_(operators, projects.c.name == reference.project)
+    )
 
 
-def _newest_first(project_id: str) -> Select[Any]:
+def _newest_first(project_id: str) -> sa.Select[Any]:
     mine = trusts.c.project_id == project_id
-    return select(*_TRUST).where(mine).order_by(trusts.c.created_at.desc(), trusts.c.id.desc())
+    return sa.select(*_TRUST).where(mine).order_by(trusts.c.created_at.desc(), trusts.c.id.desc())
 
 
 def _trust(row: Sequence[Any]) -> Trust:

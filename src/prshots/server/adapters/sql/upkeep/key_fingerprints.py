@@ -1,16 +1,18 @@
 """The fingerprints of the signing keys in a database that several machines share."""
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 
+import structlog
 from sqlalchemy import Connection, Engine, insert, select, text
 
-from prshots.contract.errors import KeysError
-from prshots.server.adapters.keys import KeyFile
-from prshots.server.adapters.sql.database.database import translating
+from prshots.contract.errors import KeysError, RecordsError, SettingsError
+from prshots.server.adapters.keys import RECHECK_SECONDS, KeyFile
+from prshots.server.adapters.sql.database.database import Database, translating
 from prshots.server.adapters.sql.database.schema import images, signing_keys
-from prshots.server.links.signing import KeyRing
+from prshots.server.links import KeyRing, KeySource
 
 WHAT_TO_DO = (
     "copy the key file from a machine that works. If the keys are lost, run `prshots keys create` there and "
@@ -19,7 +21,7 @@ WHAT_TO_DO = (
 
 
 class SqlKeyFingerprints:
-    """All methods raise RecordsError if the database does not answer."""
+    """Signing keys registered in the database. All methods raise RecordsError if it doesn't answer."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -29,7 +31,7 @@ class SqlKeyFingerprints:
             return fingerprints_in(connection)
 
     def agree(self, ring: KeyRing) -> None:
-        """Register the ring's new keys. Raises KeysError if they are not the keys of the other replicas."""
+        """Register the ring's new keys. Raises KeysError if the ring doesn't match the replicas' keys."""
         with self._lock() as connection:
             known = fingerprints_in(connection)
             if difference := difference_between(ring, known):
@@ -37,12 +39,12 @@ class SqlKeyFingerprints:
             _register(connection, ring, known)
 
     def register(self, ring: KeyRing) -> None:
-        """Register the ring's new keys, even if the other replicas have none of them."""
+        """Register the ring's new keys, even if the other replicas share none of its keys."""
         with self._lock() as connection:
             _register(connection, ring, fingerprints_in(connection))
 
     def create_first(self, keys: KeyFile) -> None:
-        """Create the key file of a new installation. Raises KeysError if others already have keys."""
+        """Create the key file of a new installation. Raises KeysError if other replicas already have keys."""
         with self._lock() as connection:
             if keys.path.exists():  # another process was faster
                 return
@@ -66,9 +68,9 @@ def fingerprints_in(connection: Connection) -> dict[str, str]:
 
 
 def difference_between(ring: KeyRing, known: dict[str, str]) -> str:
-    """Return why this ring cannot belong to the installation; "" if it can.
+    """Return why this ring can't belong to the installation, or "" if it can.
 
-    A ring may have new keys, as after a rotation, but at least one must be known.
+    A ring may have new keys, for example after a rotation, but at least one must be known.
     """
     for key in ring.keys:
         if known.get(key.kid, key.fingerprint) != key.fingerprint:
@@ -89,3 +91,72 @@ def _register(connection: Connection, ring: KeyRing, known: dict[str, str]) -> N
     ]
     if new:
         connection.execute(insert(signing_keys), new)
+
+
+_log = structlog.get_logger()
+
+
+class SharedKeys:
+    """Signs only with keys that the database knows, so every replica's delivery accepts the URLs.
+
+    A thread compares the keys at startup and after each change of the file. New keys take effect once they
+    are registered. Until the first successful comparison, no keys are available.
+    """
+
+    def __init__(self, source: KeySource, database: Database) -> None:
+        self._source, self._database = source, database
+        self._fingerprints = SqlKeyFingerprints(database.engine)
+        self._agreed: KeyRing | None = None
+        self._problem = ""
+        self._stopped = threading.Event()
+
+    def ring(self) -> KeyRing:
+        if self._agreed is None:
+            raise KeysError(self._problem or "the signing keys have not been compared with the database yet")
+        return self._agreed
+
+    fresh_ring = ring
+
+    async def check(self) -> None:
+        if self._problem:
+            raise KeysError(self._problem)
+        if not self._database.not_open:  # otherwise the database's own check reports the reason
+            self.ring()
+
+    def begin(self) -> None:
+        """Compare the keys now, and continue to compare them in a thread."""
+        self._compare()
+        threading.Thread(target=self._keep_comparing, name="shared-keys", daemon=True).start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def _keep_comparing(self) -> None:
+        while not self._stopped.wait(RECHECK_SECONDS):
+            self._compare()
+
+    def _compare(self) -> None:
+        if self._database.not_open:
+            return
+        try:
+            if isinstance(self._source, KeyFile) and not self._source.path.exists():
+                self._fingerprints.create_first(self._source)
+            ring = self._source.fresh_ring()
+            if ring is not self._agreed:
+                self._fingerprints.agree(ring)
+                self._agreed = ring
+        except RecordsError:
+            return  # an outage: the database's own check reports it, and the next comparison retries
+        except (SettingsError, OSError) as error:
+            self._note(str(error))
+        except Exception:  # noqa: BLE001 - a bug must not end the thread
+            _log.exception("internal error")
+        else:
+            self._note("")
+
+    def _note(self, problem: str) -> None:
+        if problem and problem != self._problem:
+            _log.error("the signing keys cannot be used", reason=problem)
+        if self._problem and not problem:
+            _log.info("the signing keys can be used")
+        self._problem = problem

@@ -1,4 +1,4 @@
-"""Run by Alembic: migrates with the given connection, inside the caller's transaction."""
+"""Alembic's entry point: migrate with the given connection, inside the caller's transaction."""
 
 from alembic import context
 

@@ -1,6 +1,6 @@
-"""The first schema. Databases with a lower number are of development versions, and are not upgraded.
+"""The first schema. Databases with a lower number come from development versions and aren't upgraded.
 
-The columns are in the order that databases of development versions have, so that both are the same.
+The columns have the same order as in databases of development versions.
 """
 
 import secrets
@@ -151,7 +151,7 @@ def _create_tokens() -> None:
         sa.Column("branch", text()),
     )
     op.create_index("ix_tokens_project_id", "tokens", ["project_id"])
-    # There can be thousands of short-lived tokens. Lists skip them, and the sweep reads nothing else.
+    # There can be thousands of short-lived tokens. Lists skip them, and the sweep reads only them.
     lasting = ["project_id", "created_at", "id"]
     _create_partial_index("tokens_lasting", "tokens", lasting, "expires_at IS NULL")
     _create_partial_index("tokens_by_expiry", "tokens", ["expires_at"], "expires_at IS NOT NULL")
@@ -180,14 +180,14 @@ def _create_images() -> None:
         sa.Column("diff_base", text(32)),
         sa.Column("before_id", text(32)),
     )
-    # With both columns in the key, a query for another project's id takes as long as one for an unknown id.
+    # With both columns in the key, querying another project's id takes as long as querying an unknown id.
     op.create_index("images_by_id", "images", ["id", "project_id"], unique=True)
     by_pr = ["project_id", "pr_number", "seq"]
     op.create_index("images_by_pr", "images", by_pr)
-    # In gallery order, so that a page only reads its own rows.
+    # In gallery order: a page reads only its own rows.
     op.create_index("images_by_shot", "images", ["project_id", "pr_number", *_SHOT, "seq"])
     _create_partial_index("images_paired", "images", by_pr, "before_id IS NOT NULL")
-    # Each of these has only the rows that the sweep still has to process. Baselines do not expire by age.
+    # Each index contains only the rows that the sweep still has to process. Baselines don't expire by age.
     closed, aging = "closed_at IS NOT NULL AND scheduled_at IS NULL", "scheduled_at IS NULL AND pr_number > 0"
     _create_partial_index("images_by_age", "images", ["project_id", "uploaded_at"], aging)
     _create_partial_index("images_closed", "images", ["project_id", "seq"], closed)
@@ -210,7 +210,7 @@ def _create_totals() -> None:
     by_upload = ["project_id", "last_upload_at", "pr_number"]
     op.create_index("pulls_by_upload", "pulls", by_upload)
     op.create_index("pulls_by_bytes", "pulls", ["project_id", "bytes", "pr_number"])
-    # An index per state, or the few open ones would have to be found among all closed ones.
+    # One index per state: a single index would make finding the few open pull requests scan all closed ones.
     _create_partial_index("pulls_open", "pulls", by_upload, "closed_at IS NULL")
     _create_partial_index("pulls_closed", "pulls", by_upload, "closed_at IS NOT NULL")
     op.create_table(

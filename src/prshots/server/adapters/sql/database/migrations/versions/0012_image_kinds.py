@@ -1,7 +1,7 @@
-"""Add `images.kind`: until now, `pr_number` 0 stood for baselines and staged images, -1 for before images.
+"""Add `images.kind`. Before, a `pr_number` of 0 marked baselines and staged images, and -1 before images.
 
-There is no release yet, so no process of schema 0011 runs beside this one, which would record new images with
-the wrong kind. That is why the rows are changed in this step, and `oldest` excludes schema 0011.
+A process with schema 0011 would record new images with the wrong kind. There is no release yet, so none runs
+alongside this one. That's why this step changes the rows and `oldest` excludes schema 0011.
 """
 
 import sqlalchemy as sa
@@ -23,7 +23,7 @@ def upgrade() -> None:
         "AND id IN (SELECT image_id FROM staged)"
     )
     op.execute("UPDATE images SET kind = 'baseline' WHERE pr_number = 0 AND kind = 'pull_request'")
-    # Before images had their bytes in a separate row.
+    # Bytes of before images were counted in a separate row.
     op.execute(
         "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit) "
         "SELECT project_id, 0, images, bytes, last_upload_at, last_commit FROM pulls WHERE pr_number = -1 "

@@ -1,4 +1,4 @@
-"""Index the images of baselines: staged and before images have the same `pr_number`."""
+"""Index baseline images, because staged and before images share their `pr_number`."""
 
 import sqlalchemy as sa
 

@@ -1,27 +1,27 @@
-"""Signs and checks delivery URLs. Pure functions.
+"""Signed links to images, and the read-only ports behind them: all that delivery needs.
 
-The HMAC-SHA256 covers `/i/<id>.<ext>?exp=<exp>`. A URL is checked exactly as it was sent, without decoding,
-so there is only one way to write a valid URL.
+The HMAC-SHA256 covers `/i/<id>.<ext>?exp=<exp>`. A URL is checked exactly as received, without decoding, so
+there is only one way to write a valid URL.
 """
 
 import hmac
 import re
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
 from hashlib import sha256
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from prshots.contract.errors import SettingsError
 from prshots.contract.object_names import EXTENSION_PATTERN, OBJECT_NAME
 
 MIN_SECRET_BYTES = 16
 REMEMBERED_URLS = 8192
-"""A comment or a gallery mostly repeats its URLs after every upload. All take 4 MB."""
+"""After every upload, a comment or a gallery mostly repeats its URLs. The cache takes at most 4 MB."""
 
 _KEY = re.compile(r"([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]+)")
-_BLOCK_BYTES = 64  # of SHA-256
+_BLOCK_BYTES = 64  # the block size of SHA-256
 _PATH = re.compile(rf"/i/{OBJECT_NAME.pattern}")
 _TARGET = re.compile(
     rf"(/i/([0-9a-f]{{32}})\.({EXTENSION_PATTERN})\?exp=([1-9][0-9]{{0,11}}))"
@@ -41,7 +41,7 @@ class Key:
 
 
 class KeyRing:
-    """The signing keys, in order. The first one signs, all verify."""
+    """The signing keys, in order. The first key signs, and all keys verify."""
 
     def __init__(self, keys: Iterable[Key]) -> None:
         self.keys = tuple(keys)
@@ -54,7 +54,7 @@ class KeyRing:
 
     @classmethod
     def parse(cls, text: str) -> "KeyRing":
-        """Read `kid:hex` pairs, separated by commas or whitespace."""
+        """Parse `kid:hex` pairs, separated by commas or whitespace."""
         items = [item for item in re.split(r"[,\s]+", text) if item]
         return cls(_parse_key(item, number) for number, item in enumerate(items, 1))
 
@@ -69,7 +69,10 @@ class KeyRing:
         return kid in self._by_kid
 
     def _sign(self, image_id: str, ext: str, exp: int, kid: str) -> str:
-        """Return the path and query of the image's URL, signed with `kid`, or the first key if it is gone."""
+        """Return the signed path and query of the image's URL.
+
+        If `kid` no longer exists, use the first key.
+        """
         if kid not in self._by_kid:
             kid = self.signing_kid
         signed = f"/i/{image_id}.{ext}?exp={exp}"
@@ -88,7 +91,7 @@ class LinkState(Enum):
     NOT_AN_IMAGE_PATH = auto()
 
 
-# Reading a member of an Enum takes Python 3.11 almost a microsecond, and delivery does it for every URL.
+# In Python 3.11, reading an Enum member takes almost a microsecond, and delivery does so for every URL.
 VALID, UNKNOWN_KEY, EXPIRED = LinkState.VALID, LinkState.UNKNOWN_KEY, LinkState.EXPIRED
 
 
@@ -115,7 +118,7 @@ def check(ring: KeyRing, target: str, now: float) -> Checked:
 class _Mac:
     """HMAC-SHA256 (RFC 2104) that hashes the key only once.
 
-    Delivery checks one per request. `hmac.digest` would take a quarter of the time of a request.
+    Delivery checks one per request. `hmac.digest` would take a quarter of the request's time.
     """
 
     def __init__(self, secret: bytes) -> None:
@@ -135,8 +138,58 @@ class _Mac:
 def _parse_key(item: str, number: int) -> Key:
     match = _KEY.fullmatch(item)
     if match is None or len(match[2]) % 2 or len(match[2]) < 2 * MIN_SECRET_BYTES:
-        # The message quotes nothing: without a colon, any of it may be the secret, and the message is logged.
+        # Don't quote the value: without a colon, any part of it may be the secret, and the message is logged.
         raise SettingsError(
             f"signing key number {number} is invalid: use kid:hex, with {MIN_SECRET_BYTES} bytes or more"
         )
     return Key(match[1], bytes.fromhex(match[2]))
+
+
+class OpenObject(NamedTuple):
+    """An open file in the origin store. The receiver must close it."""
+
+    fd: int
+    size: int
+
+
+@runtime_checkable
+class FileReader(Protocol):
+    """Reads a local store for delivery, which sends its files with sendfile."""
+
+    def open(self, key: str) -> OpenObject | None:
+        """Open an object for reading. Return None if it doesn't exist. Raises StoreError."""
+
+    def check(self) -> None:
+        """Raise StoreError if the store can't currently read objects."""
+
+
+class ObjectStream(NamedTuple):
+    """An object that is being received from a remote store. The receiver must close `chunks`.
+
+    `size` is the size of the whole object, even if only a range was requested. `chunks` raises StoreError if
+    the transfer is interrupted.
+    """
+
+    size: int
+    chunks: AsyncGenerator[bytes, None]
+
+
+class RemoteReader(Protocol):
+    """Reads a remote store for delivery, one chunk at a time."""
+
+    async def size(self, key: str) -> int | None:
+        """Return an object's size, or None if it doesn't exist. Raises StoreError."""
+
+    async def stream(self, key: str, part: range | None = None) -> ObjectStream | None:
+        """Start reading an object or a range of it. Return None if it doesn't exist. Raises StoreError."""
+
+    async def check(self) -> None:
+        """Raise StoreError if the store can't currently read objects."""
+
+
+class KeySource(Protocol):
+    def ring(self) -> KeyRing:
+        """Return the keys, at most a few seconds old. Fast enough for every request."""
+
+    def fresh_ring(self) -> KeyRing:
+        """Return the current keys, for a URL signed with an unknown key."""

@@ -1,1 +1,0 @@
-"""Signed links to images, and the read-only ports behind them: all that delivery needs."""
