@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from obstore.store import S3Store
 
-from prshots.server.domain.upkeep import sweep as domain_sweep
+from prshots.server.domain.upkeep import safeguards
 from support.engine_servers import (
     PostgreSQL,
     SeaweedFS,
@@ -120,7 +120,7 @@ class Site(ABC):
 
     def sweep(self) -> None:
         """Sweep as if every file without a record were old. Nothing else may run."""
-        with patch.object(domain_sweep, "LEFTOVER_AGE_SECONDS", -60):
+        with patch.object(safeguards, "LEFTOVER_AGE_SECONDS", -60):
             self.replicas[0].run("sweep")
 
     @property
