@@ -150,6 +150,14 @@ class TestBases:
         assert await here.bases("1", branch="release") == {"cart": "1"}
         assert await here.bases("2", branch="release") == {}
 
+    async def test_name_the_nearest_commit_even_if_another_was_uploaded_later(
+        self, here: Installation
+    ) -> None:
+        await here.build("2", {"cart": "a"})
+        await here.records.add_image(here.image("home", "b", "1", uploaded_at=NOW + 60), "main")
+        found = await here.found("2", "1", shots=(CART, CART._replace(name="home")))
+        assert found.commit_sha == sha("2")
+
     async def test_say_whether_the_branch_has_any(self, here: Installation) -> None:
         await here.build("1", {"cart": "a"})
         found = [await here.found(shots=(), branch=branch) for branch in ("main", "other")]

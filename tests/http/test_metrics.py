@@ -61,7 +61,7 @@ def test_uploads_are_counted_by_result(observed: Service) -> None:
     )
     counted = {name: result(after, name) - result(before, name) for name in metrics.UPLOAD_RESULTS}
     refused = dict.fromkeys(("rate_limited", "invalid", "too_large", "unsupported", "unauthorized"), 1)
-    assert counted == {"stored": LIMIT, "timed_out": 0, "failed": 0, **refused}
+    assert counted == {"stored": LIMIT, "busy": 0, "timed_out": 0, "failed": 0, **refused}
     assert after["prshots_upload_bytes_total"] - before["prshots_upload_bytes_total"] == LIMIT * 1000
 
 

@@ -48,6 +48,7 @@ UPLOAD_RESULTS = (
     "too_large",
     "unsupported",
     "rate_limited",
+    "busy",
     "timed_out",
     "failed",
 )
