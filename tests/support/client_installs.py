@@ -26,15 +26,14 @@ def install_client(
     shutil.copytree(ROOT / "src", checkout / "src", ignore=shutil.ignore_patterns("__pycache__", "dashboard"))
     subprocess.run([python, "-m", "venv", "--without-pip", venv], check=True)
     pip = [sys.executable, "-m", "pip", "--python", venv / "bin" / "python", "--disable-pip-version-check"]
-    pins = ROOT / "requirements" / "client.txt"
-    for wanted in (["--require-hashes", "-r", pins] if pinned else [], [f"{checkout}{extra}"]):
-        if wanted:
-            done = completed(
-                [*pip, "install", "--quiet", "--no-compile", *wanted],
-                env=os.environ | {"PRSHOTS_WITHOUT_DASHBOARD": "1"},
-                timeout=600,
-            )
-            assert done.returncode == 0, done.stderr
+    pins = ["--require-hashes", "-r", ROOT / "requirements" / "client.txt"]
+    for wanted in ([pins] if pinned else []) + [[f"{checkout}{extra}"]]:
+        done = completed(
+            [*pip, "install", "--quiet", "--no-compile", *wanted],
+            env=os.environ | {"PRSHOTS_WITHOUT_DASHBOARD": "1"},
+            timeout=600,
+        )
+        assert done.returncode == 0, done.stderr
     return venv / "bin"
 
 

@@ -152,7 +152,7 @@ def _layers(container: str) -> list[list[str]]:
     rules = tomllib.loads(PYPROJECT.read_text())["tool"]["importlinter"]["contracts"]
     [rule] = [rule for rule in rules if rule.get("containers") == [container]]
     layers = [
-        [name if (source / name).is_dir() else f"{name}.py" for name in layer.split(" | ")]
+        [f"{name}.py" if (source / f"{name}.py").is_file() else name for name in layer.split(" | ")]
         for layer in rule["layers"]
     ]
     return [layer for layer in layers if not PURPOSES.keys().isdisjoint(layer)]

@@ -201,8 +201,8 @@ class AppConnection(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._since_data = 0
-        # Above 64 KB, this pauses reading until the app takes the body. A limit of 256 KB would increase
-        # processor time by half, because joining several reads costs more than the pauses.
+        # Above 64 KB, this pauses reading until the app takes the body. In a loop that only reads bodies, a
+        # limit of 256 KB took half as much processor time again.
         super().on_body(body)
 
     def on_message_complete(self) -> None:
