@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from prshots.server.http.app_server import AppServer
-from prshots.server.web.app import create_web
+from prshots.server.web.app import Web
 from support.server_in_thread import ServerInThread
 
 PAGE = '<!doctype html><html lang="en"><title>dashboard</title>' + "<!-- padding -->" * 20
@@ -32,7 +32,7 @@ class WebComponent(ServerInThread):
         super().__init__(self._serve)
 
     def _serve(self, listener: socket.socket) -> AppServer:
-        app = create_web(
+        app = Web(
             files=self._files,
             api_url=self._api_url,
             base_url="https://api.test",

@@ -6,7 +6,7 @@ The browser sees only one origin, so it needs no CORS headers.
 import gzip
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import Route, Router
+from starlette.routing import Router
 
 from prshots.server.http.error_boundary import App, ErrorBoundary, Message, Receive, Send
 from prshots.server.http.headers import names_tag, origin_of
@@ -90,16 +90,6 @@ def cache_control(url_path: str) -> str:
     return FOR_EVER if url_path.startswith(ASSETS) else FOR_AN_HOUR
 
 
-def choose_file(files: Mapping[str, WebFile], url_path: str) -> WebFile | None:
-    """Return the file at this path, or index.html, which renders all other paths as views.
-
-    For a missing asset, return None, so a page from an older build gets a 404 instead of HTML as a script.
-    """
-    if url_path in files or url_path.startswith(ASSETS):
-        return files.get(url_path)
-    return files.get(INDEX)
-
-
 def accepts_gzip(accept_encoding: str) -> bool:
     """Return whether the client accepts gzip. An entry for gzip takes precedence over `*`."""
     weights = {name.lower(): float(q or 1) for name, q in _GZIP.findall(accept_encoding)}
@@ -131,25 +121,6 @@ NOT_BUILT = (
 _log = structlog.get_logger()
 
 
-def create_web(
-    *,
-    files: Path,
-    api_url: str,
-    base_url: str,
-    web_url: str,
-    img_url: str,
-    avatar_origins: Sequence[str],
-    log_requests: bool = False,
-) -> "Web":
-    # The favicon is the only image on this origin, and browsers apply img-src to it.
-    images = [origin_of(img_url), *avatar_origins, f"{web_url}/favicon.svg"]
-    loaded = load_files(files)
-    if not loaded:  # start anyway, because the relay to the API still works
-        _log.warning("no dashboard", reason=NOT_BUILT)
-    llms = llms_route(base_url, web_url)
-    return Web(loaded, Relay(api_url), security_headers(images), [llms], log_requests=log_requests)
-
-
 def security_headers(images: Sequence[str]) -> dict[str, str]:
     """Return headers that allow no inline code, no frames, and only these images from other origins."""
     return {
@@ -171,18 +142,24 @@ class Web:
 
     def __init__(
         self,
-        files: Mapping[str, WebFile],
-        relay: Relay,
-        headers: Mapping[str, str],
-        routes: Sequence[Route],
         *,
+        files: Path,
+        api_url: str,
+        base_url: str,
+        web_url: str,
+        img_url: str,
+        avatar_origins: Sequence[str],
         log_requests: bool = False,
     ) -> None:
-        self._files, self._relay = files, relay
+        self._files, self._relay = load_files(files), Relay(api_url)
+        if not self._files:  # start anyway, because the relay to the API still works
+            _log.warning("no dashboard", reason=NOT_BUILT)
+        # The favicon is the only image on this origin, and browsers apply img-src to it.
+        headers = security_headers([origin_of(img_url), *avatar_origins, f"{web_url}/favicon.svg"])
         self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         # Without the API, the pages still open and report the outage, unlike a load balancer's error page.
-        readiness = Readiness({"api": relay.check}, optional=["api"])
-        own = [*service_routes(readiness), *routes]
+        readiness = Readiness({"api": self._relay.check}, optional=["api"])
+        own = [*service_routes(readiness), llms_route(base_url, web_url)]
         self._service: App = Router(own, redirect_slashes=False)
         self._service_paths = {route.path for route in own}
         observe = observer("web", self._name_of, logs=log_requests)
@@ -198,22 +175,24 @@ class Web:
         await self._boundary(scope, receive, send_finished)
 
     async def _answer(self, scope: Message, receive: Receive, send: Send) -> None:
-        await self._app_for(scope)(scope, receive, send)
-
-    def _app_for(self, scope: Message) -> App:
         if scope["raw_path"].startswith(RELAYED):
-            return self._relay
-        if scope["method"] not in METHODS:
+            app: App = self._relay
+        elif scope["method"] not in METHODS:
             raise HTTPException(405, headers={"Allow": ", ".join(METHODS)})
-        return self._service if scope["path"] in self._service_paths else self._file(scope)
+        else:
+            app = self._service if scope["path"] in self._service_paths else self._file(scope)
+        await app(scope, receive, send)
 
     def _file(self, scope: Message) -> Response:
-        file, headers = choose_file(self._files, scope["path"]), Headers(scope=scope)
-        if file:
-            return file_response(file, headers.get("accept-encoding", ""), headers.get("if-none-match", ""))
-        if scope["path"].startswith(ASSETS):
+        """Return the file at this path, or index.html, which renders all other paths as views."""
+        path, headers = scope["path"], Headers(scope=scope)
+        if path.startswith(ASSETS) and path not in self._files:
+            # A page from an older build must not get HTML as a script.
             raise HTTPException(404, headers=NO_STORE)
-        raise HTTPException(503, NOT_BUILT, NO_STORE)
+        file = self._files.get(path) or self._files.get(INDEX)
+        if file is None:
+            raise HTTPException(503, NOT_BUILT, NO_STORE)
+        return file_response(file, headers.get("accept-encoding", ""), headers.get("if-none-match", ""))
 
     async def close(self) -> None:
         self._relay.close()

@@ -8,7 +8,7 @@ from prshots.server.wiring import avatar_origins
 
 
 def build_web(settings: Settings) -> app.Web:
-    return app.create_web(
+    return app.Web(
         files=Path(app.__file__).with_name("dashboard"),
         api_url=settings.api_url,
         base_url=settings.base_url,
