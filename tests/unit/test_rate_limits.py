@@ -1,13 +1,14 @@
-"""The rate limit's fields as the service writes and the client reads them, and what counting an upload returns."""
+"""The rate limit's fields as the service writes and the client reads them."""
 
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from prshots.contract.errors import RateLimitedError
 from prshots.contract.rate_limits import LimitPolicy, RateLimit
 from prshots.server.adapters.counters.memory import MemoryCounter
-from prshots.server.api.upload import count_upload
+from prshots.server.api.upload import count_against_limit
 from prshots.server.domain.projects.models import Project
 from support.stores_and_records import a_project
 from support.vectors import cases
@@ -33,11 +34,15 @@ def test_a_limit_is_read_as_it_was_written() -> None:
     assert RateLimit.of(limit.fields()) == limit
 
 
-async def test_counting_returns_the_limit_and_a_refusal_carries_it(project: Project) -> None:
+async def test_a_counted_and_a_refused_upload_both_tell_the_limit(project: Project) -> None:
     now = 100.0
     counter = MemoryCounter(1, lambda: now)
-    assert await count_upload(counter, project) == RateLimit(LimitPolicy.UPLOADS, 1, 0, 60)
+    added: list[tuple[bytes, bytes]] = []
+    request = Request({"type": "http", "prshots.reply_headers": added})
+    await count_against_limit(request, counter, project)
+    assert added == [(b"ratelimit-policy", b'"uploads";q=1;w=60'), (b"ratelimit", b'"uploads";r=0;t=60')]
+    added.clear()
     now += 19.5
-    with pytest.raises(RateLimitedError, match=r"^rate limited$") as refused:
-        await count_upload(counter, project)
-    assert refused.value.limit == RateLimit(LimitPolicy.UPLOADS, 1, 0, 41)
+    with pytest.raises(RateLimitedError, match=r"^rate limited$"):
+        await count_against_limit(request, counter, project)
+    assert added == [(b"ratelimit-policy", b'"uploads";q=1;w=60'), (b"ratelimit", b'"uploads";r=0;t=41')]

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import ClassVar, Literal
 
-from prshots.contract.rate_limits import RateLimit
-
 EXPIRE_FAILED = "expire failed, retry later"
 """The message of ExpireFailedError. Other delete failures don't promise a later deletion."""
 
@@ -49,11 +47,7 @@ class RequestTimeoutError(PrshotsError):
 
 
 class RateLimitedError(PrshotsError):
-    """Too many uploads to this project in the last minute. The service adds the exhausted `limit`."""
-
-    def __init__(self, message: str, limit: RateLimit | None = None) -> None:
-        super().__init__(message)
-        self.limit = limit
+    """Too many uploads to this project in the last minute."""
 
 
 class BusyError(PrshotsError):

@@ -2,14 +2,13 @@
 
 import contextlib
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.routing import Route
 
 from prshots.contract import errors
-from prshots.contract.errors import CounterUnavailableError, RateLimitedError
 from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA
 from prshots.contract.rate_limits import LimitPolicy, RateLimit
 from prshots.contract.replies import Uploaded
@@ -55,7 +54,9 @@ def upload_routes(services: PublicServices, slots: BodySlots, max_image_bytes: i
     images, baselines = services.images, services.baselines
 
     def check_image(access: Access, form: UploadForm) -> Store:
-        pr_number, upload = read_upload(form, _pr_number_of, COMMIT_SHA)
+        pr_number, upload = read_upload(
+            form, lambda fields: pr_number_from_text(fields.get("pr_number")), COMMIT_SHA
+        )
         checked = images.check_upload(upload, pr_number, access.only_pr)
         return lambda: images.store_upload(access.project, pr_number, checked)
 
@@ -69,10 +70,6 @@ def upload_routes(services: PublicServices, slots: BodySlots, max_image_bytes: i
         Route(path, make_upload_handler(check, services, slots, max_image_bytes), methods=["POST"])
         for path, check in checks.items()
     ]
-
-
-def _pr_number_of(fields: Mapping[str, str]) -> int:
-    return pr_number_from_text(fields.get("pr_number"))
 
 
 def make_upload_handler(
@@ -95,18 +92,18 @@ def make_upload_handler(
 
 
 async def count_against_limit(request: Request, counter: RateCounter, project: Project) -> None:
-    """Count an upload. Every reply, even an error, has the remaining limit in its headers."""
-    try:
-        limit = await count_upload(counter, project)
-    except errors.RateLimitedError as error:
-        _add_limit(request, error.limit)
-        raise
-    _add_limit(request, limit)
+    """Count an upload. Every reply, even an error, has the remaining limit in its headers.
 
-
-def _add_limit(request: Request, limit: RateLimit | None) -> None:
-    if limit:
+    Accepts the upload if the counter doesn't respond; the counter logs its own outages. Raises
+    RateLimitedError.
+    """
+    with contextlib.suppress(errors.CounterUnavailableError):
+        hit = await counter.hit(project.id, project.uploads_per_minute)
+        policy = LimitPolicy.PROJECT if project.uploads_per_minute else LimitPolicy.UPLOADS
+        limit = RateLimit(policy, hit.limit, hit.remaining, math.ceil(hit.free_in))
         add_reply_headers(request.scope, limit.fields())
+        if not hit.is_counted:
+            raise errors.RateLimitedError("rate limited")
 
 
 def count_results(take_upload: Handler) -> Handler:
@@ -137,18 +134,3 @@ async def read_or_discard(request: Request, reading: Coroutine[Any, Any, T], *, 
     except (errors.InvalidInputError, errors.PayloadTooLargeError):
         await discard_body(request.scope, REFUSED_SECONDS)
         raise
-
-
-async def count_upload(counter: RateCounter, project: Project) -> RateLimit | None:
-    """Count an upload and return how much of the limit remains. Raises RateLimitedError if none remains.
-
-    If the counter doesn't respond, return None to accept the upload. The counter logs its own outages.
-    """
-    with contextlib.suppress(CounterUnavailableError):
-        hit = await counter.hit(project.id, project.uploads_per_minute)
-        policy = LimitPolicy.PROJECT if project.uploads_per_minute else LimitPolicy.UPLOADS
-        limit = RateLimit(policy, hit.limit, hit.remaining, math.ceil(hit.free_in))
-        if not hit.is_counted:
-            raise RateLimitedError("rate limited", limit)
-        return limit
-    return None
