@@ -23,7 +23,7 @@ def paths(*names: str) -> list[str]:
 
 def written(files: dict[str, bytes]) -> bytes:
     writer = ZipWriter()
-    return b"".join([*(writer.file(path, data, NOON) for path, data in files.items()), *writer.end()])
+    return b"".join([*(writer.file(path, data, NOON) for path, data in files.items()), writer.end()])
 
 
 def test_an_archive_has_every_file_as_it_was() -> None:
@@ -42,7 +42,7 @@ def test_files_after_four_gibibytes_and_more_than_65535_of_them_are_found(tmp_pa
         file.seek(5 * GIBIBYTE)  # a hole: it takes no room on the disk
         for number in range(65_600):
             file.write(writer.file(f"{number}.png", b"%d" % number, NOON))
-        file.writelines(writer.end())
+        file.write(writer.end())
     with zipfile.ZipFile(tmp_path / "large.zip") as archive:
         assert len(archive.namelist()) == 65_600
         assert archive.read("65599.png") == b"65599"

@@ -34,19 +34,15 @@ def key_after(cursor: str | None, *types: type[str | int]) -> tuple[Any, ...] | 
         return None
     try:
         key = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-    except (ValueError, RecursionError) as error:
-        raise _not_a_cursor() from error
+    except (ValueError, RecursionError):
+        key = None
     if not isinstance(key, list) or tuple(map(type, key)) != types or not all(map(_is_comparable, key)):
-        raise _not_a_cursor()
+        raise InvalidInputError("after is not a cursor of this list: use the next value of the previous page")
     return tuple(key)
 
 
 def _is_comparable(part: str | int) -> bool:
     return is_storable(part) if isinstance(part, str) else abs(part) < MAX_INTEGER
-
-
-def _not_a_cursor() -> InvalidInputError:
-    return InvalidInputError("after is not a cursor of this list: use the next value of the previous page")
 
 
 E = TypeVar("E", bound=StrEnum)

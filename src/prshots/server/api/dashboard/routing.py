@@ -107,14 +107,6 @@ class Call:
         """Return the JSON object in the body. Raises InvalidInputError."""
         return require_storable(await json_object(self.request))
 
-    async def project(self) -> Project:
-        """Return the project in the path. Raises NotFoundError if the user may not see it."""
-        return await self.services.organizations.project(self.user, self.path("project_id"))
-
-    def pr_number(self) -> int:
-        with as_not_found(InvalidInputError):
-            return pr_number_from_text(self.path("pr_number"))
-
 
 View = Mapping[str, object]
 Answer = View | Response
@@ -141,7 +133,8 @@ def project_route(
     """Return a route under a project's path. The handler receives the project."""
 
     async def with_project(call: Call) -> Answer:
-        return await handler(call, await call.project())
+        project = await call.services.organizations.project(call.user, call.path("project_id"))
+        return await handler(call, project)
 
     return DashboardRoute(method, f"/projects/{{project_id}}{path}", with_project, status)
 
@@ -155,7 +148,8 @@ def pull_request_route(
     """
 
     async def with_number(call: Call, project: Project) -> Answer:
-        number = call.pr_number()
+        with as_not_found(InvalidInputError):
+            number = pr_number_from_text(call.path("pr_number"))
         # Read the version before the answer. If the answer is newer, the page fetches it twice rather than
         # never.
         found = await version(call, project, number) if version else None
@@ -164,10 +158,7 @@ def pull_request_route(
         tag = _tag(f"{__version__} {found}".encode())
         if unchanged := _unchanged(call.request, tag):
             return unchanged
-        answer = await handler(call, project, number)
-        if isinstance(answer, Response):
-            return answer
-        return _reply(call.request, json_bytes(answer), HTTPStatus.OK, tag)
+        return _reply(call.request, await handler(call, project, number), tag=tag)
 
     return project_route(method, f"/pulls/{{pr_number}}{path}", with_number)
 
@@ -184,11 +175,7 @@ def starlette_routes(
             user = await find_signed_in(request, signin, web_url)
             _require_storable_address(request)
             found = by_method["GET" if request.method == "HEAD" else request.method]
-            answer = await found.handler(Call(request, user, services))
-            if isinstance(answer, Response):
-                return answer
-            body = json_bytes(answer)
-            return _reply(request, body, found.status, _tag(body))
+            return _reply(request, await found.handler(Call(request, user, services)), found.status)
 
         return Route(PREFIX + path, endpoint, methods=list(by_method))
 
@@ -205,8 +192,12 @@ def _require_storable_address(request: Request) -> None:
         raise InvalidInputError("the query must contain valid Unicode without NUL characters")
 
 
-def _reply(request: Request, body: bytes, status: HTTPStatus, tag: str) -> Response:
+def _reply(request: Request, answer: Answer, status: HTTPStatus = HTTPStatus.OK, tag: str = "") -> Response:
     """Reply with an ETag, because open pages poll every few seconds and usually nothing has changed."""
+    if isinstance(answer, Response):
+        return answer
+    body = json_bytes(answer)
+    tag = tag or _tag(body)
     return _unchanged(request, tag) or Response(body, status, _headers(tag), media_type="application/json")
 
 

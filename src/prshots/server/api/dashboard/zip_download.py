@@ -69,8 +69,7 @@ async def _zip(newest: list[Image], images: Images) -> AsyncIterator[bytes]:
         entry = memoryview(writer.file(path, data, image.uploaded_at))
         for start in range(0, len(entry), PIECE_BYTES):
             yield bytes(entry[start : start + PIECE_BYTES])
-    for piece in writer.end():
-        yield piece
+    yield writer.end()
 
 
 def _attachment(name: str) -> str:
@@ -111,10 +110,10 @@ class ZipWriter:
         self._zip.writestr(entry, data)
         return self._end.take()
 
-    def end(self) -> Iterator[bytes]:
+    def end(self) -> bytes:
         """Return the list of files, which ends the archive."""
         self._zip.close()
-        yield self._end.take()
+        return self._end.take()
 
 
 class _FileEnd(io.BytesIO):
