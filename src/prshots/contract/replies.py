@@ -11,8 +11,6 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """The reply to an upload."""
-
     id: str
     view_url: str
     """Valid for 365 days, or until the image expires."""
@@ -75,16 +73,12 @@ class OneTimeUrls:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """The reply to a delete."""
-
     ok: bool
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """The reply to an expiry."""
-
     pr_number: int
     policy: str
     marked: int
@@ -97,16 +91,12 @@ class Expired:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The reply to the description of a pull request."""
-
     pr_number: int
     dashboard_url: str
 
 
 @dataclass(frozen=True, slots=True)
 class PlainComment:
-    """The comment of a pull request."""
-
     pr_number: int
     markdown: str
 
@@ -129,8 +119,6 @@ class SizedComment(PlainComment):
 
 @dataclass(frozen=True, slots=True)
 class ServiceLimits:
-    """The limits of a service."""
-
     max_image_bytes: int
     """An image must be smaller."""
     uploads_per_minute: int
@@ -172,8 +160,6 @@ class KnownBaselines:
 
 @dataclass(frozen=True, slots=True)
 class CompletedBaselines:
-    """The reply to a commit that is marked complete."""
-
     branch: str
     commit_sha: str
     shots: int
@@ -209,8 +195,6 @@ Region = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class ComparedShot:
-    """The comparison of one shot."""
-
     name: str
     viewport: str
     theme: str
@@ -240,8 +224,6 @@ class ComparedShot:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The reply to a comparison."""
-
     pr_number: int
     commit_sha: str
     branch: str

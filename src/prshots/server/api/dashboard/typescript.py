@@ -6,10 +6,11 @@ TypeScript names omit "View": `ProjectView` becomes `Project`.
 
 import ast
 import inspect
+import itertools
 import json
 import sys
 from enum import Enum
-from types import ModuleType, NoneType, UnionType
+from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from prshots.contract.limits import Policy
@@ -28,12 +29,12 @@ _ENUMS = (Role, Policy, Verdict, ComparisonState)
 _PLAIN = {str: "string", int: "number", bool: "boolean", NoneType: "null"}
 
 
-def generate(modules: tuple[ModuleType, ...] = (view_types, login)) -> str:
-    """Return the whole file: the enums, and an interface for each TypedDict in the modules."""
+def generate() -> str:
+    """Return the whole file: the enums, and an interface for each TypedDict."""
     enums = (f"export type {enum.__name__} = {_literals(enum)};\n" for enum in _ENUMS)
     interfaces = (
         _interface(getattr(module, node.name), node)
-        for module in modules
+        for module in (view_types, login)
         for node in ast.parse(inspect.getsource(module)).body
         if isinstance(node, ast.ClassDef) and is_typeddict(getattr(module, node.name))
     )
@@ -46,20 +47,16 @@ def _interface(view: type, node: ast.ClassDef) -> str:
     base = next((base.id for base in node.bases if isinstance(base, ast.Name)), "TypedDict")
     extends = "" if base == "TypedDict" else f" extends {_name(base)}"
     lines = [f"export interface {_name(view.__name__)}{extends} {{"]
-    for statement, following in zip(node.body, [*node.body[1:], None], strict=True):
+    for statement, following in itertools.pairwise([*node.body, None]):
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            match following:
+                case ast.Expr(ast.Constant(str(text))):
+                    lines.append(f"  /** {inspect.cleandoc(text)} */")
             field = statement.target.id
-            lines += [f"  /** {comment} */" for comment in _comment(following)]
             lines.append(f"  {field}: {_typescript(types[field])};")
-    about = ast.get_docstring(node)
-    return "\n".join([*([f"/** {about} */"] if about else []), *lines, "}\n"])
-
-
-def _comment(node: ast.stmt | None) -> list[str]:
-    match node:
-        case ast.Expr(ast.Constant(str(text))):
-            return [inspect.cleandoc(text)]
-    return []
+    if about := ast.get_docstring(node):
+        lines.insert(0, f"/** {about} */")
+    return "\n".join([*lines, "}\n"])
 
 
 def _typescript(hint: Any) -> str:  # noqa: ANN401 - any type
