@@ -80,8 +80,10 @@ def make_upload_handler(
     async def take_upload(request: Request) -> JSONResponse:
         token = bearer(request)
         access = await services.accounts.authenticate(token)
-        async with slots.reserve(token, declared_length(request)):
-            form = await _read_form(request, max_image_bytes)
+        content_type, declared = request.headers.get("content-type", ""), declared_length(request)
+        async with slots.reserve(token, declared):
+            reading = read_upload_form(content_type, declared, request.stream(), max_image_bytes)
+            form = await read_or_discard(request, reading, incomplete="invalid multipart/form-data body")
             store = check(access, form)
             await count_against_limit(request, services.counter, access.project)
             uploaded = await store()
@@ -119,12 +121,6 @@ def count_results(take_upload: Handler) -> Handler:
         return response
 
     return upload
-
-
-async def _read_form(request: Request, max_image_bytes: int) -> UploadForm:
-    content_type, declared = request.headers.get("content-type", ""), declared_length(request)
-    reading = read_upload_form(content_type, declared, request.stream(), max_image_bytes)
-    return await read_or_discard(request, reading, incomplete="invalid multipart/form-data body")
 
 
 async def read_or_discard(request: Request, reading: Coroutine[Any, Any, T], *, incomplete: str) -> T:

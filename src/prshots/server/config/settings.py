@@ -175,7 +175,7 @@ class Settings:
                 if not getattr(self, part):
                     client_id = f"{name}_client_id".upper()
                     raise SettingsError(
-                        f"{PREFIX}{part.upper()}: got nothing, takes {_takes(part)}; "
+                        f"{PREFIX}{part.upper()}: got nothing, takes {SETTINGS[part].metadata['takes']}; "
                         f"required because {PREFIX}{client_id} is set"
                     )
         if self.providers and not (
@@ -289,10 +289,6 @@ def _read_toml(config: Path) -> dict[str, Any]:
         reason = error.strerror if isinstance(error, OSError) else error
         raise SettingsError(f"cannot read the settings in {config}: {reason}") from error
     return {key.upper().removeprefix(PREFIX).lower(): value for key, value in table.items()}
-
-
-def _takes(name: str) -> str:
-    return str(SETTINGS[name].metadata["takes"])
 
 
 def _quote(known: Field[Any], value: object) -> str:

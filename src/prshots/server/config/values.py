@@ -134,16 +134,10 @@ def split_by_commas(given: str) -> list[str]:
 
 
 def is_this_machine(host: str) -> bool:
-    address = ip_address_of(host)
-    return address.is_loopback if address else host == "localhost" or host.endswith(".localhost")
-
-
-def ip_address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the host as an IP address, or None if it is a name."""
     try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name
+        return host == "localhost" or host.endswith(".localhost")
 
 
 PERCENT_ENCODE = "in the password, write everything but letters and digits as %XX, for example @ as %40"

@@ -132,22 +132,18 @@ class DeliveryConnection:
 
     def _send(self, reply: Reply | Pending) -> None:
         self._is_sending = True
-        if isinstance(reply, Reply):
-            self._prepare(reply)
-        else:
+        if not isinstance(reply, Reply):
             self._relaying = self._server.relay(self._relay(reply))
             return
+        head, body = self._head(reply.status, reply.fields), reply.body
+        if isinstance(body, FileSlice):
+            self._unsent = head
+            self._file_fd, self._file_offset, self._file_left = body.file.fd, body.offset, body.length
+        elif isinstance(body, bytes):
+            self._unsent = head + body
         self._push()
         if self._is_sending:
             self._server.loop.add_writer(self._sock, self._on_writable)
-
-    def _prepare(self, reply: Reply) -> None:
-        body = reply.body
-        if isinstance(body, FileSlice):
-            self._unsent = self._head(reply.status, reply.fields)
-            self._file_fd, self._file_offset, self._file_left = body.file.fd, body.offset, body.length
-        elif isinstance(body, bytes):
-            self._unsent = self._head(reply.status, reply.fields) + body
 
     def _head(self, status: int, fields: str) -> bytes:
         persistence = _CLOSE if self._is_last else _KEEP_ALIVE

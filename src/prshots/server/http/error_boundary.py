@@ -181,19 +181,15 @@ def _describe(error: Exception, scope: Message) -> JSONResponse:
         case errors.PrshotsError():
             status, message, headers = error_reply(error)
         case HTTPException():
-            status, message, headers = error.status_code, _message_of(error), error.headers
+            status, message, headers = error.status_code, error.detail, error.headers
+            if message == HTTPStatus(status).phrase:  # such as "Not Found"
+                message = message.lower()
         case _:
             _log.error("internal error", method=scope["method"], path=path_for_log(scope), exc_info=error)
             status, message, headers = 500, "internal error", None
     # A message may quote the client's input, and half of a surrogate pair can't be encoded.
     message = message.encode(errors="backslashreplace").decode()
     return JSONResponse({"error": message}, status, {"Cache-Control": "no-store", **(headers or {})})
-
-
-def _message_of(error: HTTPException) -> str:
-    """Return the error's detail. Converts a standard phrase such as "Not Found" to lower case."""
-    phrase = HTTPStatus(error.status_code).phrase
-    return phrase.lower() if error.detail == phrase else error.detail
 
 
 class _Body:

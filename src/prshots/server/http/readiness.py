@@ -93,8 +93,11 @@ class Readiness:
 
     async def _check(self, name: str) -> str:
         # While an engine hangs, run only one check of it, because each check may block a thread.
-        running = self._running.get(name) or _start(self._checks[name])
-        self._running[name] = running
+        if name not in self._running:
+            self._running[name] = asyncio.ensure_future(self._checks[name]())
+            # asyncio must not log a failure if nobody waits for the check anymore.
+            self._running[name].add_done_callback(lambda done: done.cancelled() or done.exception())
+        running = self._running[name]
         await asyncio.wait([running], timeout=CHECK_SECONDS)
         if not running.done():
             return f"{DOWN}no answer within {CHECK_SECONDS:g} s"
@@ -107,17 +110,6 @@ class Readiness:
 
 def _not_ok(states: Mapping[str, str]) -> list[str]:
     return [name for name, state in states.items() if state != OK]
-
-
-def _start(check: Check) -> "asyncio.Task[None]":
-    """Start a check. asyncio must not log its failure if nobody waits for it anymore."""
-
-    async def run() -> None:
-        await check()
-
-    task = asyncio.create_task(run())
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())
-    return task
 
 
 def _reason(error: BaseException) -> str:
