@@ -1,6 +1,5 @@
 """Sign-in over HTTP: `/auth/*`, the session cookie, and the origin check for changes."""
 
-from dataclasses import dataclass
 from typing import TypedDict
 from urllib.parse import urlsplit
 
@@ -47,7 +46,7 @@ class _Login:
         self._signin, self._web_url = signin, web_url
         self._session_cookie = _session_cookie(web_url)
         # Binds a sign-in to the browser that started it.
-        self._login_cookie = _cookie("prshots_login", STATE_SECONDS, web_url)
+        self._login_cookie = _Cookie("prshots_login", STATE_SECONDS, web_url)
 
     async def list_providers(self, _: Request) -> JSONResponse:
         providers: list[ProviderView] = [
@@ -157,11 +156,11 @@ def _origin(url: str) -> tuple[str, str, int] | None:
     return parts.scheme, parts.hostname, port or _DEFAULT_PORT[parts.scheme]
 
 
-@dataclass(frozen=True, slots=True)
 class _Cookie:
-    name: str
-    seconds: int
-    secure: bool
+    def __init__(self, name: str, seconds: int, web_url: str) -> None:
+        self._seconds, self._is_secure = seconds, web_url.startswith("https://")
+        # With this prefix, browsers accept the cookie only over https and only from this host, not a sibling.
+        self._name = f"__Host-{name}" if self._is_secure else name
 
     def read(self, request: Request) -> str:
         """Return the cookie's value, or "" if it is missing or repeated.
@@ -171,23 +170,17 @@ class _Cookie:
         pairs = (
             pair.partition("=") for header in request.headers.getlist("cookie") for pair in header.split(";")
         )
-        values = [value.strip() for name, _, value in pairs if name.strip() == self.name]
+        values = [value.strip() for name, _, value in pairs if name.strip() == self._name]
         return values[0] if len(values) == 1 else ""
 
     def give(self, response: Response, value: str) -> None:
         response.set_cookie(
-            self.name, value, max_age=self.seconds, secure=self.secure, httponly=True, samesite="lax"
+            self._name, value, max_age=self._seconds, secure=self._is_secure, httponly=True, samesite="lax"
         )
 
     def take_back(self, response: Response) -> None:
-        response.delete_cookie(self.name, secure=self.secure, httponly=True, samesite="lax")
+        response.delete_cookie(self._name, secure=self._is_secure, httponly=True, samesite="lax")
 
 
 def _session_cookie(web_url: str) -> _Cookie:
-    return _cookie("prshots_session", SESSION_SECONDS, web_url)
-
-
-def _cookie(name: str, seconds: int, web_url: str) -> _Cookie:
-    # With this prefix, a browser accepts the cookie only over https and only from this host, not a sibling.
-    secure = web_url.startswith("https://")
-    return _Cookie(f"__Host-{name}" if secure else name, seconds, secure)
+    return _Cookie("prshots_session", SESSION_SECONDS, web_url)

@@ -1,7 +1,5 @@
 """`/v1/staged`: images staged until their pull request exists."""
 
-from collections.abc import Mapping
-
 from starlette.requests import Request
 from starlette.routing import Route
 
@@ -47,15 +45,12 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
     async def move(request: Request) -> JSONResponse:
         access, body = await read_authorized_json(request, accounts, slots)
-        return JSONResponse(reply_json(await staging.move(access, read_move(body))))
+        place, pr_number = place_of(body), pr_number_from_json(body.get("pr_number"))
+        # `from_fork` has no default, so a caller who omits it can't move anything.
+        asked = Move(place, pr_number, flag_of(body, "from_fork"))
+        return JSONResponse(reply_json(await staging.move(access, asked)))
 
     return [
         Route("/v1/staged", stage_or_list, methods=["GET", "POST"]),
         Route("/v1/staged/move", move, methods=["POST"]),
     ]
-
-
-def read_move(body: Mapping[str, object]) -> Move:
-    """Read the body of a move. `from_fork` has no default, so a caller who omits it can't move anything."""
-    place, pr_number = place_of(body), pr_number_from_json(body.get("pr_number"))
-    return Move(place, pr_number, flag_of(body, "from_fork"))

@@ -293,8 +293,10 @@ def apply_conditions(request: Request, tag: str, size: int, fields: str) -> Repl
     if "range" in headers and headers.get("if-range", f'"{tag}"') == f'"{tag}"':
         asked = _RANGE.fullmatch(headers["range"])
         part = _read_range(asked[1], asked[2], size) if asked else None
-        is_beyond_end = part is not None and not part
-        return _refuse(size) if is_beyond_end else part
+        if part is not None and not part:  # beyond the end
+            extra = f"Content-Range: bytes */{size}\r\n"
+            return error_reply(416, "range not satisfiable", extra, result="unsatisfiable")
+        return part
     return None
 
 
@@ -305,11 +307,6 @@ def _read_range(first: str, last: str, size: int) -> range | None:
     if last and int(last) < int(first):
         return None
     return range(int(first), min(size, int(last) + 1) if last else size)
-
-
-def _refuse(size: int) -> Reply:
-    extra = f"Content-Range: bytes */{size}\r\n"
-    return error_reply(416, "range not satisfiable", extra, result="unsatisfiable")
 
 
 def status_and_fields(part: range | None, size: int, fields: str) -> tuple[int, str]:
