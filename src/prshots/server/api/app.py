@@ -34,7 +34,7 @@ from prshots.server.domain.images.checks import require_pr
 from prshots.server.domain.images.models import Description
 from prshots.server.domain.projects.models import MAX_ADDRESS, Access, check_repository
 from prshots.server.http.error_boundary import ErrorBoundary
-from prshots.server.http.json_response import JSONResponse, reply_json
+from prshots.server.http.json_response import JSONResponse
 from prshots.server.http.llms import llms_route
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import names_of, observer, service_routes
@@ -81,16 +81,15 @@ def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
     async def delete(request: Request) -> JSONResponse:
         access, image_id = await authenticate(request), request.path_params["image_id"]
         await images.delete(access.project, image_id, access.only_pr, baselines=access.has_baselines)
-        return JSONResponse(reply_json(Deleted(ok=True, id=image_id)))
+        return JSONResponse(Deleted(ok=True, id=image_id))
 
     async def comment(request: Request) -> JSONResponse:
         access, given = await authenticate(request), request.query_params
         project, pr_number = access.project, fields.pr_number_from_text(only_value(given, "pr_number"))
         require_pr(access.only_pr, pr_number)
         if options := _comment_options(given):
-            return JSONResponse(reply_json(await comments.write_sized(project, pr_number, *options)))
-        plain = PlainComment(pr_number, await comments.write_plain(project, pr_number))
-        return JSONResponse(reply_json(plain))
+            return JSONResponse(await comments.write_sized(project, pr_number, *options))
+        return JSONResponse(PlainComment(pr_number, await comments.write_plain(project, pr_number)))
 
     async def expire(request: Request) -> JSONResponse:
         access = await authenticate(request)
@@ -101,7 +100,7 @@ def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         merged = read_merged_as(body)
         adopted = await services.baselines.adopt(access, pr_number, *merged) if merged else 0
         expired = await images.expire(access.project, pr_number)
-        return JSONResponse(reply_json(replace(expired, baselines=adopted) if merged else expired))
+        return JSONResponse(replace(expired, baselines=adopted) if merged else expired)
 
     return [
         *upload_routes(services, slots, max_image_bytes),
@@ -116,7 +115,7 @@ def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
     limits = ServiceLimits(max_image_bytes, uploads_per_minute, MAX_NAME_CHARACTERS)
 
     async def tell(_: Request) -> JSONResponse:
-        return JSONResponse(reply_json(limits), headers={"Cache-Control": "public, max-age=60"})
+        return JSONResponse(limits, headers={"Cache-Control": "public, max-age=60"})
 
     return Route("/v1/limits", tell, methods=["GET"])
 
@@ -168,7 +167,7 @@ def pull_request_routes(services: PublicServices, slots: BodySlots) -> list[Rout
         access, body = await read_authorized_json(request, services.accounts, slots)
         described = read_description(body)
         require_pr(access.only_pr, described.pr_number)
-        return JSONResponse(reply_json(await services.images.describe(access.project, described)))
+        return JSONResponse(await services.images.describe(access.project, described))
 
     return [Route("/v1/pull", describe, methods=["POST"])]
 

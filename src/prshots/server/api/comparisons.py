@@ -15,7 +15,7 @@ from prshots.server.domain.comparison.baselines import KnownShots
 from prshots.server.domain.comparison.models import ComparisonRequest
 from prshots.server.domain.images import checks
 from prshots.server.domain.images.models import ShotKey
-from prshots.server.http.json_response import JSONResponse, reply_json
+from prshots.server.http.json_response import JSONResponse
 
 MAX_KNOWN_BYTES = 4 * 1024**2
 """Room for a thousand shots with the longest names."""
@@ -35,7 +35,7 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
         checks.require_pr(access.only_pr, asked.pr_number)
         comparison = await comparisons.compare(access.project, asked)
         is_running = comparison.state is ComparisonState.RUNNING
-        return JSONResponse(reply_json(comparison), status_code=202 if is_running else 200)
+        return JSONResponse(comparison, status_code=202 if is_running else 200)
 
     async def latest(request: Request) -> JSONResponse:
         access = await accounts.authenticate(bearer(request))
@@ -44,7 +44,7 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
         found = await comparisons.latest(access.project, pr_number)
         if found is None:
             raise NotFoundError("not found")
-        return JSONResponse(reply_json(found))
+        return JSONResponse(found)
 
     async def compare_or_latest(request: Request) -> JSONResponse:
         """Handle both methods in one route. Any other method then gets a 405 that lists both."""
@@ -81,13 +81,13 @@ def baseline_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
         missing = await baselines.reuse(access, asked)
         recorded = len(asked.shots) - len(missing)
         unknown = [KnownShot(*shot, sha256) for shot, sha256 in missing]
-        return JSONResponse(reply_json(KnownBaselines(asked.branch, asked.commit_sha, recorded, unknown)))
+        return JSONResponse(KnownBaselines(asked.branch, asked.commit_sha, recorded, unknown))
 
     async def complete(request: Request) -> JSONResponse:
         access, body = await read_authorized_json(request, accounts, slots)
         branch, commit_sha = read_baseline_commit(body)
         shots = await baselines.complete(access, branch, commit_sha)
-        return JSONResponse(reply_json(CompletedBaselines(branch, commit_sha, shots)))
+        return JSONResponse(CompletedBaselines(branch, commit_sha, shots))
 
     return [
         Route("/v1/baseline/known", reuse_known, methods=["POST"]),

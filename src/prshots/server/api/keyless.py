@@ -13,7 +13,7 @@ from prshots.server.api.fields import text_of
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
 from prshots.server.domain.people.bounded_log import BoundedLog
 from prshots.server.domain.projects.keyless import Granted, IdToken, TokenExchange
-from prshots.server.http.json_response import JSONResponse, reply_json
+from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
 
 MAX_ID_TOKEN = 16 * 1024
@@ -50,7 +50,7 @@ def keyless_routes(exchange: TokenExchange) -> list[Route]:
         reply = GrantedToken(
             granted.secret, granted.expires_at, project.name, project.id, project.organization
         )
-        return JSONResponse(reply_json(reply), headers={"Cache-Control": "no-store"})
+        return JSONResponse(reply, headers={"Cache-Control": "no-store"})
 
     async def grant(request: Request) -> Granted:
         try:

@@ -15,7 +15,7 @@ from prshots.server.api.upload_form import ABSURD_FACTOR
 from prshots.server.domain.images.checks import UploadedFile, check_content_type, payload_too_large
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace
 from prshots.server.domain.images.put_urls import PutUrlRequest
-from prshots.server.http.json_response import JSONResponse, reply_json
+from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
 
 NO_TARGET = "pr_number or branch required, and not both"
@@ -26,7 +26,7 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
     async def create(request: Request) -> JSONResponse:
         access, body = await read_authorized_json(request, accounts, slots)
-        return JSONResponse(reply_json(await put_urls.create(access, read_put_url_request(body))))
+        return JSONResponse(await put_urls.create(access, read_put_url_request(body)))
 
     async def put(request: Request) -> JSONResponse:
         putting = await put_urls.find(request.path_params["secret"])
@@ -39,7 +39,7 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
                 await count_against_limit(request, services.counter, putting.project)
             uploaded = await put_urls.put(putting, checked)
         metrics.UPLOAD_BYTES.inc(file.size)
-        return JSONResponse(reply_json(uploaded))
+        return JSONResponse(uploaded)
 
     return [
         Route("/v1/put-urls", create, methods=["POST"]),

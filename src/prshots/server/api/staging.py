@@ -18,7 +18,7 @@ from prshots.server.api.upload import Store, make_upload_handler
 from prshots.server.api.upload_form import UploadForm
 from prshots.server.domain.images.staging import Move
 from prshots.server.domain.projects.models import Access
-from prshots.server.http.json_response import JSONResponse, reply_json
+from prshots.server.http.json_response import JSONResponse
 
 
 def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
@@ -37,7 +37,7 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         place = place_of(given)
         repository = place.repository if "repository" in query else None
         found = await staging.list_staged(access, place.branch, repository)
-        return JSONResponse(reply_json(StagedList(place.branch, found)))
+        return JSONResponse(StagedList(place.branch, found))
 
     async def stage_or_list(request: Request) -> JSONResponse:
         """Handle both methods in one route. Any other method then gets a 405 that lists both."""
@@ -48,7 +48,7 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         place, pr_number = place_of(body), pr_number_from_json(body.get("pr_number"))
         # `from_fork` has no default, so a caller who omits it can't move anything.
         asked = Move(place, pr_number, flag_of(body, "from_fork"))
-        return JSONResponse(reply_json(await staging.move(access, asked)))
+        return JSONResponse(await staging.move(access, asked))
 
     return [
         Route("/v1/staged", stage_or_list, methods=["GET", "POST"]),

@@ -19,7 +19,7 @@ from prshots.server.api.upload_form import UploadForm, read_upload_form
 from prshots.server.domain.images.ports import RateCounter
 from prshots.server.domain.projects.models import Access, Project
 from prshots.server.http.error_boundary import add_reply_headers, discard_body
-from prshots.server.http.json_response import JSONResponse, reply_json
+from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
 
 T = TypeVar("T")
@@ -88,7 +88,7 @@ def make_upload_handler(
             await count_against_limit(request, services.counter, access.project)
             uploaded = await store()
         metrics.UPLOAD_BYTES.inc(sum(file.size for file in (form.image, form.before) if file))
-        return JSONResponse(reply_json(uploaded))
+        return JSONResponse(uploaded)
 
     return count_results(take_upload)
 

@@ -1,15 +1,25 @@
 """Replies in JSON."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from typing import Any
 
 import orjson
 from starlette.responses import Response
 
+# Verdicts are keys but not plain strings.
+_OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS
+
 
 def json_bytes(content: object) -> bytes:
     """Return compact JSON in UTF-8. Raises TypeError for half of a surrogate pair."""
-    return orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS)  # verdicts are keys but not plain strings
+    return orjson.dumps(content, default=_reply_fields, option=_OPTIONS)
+
+
+def _reply_fields(reply: Any) -> dict[str, Any]:  # noqa: ANN401 - any class in contract/replies.py
+    """Return the reply's fields, except those with their default value."""
+    return {
+        field.name: value for field in fields(reply) if (value := getattr(reply, field.name)) != field.default
+    }
 
 
 class JSONResponse(Response):
@@ -19,17 +29,3 @@ class JSONResponse(Response):
 
     def render(self, content: object) -> bytes:
         return json_bytes(content)
-
-
-def reply_json(reply: Any) -> dict[str, Any]:  # noqa: ANN401 - any class in contract/replies.py
-    return {
-        field.name: _json(value)
-        for field in fields(reply)
-        if (value := getattr(reply, field.name)) != field.default
-    }
-
-
-def _json(value: object) -> object:
-    if isinstance(value, list) and value and is_dataclass(value[0]):
-        return [reply_json(each) for each in value]
-    return value
