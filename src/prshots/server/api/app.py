@@ -55,10 +55,10 @@ def create_api(
     """Build the API. `for_people` holds the routes for sign-in and the dashboard."""
     slots = BodySlots(max_image_bytes)
     routes = [
-        *_public_routes(services, slots, max_image_bytes),
+        *upload_routes(services, slots, max_image_bytes),
+        *_public_routes(services, slots),
         *baseline_routes(services, slots),
         *comparison_routes(services, slots),
-        *pull_request_routes(services, slots),
         *staging_routes(services, slots, max_image_bytes),
         *put_url_routes(services, slots, max_image_bytes),
         _limits_route(max_image_bytes, uploads_per_minute),
@@ -72,7 +72,7 @@ def create_api(
     return ErrorBoundary(Router(routes, redirect_slashes=False), readiness, observe, close)
 
 
-def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
+def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
     images, comments, accounts = services.images, services.comments, services.accounts
 
     async def authenticate(request: Request) -> Access:
@@ -102,11 +102,17 @@ def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         expired = await images.expire(access.project, pr_number)
         return JSONResponse(replace(expired, baselines=adopted) if merged else expired)
 
+    async def describe(request: Request) -> JSONResponse:
+        access, body = await read_authorized_json(request, accounts, slots)
+        described = read_description(body)
+        require_pr(access.only_pr, described.pr_number)
+        return JSONResponse(await images.describe(access.project, described))
+
     return [
-        *upload_routes(services, slots, max_image_bytes),
         Route("/v1/images/{image_id}", delete, methods=["DELETE"]),
         Route("/v1/comment", comment, methods=["GET"]),
         Route("/v1/expire", expire, methods=["POST"]),
+        Route("/v1/pull", describe, methods=["POST"]),
     ]
 
 
@@ -160,16 +166,6 @@ def _comment_options(query: QueryParams) -> tuple[int, Marker, View] | None:
 
 
 MAX_TEXT = 300
-
-
-def pull_request_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
-    async def describe(request: Request) -> JSONResponse:
-        access, body = await read_authorized_json(request, services.accounts, slots)
-        described = read_description(body)
-        require_pr(access.only_pr, described.pr_number)
-        return JSONResponse(await services.images.describe(access.project, described))
-
-    return [Route("/v1/pull", describe, methods=["POST"])]
 
 
 def read_description(body: Mapping[str, object]) -> Description:
