@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from prshots.server.delivery.decision import METHOD_NOT_ALLOWED, METHODS
 from prshots.server.delivery.replies import Reply, Request, error_reply
-from prshots.server.http.request_grammar import BAD_REQUEST, HeadRefusal, names_path, read_fields, read_line
+from prshots.server.http.request_grammar import BAD_REQUEST, HeadRefusal, names_path, parse_head
 
 CACHED_HEADS, CACHED_BYTES = 1024, 2048
 """How many heads to cache, and their maximum length: 2 MB in total. A browser sends the same fields for all
@@ -29,19 +29,15 @@ def read_head(head: bytes) -> Asked | Reply:
 
 
 def _read(head: bytes) -> Asked | Reply:
-    line = read_line(head)
-    if isinstance(line, HeadRefusal):
-        return error_reply(*line)
-    fields = read_fields(head[line.end :], line.version)
-    if isinstance(fields, HeadRefusal):
-        return error_reply(*fields)
-    if line.method not in METHODS:
+    parsed = parse_head(head)
+    if isinstance(parsed, HeadRefusal):
+        return error_reply(*parsed)
+    if parsed.method not in METHODS:
         return METHOD_NOT_ALLOWED
-    if not names_path(line.target):
+    if not names_path(parsed.target):
         return error_reply(*BAD_REQUEST)
-    has_body = fields.is_chunked or fields.length > 0
-    request = Request(line.method, line.target, _conditions(head))
-    return Asked(request, is_last=fields.is_last or fields.is_upgrade or has_body)
+    request = Request(parsed.method, parsed.target, _conditions(head))
+    return Asked(request, is_last=parsed.is_last or parsed.is_upgrade or parsed.has_body)
 
 
 _read_cached = lru_cache(CACHED_HEADS)(_read)

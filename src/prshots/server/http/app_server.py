@@ -21,13 +21,11 @@ from prshots.server.http.error_boundary import Message, Receive, Send
 from prshots.server.http.request_cycle import OLD_VERSION, RequestCycle
 from prshots.server.http.request_grammar import (
     BAD_REQUEST,
-    Fields,
     HeadRefusal,
-    Line,
+    RequestHead,
     find_end,
     names_path,
-    read_fields,
-    read_line,
+    parse_head,
 )
 from prshots.server.http.socket_server import (
     HEAD_SECONDS,
@@ -57,7 +55,7 @@ class AppConnection(HttpToolsProtocol):
         self._server = server
         self._received = b""  # the start of a head, or data after the request in progress
         self._judged = 0  # how many of these bytes have been checked
-        self._line, self._fields = Line("", "", ""), Fields()
+        self._head = RequestHead("", "", "")
         self._body_left = 0  # remaining bytes of a body with a length
         self._since_data = 0  # bytes of a chunked body since its last data
         self._reads_body = False
@@ -116,21 +114,17 @@ class AppConnection(HttpToolsProtocol):
             self._refuse(refusal)
 
     def _take_head(self, end: int) -> HeadRefusal | None:
-        head, rest = self._received[:end], self._received[end:]
+        received, rest = self._received[:end], self._received[end:]
         self._received, self._judged = b"", 0
-        line = read_line(head)
-        if isinstance(line, HeadRefusal):
-            return line
-        fields = read_fields(head[line.end :], line.version)
-        if isinstance(fields, HeadRefusal):
-            return fields
-        if not names_path(line.target):
+        head = parse_head(received)
+        if isinstance(head, HeadRefusal):
+            return head
+        if not names_path(head.target):
             return BAD_REQUEST
-        self._line, self._fields = line, fields
-        self._body_left, self._since_data = fields.length, 0
-        self._reads_body = fields.is_chunked or fields.length > 0
+        self._head, self._reads_body = head, head.has_body
+        self._body_left, self._since_data = head.length, 0
         try:
-            self.parser.feed_data(self._for_parser(head))
+            self.parser.feed_data(self._for_parser(received))
         except httptools.HttpParserError:
             return BAD_REQUEST
         if rest:
@@ -138,15 +132,15 @@ class AppConnection(HttpToolsProtocol):
         return None
 
     def _for_parser(self, head: bytes) -> bytes:
-        if self._line.method not in _PARSED_METHODS:  # the app refuses the method with its own message
-            head = b"POST" + head[len(self._line.method) :]
-        if self._fields.is_upgrade:
+        if self._head.method not in _PARSED_METHODS:  # the app refuses the method with its own message
+            head = b"POST" + head[len(self._head.method) :]
+        if self._head.is_upgrade:
             # We support no upgrades, and the parser would treat the body as another protocol.
             head = _UPGRADE.sub(b"", head)
         return head
 
     def _take_body(self, data: bytes) -> None:
-        if self._fields.is_chunked:
+        if self._head.is_chunked:
             self._parse_chunks(data)
             return
         # Bypass the parser, which would copy the body: a body with a length needs no parsing.
@@ -184,15 +178,15 @@ class AppConnection(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        line, fields = self._line, self._fields
+        head = self._head
         self.cycle = self.in_progress = RequestCycle(
             self,
-            line,
+            head,
             close=self.close,
             linger=self.linger,
             # Data after a chunked body could be a request that a proxy didn't see.
-            keep_alive=not (fields.is_chunked or fields.is_upgrade or fields.is_last)
-            and line.version != OLD_VERSION,
+            keep_alive=not (head.is_chunked or head.is_upgrade or head.is_last)
+            and head.version != OLD_VERSION,
         )
         if self._sends_no_more:
             self.in_progress.leave()

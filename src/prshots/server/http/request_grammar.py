@@ -16,23 +16,21 @@ class HeadRefusal(NamedTuple):
     message: str
 
 
-class Line(NamedTuple):
-    """The first line of a head. `end` is the position after it."""
+class RequestHead(NamedTuple):
+    """A head's first line, and what its fields say about the body and the connection."""
 
     method: str
     target: str
     version: str
-    end: int = 0
-
-
-class Fields(NamedTuple):
-    """The properties of the body and the connection, from the header fields."""
-
     is_chunked: bool = False
     length: int = 0
     is_upgrade: bool = False
     is_last: bool = False
     """Whether the client sends no further request on this connection."""
+
+    @property
+    def has_body(self) -> bool:
+        return self.is_chunked or self.length > 0
 
 
 BAD_REQUEST = HeadRefusal(400, "bad request")
@@ -47,7 +45,7 @@ _FIELDS = re.compile(rb"(?:" + _TOKEN + rb":[\t -~\x80-\xff]*+\r\n)*+\r\n")
 _NEVER_IN_A_HEAD = re.compile(rb"[^\t\r\n -~\x80-\xff]|(?<!\r)\n|\r(?!\n|\Z)")
 _LINE_BEGINS = re.compile(_TOKEN + rb" [!-~]")
 _ABOUT_THE_MESSAGE = re.compile(
-    rb"(?:\A|\n)(host|content-length|transfer-encoding|connection|upgrade):[ \t]*([^\r]*)", re.IGNORECASE
+    rb"\n(host|content-length|transfer-encoding|connection|upgrade):[ \t]*([^\r]*)", re.IGNORECASE
 )
 _HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+;=:%\[\]-]*")
 _LENGTH = re.compile(rb"[0-9]{1,18}")  # fits into 64 bits, and no client sends more
@@ -68,25 +66,19 @@ def find_end(received: bytes, seen: int, most_bytes: int) -> int | HeadRefusal |
     return URI_TOO_LONG if _LINE_BEGINS.match(begun) else BAD_REQUEST
 
 
-def read_line(head: bytes) -> Line | HeadRefusal:
-    found = _LINE.match(head)
-    if found is None:
-        return BAD_REQUEST
-    method, target, version = found.groups()
-    return Line(method.decode(), target.decode(), version.decode(), found.end())
-
-
 def names_path(target: str) -> bool:
     """Return whether the target is a path, or a full URL with a path, as clients send to a proxy."""
     return _PATH.match(target) is not None
 
 
-def read_fields(fields: bytes, version: str) -> Fields | HeadRefusal:
-    """Read the fields of a head, including the blank line at the end."""
-    if not _FIELDS.fullmatch(fields):
+def parse_head(head: bytes) -> RequestHead | HeadRefusal:
+    """Parse a complete head, including the blank line at the end."""
+    line = _LINE.match(head)
+    if line is None or not _FIELDS.fullmatch(head, line.end()):
         return BAD_REQUEST
+    method, target, version = (part.decode() for part in line.groups())
     values: dict[bytes, list[bytes]] = {}
-    for name, value in _ABOUT_THE_MESSAGE.findall(fields):
+    for name, value in _ABOUT_THE_MESSAGE.findall(head):
         values.setdefault(name.lower(), []).append(value.rstrip(b" \t"))
     hosts = values.get(b"host", [])
     if len(hosts) > 1 or (not hosts and version != "1.0") or not all(map(_HOST.fullmatch, hosts)):
@@ -101,7 +93,10 @@ def read_fields(fields: bytes, version: str) -> Fields | HeadRefusal:
     options = {
         option.strip() for value in values.get(b"connection", []) for option in value.lower().split(b",")
     }
-    return Fields(
+    return RequestHead(
+        method,
+        target,
+        version,
         is_chunked=bool(codings),
         length=int(lengths[0]) if lengths else 0,
         is_upgrade=b"upgrade" in values,
