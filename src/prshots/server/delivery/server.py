@@ -72,7 +72,8 @@ class DeliveryConnection:
 
     def _on_readable(self) -> None:
         if self._is_sending:  # one reply at a time: further requests wait in the kernel
-            self._stop_reading()
+            self._is_reading = False
+            self._server.loop.remove_reader(self._sock)
             return
         try:
             data = self._sock.recv(MAX_HEAD_BYTES)
@@ -83,7 +84,9 @@ class DeliveryConnection:
         if not data:
             self.close()
         elif self._is_lingering:
-            self._discard(data)
+            self._may_discard -= len(data)
+            if self._may_discard < 0:
+                self.close()
         else:
             self._received += data
             self._answer_received()
@@ -114,10 +117,6 @@ class DeliveryConnection:
         else:
             self._is_last = asked.is_last or self._server.is_draining
             self._send(self._server.respond(asked.request))
-
-    def _stop_reading(self) -> None:
-        self._is_reading = False
-        self._server.loop.remove_reader(self._sock)
 
     def _read_on(self) -> None:
         if not (self._is_reading or self.is_closed):
@@ -270,11 +269,6 @@ class DeliveryConnection:
         try:
             self._sock.shutdown(socket.SHUT_WR)
         except OSError:
-            self.close()
-
-    def _discard(self, data: bytes) -> None:
-        self._may_discard -= len(data)
-        if self._may_discard < 0:
             self.close()
 
     def close(self) -> None:

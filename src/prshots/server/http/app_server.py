@@ -84,7 +84,9 @@ class AppConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self.is_lingering:
-            self._discard(data)
+            self._may_discard -= len(data)
+            if self._may_discard < 0:
+                self.close()
         elif self._reads_body:
             self._take_body(data)
         else:
@@ -252,11 +254,6 @@ class AppConnection(HttpToolsProtocol):
         else:
             self.transport.write_eof()
             self.flow.resume_reading()
-
-    def _discard(self, data: bytes) -> None:
-        self._may_discard -= len(data)
-        if self._may_discard < 0:
-            self.close()
 
     def close(self) -> None:
         if self.transport:

@@ -79,17 +79,14 @@ class Readiness:
         states = dict(zip(self._checks, await asyncio.gather(*map(self._check, self._checks)), strict=True))
         not_ok = _not_ok(states)
         if not_ok != self._last_not_ok:  # one log line per outage, not per request
-            self._log_change(states)
+            if self._find_needed(states):
+                _log.error("not ready", checks=states)
+            elif not_ok:
+                _log.warning("ready, but degraded", checks=states)
+            else:
+                _log.info("ready again", checks=states)
         self._last_not_ok = not_ok
         return states
-
-    def _log_change(self, states: Mapping[str, str]) -> None:
-        if self._find_needed(states):
-            _log.error("not ready", checks=states)
-        elif _not_ok(states):
-            _log.warning("ready, but degraded", checks=states)
-        else:
-            _log.info("ready again", checks=states)
 
     async def _check(self, name: str) -> str:
         # While an engine hangs, run only one check of it, because each check may block a thread.

@@ -199,15 +199,11 @@ def watch_disks(volumes: Mapping[str, Path | None]) -> None:
 _volumes: dict[str, Path] = {}
 
 
-def _measure_disks() -> None:
+def render() -> bytes:
+    """Return the metrics of all processes in the folder. Without a folder, return this process's metrics."""
     for volume, path in _volumes.items():
         with contextlib.suppress(OSError):  # nothing is stored yet
             FREE_BYTES.labels(volume).set(free_bytes(path))
-
-
-def render() -> bytes:
-    """Return the metrics of all processes in the folder. Without a folder, return this process's metrics."""
-    _measure_disks()
     if FOLDER is None or not FOLDER.is_dir():
         return generate_latest(_own)
     combined = CollectorRegistry()
