@@ -120,10 +120,10 @@ def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
     """Return the route for the upload limits. It needs no token, because the limits aren't secret."""
     limits = ServiceLimits(max_image_bytes, uploads_per_minute, MAX_NAME_CHARACTERS)
 
-    async def tell(_: Request) -> JSONResponse:
+    async def show_limits(_: Request) -> JSONResponse:
         return JSONResponse(limits, headers={"Cache-Control": "public, max-age=60"})
 
-    return Route("/v1/limits", tell, methods=["GET"])
+    return Route("/v1/limits", show_limits, methods=["GET"])
 
 
 def _manual_routes(base_url: str, max_image_bytes: int) -> list[Route]:

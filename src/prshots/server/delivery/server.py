@@ -297,7 +297,8 @@ class DeliveryServer(SocketServer):
         self, delivery: Delivery, listener: socket.socket, readiness: Readiness | None = None
     ) -> None:
         super().__init__(listener)
-        self.telemetry = DeliveryTelemetry(delivery, readiness or Readiness({}))
+        self._readiness = readiness or Readiness({})
+        self.telemetry = DeliveryTelemetry(delivery, self._readiness)
         self.respond: Callable[[Request], Reply | Pending] = self.telemetry.respond
         self.storage_failed: Callable[[StoreError], object] = delivery.storage_failed
         self.is_draining = False
@@ -310,8 +311,7 @@ class DeliveryServer(SocketServer):
         self.telemetry.hand_over()
 
     def drain(self) -> None:
-        self.is_draining = True
-        self.telemetry.drain()
+        self.is_draining = self._readiness.is_stopping = True
 
     async def stop(self, grace_seconds: float) -> None:
         await super().stop(grace_seconds)

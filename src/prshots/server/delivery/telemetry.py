@@ -49,9 +49,6 @@ class DeliveryTelemetry:
         self._count(result, began)
         return reply
 
-    def drain(self) -> None:
-        self._readiness.is_stopping = True
-
     def hand_over(self) -> None:
         """Add the counts since the last call to the Prometheus metrics."""
         total = sum(self._results.values())
