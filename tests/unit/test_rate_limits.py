@@ -8,14 +8,8 @@ from prshots.contract.errors import RateLimitedError
 from prshots.contract.rate_limits import LimitPolicy, RateLimit
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.api.upload import count_upload
-from prshots.server.domain.projects.models import Project
 from support.stores_and_records import a_project
 from support.vectors import cases
-
-
-@pytest.fixture
-def project() -> Project:
-    return a_project()
 
 
 @pytest.mark.parametrize("case", cases("retries", "rate_limit"))
@@ -33,8 +27,8 @@ def test_a_limit_is_read_as_it_was_written() -> None:
     assert RateLimit.of(limit.fields()) == limit
 
 
-async def test_counting_returns_the_limit_and_a_refusal_carries_it(project: Project) -> None:
-    now = 100.0
+async def test_counting_returns_the_limit_and_a_refusal_carries_it() -> None:
+    now, project = 100.0, a_project()
     counter = MemoryCounter(1, lambda: now)
     assert await count_upload(counter, project) == RateLimit(LimitPolicy.UPLOADS, 1, 0, 60)
     now += 19.5
