@@ -158,6 +158,7 @@ def test_a_key_ring_is_read_as_written_with_any_separator(ring: KeyRing, between
         "k1:" + "5e" * MIN_SECRET_BYTES + "5",  # half a byte
         "k1:" + "5x" * 32,  # not hexadecimal
         "5e" * 32,  # no kid
+        "k1=" + "5e" * 32,  # another separator
         "5e" * 16,
         ":" + "5e" * 32,
         "k 1:" + "5e" * 32,
