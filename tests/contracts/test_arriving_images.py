@@ -3,15 +3,17 @@
 import asyncio
 import contextlib
 import fcntl
+import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event
 
-from prshots.contract.errors import RecordsError, RecordsUnsureError
+from prshots.contract.errors import RecordsError
 from prshots.server.adapters.sql.database.database import SUFFIX
 from support.stores_and_records import SqlRecords, a_project, an_image, open_records
+from support.waiting import eventually
 
 PROJECT = a_project()
 
@@ -49,21 +51,22 @@ async def test_images_that_arrive_while_another_process_writes_share_a_commit(
     assert await records.known_ids(ids) == ids
 
 
-async def test_image_that_timed_out_is_not_committed_later(records: SqlRecords, tmp_path: Path) -> None:
-    records._database.call_seconds = 0.3
-    given_up, later = an_image(PROJECT), an_image(PROJECT)
-    with somebody_writes(tmp_path):
-        with pytest.raises(RecordsError) as raised:
-            await records.add_image(given_up)
-        assert not isinstance(raised.value, RecordsUnsureError)
-    records._database.call_seconds = 10
+async def test_image_that_timed_out_is_not_committed_later(records: SqlRecords) -> None:
+    database, commits, may_commit = records._database, list[object](), threading.Event()
 
-    async def add_later() -> bool:
-        with contextlib.suppress(RecordsError):  # until the turn that came too late is over
-            await records.add_image(later)
-        return await records.known_ids([later.id]) == {later.id}
+    def wait(connection: object) -> None:
+        commits.append(connection)
+        may_commit.wait(60)
 
-    for _ in range(50):
-        if await add_later():
-            break
-    assert await records.known_ids([given_up.id, later.id]) == {later.id}
+    event.listen(database.engine, "commit", wait)
+    first, given_up, later = (an_image(PROJECT) for _ in range(3))
+    adding = asyncio.create_task(records.add_image(first))
+    await eventually(lambda: commits, "the first commit")
+    database.call_seconds = 0.1
+    with pytest.raises(RecordsError, match="an earlier commit has not ended"):
+        await records.add_image(given_up)
+    may_commit.set()
+    await adding
+    database.call_seconds = 10
+    await records.add_image(later)
+    assert await records.known_ids([first.id, given_up.id, later.id]) == {first.id, later.id}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from prshots import __version__
 from support.service import MAX_BYTES, Service, png, upload
 
 PER_REPLY = {"date", "x-request-id"}
@@ -76,7 +77,8 @@ def test_llms_txt_is_served_at_both_addresses_with_those_of_this_installation(
     for reply in texts:
         assert reply.status_code == 200
         assert reply.headers["content-type"] == "text/plain; charset=utf-8"
-        assert f"PRSHOTS_URL={shared_service.base_url}" in reply.text
+        assert f"PRSHOTS_URL={shared_service.base_url}`" in reply.text
+        assert f"prshots=={__version__}`" in reply.text
         assert shared_service.web_url in reply.text
     assert texts[0].text == texts[1].text
     for address in re.findall(r"\]\((http[^)]+)\)", texts[0].text):

@@ -91,18 +91,9 @@ def _try(mutant: Mutant, coverage_map: CoverageMap, seconds: float) -> tuple[str
 
 
 def _run(names: Path, source: Path, folder: Path, limit: float) -> str:
-    quiet = ["-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        *quiet,
-        "--timeout",
-        "30",
-        "--hypothesis-seed",
-        "0",
-        f"@{names}",
-    ]
+    options = ["-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider"]
+    options += ["--timeout", "30", "--hypothesis-seed", "0"]
+    command = [sys.executable, "-m", "pytest", *options, f"@{names}"]
     environment = os.environ | {"PYTHONPATH": str(source), "HYPOTHESIS_STORAGE_DIRECTORY": str(folder)}
     with (folder / "output").open("w+") as output:
         process = subprocess.Popen(

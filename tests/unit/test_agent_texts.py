@@ -10,13 +10,11 @@ import pytest
 import typer
 import yaml
 
-import prshots
 from prshots.cli import app
 from prshots.client.ci import Job
 from prshots.client.heads import Head
 from prshots.client.show import Shown, ShownShot
 from prshots.contract.replies import Staged
-from prshots.server.http.llms import llms_route
 
 ROOT = Path(__file__).parents[2]
 SKILL = ROOT / "skills" / "prshots" / "SKILL.md"
@@ -99,14 +97,3 @@ def test_a_pair_is_a_table_with_both_images_and_an_escaped_name() -> None:
     )
     assert "expire on 2027-01-15" in shown().next
     assert shown(shots=[]).next.startswith("Nothing is staged for cart")
-
-
-async def test_the_services_llms_txt_has_its_addresses() -> None:
-    route = llms_route("https://api.example", "https://web.example")
-    reply = await route.endpoint(None)
-    text = bytes(reply.body).decode()
-    assert "PRSHOTS_URL=https://api.example`" in text
-    assert "(https://api.example/openapi.json)" in text
-    assert f"prshots=={prshots.__version__}`" in text
-    assert "{" not in text
-    assert reply.headers["content-type"] == "text/plain; charset=utf-8"

@@ -2,47 +2,28 @@
 
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 with pytest.MonkeyPatch.context() as patch:
     patch.syspath_prepend(Path(__file__).parents[2])  # bench is in the repository, but not installed
-    from bench.capacity import (
-        COMMENT,
-        COMMITS,
-        COUNTER,
-        DELIVERY,
-        EXPIRY,
-        LISTING,
-        LOG,
-        OPERATIONS,
-        POSTGRESQL,
-        PRSHOTS,
-        RECORD,
-        SERVERS,
-        UPLOAD,
-        Costs,
-        Limits,
-        Load,
-        cost_row,
-        needs,
-        read_costs,
-        walls,
-    )
+    from bench import capacity
+    from bench.capacity import POSTGRESQL, PRSHOTS, UPLOAD, Limits, Load, walls
     from bench.report import Result, Row
     from bench.run import BenchError
 
-FREE = dict.fromkeys(((operation, server) for operation in OPERATIONS for server in SERVERS), 0.0)
-COSTS = Costs(
+FREE = dict.fromkeys(product(capacity.OPERATIONS, capacity.SERVERS), 0.0)
+COSTS = capacity.Costs(
     FREE
     | {
         (UPLOAD, PRSHOTS): 3.0,
-        (COMMENT, PRSHOTS): 1.0,
-        (DELIVERY, PRSHOTS): 0.5,
+        (capacity.COMMENT, PRSHOTS): 1.0,
+        (capacity.DELIVERY, PRSHOTS): 0.5,
         (UPLOAD, POSTGRESQL): 0.5,
-        (EXPIRY, POSTGRESQL): 0.1,
-        (UPLOAD, COUNTER): 0.05,
+        (capacity.EXPIRY, POSTGRESQL): 0.1,
+        (UPLOAD, capacity.COUNTER): 0.05,
     },
     listed_per_second=10_000,
     commits_of_project=500,
@@ -52,12 +33,9 @@ COSTS = Costs(
 LOAD = Load(uploads=1000, deliveries=10_000, comments=600)
 
 
-def amounts(load: Load, limits: Limits) -> dict[tuple[str, str, str], float]:
-    return {(need.part, need.unit, need.why): need.amount for need in needs(load, COSTS, limits)}
-
-
 def test_processes_follow_from_the_cost_the_rate_and_how_busy_a_core_may_be() -> None:
-    found = amounts(LOAD, Limits(utilization=0.6))
+    needs = capacity.needs(LOAD, COSTS, Limits(utilization=0.6))
+    found = {(need.part, need.unit, need.why): need.amount for need in needs}
     assert found["API", "processes", "3.6 cores busy"] == 6
     assert found["delivery", "processes", "5.0 cores busy"] == 9
     assert found["PostgreSQL", "connections", "8 per API process"] == 48
@@ -76,11 +54,12 @@ def test_the_wall_with_the_least_room_is_first() -> None:
 
 
 def test_costs_are_read_from_the_results_and_a_missing_row_is_named() -> None:
-    rows = [Row(cost_row(*key), "ms", 2.0) for key in FREE]
-    rows += [Row(name, "", 7.0) for name in (LISTING, COMMITS, LOG, RECORD)]
+    rows = [Row(capacity.cost_row(*key), "ms", 2.0) for key in FREE]
+    others = (capacity.LISTING, capacity.COMMITS, capacity.LOG, capacity.RECORD)
+    rows += [Row(name, "", 7.0) for name in others]
     results = {"capacity": Result("2026-11-17", "2 cores", 0, rows)}
-    costs = read_costs(results)
+    costs = capacity.read_costs(results)
     assert (costs.cpu_ms[UPLOAD, PRSHOTS], costs.record_bytes) == (2.0, 7.0)
     results["capacity"] = Result("2026-11-17", "2 cores", 0, rows[1:])
     with pytest.raises(BenchError, match=re.escape(repr(rows[0].measure))):
-        read_costs(results)
+        capacity.read_costs(results)

@@ -20,7 +20,6 @@ from support.vectors import cases, vectors
 
 VARIABLES: dict[str, dict[str, str]] = vectors("ci_detection")["variables"]
 GITHUB = VARIABLES["github"]
-HEAD = "83a20ec058e2fb00e7fa4558c4c6e81e2dcf253d"
 
 
 def variables_of(case: dict[str, Any], event: Path) -> dict[str, str]:

@@ -278,7 +278,7 @@ def test_a_base_that_is_not_an_ancestor_is_marked_wherever_the_shot_is():
             "The comparison failed: run `prshots compare` again.",
         ),
     ],
-)  # fmt: skip
+)
 def test_an_unfinished_comparison_says_what_is_missing(state, heading, sentence):
     shots = [newest("home"), newest("cart")]
     nothing = comparison([], state) if state else None

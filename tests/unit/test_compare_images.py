@@ -127,9 +127,14 @@ def test_boxes_are_around_all_marks_and_few(points: list[tuple[int, int]], at_mo
 
 @pytest.mark.parametrize(
     ("bar", "verdict"),
-    [((30, 10, 31, 26), "unchanged"), ((30, 10, 34, 26), "changed"), ((30, 10, 31, 15), "changed"), ((10, 30, 26, 31), "changed")],
+    [
+        ((30, 10, 31, 26), "unchanged"),
+        ((30, 10, 34, 26), "changed"),
+        ((30, 10, 31, 15), "changed"),
+        ((10, 30, 26, 31), "changed"),
+    ],
     ids=["a text cursor", "wide", "short", "lying"],
-)  # fmt: skip
+)
 def test_only_a_thin_upright_bar_is_a_text_cursor(bar: tuple[int, int, int, int], verdict: str) -> None:
     page = Image.new("RGB", (WIDTH, HEIGHT), "white")
     with_bar = page.copy()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from PIL import ExifTags, Image, ImageOps
 
 from prshots.contract.formats import BY_EXT, FORMATS, LEADING_BYTES, format_of, pixel_size
+from support.nasty_pictures import encoded
 
 HEADS = {
     "png": b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0d",
@@ -46,10 +47,8 @@ def test_format_of_detects_the_format_from_the_content() -> None:
     assert format_of(b"GIF89a") is None
 
 
-def encoded(kind: str, mode: str = "RGB", size: tuple[int, int] = (123, 457), **how: Any) -> bytes:
-    file = io.BytesIO()
-    Image.new(mode, size, 0).save(file, kind, **how)
-    return file.getvalue()
+def black(kind: str, mode: str = "RGB", size: tuple[int, int] = (123, 457), **how: Any) -> bytes:
+    return encoded(Image.new(mode, size, 0), kind, **how)
 
 
 def turned(orientation: int) -> Image.Exif:
@@ -60,17 +59,17 @@ def turned(orientation: int) -> Image.Exif:
 
 
 PICTURES = {
-    "PNG": encoded("PNG"),
-    "PNG, grey": encoded("PNG", "L", (1, 99_999)),
-    "JPEG": encoded("JPEG"),
-    "JPEG, progressive": encoded("JPEG", progressive=True),
-    "JPEG, long notes": encoded("JPEG", icc_profile=bytes(200_000), comment=b"\xff\xc0 is no marker here"),
-    "JPEG, largest": encoded("JPEG", "L", (65_500, 2)),
-    **{f"JPEG, orientation {turn}": encoded("JPEG", exif=turned(turn)) for turn in range(1, 9)},
-    "WebP, lossy": encoded("WEBP"),
-    "WebP, largest": encoded("WEBP", size=(16_383, 2)),
-    "WebP, lossless": encoded("WEBP", lossless=True),
-    "WebP, with more": encoded("WEBP", "RGBA", icc_profile=bytes(100)),
+    "PNG": black("PNG"),
+    "PNG, grey": black("PNG", "L", (1, 99_999)),
+    "JPEG": black("JPEG"),
+    "JPEG, progressive": black("JPEG", progressive=True),
+    "JPEG, long notes": black("JPEG", icc_profile=bytes(200_000), comment=b"\xff\xc0 is no marker here"),
+    "JPEG, largest": black("JPEG", "L", (65_500, 2)),
+    **{f"JPEG, orientation {turn}": black("JPEG", exif=turned(turn)) for turn in range(1, 9)},
+    "WebP, lossy": black("WEBP"),
+    "WebP, largest": black("WEBP", size=(16_383, 2)),
+    "WebP, lossless": black("WEBP", lossless=True),
+    "WebP, with more": black("WEBP", "RGBA", icc_profile=bytes(100)),
 }
 
 
@@ -103,5 +102,5 @@ def test_pixel_size_of_a_broken_header_is_positive_or_unknown(
 
 
 def test_pixel_size_is_unknown_for_a_zero_width_and_for_a_gif() -> None:
-    assert pixel_size(encoded("PNG").replace((123).to_bytes(4), bytes(4), 1)) is None
+    assert pixel_size(black("PNG").replace((123).to_bytes(4), bytes(4), 1)) is None
     assert pixel_size(b"GIF89a\x01\0\x01\0") is None

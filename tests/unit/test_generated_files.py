@@ -46,16 +46,15 @@ def test_every_drill_has_a_result_without_violations() -> None:
     assert {result.violations for result in results.values()} == {0}
 
 
-def test_the_pictures_match_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pictures_match_the_script_and_the_page_shows_each_in_both_themes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     images = UNDERSTAND / "images"
     monkeypatch.syspath_prepend(images)
     importlib.import_module("make_pictures").main(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == PICTURES
     old = {name for name in PICTURES if (tmp_path / name).read_text() != (images / name).read_text()}
     assert old == set(), "run python docs/understand/images/make_pictures.py"
-
-
-def test_the_architecture_page_shows_every_picture_in_both_themes() -> None:
     page = (UNDERSTAND / "architecture.md").read_text()
     assert set(re.findall(r'images/([\w-]+\.svg)"', page)) == PICTURES
 

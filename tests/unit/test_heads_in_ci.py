@@ -11,12 +11,7 @@ PULL = Job(ci="GitHub Actions", pr_number=7, source_branch="cart", repository="a
 
 def test_a_job_of_a_pull_request_names_its_branch() -> None:
     head = head_in_ci(PULL, None)
-    assert (head.job.pr_number, head.branch, head.repository, head.from_fork) == (
-        7,
-        "cart",
-        "acme/shop",
-        False,
-    )
+    assert (head.job, head.branch, head.repository, head.from_fork) == (PULL, "cart", "acme/shop", False)
     assert head_in_ci(PULL, 7) == head
 
 

@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prshots.contract.errors import (
-    ExpireFailedError,
-    StoreFullError,
-)
+from prshots.contract.errors import ExpireFailedError, StoreFullError
 from prshots.contract.limits import Policy
 from prshots.server.domain.images.checks import Upload, UploadedFile, UploadFields
 from prshots.server.domain.images.models import Image
@@ -31,7 +28,7 @@ FIELDS = UploadFields("cart", SHA, "1x1", theme="")
 
 
 class FailingStore(DiskStoreAt):
-    """A disk that fails at its `n`th put, or does not delete files of a size."""
+    """A disk that fails at its `n`th put, or does not delete some files."""
 
     puts = 0
     fail_at = 0
@@ -94,31 +91,27 @@ async def test_a_store_that_fails_leaves_nothing_of_a_pair(place: Place, at: int
     assert (await place.records.images_of_pr(place.project.id, 7, 10))[0] == 0
 
 
-async def delete_image(place: Place, after: Image) -> None:
-    await place.service.delete(place.project, after.id)
-
-
-async def close_pull_request(place: Place, _: Image) -> None:
+async def close_pull_request(place: Place) -> None:
     expired = await place.service.expire(place.project, 7)
     assert (expired.marked, expired.expired) == (1, 1)
 
 
-async def wait_for_retention(place: Place, _: Image) -> None:
+async def wait_for_retention(place: Place) -> None:
     assert (await place.sweep(days=2)).expired == 0
     assert (await place.sweep(days=4)).expired == 1
 
 
-async def delete_project(place: Place, _: Image) -> None:
+async def delete_project(place: Place) -> None:
     assert await place.service.remove_project(place.project, 10) == 0
     assert await place.records.projects() == []
 
 
-@pytest.mark.parametrize("end", [delete_image, close_pull_request, wait_for_retention, delete_project])
+@pytest.mark.parametrize("end", [close_pull_request, wait_for_retention, delete_project])
 async def test_both_images_of_a_pair_are_deleted_together(
-    place: Place, end: Callable[[Place, Image], Awaitable[None]]
+    place: Place, end: Callable[[Place], Awaitable[None]]
 ) -> None:
     after, before = await place.upload()
-    await end(place, after)
+    await end(place)
     assert place.files() == set()
     assert await place.records.known_ids([after.id, before.id]) == set()
     assert await place.records.next_scheduled("", 10) == []

@@ -9,14 +9,8 @@ from prshots.contract.errors import RateLimitedError
 from prshots.contract.rate_limits import LimitPolicy, RateLimit
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.api.upload import count_against_limit
-from prshots.server.domain.projects.models import Project
 from support.stores_and_records import a_project
 from support.vectors import cases
-
-
-@pytest.fixture
-def project() -> Project:
-    return a_project()
 
 
 @pytest.mark.parametrize("case", cases("retries", "rate_limit"))
@@ -34,8 +28,8 @@ def test_a_limit_is_read_as_it_was_written() -> None:
     assert RateLimit.of(limit.fields()) == limit
 
 
-async def test_a_counted_and_a_refused_upload_both_tell_the_limit(project: Project) -> None:
-    now = 100.0
+async def test_a_counted_and_a_refused_upload_both_tell_the_limit() -> None:
+    now, project = 100.0, a_project()
     counter = MemoryCounter(1, lambda: now)
     added: list[tuple[bytes, bytes]] = []
     request = Request({"type": "http", "prshots.reply_headers": added})

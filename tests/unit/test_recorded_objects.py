@@ -18,31 +18,16 @@ def store(tmp_path: Path) -> DiskStore:
     return DiskStore(tmp_path)
 
 
-async def is_stored(store: DiskStore) -> list[bool]:
-    return [await store.read(key) is not None for key in OBJECTS]
-
-
-@pytest.mark.parametrize("is_recorded", [True, False])
-async def test_bytes_stay_only_if_they_are_recorded(store: DiskStore, is_recorded: bool) -> None:
-    async def record() -> bool:
-        return is_recorded
-
-    assert await store_and_record(store, OBJECTS, record) is is_recorded
-    assert await is_stored(store) == [is_recorded] * 2
-
-
 @pytest.mark.parametrize(("error", "is_kept"), [(RecordsError, False), (RecordsUnsureError, True)])
 async def test_bytes_that_may_be_recorded_stay(
-    store: DiskStore,
-    error: type[RecordsError],
-    is_kept: bool,
+    store: DiskStore, error: type[RecordsError], is_kept: bool
 ) -> None:
     async def record() -> bool:
         raise error("the database is gone")
 
     with pytest.raises(error):
         await store_and_record(store, OBJECTS, record)
-    assert await is_stored(store) == [is_kept] * 2
+    assert [await store.read(key) is not None for key in OBJECTS] == [is_kept] * 2
 
 
 async def test_a_caller_that_is_cancelled_does_not_separate_them(store: DiskStore) -> None:

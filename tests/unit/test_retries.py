@@ -4,8 +4,8 @@ The replies come from an in-memory transport and the clock is fake, so no test w
 `test_sending.py`.
 """
 
+import asyncio
 import errno
-import math
 import re
 import socket
 import ssl
@@ -30,8 +30,11 @@ from prshots.contract.errors import (
     UnauthorizedError,
     UnreachableError,
 )
-from prshots.contract.rate_limits import WINDOW_SECONDS, LimitPolicy, RateLimit
+from prshots.contract.rate_limits import LimitPolicy, RateLimit
 from prshots.contract.replies import Uploaded
+from prshots.server.adapters.counters.memory import MemoryCounter
+from prshots.server.api.upload import count_upload
+from support.stores_and_records import a_project
 from support.vectors import cases, vectors
 
 ERRORS: dict[str, type[Exception]] = {
@@ -190,34 +193,16 @@ def assert_waits(waits: list[float], expected: list[list[float]]) -> None:
         assert least - 0.001 <= seconds <= most + 0.001
 
 
-class LimitedService:
-    """Answers as a service with ten uploads per minute does. Its clock is the client's."""
-
-    quota = 10
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._uploads: list[float] = []
-        self.statuses: list[int] = []
-
-    def __call__(self, _: httpx.Request) -> httpx.Response:
-        with self._lock:
-            now = self._clock.now
-            self._uploads = [counted for counted in self._uploads if counted > now - WINDOW_SECONDS]
-            status = 200 if len(self._uploads) < self.quota else 429
-            if status == 200:
-                self._uploads.append(now)
-            self.statuses.append(status)
-            left = self.quota - len(self._uploads)
-            seconds = math.ceil(self._uploads[0] + WINDOW_SECONDS - now)
-        fields = RateLimit(LimitPolicy.UPLOADS, self.quota, left, seconds).fields()
-        return httpx.Response(status, headers={"Retry-After": "60"} | fields)
-
-
 def test_concurrent_uploads_never_run_into_the_limit(clock: Clock) -> None:
-    service = LimitedService(clock)
-    with httpx.Client(transport=httpx.MockTransport(service)) as client:
+    counter, lock, project = MemoryCounter(10, lambda: clock.now), threading.Lock(), a_project()
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        with lock:
+            limit = asyncio.run(count_upload(counter, project))  # raises RateLimitedError after ten
+        assert limit is not None
+        return httpx.Response(200, headers=limit.fields())
+
+    with httpx.Client(transport=httpx.MockTransport(answer)) as client:
         sender = Sender(client)
 
         def upload(_: int) -> int:
@@ -226,7 +211,7 @@ def test_concurrent_uploads_never_run_into_the_limit(clock: Clock) -> None:
 
         with ThreadPoolExecutor(8) as threads:
             assert list(threads.map(upload, range(95))) == [200] * 95
-    assert service.statuses == [200] * 95
+    assert sum(clock.waits) > 0
 
 
 @pytest.mark.parametrize("case", cases("retries", "uploads"))

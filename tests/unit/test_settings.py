@@ -80,15 +80,6 @@ def config(tmp_path: Path) -> Path:
     return tmp_path / "prshots.toml"
 
 
-def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, (text, _, _) in CASES.items():
-        monkeypatch.setenv(f"PRSHOTS_{name}", text)
-    loaded = load_settings()
-    assert {name: value_of(loaded, name) for name in CASES} == {
-        name: value for name, (_, value, _) in CASES.items()
-    }
-
-
 def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     without = load_settings()
     for name in SETTINGS:
@@ -143,8 +134,10 @@ def test_an_invalid_value_is_refused_with_what_the_setting_takes(
     [
         ("database_url", "sqlite:// sqlite:/// sqlite:///:memory: sqlite://host/name.db sqlite:name.db"),
         ("database_url", "postgresql://db postgresql://db/ postgresql+psycopg://db/name"),
-        ("trusted_issuers", "http://ci.test https:// https://a\tb https://a?x=1 ci file:///etc"),
-        ("trusted_issuers", f"https://{'a' * 300}"),
+        (
+            "trusted_issuers",
+            f"http://ci.test https:// https://a\tb https://a?x=1 ci file:///etc https://{'a' * 300}",
+        ),
     ],
 )
 def test_an_invalid_url_is_refused(name: str, urls: str) -> None:
@@ -159,10 +152,8 @@ def test_an_invalid_url_is_refused(name: str, urls: str) -> None:
         ("database_url", "postgresql:///shots?host=/run/postgresql"),
         ("database_url", "postgresql://user@/shots?host=a:1&host=b:2"),
         ("database_url", "postgresql://ann:word%40b%2Fc%23d%3Fe:f;g=h&i@one:5432,two:5433/shots?x=a@b"),
-        (
-            "database_url",
-            "postgresql://ann:word%40b@[::1]:5433/shots",
-        ),  # newer Pythons refuse it beside others
+        # Newer Pythons refuse an IPv6 address beside other hosts.
+        ("database_url", "postgresql://ann:word%40b@[::1]:5433/shots"),
         ("database_url", "postgresql://%2Frun%2Fpostgresql/shots"),
         ("database_url", "postgresql:///shots?user=ann@corp"),
         ("store_url", "s3://bucket/some/prefix?endpoint=http://127.0.0.1:9000&region=eu"),
@@ -194,7 +185,7 @@ def test_an_invalid_url_is_refused_without_showing_its_password(name: str, url: 
 def test_an_unescaped_character_in_a_password_is_refused_with_what_to_do(
     name: str, scheme: str, mark: str, rest: str
 ) -> None:
-    url = f"{scheme}://ann:first{mark}second{rest}"
+    url = f"{scheme}://ann:first{mark}second{rest}"  # not below: a traceback shows the line
     with pytest.raises(SettingsError) as raised:
         Settings(**{name: url})
     said = str(raised.value)
@@ -253,28 +244,19 @@ def test_an_unreadable_or_invalid_file_is_refused_by_name(config: Path) -> None:
     assert error_of(config) == f"cannot read the settings in {config}: Is a directory"
 
 
-@pytest.mark.parametrize(
-    "keys", [f"{KEYS},{'5e' * 32}", f"{KEYS},{KEYS}", "5e" * 32, "k1:5e5e", f"k1={'5e' * 32}"]
-)
-def test_invalid_signing_keys_are_refused_and_not_shown(
-    monkeypatch: pytest.MonkeyPatch, config: Path, keys: str
-) -> None:
-    config.write_text(f'signing_keys = "{keys}"')
+def test_signing_keys_are_not_shown(monkeypatch: pytest.MonkeyPatch, config: Path) -> None:
+    """`test_signing.py` has all kinds of invalid keys."""
+    assert "5e5e" not in repr(Settings(signing_keys=KEYS))
+    config.write_text(f'signing_keys = "{KEYS},{KEYS}"')
     from_file = error_of(config)
-    monkeypatch.setenv("PRSHOTS_SIGNING_KEYS", keys)
-    assert from_file == error_of()
     assert from_file.startswith("PRSHOTS_SIGNING_KEYS: ")
     assert "5e5e" not in from_file
-
-
-def test_signing_keys_of_the_wrong_type_are_refused_and_not_shown(config: Path) -> None:
+    monkeypatch.setenv("PRSHOTS_SIGNING_KEYS", f"{KEYS},{KEYS}")
+    assert error_of() == from_file
+    monkeypatch.delenv("PRSHOTS_SIGNING_KEYS")
     config.write_text(f'signing_keys = ["{KEYS}"]')
     assert error_of(config).startswith("PRSHOTS_SIGNING_KEYS: got an invalid value, takes kid:hex")
     assert "5e5e" not in error_of(config)
-
-
-def test_printed_settings_do_not_contain_the_signing_keys() -> None:
-    assert "5e5e" not in repr(Settings(signing_keys=KEYS))
 
 
 def test_workers_are_the_default_of_both_components(monkeypatch: pytest.MonkeyPatch) -> None:

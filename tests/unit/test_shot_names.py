@@ -1,6 +1,5 @@
 """How shots are named: the rules that both clients share."""
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from PIL import Image
 from prshots.client.shots import find_shots
 from prshots.pytest_plugin.camera import Camera
 from prshots.pytest_plugin.shot_names import ShotNames, shorten
+from support.nasty_pictures import encoded
 from support.vectors import cases
 
 
@@ -22,11 +22,9 @@ def text_of(given: str | dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("case", cases("shot_names", "suffixes"))
 def test_the_file_name_sets_the_name_viewport_and_theme(case: dict[str, Any], tmp_path: Path) -> None:
-    picture = io.BytesIO()
-    Image.new("RGB", (20, 10)).save(picture, "PNG")
     path = tmp_path / case["given"]
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(picture.getvalue())
+    path.write_bytes(encoded(Image.new("RGB", (20, 10))))
     shots, problems = find_shots([path], base=str(tmp_path))
     if "refused" in case:
         assert shots == []

@@ -22,7 +22,7 @@ from prshots.server.domain.people.login_flow import MAX_RETURN_TO, LoginFlow, ne
 from prshots.server.domain.people.models import Identity, User
 from prshots.server.domain.people.sign_in import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS, SignIn
 from prshots.server.domain.projects.credentials import TOUCH_SECONDS
-from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role, check_name
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role
 from support.stores_and_records import DAY, NOW, open_database
 
 BACK = "http://localhost:8080/auth/callback/github"
@@ -149,18 +149,34 @@ class TestSigningIn:
         assert len(set(secrets)) == 8
         assert {len(secret) for secret in secrets} == {43}  # 256 bits
 
-    async def test_stores_nothing_before_the_provider_knows_the_person(self, desk: Desk) -> None:
+    async def test_is_refused_and_stores_nothing_unless_the_provider_knows_the_person(
+        self, desk: Desk
+    ) -> None:
         desk.admit("someone-else")
         desk.github.people["down"] = ProviderError("code.test did not answer")
-        for code, refusal in (
-            ("mona", Refusal.NOT_ALLOWED),
-            ("down", Refusal.PROVIDER_FAILED),
-            ("", Refusal.PROVIDER_FAILED),
+        desk.github.people["stale"] = SignInRefusedError(Refusal.EXPIRED, "code.test says invalid_grant")
+        for code, error, refusal in (
+            ("mona", "", Refusal.NOT_ALLOWED),
+            ("mona", "access_denied", Refusal.DENIED),
+            ("stale", "", Refusal.EXPIRED),
+            ("down", "", Refusal.PROVIDER_FAILED),
+            ("", "", Refusal.PROVIDER_FAILED),
         ):
             with refused(refusal):
-                await desk.complete(await desk.begin(), code)
+                await desk.complete(await desk.begin(), code, error=error)
         assert desk.query("SELECT count(*) FROM login_states") == [(0,)]
         assert await desk.people.users_of_login("mona") == []
+
+    async def test_logs_a_failure_of_the_provider_with_its_reason_and_no_secret(self, desk: Desk) -> None:
+        desk.github.people["code-0123"] = ProviderError("code.test did not answer")
+        state = await desk.begin()
+        with structlog.testing.capture_logs() as logs, refused(Refusal.PROVIDER_FAILED):
+            await desk.complete(state, "code-0123")
+        assert [(line["provider"], line["reason"]) for line in logs] == [
+            ("github", "code.test did not answer")
+        ]
+        secrets = [state, BROWSER, "code-0123", *desk.github.asked[0]]
+        assert not [secret for secret in secrets if secret in repr(logs)]
 
     @pytest.mark.parametrize(
         "path", ["/", "/projects/1/prs/2", "/a?b=//c", "/" + "x" * (MAX_RETURN_TO - 1), "/ü"]
@@ -205,17 +221,15 @@ class TestAState:
         with refused(Refusal.EXPIRED):
             await desk.complete(second)
 
-    async def test_works_only_in_the_browser_that_started_the_sign_in(self, desk: Desk) -> None:
+    async def test_works_only_in_the_browser_and_for_the_provider_of_its_sign_in(self, desk: Desk) -> None:
         state = await desk.begin()
         for browser in (new_secret(), "", "gärbage"):
             with refused(Refusal.OTHER_BROWSER):
                 await desk.complete(state, browser=browser)
-        assert desk.github.seen == []
-        assert await desk.complete(state)  # those attempts did not use it up
-
-    async def test_works_only_for_the_provider_it_was_made_for(self, desk: Desk) -> None:
         with refused(Refusal.OTHER_BROWSER):
-            await desk.complete(await desk.begin(), provider="gitlab")
+            await desk.complete(state, provider="gitlab")
+        assert desk.github.seen == desk.gitlab.seen == []
+        assert await desk.complete(state)  # those attempts did not use it up
 
     async def test_cannot_be_changed(self, desk: Desk) -> None:
         seed, began_at, page, mac = (await desk.begin("/projects/1")).split(".")
@@ -251,28 +265,6 @@ class TestAState:
             await desk.complete(state)
 
 
-class TestRefusals:
-    async def test_a_provider_error_is_refused_even_with_a_code(self, desk: Desk) -> None:
-        with refused(Refusal.DENIED):
-            await desk.complete(await desk.begin(), code="mona", error="access_denied")
-
-    async def test_an_expired_code_is_refused(self, desk: Desk) -> None:
-        desk.github.people["stale"] = SignInRefusedError(Refusal.EXPIRED, "code.test says invalid_grant")
-        with refused(Refusal.EXPIRED):
-            await desk.sign_in("stale")
-
-    async def test_a_provider_failure_is_logged_with_its_reason_and_no_secret(self, desk: Desk) -> None:
-        desk.github.people["code-0123"] = ProviderError("code.test did not answer")
-        state = await desk.begin()
-        with structlog.testing.capture_logs() as logs, refused(Refusal.PROVIDER_FAILED):
-            await desk.complete(state, "code-0123")
-        assert [(line["provider"], line["reason"]) for line in logs] == [
-            ("github", "code.test did not answer")
-        ]
-        secrets = [state, BROWSER, "code-0123", *desk.github.asked[0]]
-        assert not [secret for secret in secrets if secret in repr(logs)]
-
-
 class TestAUser:
     async def test_with_a_new_login_and_name_stays_the_same_user(self, desk: Desk) -> None:
         before = await desk.user()
@@ -291,16 +283,14 @@ class TestAUser:
             names += [organization.name for organization, _ in await desk.people.organizations_of(user.id)]
         assert names == ["mona", "mona-gitlab", "mona-gitlab-2", "mona-gitlab-3"]
 
-    async def test_with_the_login_local_does_not_get_the_local_organization(self, desk: Desk) -> None:
-        user = await desk.user("local")
+    @pytest.mark.parametrize(("login", "name"), [("local", "local-github"), ("m" * 200, "m" * 80)])
+    async def test_with_a_reserved_or_long_login_gets_another_organization_name(
+        self, desk: Desk, login: str, name: str
+    ) -> None:
+        user = await desk.user(login)
         [(organization, _)] = await desk.people.organizations_of(user.id)
-        assert (organization.name, organization.id == LOCAL_ORGANIZATION) == ("local-github", False)
-
-    async def test_with_a_long_login_gets_a_valid_organization_name(self, desk: Desk) -> None:
-        user = await desk.user("m" * 200)
-        [(organization, _)] = await desk.people.organizations_of(user.id)
-        check_name("an organization", organization.name)
-        assert user.login == "m" * 200
+        assert (user.login, organization.name) == (login, name)
+        assert organization.id != LOCAL_ORGANIZATION
 
     async def test_is_created_once_by_concurrent_first_sign_ins(self, desk: Desk) -> None:
         states = [await desk.begin() for _ in range(8)]
@@ -322,11 +312,16 @@ class TestAUser:
 
 
 class TestALoginLink:
-    async def test_signs_in_the_operator_as_owner_of_the_local_organization(self, desk: Desk) -> None:
-        user = await desk.operator()
+    async def test_always_signs_in_the_same_operator_as_owner_of_the_local_organization(
+        self, desk: Desk
+    ) -> None:
+        codes = [await desk.service.make_link() for _ in range(4)]
+        secrets = await asyncio.gather(*map(desk.service.redeem_link, codes))
+        (user,) = {await desk.service.user_of(secret) for secret in secrets}
         assert (user.provider, user.login) == ("local", "operator")
         [(organization, role)] = await desk.people.organizations_of(user.id)
         assert (organization.id, role) == (LOCAL_ORGANIZATION, Role.OWNER)
+        assert len(await desk.people.members(LOCAL_ORGANIZATION, None, 10)) == 1
 
     async def test_works_for_ten_minutes(self, desk: Desk) -> None:
         code = await desk.service.make_link()
@@ -335,12 +330,6 @@ class TestALoginLink:
         with pytest.raises(SignInRefusedError, match=advice):
             await desk.service.redeem_link(code)
 
-    async def test_always_signs_in_the_same_operator(self, desk: Desk) -> None:
-        codes = [await desk.service.make_link() for _ in range(4)]
-        secrets = await asyncio.gather(*map(desk.service.redeem_link, codes))
-        assert len({(await desk.service.user_of(secret)).id for secret in secrets}) == 1
-        assert len(await desk.people.members(LOCAL_ORGANIZATION, None, 10)) == 1
-
     async def test_makes_a_removed_operator_a_member_again(self, desk: Desk) -> None:
         operator, other = await desk.operator(), await desk.user()
         await desk.people.set_member(LOCAL_ORGANIZATION, other.id, Role.OWNER)
@@ -348,16 +337,14 @@ class TestALoginLink:
         await desk.operator()
         assert len(await desk.people.members(LOCAL_ORGANIZATION, None, 10)) == 2
 
-    @pytest.mark.parametrize("code", ["", "x", "x" * 43, "\ud800"])
-    async def test_that_is_unknown_is_refused(self, desk: Desk, code: str) -> None:
-        with refused(Refusal.LINK_USED):
-            await desk.service.redeem_link(code)
-
-    async def test_is_not_accepted_as_a_state_or_a_state_as_a_link(self, desk: Desk) -> None:
+    async def test_is_refused_if_it_is_unknown_or_a_state_and_is_not_accepted_as_a_state(
+        self, desk: Desk
+    ) -> None:
+        for code in ("", "x", "x" * 43, "\ud800", await desk.begin()):
+            with refused(Refusal.LINK_USED):
+                await desk.service.redeem_link(code)
         with refused(Refusal.EXPIRED):
             await desk.complete(await desk.service.make_link())
-        with refused(Refusal.LINK_USED):
-            await desk.service.redeem_link(await desk.begin())
 
 
 class TestASession:

@@ -1,7 +1,6 @@
 """Signed URLs: a URL is valid only if a key of the ring signed it."""
 
 import hmac
-import re
 import string
 
 import pytest
@@ -42,10 +41,6 @@ def test_a_url_signed_by_any_key_of_the_ring_is_valid(
     assert found.verdict is LinkState.VALID
     assert (found.image_id, found.ext, found.exp) == (image_id, ext, exp)
     assert f"&token={kid}." in url
-
-
-def test_the_url_has_the_documented_format() -> None:
-    assert re.fullmatch(rf"/i/{'0a' * 16}\.png\?exp={NOW + 60}&token=k1\.[0-9a-f]{{64}}", URL)
 
 
 def test_the_signature_matches_openssl() -> None:
@@ -138,10 +133,6 @@ def test_image_and_thumbnail_signatures_are_not_interchangeable() -> None:
     assert verdict(RING, image.replace(".webp", ".thumb.webp")) is LinkState.INVALID
 
 
-def test_an_expired_url_with_a_wrong_signature_is_invalid_not_expired() -> None:
-    assert verdict(RING, URL[:-1] + ("0" if URL[-1] != "0" else "1"), NOW + 3600) is LinkState.INVALID
-
-
 def test_old_urls_are_valid_after_rotation_until_their_key_is_removed() -> None:
     new, old = RING.keys
     assert verdict(KeyRing([Key("k3", b"c" * 32), new, old]), URL) is LinkState.VALID
@@ -167,6 +158,7 @@ def test_a_key_ring_is_read_as_written_with_any_separator(ring: KeyRing, between
         "k1:" + "5e" * MIN_SECRET_BYTES + "5",  # half a byte
         "k1:" + "5x" * 32,  # not hexadecimal
         "5e" * 32,  # no kid
+        "k1=" + "5e" * 32,  # another separator
         "5e" * 16,
         ":" + "5e" * 32,
         "k 1:" + "5e" * 32,

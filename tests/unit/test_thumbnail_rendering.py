@@ -33,10 +33,6 @@ def a_page(width: int = 1280, height: int = 800) -> Image.Image:
     return page
 
 
-def noise(mode: str, size: tuple[int, int] = (1280, 800)) -> Image.Image:
-    return Image.merge(mode, [Image.effect_noise(size, 100) for _ in mode])
-
-
 def halves(size: tuple[int, int] = (200, 100)) -> Image.Image:
     """Paint the left half red and the right half blue."""
     picture = Image.new("RGB", size, RED)
@@ -109,7 +105,8 @@ def test_a_large_jpeg_is_decoded_at_a_reduced_size() -> None:
 @pytest.mark.parametrize("mode", ["RGB", "RGBA"])
 @pytest.mark.parametrize("size", [(960, 600), (470, 470)])
 def test_noise_fits_the_limit_in_bytes(mode: str, size: tuple[int, int]) -> None:
-    assert min(thumbnail_of(encoded(noise(mode, size))).size) >= 100
+    noise = Image.merge(mode, [Image.effect_noise(size, 100) for _ in mode])
+    assert min(thumbnail_of(encoded(noise)).size) >= 100
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
@@ -227,11 +224,9 @@ def a_jpeg(width: int, height: int) -> bytes:
         encoded(Image.new("L", (65_536, 1))),
         encoded(Image.new("L", (1, 65_536))),
         a_webp(MAX_PIXELS["webp"] // 10_000 + 1, 10_000),
-        a_webp(16_383, 16_383),
         a_jpeg(MAX_PIXELS["jpg"] // 10_000 + 1, 10_000),
-        a_jpeg(16_383, 16_383),
     ],
-    ids=["bomb", "wide", "tall", "WebP over the limit", "largest WebP", "JPEG over the limit", "large JPEG"],
+    ids=["bomb", "wide", "tall", "WebP", "JPEG"],
 )
 def test_an_image_with_too_many_pixels_is_refused_by_its_header(data: bytes) -> None:
     assert len(data) < 50_000
