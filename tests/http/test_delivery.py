@@ -76,8 +76,8 @@ class Client:
         if isinstance(reply.body, bytes):
             return reply.body
         if isinstance(reply.body, FileSlice):
-            body = os.pread(reply.body.file.fd, reply.body.length, reply.body.offset)
-            os.close(reply.body.file.fd)
+            body = os.pread(reply.body.fd, reply.body.length, reply.body.offset)
+            os.close(reply.body.fd)
         else:
             body = self.runner.run(joined(reply.body.chunks))
         assert len(body) == reply.body.length

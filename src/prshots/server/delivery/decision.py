@@ -198,7 +198,7 @@ class Delivery:
             fields = self._fields(image, now)
             if not request.headers and request.method == "GET":
                 fields = f"{fields}Content-Length: {file.size}\r\n"
-                return Reply(200, fields, FileSlice(file, 0, file.size), "sent")
+                return Reply(200, fields, FileSlice(file.fd, 0, file.size), "sent")
             return _send_file(request, _tag(image), file, fields)
 
         return find
@@ -276,7 +276,7 @@ def _send_file(request: Request, tag: str, file: OpenObject, fields: str) -> Rep
         return answer
     status, fields = status_and_fields(answer, file.size, fields)
     part = range(file.size) if answer is None else answer
-    return Reply(status, fields, FileSlice(file, part.start, len(part)), "sent")
+    return Reply(status, fields, FileSlice(file.fd, part.start, len(part)), "sent")
 
 
 # Thirty digits exceed any file size, and int() accepts them.

@@ -4,21 +4,23 @@ import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
-from prshots.server.links import OpenObject
-
 
 class Request(NamedTuple):
-    """A request. Its target is exactly as the client sent it. Header names are lower case."""
+    """A request. Its target is exactly as the client sent it. Header names are lower case.
+
+    If it is the `is_last` one, its connection closes after the reply.
+    """
 
     method: str
     target: str
     headers: Mapping[str, str]
+    is_last: bool = False
 
 
 class FileSlice(NamedTuple):
     """A range of an open file. The receiver must close the file."""
 
-    file: OpenObject
+    fd: int
     offset: int
     length: int
 

@@ -45,6 +45,7 @@ _KEEP_ALIVE = "Connection: keep-alive\r\n\r\n"
 _CLOSE = "Connection: close\r\n\r\n"
 _MORE_FOLLOWS = getattr(socket, "MSG_MORE", 0)  # Linux only: the head and image share the first packet
 _NO_FILE = -1
+_BLANK_LINES = b"\r\n"  # some clients send them before a request
 
 
 class DeliveryConnection:
@@ -88,16 +89,12 @@ class DeliveryConnection:
             if self._may_discard < 0:
                 self.close()
         else:
-            self._received += data
+            self._received = self._received + data if self._received else data.lstrip(_BLANK_LINES)
             self._answer_received()
 
     def _answer_received(self) -> None:
         """Answer requests in turn until one is incomplete or a reply has to wait."""
-        while not self._is_sending:
-            if not self._judged:  # some clients send blank lines before a request
-                self._received = self._received.lstrip(b"\r\n")
-            if not self._received:
-                return
+        while self._received and not self._is_sending:
             end = find_end(self._received, self._judged, MAX_HEAD_BYTES)
             if end is None:
                 if not self._judged:
@@ -106,17 +103,14 @@ class DeliveryConnection:
                 return
             if isinstance(end, HeadRefusal):
                 self._send_last(error_reply(*end))
+                return
+            request = read_head(self._received[:end])
+            self._received, self._judged = self._received[end:].lstrip(_BLANK_LINES), 0
+            if isinstance(request, Reply):
+                self._send_last(request)
             else:
-                head, self._received, self._judged = self._received[:end], self._received[end:], 0
-                self._answer(head)
-
-    def _answer(self, head: bytes) -> None:
-        asked = read_head(head)
-        if isinstance(asked, Reply):
-            self._send_last(asked)
-        else:
-            self._is_last = asked.is_last or self._server.is_draining
-            self._send(self._server.respond(asked.request))
+                self._is_last = request.is_last or self._server.is_draining
+                self._send(self._server.respond(request))
 
     def _read_on(self) -> None:
         if not (self._is_reading or self.is_closed):
@@ -137,7 +131,7 @@ class DeliveryConnection:
         head, body = self._head(reply.status, reply.fields), reply.body
         if isinstance(body, FileSlice):
             self._unsent = head
-            self._file_fd, self._file_offset, self._file_left = body.file.fd, body.offset, body.length
+            self._file_fd, self._file_offset, self._file_left = body
         elif isinstance(body, bytes):
             self._unsent = head + body
         self._push()

@@ -21,11 +21,12 @@ from prshots.server.http.error_boundary import Message, Receive, Send
 from prshots.server.http.request_cycle import OLD_VERSION, RequestCycle
 from prshots.server.http.request_grammar import (
     BAD_REQUEST,
+    REQUEST_LINE,
+    Framing,
     HeadRefusal,
-    RequestHead,
     find_end,
     names_path,
-    parse_head,
+    read_framing,
 )
 from prshots.server.http.socket_server import (
     HEAD_SECONDS,
@@ -55,7 +56,8 @@ class AppConnection(HttpToolsProtocol):
         self._server = server
         self._received = b""  # the start of a head, or data after the request in progress
         self._judged = 0  # how many of these bytes have been checked
-        self._head = RequestHead("", "", "")
+        self._method = self._version = ""
+        self._framing = Framing()
         self._body_left = 0  # remaining bytes of a body with a length
         self._since_data = 0  # bytes of a chunked body since its last data
         self._reads_body = False
@@ -116,17 +118,21 @@ class AppConnection(HttpToolsProtocol):
             self._refuse(refusal)
 
     def _take_head(self, end: int) -> HeadRefusal | None:
-        received, rest = self._received[:end], self._received[end:]
+        head, rest = self._received[:end], self._received[end:]
         self._received, self._judged = b"", 0
-        head = parse_head(received)
-        if isinstance(head, HeadRefusal):
-            return head
-        if not names_path(head.target):
+        line = REQUEST_LINE.match(head)
+        if line is None:
             return BAD_REQUEST
-        self._head, self._reads_body = head, head.has_body
-        self._body_left, self._since_data = head.length, 0
+        framing = read_framing(head[line.end() :], line["version"])
+        if isinstance(framing, HeadRefusal):
+            return framing
+        if not names_path(line["target"].decode()):
+            return BAD_REQUEST
+        self._method, self._version = line["method"].decode(), line["version"].decode()
+        self._framing, self._reads_body = framing, framing.has_body
+        self._body_left, self._since_data = framing.length, 0
         try:
-            self.parser.feed_data(self._for_parser(received))
+            self.parser.feed_data(self._for_parser(head))
         except httptools.HttpParserError:
             return BAD_REQUEST
         if rest:
@@ -134,15 +140,15 @@ class AppConnection(HttpToolsProtocol):
         return None
 
     def _for_parser(self, head: bytes) -> bytes:
-        if self._head.method not in _PARSED_METHODS:  # the app refuses the method with its own message
-            head = b"POST" + head[len(self._head.method) :]
-        if self._head.is_upgrade:
+        if self._method not in _PARSED_METHODS:  # the app refuses the method with its own message
+            head = b"POST" + head[len(self._method) :]
+        if self._framing.is_upgrade:
             # We support no upgrades, and the parser would treat the body as another protocol.
             head = _UPGRADE.sub(b"", head)
         return head
 
     def _take_body(self, data: bytes) -> None:
-        if self._head.is_chunked:
+        if self._framing.is_chunked:
             self._parse_chunks(data)
             return
         # Bypass the parser, which would copy the body: a body with a length needs no parsing.
@@ -180,15 +186,16 @@ class AppConnection(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        head = self._head
+        framing = self._framing
         self.cycle = self.in_progress = RequestCycle(
             self,
-            head,
+            self._method,
+            self._version,
             close=self.close,
             linger=self.linger,
             # Data after a chunked body could be a request that a proxy didn't see.
-            keep_alive=not (head.is_chunked or head.is_upgrade or head.is_last)
-            and head.version != OLD_VERSION,
+            keep_alive=not (framing.is_chunked or framing.is_upgrade or framing.is_last)
+            and self._version != OLD_VERSION,
         )
         if self._sends_no_more:
             self.in_progress.leave()

@@ -12,7 +12,6 @@ from uvicorn._types import ASGI3Application, ASGIReceiveEvent, ASGISendEvent
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from prshots.contract.errors import RequestTimeoutError
-from prshots.server.http.request_grammar import RequestHead
 
 SLOWEST_BYTES_PER_SECOND = 1024
 SLOW_SECONDS = 30.0
@@ -36,7 +35,8 @@ class RequestCycle(RequestResponseCycle):
     def __init__(
         self,
         connection: HttpToolsProtocol,
-        head: RequestHead,
+        method: str,
+        version: str,
         *,
         close: Callable[[], None],
         linger: Callable[[], None],
@@ -45,8 +45,8 @@ class RequestCycle(RequestResponseCycle):
         url = httptools.parse_url(connection.url)
         path = url.path.decode("ascii")
         scope: Any = connection.scope | {
-            "method": head.method,
-            "http_version": head.version,
+            "method": method,
+            "http_version": version,
             "path": unquote(path) if "%" in path else path,
             "raw_path": url.path,
             "query_string": url.query or b"",
@@ -61,7 +61,7 @@ class RequestCycle(RequestResponseCycle):
             access_log=False,
             default_headers=connection.server_state.default_headers,
             message_event=asyncio.Event(),
-            expect_100_continue=connection.expect_100_continue and head.version != OLD_VERSION,
+            expect_100_continue=connection.expect_100_continue and version != OLD_VERSION,
             keep_alive=keep_alive,
             on_response=connection.on_response_complete,
         )

@@ -16,12 +16,9 @@ class HeadRefusal(NamedTuple):
     message: str
 
 
-class RequestHead(NamedTuple):
-    """A head's first line, and what its fields say about the body and the connection."""
+class Framing(NamedTuple):
+    """What the header fields say about the body and the connection."""
 
-    method: str
-    target: str
-    version: str
     is_chunked: bool = False
     length: int = 0
     is_upgrade: bool = False
@@ -39,13 +36,15 @@ FIELDS_TOO_LARGE = HeadRefusal(431, "request header fields too large")
 UNKNOWN_CODING = HeadRefusal(501, "transfer coding not supported")
 
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
-_LINE = re.compile(rb"(" + _TOKEN + rb") ([!-\"$-~]++) HTTP/(1\.[01])\r\n")  # a target has no fragment
-_PATH = re.compile(r"(?:https?://[^/?]+)?/", re.IGNORECASE)
+REQUEST_LINE = re.compile(  # a target has no fragment
+    rb"(?P<method>" + _TOKEN + rb") (?P<target>[!-\"$-~]++) HTTP/(?P<version>1\.[01])\r\n"
+)
+_URL_WITH_PATH = re.compile(r"https?://[^/?]+/", re.IGNORECASE)
 _FIELDS = re.compile(rb"(?:" + _TOKEN + rb":[\t -~\x80-\xff]*+\r\n)*+\r\n")
 _NEVER_IN_A_HEAD = re.compile(rb"[^\t\r\n -~\x80-\xff]|(?<!\r)\n|\r(?!\n|\Z)")
 _LINE_BEGINS = re.compile(_TOKEN + rb" [!-~]")
 _ABOUT_THE_MESSAGE = re.compile(
-    rb"\n(host|content-length|transfer-encoding|connection|upgrade):[ \t]*([^\r]*)", re.IGNORECASE
+    rb"(?:\A|\n)(host|content-length|transfer-encoding|connection|upgrade):[ \t]*([^\r]*)", re.IGNORECASE
 )
 _HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+;=:%\[\]-]*")
 _LENGTH = re.compile(rb"[0-9]{1,18}")  # fits into 64 bits, and no client sends more
@@ -68,23 +67,21 @@ def find_end(received: bytes, seen: int, most_bytes: int) -> int | HeadRefusal |
 
 def names_path(target: str) -> bool:
     """Return whether the target is a path, or a full URL with a path, as clients send to a proxy."""
-    return _PATH.match(target) is not None
+    return target.startswith("/") or _URL_WITH_PATH.match(target) is not None
 
 
-def parse_head(head: bytes) -> RequestHead | HeadRefusal:
-    """Parse a complete head, including the blank line at the end."""
-    line = _LINE.match(head)
-    if line is None or not _FIELDS.fullmatch(head, line.end()):
+def read_framing(fields: bytes, version: bytes) -> Framing | HeadRefusal:
+    """Read the fields after the first line, including the blank line at the end."""
+    if not _FIELDS.fullmatch(fields):
         return BAD_REQUEST
-    method, target, version = (part.decode() for part in line.groups())
     values: dict[bytes, list[bytes]] = {}
-    for name, value in _ABOUT_THE_MESSAGE.findall(head):
+    for name, value in _ABOUT_THE_MESSAGE.findall(fields):
         values.setdefault(name.lower(), []).append(value.rstrip(b" \t"))
     hosts = values.get(b"host", [])
-    if len(hosts) > 1 or (not hosts and version != "1.0") or not all(map(_HOST.fullmatch, hosts)):
+    if len(hosts) > 1 or (not hosts and version != b"1.0") or not all(map(_HOST.fullmatch, hosts)):
         return BAD_REQUEST
     lengths, codings = values.get(b"content-length", []), values.get(b"transfer-encoding", [])
-    if codings and (lengths or version == "1.0"):
+    if codings and (lengths or version == b"1.0"):
         return BAD_REQUEST
     if codings and [coding.lower() for coding in codings] != [b"chunked"]:
         return UNKNOWN_CODING
@@ -93,12 +90,9 @@ def parse_head(head: bytes) -> RequestHead | HeadRefusal:
     options = {
         option.strip() for value in values.get(b"connection", []) for option in value.lower().split(b",")
     }
-    return RequestHead(
-        method,
-        target,
-        version,
+    return Framing(
         is_chunked=bool(codings),
         length=int(lengths[0]) if lengths else 0,
         is_upgrade=b"upgrade" in values,
-        is_last=b"close" in options or (version == "1.0" and b"keep-alive" not in options),
+        is_last=b"close" in options or (version == b"1.0" and b"keep-alive" not in options),
     )
