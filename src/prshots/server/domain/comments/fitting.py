@@ -1,7 +1,4 @@
-"""Fits a comment into its limit: pictures in tables, lines without pictures, and a count of the rest.
-
-The most important shots come first and get pictures. The next ones get a line, and the last are only counted.
-"""
+"""Fits a comment into its limit: the first shots get pictures, the next a line, and the rest are counted."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -30,7 +27,7 @@ class ShotPictures:
         self._folders = folders_of([shot.name for shot in self._shots], FOLDED_ABOVE)
         self._layouts = _lay_out(self._shots)
         self._cells, self._sizes = self._write_cells(room)
-        self._blocks: dict[tuple[str, int], Block] = {}
+        self._block = cache(self._write_block)
         self._size = cache(lambda shown: size(self.text(shown)))
 
     @property
@@ -69,23 +66,19 @@ class ShotPictures:
         return self._tables.picture(picture, shot.column, self._layouts[shot.name].widths[shot.column])
 
     def _write_folder(self, folder: str, names: Mapping[str, Sequence[int]]) -> str:
-        tables = self._tables.tables(self._write_block(name, numbers) for name, numbers in names.items())
+        tables = self._tables.tables(self._block(name, tuple(numbers)) for name, numbers in names.items())
         if not folder:
             return tables
         counts = Counter(self._shots[number].verdict for numbers in names.values() for number in numbers)
         summary = f"{self._tables.code(folder)}: {sums(counts)}"
         return self._style.folded.format(summary=summary, lines=tables.lstrip("\n"))
 
-    def _write_block(self, name: str, numbers: Sequence[int]) -> Block:
+    def _write_block(self, name: str, numbers: tuple[int, ...]) -> Block:
         """Return a name's block with the pictures of these shots."""
-        known = self._blocks.get((name, len(numbers)))
-        if known is None:
-            shots = [self._shots[number] for number in numbers]
-            cells = {shot.column: self._cells[number] for shot, number in zip(shots, numbers, strict=True)}
-            verdicts = ", ".join(dict.fromkeys(shot.verdict for shot in shots if shot.verdict))
-            known = self._tables.block(name, verdicts, _arrange(self._layouts[name], cells))
-            self._blocks[name, len(numbers)] = known
-        return known
+        shots = [self._shots[number] for number in numbers]
+        cells = {shot.column: self._cells[number] for shot, number in zip(shots, numbers, strict=True)}
+        verdicts = ", ".join(dict.fromkeys(shot.verdict for shot in shots if shot.verdict))
+        return self._tables.block(name, verdicts, _arrange(self._layouts[name], cells))
 
 
 def _lay_out(shots: Iterable[CommentShot]) -> dict[str, Layout]:

@@ -7,7 +7,6 @@ in the comment, the name is code, where no forge looks for links, mentions, emoj
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from operator import sub
-from typing import Protocol, TypeVar
 
 from prshots.contract.comments import MAX_COMMENT_BYTES
 from prshots.contract.limits import Policy
@@ -22,6 +21,7 @@ from prshots.server.domain.comments.markup import (
     size,
 )
 from prshots.server.domain.images.markdown import image_markdown
+from prshots.server.domain.images.models import ListedImage
 from prshots.server.domain.projects.models import Project
 
 DEFAULT_LIMIT = MAX_COMMENT_BYTES - 1
@@ -30,22 +30,8 @@ DEFAULT_LIMIT = MAX_COMMENT_BYTES - 1
 MAX_LISTED = MAX_COMMENT_BYTES // len("- `n` · 1x1 · `0123456`\n".encode())
 
 
-class Captioned(Protocol):
-    """An image that the comment can show or list."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def viewport(self) -> str: ...
-    @property
-    def commit_sha(self) -> str: ...
-
-
-_Image = TypeVar("_Image", bound=Captioned)
-
-
 def comment(
-    frame: Frame, total: int, newest: Sequence[_Image], url_of: Callable[[_Image], str]
+    frame: Frame, total: int, newest: Sequence[ListedImage], url_of: Callable[[ListedImage], str]
 ) -> SizedComment:
     """Build the comment for a pull request with `total` images, within the frame's limit.
 
@@ -100,17 +86,13 @@ def _why_deleted(project: Project) -> str:
 
 
 class _Pile:
-    """As many texts about images as fit into the room, newest first.
-
-    `sizes[n]` is the size of the first `n` texts in bytes.
-    """
+    """As many texts as fit into the room, newest first. `sizes[n]` is the size of the first `n` in bytes."""
 
     def __init__(self, texts: Iterable[str], room: int) -> None:
         self.texts: list[str] = []
         self.sizes = [0]
-        taken = 0
         for text in texts:
-            taken += size(text)
+            taken = self.sizes[-1] + size(text)
             if taken > room:
                 break
             self.texts.append(text)
@@ -150,5 +132,5 @@ def _note_left_out(count: int, frame: Frame) -> str:
     return f"\n{which} only in the {dashboard}.\n"
 
 
-def _caption(image: Captioned) -> str:
+def _caption(image: ListedImage) -> str:
     return f"{name_as_code(image.name)} · {image.viewport} · `{image.commit_sha[:7]}`"

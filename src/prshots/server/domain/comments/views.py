@@ -1,7 +1,4 @@
-"""The comment's views: the newest picture of each shot, and the differences from the base.
-
-`fitting.py` keeps both within the limit.
-"""
+"""The comment's views: the newest picture of each shot, and the differences from the base."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -53,11 +50,6 @@ class Latest:
     commits: int
 
 
-def latest_view(frame: Frame, latest: Latest) -> SizedComment:
-    """Build the comment with the newest picture of each shot."""
-    return _latest(frame, latest, "", "")
-
-
 _NONE = Latest((), "", 0)
 
 
@@ -74,11 +66,11 @@ def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest = _
     """
     if comparison is None:
         missing = "Nothing is compared yet: run `prshots compare` after the upload."
-        return _latest(frame, latest, ", not compared", missing)
+        return latest_view(frame, latest, ", not compared", missing)
     unfinished = _UNFINISHED.get(comparison.state, "")
     missing = _what_is_missing(comparison)
     if unfinished and not comparison.shots:
-        return _latest(frame, latest, unfinished, missing)
+        return latest_view(frame, latest, unfinished, missing)
     shots = sorted(
         comparison.shots,
         key=lambda shot: (_RANKS[shot.verdict], shot_key(shot.name, shot.viewport, shot.theme)),
@@ -120,7 +112,8 @@ def _without_base(shot: LatestShot) -> CommentShot:
     return CommentShot(shot.name, (shot.viewport, shot.theme), note="no baseline", pictures=[None, picture])
 
 
-def _latest(frame: Frame, latest: Latest, state: str, missing: str) -> SizedComment:
+def latest_view(frame: Frame, latest: Latest, state: str = "", missing: str = "") -> SizedComment:
+    """Build the comment with the newest picture of each shot."""
     count = len(latest.shots)
     heading = f"### {count} {screenshots(count)}{state}"
     lead = f"At {_commit(latest.commit_sha)} · " if latest.commit_sha else ""

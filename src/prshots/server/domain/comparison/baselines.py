@@ -101,10 +101,9 @@ class Baselines:
         return sum(adopted)
 
     async def _to_adopt(self, comparison: StoredComparison, branch: str) -> list[Image]:
-        """Return the changed and new images.
+        """Return the changed and new images. Include a pair only if the branch has another image of its shot.
 
-        Include a pair only if the branch has a different image of its shot. The branch's builds may not know
-        the shot of a pair, so its baseline would never change again.
+        The branch's builds may not know the shot of a pair, so its baseline would never change again.
         """
         request = comparison.request
         wanted, pairs = list[Image](), list[Image]()

@@ -66,10 +66,7 @@ class BaselineRecords(Protocol):
 
 
 class ComparisonRecords(Protocol):
-    """The comparisons of pull requests. Raises RecordsError.
-
-    Methods that write also raise RecordsFullError.
-    """
+    """The comparisons of pull requests. Raises RecordsError. Writing also raises RecordsFullError."""
 
     async def images_at(self, project_id: str, pr_number: int, commit_sha: str) -> list[Image]:
         """Return the newest image of each shot at a commit. Either SHA may be a prefix of the other."""

@@ -79,23 +79,23 @@ class Staging:
         )
         return [self._list_one(project, staged) for staged in reversed(found)]
 
-    async def move(self, access: Access, asked: Move) -> Moved:
+    async def move(self, access: Access, request: Move) -> Moved:
         """Move the images staged for this repository's branch to its pull request. Report the remaining ones.
 
         Anyone can give a branch of their fork any name, so nothing moves to a pull request from a fork.
         """
-        require_pr(access.only_pr, asked.pr_number)
-        project, branch = access.project, asked.place.branch
-        moved = 0 if asked.from_fork else await self._move(project, asked)
+        require_pr(access.only_pr, request.pr_number)
+        project, branch = access.project, request.place.branch
+        moved = 0 if request.from_fork else await self._move(project, request)
         kept = await self._records.count(project.id, branch, self._now())
-        reason = OF_A_FORK if asked.from_fork else OF_ANOTHER_REPOSITORY
-        return Moved(branch, asked.pr_number, moved, kept, reason if kept else "")
+        reason = OF_A_FORK if request.from_fork else OF_ANOTHER_REPOSITORY
+        return Moved(branch, request.pr_number, moved, kept, reason if kept else "")
 
-    async def _move(self, project: Project, asked: Move) -> int:
+    async def _move(self, project: Project, request: Move) -> int:
         """Move all images in batches. After an interruption, the next request moves the rest."""
         moved = 0
         while some := await self._records.move(
-            project.id, asked.place, asked.pr_number, self._now(), MOVED_AT_ONCE
+            project.id, request.place, request.pr_number, self._now(), MOVED_AT_ONCE
         ):
             moved += some
         return moved

@@ -59,10 +59,7 @@ class Organizations:
         return await self._people.members(organization.id, after, limit)
 
     async def add_member(self, user: User, organization_id: str, login: str, role: Role) -> Member:
-        """Add a member by `login` or `provider:login`.
-
-        Raises NotFoundError, ForbiddenError, ConflictError.
-        """
+        """Add a member by `[provider:]login`. Raises NotFoundError, ForbiddenError, ConflictError."""
         organization = await self._find_owned(user, organization_id)
         added = await self._user_of_login(login)
         if await self._people.organization_of(added.id, organization.id):
@@ -71,10 +68,7 @@ class Organizations:
         return Member(added, role)
 
     async def change_role(self, user: User, organization_id: str, member_id: str, role: Role) -> None:
-        """Change a member's role.
-
-        Raises NotFoundError, ForbiddenError, or ConflictError for the last owner.
-        """
+        """Change a role. Raises NotFoundError, ForbiddenError, or ConflictError for the last owner."""
         organization = await self._find_owned(user, organization_id)
         if await self._people.organization_of(member_id, organization.id) is None:
             raise NotFoundError("not found")

@@ -32,10 +32,7 @@ class ProjectRecords(Protocol):
         """Set the project's repository, unless it already has one."""
 
     async def retire_project(self, project_id: str, now: int, limit: int) -> int:
-        """Revoke all tokens, remove all trusts, and schedule up to `limit` images.
-
-        Return how many are left.
-        """
+        """Revoke tokens, remove trusts, and schedule up to `limit` images. Return how many are left."""
 
     async def remove_project(self, project_id: str) -> bool:
         """Remove a project with its tokens, trusts and totals. Return False if it still has images."""
@@ -66,10 +63,7 @@ class TokenRecords(Protocol):
 
 
 class ProjectOverview(Protocol):
-    """The dashboard's queries about projects. Raises RecordsError.
-
-    Lists are paged by the key of the last entry seen.
-    """
+    """The dashboard's queries about projects, paged by the last entry's key. Raises RecordsError."""
 
     async def project_of(self, user_id: str, project_id: str) -> tuple[Project, Role] | None:
         """Find a project by its id. Return None if the user isn't a member of its organization."""
