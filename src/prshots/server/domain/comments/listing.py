@@ -16,7 +16,7 @@ from prshots.server.domain.comments.markup import (
     STYLES,
     Style,
     name_as_code,
-    room_for_pictures,
+    room_for_images,
     screenshots,
     size,
 )
@@ -36,32 +36,32 @@ def comment(
     """Build the comment for a pull request with `total` images, within the frame's limit.
 
     `newest` holds the newest `min(total, MAX_LISTED)` images in upload order. The comment shows as many as
-    fit, lists older images without their picture, and only counts the oldest. It asks for a URL only if the
-    image might be shown, because signing takes longer than writing a line.
+    fit, lists older ones in lines, and only counts the oldest. It asks for a URL only if the image might be
+    shown, because signing takes longer than writing a line.
     """
     style = STYLES[frame.marker]
     heading = f"### {total} {screenshots(total)}"
     head = f"{frame.marker.line(frame.pr_number)}{style.after_marker}{heading}\n"
     newest_first = newest[::-1]
     captions = list(map(_caption, newest_first))
-    pictures = _Pile(
+    images = _Pile(
         (
-            f"\n{caption}{style.before_picture}{image_markdown(image.name, url_of(image))}\n"
+            f"\n{caption}{style.after_caption}{image_markdown(image.name, url_of(image))}\n"
             for caption, image in zip(captions, newest_first, strict=True)
         ),
         frame.limit - size(head),
     )
-    shown, listed, lines = len(pictures.texts), 0, _Pile((), 0)
+    shown, listed, lines = len(images.texts), 0, _Pile((), 0)
     if shown < total:
         room = frame.limit - size(head + _fold(total, "", style) + _note_left_out(total, frame))
         lines = _Pile((f"- {caption}\n" for caption in captions), room)
-        shown = _count_shown(pictures, lines, room)
-        listed = lines.count_fitting(room - pictures.sizes[shown], after=shown)
+        shown = _count_shown(images, lines, room)
+        listed = lines.count_fitting(room - images.sizes[shown], after=shown)
     omitted = total - shown - listed
     text = head
     if listed:
         text += _fold(listed, lines.oldest_first(shown, shown + listed), style)
-    text += pictures.oldest_first(0, shown)
+    text += images.oldest_first(0, shown)
     if omitted:
         text += _note_left_out(omitted, frame)
     return SizedComment(frame.pr_number, text, heading, total, shown, listed, omitted)
@@ -108,16 +108,16 @@ class _Pile:
         return "".join(reversed(self.texts[start:end]))
 
 
-def _count_shown(pictures: _Pile, lines: _Pile, room: int) -> int:
-    """Return how many pictures to show. An image gets a picture, a line, or neither.
+def _count_shown(images: _Pile, lines: _Pile, room: int) -> int:
+    """Return how many images to show. Each image is shown, gets a line, or is only counted.
 
-    Show as many pictures as leave a line for every other image. If that costs too many pictures, they keep
+    Show as many images as leave a line for every other image. If that costs too many images, they keep
     two thirds of the room, and the oldest images get no line.
     """
     spare = room - lines.sizes[-1]
-    costs = list(map(sub, pictures.sizes, lines.sizes))
+    costs = list(map(sub, images.sizes, lines.sizes))
     beside_all_lines = bisect_right(costs, spare, lo=1) - 1
-    return max(beside_all_lines, pictures.count_fitting(room_for_pictures(room)))
+    return max(beside_all_lines, images.count_fitting(room_for_images(room)))
 
 
 def _fold(count: int, lines: str, style: Style) -> str:

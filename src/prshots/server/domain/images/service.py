@@ -63,10 +63,7 @@ class Images:
     def check_upload(
         self, upload: checks.Upload, pr_number: int, only_pr: int | None = None
     ) -> checks.CheckedUpload:
-        """Check an upload. Raises PayloadTooLargeError, UnsupportedTypeError, ForbiddenError.
-
-        With `only_pr`, the image must belong to that pull request.
-        """
+        """Check an upload. Raises PayloadTooLargeError, UnsupportedTypeError, ForbiddenError."""
         checked = checks.check_files(upload, self.max_image_bytes)
         checks.require_pr(only_pr, pr_number)
         return checked

@@ -72,7 +72,4 @@ class LoginProvider(Protocol):
         """Return the URL to send the browser to. Raises ProviderError."""
 
     async def identity(self, *, code: str, redirect_uri: str, verifier: str, nonce: str) -> Identity:
-        """Exchange the code for the person's identity.
-
-        Raises ProviderError, or SignInRefusedError for a code that was used or has expired.
-        """
+        """Exchange the code. Raises ProviderError, or SignInRefusedError for a used or expired code."""

@@ -87,8 +87,7 @@ class Granted:
 class TokenExchange:
     """Exchanges a CI job's ID token for an upload token that is valid for 15 minutes.
 
-    A job may exchange the same ID token more than once while it is valid, because jobs retry and have several
-    steps.
+    A job may exchange its ID token more than once, because jobs retry and have several steps.
     """
 
     def __init__(

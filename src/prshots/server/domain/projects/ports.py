@@ -51,10 +51,7 @@ class TokenRecords(Protocol):
         """Return tokens, oldest first, without the short-lived ones."""
 
     async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
-        """Revoke a token. If it is already revoked, keep its time. Return False if it doesn't exist.
-
-        With `project_id`, only that project's tokens count.
-        """
+        """Revoke a token, of this project if given. Keep an earlier time. Return False for an unknown token."""
 
     async def touch_token(self, token_id: str, now: int) -> None: ...
 
@@ -111,10 +108,7 @@ class TrustRecords(Protocol):
         """
 
     async def remove_trust(self, trust_id: str, project_id: str | None = None) -> bool:
-        """Remove a trust and all tokens issued through it. Return False if it doesn't exist.
-
-        With `project_id`, only that project's trusts count.
-        """
+        """Remove a trust, of this project if given, and its tokens. Return False if it doesn't exist."""
 
     async def touch_trust(self, trust_id: str, now: int) -> None: ...
 

@@ -104,8 +104,7 @@ _LEAST_SUM = 100
 """The minimum sum of differences, in levels of 255, of a group of pixels. Less is noise of a pixel or two."""
 
 _SEAM = 2
-"""The height of the region that shows where rows were removed. Removed rows have no pixels in the after
-image."""
+"""The height of the region that shows where rows were removed, because the after image doesn't have them."""
 
 _CHUNK_PIXELS = 131_072
 """How many pixels to compare at a time. Comparing takes about 100 bytes per pixel."""
