@@ -2,7 +2,6 @@
 
 import secrets
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError, UnsupportedTypeError
@@ -57,13 +56,11 @@ class PutUrls:
         images: Images,
         staging: Staging,
         base_url: str,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self._records = records
         self._images = images
         self._staging = staging
         self._base_url = base_url
-        self._clock = clock
 
     async def create(self, access: Access, request: PutUrlRequest) -> OneTimeUrls:
         """Create a URL. Raises InvalidInputError, ForbiddenError."""
@@ -75,7 +72,7 @@ class PutUrls:
             raise InvalidInputError(BAD_WITH_BEFORE)
         secret = secrets.token_urlsafe(32)
         before_secret = secrets.token_urlsafe(32) if request.with_before else ""
-        now, fields = int(self._clock()), request.fields
+        now, fields = int(time.time()), request.fields
         put_url = PutUrl(
             sha256=hash_of(secret),
             project_id=access.project.id,
@@ -101,7 +98,7 @@ class PutUrls:
         Raises NotFoundError for a used or unknown URL, and ConflictError if the before image must come first.
         """
         sha256 = hash_of(secret)
-        found = await self._records.find(sha256, int(self._clock()))
+        found = await self._records.find(sha256, int(time.time()))
         if found is None:
             raise NotFoundError("not found")
         put_url, project = found

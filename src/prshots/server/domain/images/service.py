@@ -240,7 +240,7 @@ class Images:
         pr_number: int,
         fields: checks.UploadFields,
         file: checks.CheckedFile,
-        kind: ImageKind = "pull_request",
+        kind: ImageKind,
     ) -> Image:
         """Return the unsaved record of a new image."""
         return Image(

@@ -1,7 +1,6 @@
 """Staged images: uploaded to a branch before its pull request exists, and moved once it does."""
 
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from prshots.contract.replies import Moved, Staged, StagedShot
@@ -35,12 +34,9 @@ class Move:
 
 
 class Staging:
-    def __init__(
-        self, *, records: StagedRecords, images: Images, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, *, records: StagedRecords, images: Images) -> None:
         self._records = records
         self._images = images
-        self._clock = clock
 
     def check_upload(self, access: Access, place: BranchPlace, upload: Upload) -> CheckedUpload:
         """Check an upload to a branch. Raises PayloadTooLargeError, UnsupportedTypeError, ForbiddenError."""
@@ -75,7 +71,7 @@ class Staging:
         require_branch(access, branch, "list staged images")
         project = access.project
         found = await self._records.find(
-            project.id, self._now(), branch=branch, repository=repository, limit=MOST_LISTED
+            project.id, int(time.time()), branch=branch, repository=repository, limit=MOST_LISTED
         )
         return [self._list_one(project, staged) for staged in reversed(found)]
 
@@ -87,7 +83,7 @@ class Staging:
         require_pr(access.only_pr, request.pr_number)
         project, branch = access.project, request.place.branch
         moved = 0 if request.from_fork else await self._move(project, request)
-        kept = await self._records.count(project.id, branch, self._now())
+        kept = await self._records.count(project.id, branch, int(time.time()))
         reason = OF_A_FORK if request.from_fork else OF_ANOTHER_REPOSITORY
         return Moved(branch, request.pr_number, moved, kept, reason if kept else "")
 
@@ -95,7 +91,7 @@ class Staging:
         """Move all images in batches. After an interruption, the next request moves the rest."""
         moved = 0
         while some := await self._records.move(
-            project.id, request.place, request.pr_number, self._now(), MOVED_AT_ONCE
+            project.id, request.place, request.pr_number, int(time.time()), MOVED_AT_ONCE
         ):
             moved += some
         return moved
@@ -103,6 +99,3 @@ class Staging:
     def _list_one(self, project: Project, staged: StagedImage) -> StagedShot:
         image, reply = staged.image, asdict(self.reply(project, staged))
         return StagedShot(**reply, **image.shot._asdict(), commit_sha=image.commit_sha)
-
-    def _now(self) -> int:
-        return int(self._clock())

@@ -6,7 +6,6 @@ everyone else, the organization and its projects don't appear to exist.
 
 import secrets
 import time
-from collections.abc import Callable
 
 from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
 from prshots.server.domain.people.allow_list import split_provider
@@ -17,12 +16,9 @@ from prshots.server.domain.projects.ports import ProjectOverview
 
 
 class Organizations:
-    def __init__(
-        self, people: People, overview: ProjectOverview, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, people: People, overview: ProjectOverview) -> None:
         self._people = people
         self._overview = overview
-        self._clock = clock
 
     async def of(self, user: User) -> list[tuple[Organization, Role]]:
         return await self._people.organizations_of(user.id)
@@ -48,7 +44,7 @@ class Organizations:
     async def create(self, user: User, name: str) -> Organization:
         """Create an organization that the user owns. Raises InvalidInputError, ConflictError."""
         check_organization_name(name)
-        organization = Organization(secrets.token_hex(8), name, personal=False, created_at=int(self._clock()))
+        organization = Organization(secrets.token_hex(8), name, personal=False, created_at=int(time.time()))
         await self._people.add_organization(organization, user.id)
         return organization
 

@@ -31,12 +31,9 @@ _NAME_IT = "set project to organization/name, or to the project's id"
 class Trusts:
     """The trusts of projects. `allowed` has the issuers that the operator lets projects trust."""
 
-    def __init__(
-        self, records: TrustRecords, allowed: Collection[str], clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, records: TrustRecords, allowed: Collection[str]) -> None:
         self._records = records
         self._allowed = allowed
-        self._clock = clock
 
     async def add(
         self, project: Project, issuer: str, claims: Mapping[str, str], created_by: str = ""
@@ -49,7 +46,7 @@ class Trusts:
                 "PRSHOTS_TRUSTED_ISSUERS"
             )
         check_claims(claims)
-        trust = Trust(secrets.token_hex(6), project.id, issuer, dict(claims), int(self._clock()), created_by)
+        trust = Trust(secrets.token_hex(6), project.id, issuer, dict(claims), int(time.time()), created_by)
         await self._records.add_trust(trust, anchor_of(claims), MAX_TRUSTS)
         return trust
 

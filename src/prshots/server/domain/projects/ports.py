@@ -51,7 +51,7 @@ class TokenRecords(Protocol):
         """Return tokens, oldest first, without the short-lived ones."""
 
     async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
-        """Revoke a token, of this project if given. Keep an earlier time. Return False for an unknown token."""
+        """Revoke a token, of this project if given. Keep an earlier time. Return False if it is unknown."""
 
     async def touch_token(self, token_id: str, now: int) -> None: ...
 
