@@ -34,7 +34,7 @@ class Comments:
         return (await self._all(project, frame)).markdown
 
     async def write_sized(
-        self, project: Project, pr_number: int, limit: int, marker: Marker, view: View = View.ALL
+        self, project: Project, pr_number: int, limit: int, marker: Marker, view: View
     ) -> SizedComment:
         """Return a view in at most `limit` bytes.
 

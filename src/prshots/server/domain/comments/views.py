@@ -78,7 +78,7 @@ def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest = _
     counts = Counter(shot.verdict for shot in shots)
     tables = TABLES[frame.marker]
     listed = [_show_compared(shot, tables) for shot in shots]
-    without_base = [_without_base(shot) for shot in _find_uncompared(comparison, latest)]
+    without_base = [_show_uncompared(shot) for shot in _find_uncompared(comparison, latest)]
     with_images = sum(bool(shot.images) for shot in listed)
     listed[with_images:with_images] = without_base
     heading = f"### {len(listed)} {screenshots(len(listed))}{unfinished}"
@@ -107,7 +107,7 @@ def _lacks_baselines(comparison: Comparison) -> bool:
     return is_incomplete and bool(comparison.pairs) and not comparison.base_commit
 
 
-def _without_base(shot: LatestShot) -> CommentShot:
+def _show_uncompared(shot: LatestShot) -> CommentShot:
     image = CommentImage(shot.url, shot.name, "no baseline")
     return CommentShot(shot.name, (shot.viewport, shot.theme), note="no baseline", images=[None, image])
 
@@ -127,10 +127,12 @@ def latest_view(frame: Frame, latest: Latest, state: str = "", missing: str = ""
         lead = f"{missing}\n\n{lead}"
     shots = sorted(latest.shots, key=lambda shot: shot_key(shot.name, shot.viewport, shot.theme))
     tables = TABLES[frame.marker]
-    return fit_comment(frame, heading, lead, [_newest(shot, latest.commit_sha, tables) for shot in shots])
+    return fit_comment(
+        frame, heading, lead, [_show_latest(shot, latest.commit_sha, tables) for shot in shots]
+    )
 
 
-def _newest(shot: LatestShot, newest_commit: str, tables: Tables) -> CommentShot:
+def _show_latest(shot: LatestShot, newest_commit: str, tables: Tables) -> CommentShot:
     column = shot.viewport, shot.theme
     words = "" if shot.commit_sha == newest_commit else f"at {tables.code(_short(shot.commit_sha))}"
     return CommentShot(shot.name, column, images=[CommentImage(shot.url, shot.name, words)])

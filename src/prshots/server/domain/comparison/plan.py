@@ -18,6 +18,7 @@ from prshots.server.domain.comparison.models import (
 )
 from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.images.service import Images
+from prshots.server.domain.projects.models import Project
 
 _ORDER = {verdict: place for place, verdict in enumerate([*Verdict, None])}
 _MARKED = {Verdict.CHANGED, Verdict.MOVED}
@@ -118,7 +119,10 @@ def _plan_shot(image: Image, bases: Mapping[ShotKey, ShotBase]) -> PlannedShot:
 
 
 def reply(
-    stored: StoredComparison, images: Images, dashboard_url: str, with_urls: Collection[Verdict]
+    project: Project,
+    stored: StoredComparison,
+    images: Images,
+    with_urls: Collection[Verdict] = tuple(Verdict),
 ) -> Comparison:
     """Return the API's reply, without undecided shots. Only verdicts in `with_urls` get URLs."""
     request = stored.request
@@ -139,7 +143,7 @@ def reply(
         stored.state,
         counts,
         shots,
-        dashboard_url,
+        images.dashboard_url_of(project, request.pr_number),
         sum(shot.pair == MANUAL for shot in shots),
     )
 

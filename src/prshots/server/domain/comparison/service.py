@@ -108,7 +108,7 @@ class Comparisons:
         stored = await self._records.of_commit(project.id, request.pr_number, request.commit_sha)
         if stored is None:
             raise errors.NotFoundError("not found")  # the pull request was closed in the meantime
-        return self._reply(project, stored)
+        return reply(project, stored, self._images)
 
     async def latest(
         self, project: Project, pr_number: int, with_urls: Collection[Verdict] = tuple(Verdict)
@@ -118,7 +118,7 @@ class Comparisons:
         Signing all URLs would take longer than the rest.
         """
         stored = await self.load_latest(project, pr_number)
-        return self._reply(project, stored, with_urls) if stored else None
+        return reply(project, stored, self._images, with_urls) if stored else None
 
     async def load_latest(self, project: Project, pr_number: int) -> StoredComparison | None:
         """Return the comparison of the newest commit. If a dead process abandoned it, start it again."""
@@ -142,12 +142,6 @@ class Comparisons:
         if stored.state is not ComparisonState.RUNNING or _key(stored.request) in self._running:
             return False
         return self._clock() - stored.seen_at > STALE_SECONDS
-
-    def _reply(
-        self, project: Project, stored: StoredComparison, with_urls: Collection[Verdict] = tuple(Verdict)
-    ) -> Comparison:
-        dashboard_url = self._images.dashboard_url_of(project, stored.request.pr_number)
-        return reply(stored, self._images, dashboard_url, with_urls)
 
     # Running
 
