@@ -146,13 +146,13 @@ class ShotLines:
         self._dashboard = dashboard
         self._groups = _group(shot for shot in shots if shot.images)
         self._ends = list(accumulate(map(len, self._groups)))
-        self._of_shown = list(map(_write_line, self._groups))
+        self._of_shots_with_images = list(map(_write_line, self._groups))
         self._of_others = list(map(_write_line, _group(shot for shot in shots if not shot.images)))
 
     def after(self, shown: int) -> list[ShotLine]:
         """Return the lines for all shots after the first `shown`."""
         whole = bisect_right(self._ends, shown)
-        lines = self._of_shown[whole:]
+        lines = self._of_shots_with_images[whole:]
         if lines:  # some shots of this name may already be shown
             lines[0] = _write_line(self._groups[whole][shown - self._ends[whole] :])
         return lines + self._of_others

@@ -99,7 +99,7 @@ class Baselines:
         return sum(adopted)
 
     async def _to_adopt(self, comparison: StoredComparison, branch: str) -> list[Image]:
-        """Return the changed and new images. Include a pair only if the branch has another image of its shot.
+        """Return changed and new images. Include a pair only if the branch has a different image of its shot.
 
         The branch's builds may not know the shot of a pair, so its baseline would never change again.
         """

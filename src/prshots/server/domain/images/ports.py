@@ -23,7 +23,7 @@ class ImageRecords(Protocol):
     """The images of pull requests. Raises RecordsError. Methods that write also raise RecordsFullError."""
 
     async def add_image(self, image: Image, branch: str = "", before: Image | None = None) -> None:
-        """Commit the image's record, and that of its `before` image, durably before returning.
+        """Commit the records of the image and its `before` image, together and durably, before returning.
 
         With a branch, the image becomes a baseline there. Raises UnauthorizedError if the project, and
         therefore its token, no longer exists.
@@ -198,7 +198,7 @@ class PutUrlRecords(Protocol):
         """Commit the before image's record, like `use`. The image must follow before the URL expires."""
 
     async def discard_expired(self, now: int, limit: int) -> int:
-        """Remove up to `limit` expired URLs, and schedule their before images. Return how many URLs."""
+        """Remove up to `limit` expired URLs, and schedule unpaired before images. Return how many URLs."""
 
 
 class ObjectStore(Protocol):
