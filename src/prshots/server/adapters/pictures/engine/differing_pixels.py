@@ -117,8 +117,8 @@ def _drop_shifts(shapes: Flags, one: Plane, other: Plane, thresholds: Thresholds
 
 def _contrast(one: Plane, other: Plane) -> Plane:
     """Return the contrast around each pixel in both images."""
-    highest, lowest = np.maximum(one, other), np.minimum(one, other)
-    contrast: Plane = _combine_neighbors(highest, np.maximum) - _combine_neighbors(lowest, np.minimum)
+    highest = _combine_neighbors(np.maximum(one, other), np.maximum)
+    contrast: Plane = highest - _combine_neighbors(np.minimum(one, other), np.minimum)
     return contrast
 
 
