@@ -19,7 +19,7 @@ from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.server.domain.comments import listing
 from prshots.server.domain.comments.fitting import Frame
-from support.comment_entries import Entry, url_of
+from support.comment_entries import listed_image, url_of
 from support.forges.bitbucket_look_alike import BitbucketLookAlike
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
 from support.forges.forge_server import Written
@@ -128,7 +128,9 @@ def text(place: Place) -> str:
 
 
 def _text(place: Place, *names: str) -> str:
-    entries = [Entry(name, "1280x800", "0123456789", ELSEWHERE) for name in names or ("checkout/cart",)]
+    entries = [
+        listed_image(name, "1280x800", "0123456789", ELSEWHERE) for name in names or ("checkout/cart",)
+    ]
     marker = place.forge.marker_style
     frame = Frame(place.pr_number, "https://prshots.example.com", listing.DEFAULT_LIMIT, marker)
     return listing.comment(frame, len(entries), entries, url_of).markdown

@@ -16,8 +16,9 @@ from prshots.contract.replies import SizedComment
 from prshots.server.domain.comments.fitting import Frame
 from prshots.server.domain.comments.listing import DEFAULT_LIMIT, MAX_LISTED, comment, deleted_comment
 from prshots.server.domain.images.markdown import image_markdown
+from prshots.server.domain.images.models import ListedImage
 from prshots.server.domain.projects.models import Project
-from support.comment_entries import Entry, url_of
+from support.comment_entries import listed_image, url_of
 from support.hostile_names import HOSTILE_NAMES as NAMES
 from support.hostile_names import as_seen, on_one_line
 from support.markdown_pages import RENDERERS, Page, pages
@@ -30,20 +31,20 @@ ORDINARY = st.characters(categories=["L", "M", "Nd"]) | st.sampled_from(" -_.,:/
 ORDINARY_NAMES = st.text(ORDINARY, min_size=1, max_size=200) | st.text("a_ .", min_size=1, max_size=10)
 
 
-def entry(name: str = "Home", number: int = 0, url: str = URL) -> Entry:
-    return Entry(name, "1280x800", f"{number:07x}{'f' * 33}", url)
+def entry(name: str = "Home", number: int = 0, url: str = URL) -> ListedImage:
+    return listed_image(name, "1280x800", f"{number:07x}{'f' * 33}", url)
 
 
-def entries(count: int, name: str = "Checkout page", url: str = URL) -> list[Entry]:
+def entries(count: int, name: str = "Checkout page", url: str = URL) -> list[ListedImage]:
     return [entry(f"{name} {number}"[-200:], number, url) for number in range(count)]
 
 
-def comment_on(shots: Sequence[Entry]) -> str:
+def comment_on(shots: Sequence[ListedImage]) -> str:
     return sized(shots, DEFAULT_LIMIT).markdown
 
 
 def sized(
-    shots: Sequence[Entry], limit: int, marker: Marker = Marker.HTML, dashboard: str = DASHBOARD
+    shots: Sequence[ListedImage], limit: int, marker: Marker = Marker.HTML, dashboard: str = DASHBOARD
 ) -> SizedComment:
     return comment(Frame(7, dashboard, limit, marker), len(shots), shots[-MAX_LISTED:], url_of)
 
@@ -209,12 +210,12 @@ def test_a_comment_renders_its_images_and_nothing_else(names):
     text = comment_on(shots)
     count = len(shots)
     for page in pages(text):
-        assert page.images == [(shot.url, on_one_line(shot.name)) for shot in shots], page
+        assert page.images == [(url_of(shot), on_one_line(shot.name)) for shot in shots], page
         assert page.codes == [seen for shot in shots for seen in (as_seen(shot.name), shot.commit_sha[:7])]
         assert page.comments == [" svc:pr-7 "], page
         assert page.words == " ".join([f"{count} {plural('screenshot', count)}", *["· 1280x800 ·"] * count])
         assert page.tags == Counter(h3=1, p=count, br=count, img=count, code=2 * count), page
-    assert all(image_markdown(shot.name, shot.url) in text for shot in shots)
+    assert all(image_markdown(shot.name, url_of(shot)) in text for shot in shots)
     assert comment_on(list(shots)) == text
 
 
@@ -297,7 +298,7 @@ def test_all_images_are_shown_up_to_the_size_limit(name):
 
     def comment_of_size(size: int) -> str:
         slack = size - len(comment_on([first, *others]).encode())
-        return comment_on([first._replace(url=first.url + "x" * slack), *others])
+        return comment_on([first._replace(id=first.id + "x" * slack), *others])
 
     fitting = comment_of_size(MAX_COMMENT_BYTES - 1)
     assert len(fitting.encode()) == MAX_COMMENT_BYTES - 1
@@ -333,7 +334,7 @@ def test_one_more_image_hides_at_most_two_shown_ones():
 @pytest.mark.parametrize("url", URL_KINDS.values(), ids=URL_KINDS)
 def test_images_beyond_max_listed_do_not_change_the_comment(url):
     """No caller needs to load more than `MAX_LISTED` entries, even if each line is as short as possible."""
-    shots = [Entry("n", "1x1", "0123456", url)] * 5000
+    shots = [listed_image("n", "1x1", "0123456", url)] * 5000
     for limit in (MIN_COMMENT_BYTES, MAX_COMMENT_BYTES):
         text = sized(shots, limit)
         assert text == comment(Frame(7, DASHBOARD, limit, Marker.HTML), 5000, shots, url_of)
@@ -382,7 +383,9 @@ def test_without_html_a_comment_renders_the_same_images(names, limit, renderer):
     text = sized(shots, limit, Marker.LINK)
     page = Page(text.markdown, renderer)
     assert len(page.images) == text.shown
-    assert page.images == [(shot.url, on_one_line(shot.name)) for shot in shots[len(shots) - text.shown :]]
+    assert page.images == [
+        (url_of(shot), on_one_line(shot.name)) for shot in shots[len(shots) - text.shown :]
+    ]
     assert not page.comments
     assert not {"details", "summary", "br"} & page.tags.keys()
     assert "svc:pr-7" not in page.text

@@ -21,7 +21,7 @@ from prshots.contract.replies import (
     Verdict,
 )
 from prshots.server.domain.comments.fitting import Frame, folders_of
-from prshots.server.domain.comments.layout import Column, layout_of
+from prshots.server.domain.comments.layout import Column, lay_out_columns
 from prshots.server.domain.comments.markup import name_as_code
 from prshots.server.domain.comments.views import Latest, LatestShot, changes_view, latest_view
 from support.hostile_names import HOSTILE_NAMES, as_seen, on_one_line
@@ -349,7 +349,7 @@ COLUMNS = st.tuples(
 
 @given(st.frozensets(COLUMNS, min_size=1, max_size=12), st.booleans())
 def test_pictures_fit_the_width_of_a_comment(columns: frozenset[Column], pairs: bool):
-    layout = layout_of(columns, pairs=pairs)
+    layout = lay_out_columns(columns, pairs=pairs)
     assert {column for group in layout.groups for column in group} == columns
     for group in layout.groups:
         widths = [layout.widths[column] for column in group]
@@ -361,7 +361,7 @@ def test_pictures_fit_the_width_of_a_comment(columns: frozenset[Column], pairs: 
 @pytest.mark.parametrize("frame", [HTML, LINK])
 def test_many_columns_are_divided_into_readable_tables(frame):
     columns = [(viewport, theme) for viewport in VIEWPORTS for theme in ("dark", "light")]
-    assert layout_of(frozenset(columns), pairs=False).groups == [columns[:4], columns[4:]]
+    assert lay_out_columns(frozenset(columns), pairs=False).groups == [columns[:4], columns[4:]]
     shots = [newest(name, *column) for name in ("a", "b") for column in columns]
     for page in pages(latest(shots, frame).markdown):
         assert [image for image, _ in page.images] == [shot.url for shot in shots], page

@@ -24,7 +24,7 @@ from prshots.contract.errors import InvalidInputError
 from prshots.contract.replies import SizedComment
 from prshots.server.domain.comments.fitting import Frame
 from prshots.server.domain.comments.listing import MAX_LISTED, comment
-from support.comment_entries import Entry, url_of
+from support.comment_entries import listed_image, url_of
 from support.vectors import cases
 
 URL = f"https://img.example.com/i/{'0a' * 16}.png?exp=1812345678&token=k1.{'5e' * 32}"
@@ -53,7 +53,9 @@ class CommentsOnly:
     ) -> SizedComment:
         assert view is View.ALL
         assert MIN_COMMENT_BYTES <= limit <= MAX_COMMENT_BYTES  # the service refuses any other limit
-        entries = [Entry(name, "1280x800", f"{number:040x}", URL) for number, name in enumerate(self.names)]
+        entries = [
+            listed_image(name, "1280x800", f"{number:040x}", URL) for number, name in enumerate(self.names)
+        ]
         frame = Frame(pr_number, DASHBOARD, limit, marker)
         return comment(frame, len(entries), entries[-MAX_LISTED:], url_of)
 

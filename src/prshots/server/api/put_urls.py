@@ -29,15 +29,15 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         return JSONResponse(await put_urls.create(access, read_put_url_request(body)))
 
     async def put(request: Request) -> JSONResponse:
-        putting = await put_urls.find(request.path_params["secret"])
+        target = await put_urls.find(request.path_params["secret"])
         # All URLs of a token share one holder. Otherwise they could take all the room.
-        async with slots.reserve(putting.put_url.token_id, declared_length(request)):
+        async with slots.reserve(target.put_url.token_id, declared_length(request)):
             reading = _read_image(request, max_image_bytes)
             file = await read_or_discard(request, reading, incomplete="image file required")
-            checked = put_urls.check_file(putting, file)
-            if putting.is_counted:
-                await count_against_limit(request, services.counter, putting.project)
-            uploaded = await put_urls.put(putting, checked)
+            checked = put_urls.check_file(target, file)
+            if target.is_counted:
+                await count_against_limit(request, services.counter, target.project)
+            uploaded = await put_urls.put(target, checked)
         metrics.UPLOAD_BYTES.inc(file.size)
         return JSONResponse(uploaded)
 

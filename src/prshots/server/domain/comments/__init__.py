@@ -1,1 +1,1 @@
-"""The comment on a pull request: markup, tables, layout, pictures, lines, fitting, views."""
+"""The comment on a pull request: markup, tables, layout, fitting, views."""

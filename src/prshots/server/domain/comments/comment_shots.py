@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from prshots.contract.replies import Verdict
 from prshots.server.domain.comments.layout import Column
 from prshots.server.domain.comments.markup import screenshots
-from prshots.server.domain.comments.tables import Picture
+from prshots.server.domain.comments.tables import CommentImage
 
 FOLDED_ABOVE = 30
 """Above this many names, the comment folds names that share a folder. Longer lists are folded as well.
@@ -17,9 +17,9 @@ The number is a choice: people scroll past thirty names, but not past hundreds.
 
 @dataclass(frozen=True, slots=True)
 class CommentShot:
-    """A shot in the comment. It has a verdict if it was compared. Without `pictures`, it gets only a line.
+    """A shot in the comment. It has a verdict if it was compared. Without `images`, it gets only a line.
 
-    `pictures` holds one picture, or a before picture (None for a new shot) and an after picture. `note` goes
+    `images` holds one image, or a before image (None for a new shot) and an after image. `note` goes
     on the shot's line.
     """
 
@@ -27,7 +27,7 @@ class CommentShot:
     column: Column
     verdict: Verdict | None = None
     note: str = ""
-    pictures: Sequence[Picture | None] = ()
+    images: Sequence[CommentImage | None] = ()
 
 
 def sums(counts: Mapping[Verdict | None, int]) -> str:

@@ -1,7 +1,4 @@
-"""Fits a comment into its limit: pictures in tables, lines without pictures, and a count of the rest.
-
-The most important shots come first and get pictures. The next ones get a line, and the last are only counted.
-"""
+"""Fits a comment into its limit: the first shots get images, the next a line, and the rest are counted."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -15,22 +12,22 @@ from typing import NamedTuple
 from prshots.contract.comments import Marker
 from prshots.contract.replies import SizedComment, Verdict
 from prshots.server.domain.comments.comment_shots import FOLDED_ABOVE, CommentShot, sums
-from prshots.server.domain.comments.layout import Column, Layout, layout_of
-from prshots.server.domain.comments.markup import STYLES, Style, name_as_code, room_for_pictures, size
-from prshots.server.domain.comments.tables import TABLES, Block, Grid, Picture
+from prshots.server.domain.comments.layout import Column, Layout, lay_out_columns
+from prshots.server.domain.comments.markup import STYLES, Style, name_as_code, room_for_images, size
+from prshots.server.domain.comments.tables import TABLES, Block, CommentImage, Grid
 
 
-class ShotPictures:
-    """The pictures of the first shots, as many as the caller asks for. At most `most` fit into the room."""
+class ShotImages:
+    """The images of the first shots, as many as the caller asks for. At most `most` fit into the room."""
 
     def __init__(self, shots: Sequence[CommentShot], marker: Marker, room: int) -> None:
         self._style = STYLES[marker]
         self._tables = TABLES[marker]
-        self._shots = [shot for shot in shots if shot.pictures]
+        self._shots = [shot for shot in shots if shot.images]
         self._folders = folders_of([shot.name for shot in self._shots], FOLDED_ABOVE)
-        self._layouts = _lay_out(self._shots)
+        self._layouts = _lay_out_names(self._shots)
         self._cells, self._sizes = self._write_cells(room)
-        self._blocks: dict[tuple[str, int], Block] = {}
+        self._block = cache(self._write_block)
         self._size = cache(lambda shown: size(self.text(shown)))
 
     @property
@@ -38,7 +35,7 @@ class ShotPictures:
         return len(self._cells)
 
     def fit(self, shown: int, room: int) -> bool:
-        """Return whether the pictures of the first `shown` shots fit into the room."""
+        """Return whether the images of the first `shown` shots fit into the room."""
         # Tables are larger than their cells, so the cells alone rule out most counts that don't fit.
         return self._sizes[shown] <= room and self._size(shown) <= room
 
@@ -57,7 +54,7 @@ class ShotPictures:
         cells: list[list[str]] = []
         sizes = [0]
         for shot in self._shots:
-            texts = [self._write_cell(picture, shot) if picture else "" for picture in shot.pictures]
+            texts = [self._write_cell(image, shot) if image else "" for image in shot.images]
             reached = sizes[-1] + size("".join(texts))
             if reached > room:
                 break
@@ -65,37 +62,33 @@ class ShotPictures:
             sizes.append(reached)
         return cells, sizes
 
-    def _write_cell(self, picture: Picture, shot: CommentShot) -> str:
-        return self._tables.picture(picture, shot.column, self._layouts[shot.name].widths[shot.column])
+    def _write_cell(self, image: CommentImage, shot: CommentShot) -> str:
+        return self._tables.cell(image, shot.column, self._layouts[shot.name].widths[shot.column])
 
     def _write_folder(self, folder: str, names: Mapping[str, Sequence[int]]) -> str:
-        tables = self._tables.tables(self._write_block(name, numbers) for name, numbers in names.items())
+        tables = self._tables.tables(self._block(name, tuple(numbers)) for name, numbers in names.items())
         if not folder:
             return tables
         counts = Counter(self._shots[number].verdict for numbers in names.values() for number in numbers)
         summary = f"{self._tables.code(folder)}: {sums(counts)}"
         return self._style.folded.format(summary=summary, lines=tables.lstrip("\n"))
 
-    def _write_block(self, name: str, numbers: Sequence[int]) -> Block:
-        """Return a name's block with the pictures of these shots."""
-        known = self._blocks.get((name, len(numbers)))
-        if known is None:
-            shots = [self._shots[number] for number in numbers]
-            cells = {shot.column: self._cells[number] for shot, number in zip(shots, numbers, strict=True)}
-            verdicts = ", ".join(dict.fromkeys(shot.verdict for shot in shots if shot.verdict))
-            known = self._tables.block(name, verdicts, _arrange(self._layouts[name], cells))
-            self._blocks[name, len(numbers)] = known
-        return known
+    def _write_block(self, name: str, numbers: tuple[int, ...]) -> Block:
+        """Return a name's block with the images of these shots."""
+        shots = [self._shots[number] for number in numbers]
+        cells = {shot.column: self._cells[number] for shot, number in zip(shots, numbers, strict=True)}
+        verdicts = ", ".join(dict.fromkeys(shot.verdict for shot in shots if shot.verdict))
+        return self._tables.block(name, verdicts, _arrange(self._layouts[name], cells))
 
 
-def _lay_out(shots: Iterable[CommentShot]) -> dict[str, Layout]:
+def _lay_out_names(shots: Iterable[CommentShot]) -> dict[str, Layout]:
     """Return the layout of each name. It doesn't depend on how many of the name's shots are shown."""
     columns: dict[str, set[Column]] = {}
     pairs = False
     for shot in shots:
         columns.setdefault(shot.name, set()).add(shot.column)
-        pairs = len(shot.pictures) > 1
-    return {name: layout_of(frozenset(used), pairs=pairs) for name, used in columns.items()}
+        pairs = len(shot.images) > 1
+    return {name: lay_out_columns(frozenset(used), pairs=pairs) for name, used in columns.items()}
 
 
 def _arrange(layout: Layout, cells: Mapping[Column, list[str]]) -> list[Grid]:
@@ -146,20 +139,20 @@ _list_of, _verdict_of, _shots_of, _bullet_of = map(attrgetter, ShotLine._fields)
 
 
 class ShotLines:
-    """The lines of shots without pictures. The caller decides how many of the first shots have pictures."""
+    """The lines of shots without images. The caller decides how many of the first shots have images."""
 
     def __init__(self, shots: Sequence[CommentShot], style: Style, dashboard: str) -> None:
         self._style = style
         self._dashboard = dashboard
-        self._groups = _group(shot for shot in shots if shot.pictures)
+        self._groups = _group(shot for shot in shots if shot.images)
         self._ends = list(accumulate(map(len, self._groups)))
-        self._of_pictured = list(map(_write_line, self._groups))
-        self._of_others = list(map(_write_line, _group(shot for shot in shots if not shot.pictures)))
+        self._of_shots_with_images = list(map(_write_line, self._groups))
+        self._of_others = list(map(_write_line, _group(shot for shot in shots if not shot.images)))
 
     def after(self, shown: int) -> list[ShotLine]:
         """Return the lines for all shots after the first `shown`."""
         whole = bisect_right(self._ends, shown)
-        lines = self._of_pictured[whole:]
+        lines = self._of_shots_with_images[whole:]
         if lines:  # some shots of this name may already be shown
             lines[0] = _write_line(self._groups[whole][shown - self._ends[whole] :])
         return lines + self._of_others
@@ -195,7 +188,7 @@ def _write_line(shots: Sequence[CommentShot]) -> ShotLine:
     first = shots[0]
     labels = ", ".join(_MARKDOWN.label(shot.column) for shot in shots)
     bullet = f"- {name_as_code(first.name)} · {labels}{first.note and f' · {first.note}'}\n"
-    return ShotLine(None if first.pictures else first.verdict, first.verdict, len(shots), bullet)
+    return ShotLine(None if first.images else first.verdict, first.verdict, len(shots), bullet)
 
 
 def _count_shots(lines: Iterable[ShotLine]) -> Counter[Verdict | None]:
@@ -206,7 +199,7 @@ def _count_shots(lines: Iterable[ShotLine]) -> Counter[Verdict | None]:
 
 
 LINK_SHARE = 8
-"""The dashboard's URL takes at most 1/8 of a comment. It appears twice: above the pictures and at the end.
+"""The dashboard's URL takes at most 1/8 of a comment. It appears twice: above the images and at the end.
 That leaves three quarters, even in the shortest comment (`MIN_COMMENT_BYTES`)."""
 
 
@@ -229,37 +222,37 @@ class Frame:
 def fit_comment(frame: Frame, heading: str, lead: str, shots: Sequence[CommentShot]) -> SizedComment:
     """Build the comment with this heading and the paragraphs below it, within the frame's limit.
 
-    `shots` must be sorted: the most important first, and shots with pictures before shots without.
+    `shots` must be sorted: the most important first, and shots with images before shots without.
     """
     style = STYLES[frame.marker]
     head = f"{frame.marker.line(frame.pr_number)}{style.after_marker}{heading}\n\n{lead}\n"
-    pictures = ShotPictures(shots, frame.marker, frame.limit)
+    images = ShotImages(shots, frame.marker, frame.limit)
     lines = ShotLines(shots, style, frame.dashboard)
-    shown, listed_lines = _share_room(frame.limit - size(head), pictures, lines)
+    shown, listed_lines = _share_room(frame.limit - size(head), images, lines)
     listed = sum(line.shots for line in lines.after(shown)[:listed_lines])
     omitted = len(shots) - shown - listed
-    text = head + pictures.text(shown) + lines.text(shown, listed_lines)
+    text = head + images.text(shown) + lines.text(shown, listed_lines)
     return SizedComment(frame.pr_number, text, heading, len(shots), shown, listed, omitted)
 
 
-def _share_room(room: int, pictures: ShotPictures, lines: ShotLines) -> tuple[int, int]:
-    """Return how many pictures and how many lines fit.
+def _share_room(room: int, images: ShotImages, lines: ShotLines) -> tuple[int, int]:
+    """Return how many images and how many lines fit.
 
-    Show as many pictures as leave a line for every other shot that isn't unchanged. If that costs too many
-    pictures, they keep their share of the room.
+    Show as many images as leave a line for every other shot that isn't unchanged. If that costs too many
+    images, they keep their share of the room.
     """
 
     def fits(shown: int, count: int, room: int = room) -> bool:
-        return pictures.fit(shown, room - size(lines.text(shown, count)))
+        return images.fit(shown, room - size(lines.text(shown, count)))
 
     def leaves_lines(shown: int) -> bool:
         # All lines together can be shorter than some lines plus the note about the omitted ones.
         return fits(shown, lines.count_changes_after(shown)) or fits(shown, len(lines.after(shown)))
 
-    shown = _find_most(pictures.most, leaves_lines)
-    at_least = room_for_pictures(room)
-    if shown < pictures.most and fits(shown + 1, 0, at_least):
-        shown = _find_most(pictures.most, lambda shown: fits(shown, 0, at_least))
+    shown = _find_most(images.most, leaves_lines)
+    at_least = room_for_images(room)
+    if shown < images.most and fits(shown + 1, 0, at_least):
+        shown = _find_most(images.most, lambda shown: fits(shown, 0, at_least))
     return shown, _find_most(len(lines.after(shown)), lambda count: fits(shown, count))
 
 

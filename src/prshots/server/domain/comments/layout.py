@@ -1,4 +1,4 @@
-"""Picture widths. The pictures in a row have about the same height, and the row fits into a comment."""
+"""Image widths. The images in a row have about the same height, and the row fits into a comment."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Column = tuple[str, str]
 _ROW = 720
 """The text of a comment is about 780 pixels wide on GitHub, and wider on GitLab and Gitea."""
 _CELL = 27
-"""The padding and border that a cell adds to its picture."""
+"""The padding and border that a cell adds to its image."""
 _LOWEST = 120
 _TALLEST = 320
 _TALLEST_IN_PAIRS = 220
@@ -25,9 +25,9 @@ _USUAL = 1280, 800
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of a name, in groups that fit next to each other, and the width of their pictures.
+    """The columns of a name, in groups that fit next to each other, and the width of their images.
 
-    With a single column, the before picture is next to the after picture, and the table has two columns.
+    With a single column, the before image is next to the after image, and the table has two columns.
     """
 
     groups: Sequence[Sequence[Column]]
@@ -36,8 +36,8 @@ class Layout:
 
 
 @lru_cache(maxsize=256)
-def layout_of(columns: frozenset[Column], *, pairs: bool) -> Layout:
-    """Return the layout of a name that has pictures in these columns: one per column, or pairs."""
+def lay_out_columns(columns: frozenset[Column], *, pairs: bool) -> Layout:
+    """Return the layout of a name that has images in these columns: one per column, or pairs."""
     ordered = sorted(columns, key=lambda column: shot_key("", *column))
     side_by_side = pairs and len(ordered) == 1
     groups = [ordered * 2] if side_by_side else _groups(ordered)
@@ -59,7 +59,7 @@ def _groups(columns: Sequence[Column]) -> list[list[Column]]:
 
 
 def _widths(group: Sequence[Column], tallest: int) -> Iterator[tuple[Column, int]]:
-    """Yield the width of each column's pictures. Never enlarges a picture."""
+    """Yield the width of each column's images. Never enlarges an image."""
     height = min(tallest, _height(group))
     for column in group:
         yield column, min(_pixels(column)[0], int(_aspect(column) * height))

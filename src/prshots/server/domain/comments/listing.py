@@ -7,7 +7,6 @@ in the comment, the name is code, where no forge looks for links, mentions, emoj
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from operator import sub
-from typing import Protocol, TypeVar
 
 from prshots.contract.comments import MAX_COMMENT_BYTES
 from prshots.contract.limits import Policy
@@ -17,11 +16,12 @@ from prshots.server.domain.comments.markup import (
     STYLES,
     Style,
     name_as_code,
-    room_for_pictures,
+    room_for_images,
     screenshots,
     size,
 )
 from prshots.server.domain.images.markdown import image_markdown
+from prshots.server.domain.images.models import ListedImage
 from prshots.server.domain.projects.models import Project
 
 DEFAULT_LIMIT = MAX_COMMENT_BYTES - 1
@@ -30,52 +30,38 @@ DEFAULT_LIMIT = MAX_COMMENT_BYTES - 1
 MAX_LISTED = MAX_COMMENT_BYTES // len("- `n` · 1x1 · `0123456`\n".encode())
 
 
-class Captioned(Protocol):
-    """An image that the comment can show or list."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def viewport(self) -> str: ...
-    @property
-    def commit_sha(self) -> str: ...
-
-
-_Image = TypeVar("_Image", bound=Captioned)
-
-
 def comment(
-    frame: Frame, total: int, newest: Sequence[_Image], url_of: Callable[[_Image], str]
+    frame: Frame, total: int, newest: Sequence[ListedImage], url_of: Callable[[ListedImage], str]
 ) -> SizedComment:
     """Build the comment for a pull request with `total` images, within the frame's limit.
 
     `newest` holds the newest `min(total, MAX_LISTED)` images in upload order. The comment shows as many as
-    fit, lists older images without their picture, and only counts the oldest. It asks for a URL only if the
-    image might be shown, because signing takes longer than writing a line.
+    fit, lists older ones in lines, and only counts the oldest. It asks for a URL only if the image might be
+    shown, because signing takes longer than writing a line.
     """
     style = STYLES[frame.marker]
     heading = f"### {total} {screenshots(total)}"
     head = f"{frame.marker.line(frame.pr_number)}{style.after_marker}{heading}\n"
     newest_first = newest[::-1]
     captions = list(map(_caption, newest_first))
-    pictures = _Pile(
+    images = _Pile(
         (
-            f"\n{caption}{style.before_picture}{image_markdown(image.name, url_of(image))}\n"
+            f"\n{caption}{style.after_caption}{image_markdown(image.name, url_of(image))}\n"
             for caption, image in zip(captions, newest_first, strict=True)
         ),
         frame.limit - size(head),
     )
-    shown, listed, lines = len(pictures.texts), 0, _Pile((), 0)
+    shown, listed, lines = len(images.texts), 0, _Pile((), 0)
     if shown < total:
         room = frame.limit - size(head + _fold(total, "", style) + _note_left_out(total, frame))
         lines = _Pile((f"- {caption}\n" for caption in captions), room)
-        shown = _count_shown(pictures, lines, room)
-        listed = lines.count_fitting(room - pictures.sizes[shown], after=shown)
+        shown = _count_shown(images, lines, room)
+        listed = lines.count_fitting(room - images.sizes[shown], after=shown)
     omitted = total - shown - listed
     text = head
     if listed:
         text += _fold(listed, lines.oldest_first(shown, shown + listed), style)
-    text += pictures.oldest_first(0, shown)
+    text += images.oldest_first(0, shown)
     if omitted:
         text += _note_left_out(omitted, frame)
     return SizedComment(frame.pr_number, text, heading, total, shown, listed, omitted)
@@ -100,17 +86,13 @@ def _why_deleted(project: Project) -> str:
 
 
 class _Pile:
-    """As many texts about images as fit into the room, newest first.
-
-    `sizes[n]` is the size of the first `n` texts in bytes.
-    """
+    """As many texts as fit into the room, newest first. `sizes[n]` is the size of the first `n` in bytes."""
 
     def __init__(self, texts: Iterable[str], room: int) -> None:
         self.texts: list[str] = []
         self.sizes = [0]
-        taken = 0
         for text in texts:
-            taken += size(text)
+            taken = self.sizes[-1] + size(text)
             if taken > room:
                 break
             self.texts.append(text)
@@ -126,16 +108,16 @@ class _Pile:
         return "".join(reversed(self.texts[start:end]))
 
 
-def _count_shown(pictures: _Pile, lines: _Pile, room: int) -> int:
-    """Return how many pictures to show. An image gets a picture, a line, or neither.
+def _count_shown(images: _Pile, lines: _Pile, room: int) -> int:
+    """Return how many images to show. Each image is shown, gets a line, or is only counted.
 
-    Show as many pictures as leave a line for every other image. If that costs too many pictures, they keep
+    Show as many images as leave a line for every other image. If that costs too many images, they keep
     two thirds of the room, and the oldest images get no line.
     """
     spare = room - lines.sizes[-1]
-    costs = list(map(sub, pictures.sizes, lines.sizes))
+    costs = list(map(sub, images.sizes, lines.sizes))
     beside_all_lines = bisect_right(costs, spare, lo=1) - 1
-    return max(beside_all_lines, pictures.count_fitting(room_for_pictures(room)))
+    return max(beside_all_lines, images.count_fitting(room_for_images(room)))
 
 
 def _fold(count: int, lines: str, style: Style) -> str:
@@ -150,5 +132,5 @@ def _note_left_out(count: int, frame: Frame) -> str:
     return f"\n{which} only in the {dashboard}.\n"
 
 
-def _caption(image: Captioned) -> str:
+def _caption(image: ListedImage) -> str:
     return f"{name_as_code(image.name)} · {image.viewport} · `{image.commit_sha[:7]}`"

@@ -21,33 +21,33 @@ _BACKTICKS = re.compile("`+")
 class Style:
     """The markup that depends on the marker.
 
-    Forges that show HTML as text also don't support the backslash line break, so the picture gets its own
+    Forges that show HTML as text also don't support the backslash line break, so the image gets its own
     paragraph there. Other forges need the backslash, because not all of them break lines at a newline.
     """
 
     after_marker: str
-    before_picture: str
+    after_caption: str
     folded: str
 
 
 STYLES = {
     Marker.HTML: Style(
         after_marker="\n",
-        before_picture="\\\n",
+        after_caption="\\\n",
         folded="\n<details><summary>{summary}</summary>\n\n{lines}\n</details>\n",
     ),
     Marker.LINK: Style(
         after_marker="\n\n",
-        before_picture="\n\n",
+        after_caption="\n\n",
         folded="\n**{summary}**\n\n{lines}",
     ),
 }
 
 
-def room_for_pictures(room: int) -> int:
-    """Return the part of the room that is reserved for pictures, regardless of the number of lines.
+def room_for_images(room: int) -> int:
+    """Return the part of the room that is reserved for images, regardless of the number of lines.
 
-    Two thirds is a choice: people look at the pictures, and the dashboard has the lines that don't fit.
+    Two thirds is a choice: people look at the images, and the dashboard has the lines that don't fit.
     """
     return room * 2 // 3
 

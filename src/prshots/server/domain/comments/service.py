@@ -5,7 +5,7 @@ from prshots.contract.replies import SizedComment
 from prshots.server.domain.comments import listing
 from prshots.server.domain.comments.fitting import Frame
 from prshots.server.domain.comments.views import (
-    PICTURED,
+    WITH_IMAGES,
     Latest,
     LatestShot,
     changes_view,
@@ -34,7 +34,7 @@ class Comments:
         return (await self._all(project, frame)).markdown
 
     async def write_sized(
-        self, project: Project, pr_number: int, limit: int, marker: Marker, view: View = View.ALL
+        self, project: Project, pr_number: int, limit: int, marker: Marker, view: View
     ) -> SizedComment:
         """Return a view in at most `limit` bytes.
 
@@ -56,7 +56,7 @@ class Comments:
     async def _view(self, project: Project, frame: Frame, view: View) -> SizedComment:
         if view is View.LATEST:
             return latest_view(frame, await self._latest(project, frame.pr_number))
-        comparison = await self._comparisons.latest(project, frame.pr_number, with_urls=PICTURED)
+        comparison = await self._comparisons.latest(project, frame.pr_number, with_urls=WITH_IMAGES)
         if shows_latest(comparison):
             return changes_view(frame, comparison, await self._latest(project, frame.pr_number))
         return changes_view(frame, comparison)

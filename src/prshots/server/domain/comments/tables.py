@@ -1,6 +1,6 @@
-"""Tables of pictures, in HTML or in markdown.
+"""Tables of images, in HTML or in markdown.
 
-HTML can set the width of a picture. No name can break it: forges don't parse markdown in an HTML block, or
+HTML can set the width of an image. No name can break it: forges don't parse markdown in an HTML block, or
 mentions in code. A forge that shows HTML as text gets markdown instead.
 """
 
@@ -20,10 +20,10 @@ _NEXT_TABLE = "</table>\n\n<table>\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture that links to itself, with `words` and a `link` (text and URL) above it and `details` below.
+class CommentImage:
+    """An image that links to itself, with `words` and a `link` (text and URL) above it and `details` below.
 
-    `labelled` is false for the second picture of a pair, because the first one names the column.
+    `has_label` is false for the second image of a pair, because the first one names the column.
     """
 
     url: str
@@ -31,7 +31,7 @@ class Picture:
     words: str = ""
     link: tuple[str, str] | None = None
     details: str = ""
-    labelled: bool = True
+    has_label: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A name with its pictures, and the columns of its first and last grids."""
+    """A name with its images, and the columns of its first and last grids."""
 
     text: str
     first: Sequence[Column]
@@ -59,12 +59,12 @@ class Tables(ABC):
         """Return the text as code, for a cell or for the summary of a folded section."""
 
     @abstractmethod
-    def picture(self, picture: Picture, column: Column, width: int) -> str:
-        """Return a table cell that contains the picture."""
+    def cell(self, image: CommentImage, column: Column, width: int) -> str:
+        """Return a table cell with the image."""
 
     @abstractmethod
     def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
-        """Return the block of a name: its heading, with these words, and its pictures."""
+        """Return the block of a name: its heading, with these words, and its images."""
 
     @abstractmethod
     def tables(self, blocks: Iterable[Block]) -> str:
@@ -80,18 +80,18 @@ class HtmlTables(Tables):
     def code(self, text: str) -> str:
         return f"<code>{escape(visible(text), quote=False)}</code>"
 
-    def picture(self, picture: Picture, column: Column, width: int) -> str:
-        words = [self.label(column)] if picture.labelled else []
-        if picture.words:
-            words.append(picture.words)
-        if picture.link:
-            text, address = picture.link
+    def cell(self, image: CommentImage, column: Column, width: int) -> str:
+        words = [self.label(column)] if image.has_label else []
+        if image.words:
+            words.append(image.words)
+        if image.link:
+            text, address = image.link
             words.append(f'<a href="{escape(address)}">{text}</a>')
-        url = escape(picture.url)
-        alt = escape(one_line(picture.name))
-        image = f'<a href="{url}"><img width="{width}" alt="{alt}" src="{url}"></a>'
-        # Keep lines short: a long line would widen its column and squeeze the pictures in the others.
-        return "<br>".join(filter(None, [" · ".join(words), image, picture.details]))
+        url = escape(image.url)
+        alt = escape(one_line(image.name))
+        linked = f'<a href="{url}"><img width="{width}" alt="{alt}" src="{url}"></a>'
+        # Keep lines short: a long line would widen its column and squeeze the images in the others.
+        return "<br>".join(filter(None, [" · ".join(words), linked, image.details]))
 
     def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
         first, last = grids[0].columns, grids[-1].columns
@@ -121,15 +121,15 @@ class MarkdownTables(Tables):
         # Renderers disagree on how to escape a pipe in a code span in a table.
         return code(visible(text).replace("|", "¦"))
 
-    def picture(self, picture: Picture, column: Column, width: int) -> str:
+    def cell(self, image: CommentImage, column: Column, width: int) -> str:
         del column, width  # the table's header names the column, and markdown can't set a width
         words = [
-            picture.words,
-            f"[{image_markdown(picture.name, picture.url)}]({picture.url})",
-            picture.details,
+            image.words,
+            f"[{image_markdown(image.name, image.url)}]({image.url})",
+            image.details,
         ]
-        if picture.link:
-            text, address = picture.link
+        if image.link:
+            text, address = image.link
             words.append(f"[{text}]({address})")
         return " ".join(filter(None, words))
 

@@ -1,7 +1,4 @@
-"""The comment's views: the newest picture of each shot, and the differences from the base.
-
-`fitting.py` keeps both within the limit.
-"""
+"""The comment's views: the newest image of each shot, and the differences from the base."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,18 +9,18 @@ from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, 
 from prshots.server.domain.comments.comment_shots import CommentShot, sums
 from prshots.server.domain.comments.fitting import Frame, fit_comment
 from prshots.server.domain.comments.markup import code, screenshots, visible
-from prshots.server.domain.comments.tables import TABLES, Picture, Tables
+from prshots.server.domain.comments.tables import TABLES, CommentImage, Tables
 
 _LONGEST_BRANCH = 40
 _LONGEST_REASON = 200
 _SHORT_SHA = 7
 
-PICTURED = (Verdict.CHANGED, Verdict.MOVED, Verdict.NEW)
-"""The verdicts whose shots have pictures in the view of changes."""
+WITH_IMAGES = (Verdict.CHANGED, Verdict.MOVED, Verdict.NEW)
+"""The verdicts whose shots have images in the view of changes."""
 
-_BY_IMPORTANCE = (*PICTURED, Verdict.FAILED, Verdict.REMOVED, Verdict.UNCHANGED)
+_BY_IMPORTANCE = (*WITH_IMAGES, Verdict.FAILED, Verdict.REMOVED, Verdict.UNCHANGED)
 _RANKS = {verdict: rank for rank, verdict in enumerate(_BY_IMPORTANCE)}
-_IN_HEADING = (*PICTURED, Verdict.REMOVED, Verdict.FAILED, Verdict.UNCHANGED)
+_IN_HEADING = (*WITH_IMAGES, Verdict.REMOVED, Verdict.FAILED, Verdict.UNCHANGED)
 
 _UNFINISHED = {
     ComparisonState.INCOMPLETE: ", incomplete",
@@ -53,32 +50,27 @@ class Latest:
     commits: int
 
 
-def latest_view(frame: Frame, latest: Latest) -> SizedComment:
-    """Build the comment with the newest picture of each shot."""
-    return _latest(frame, latest, "", "")
-
-
 _NONE = Latest((), "", 0)
 
 
 def shows_latest(comparison: Comparison | None) -> bool:
-    """Return whether the view of changes also shows pictures that weren't compared."""
+    """Return whether the view of changes also shows images that weren't compared."""
     return comparison is None or not comparison.shots or _lacks_baselines(comparison)
 
 
 def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest = _NONE) -> SizedComment:
     """Build the comment with the differences from the base.
 
-    If nothing was compared, the comment says what is missing, above the pictures of `latest`. Pass `latest`
+    If nothing was compared, the comment says what is missing, above the images of `latest`. Pass `latest`
     only if `shows_latest` returns true.
     """
     if comparison is None:
         missing = "Nothing is compared yet: run `prshots compare` after the upload."
-        return _latest(frame, latest, ", not compared", missing)
+        return latest_view(frame, latest, ", not compared", missing)
     unfinished = _UNFINISHED.get(comparison.state, "")
     missing = _what_is_missing(comparison)
     if unfinished and not comparison.shots:
-        return _latest(frame, latest, unfinished, missing)
+        return latest_view(frame, latest, unfinished, missing)
     shots = sorted(
         comparison.shots,
         key=lambda shot: (_RANKS[shot.verdict], shot_key(shot.name, shot.viewport, shot.theme)),
@@ -86,9 +78,9 @@ def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest = _
     counts = Counter(shot.verdict for shot in shots)
     tables = TABLES[frame.marker]
     listed = [_show_compared(shot, tables) for shot in shots]
-    without_base = [_without_base(shot) for shot in _find_uncompared(comparison, latest)]
-    pictured = sum(bool(shot.pictures) for shot in listed)
-    listed[pictured:pictured] = without_base
+    without_base = [_show_uncompared(shot) for shot in _find_uncompared(comparison, latest)]
+    with_images = sum(bool(shot.images) for shot in listed)
+    listed[with_images:with_images] = without_base
     heading = f"### {len(listed)} {screenshots(len(listed))}{unfinished}"
     if shots:
         heading += f": {sums({verdict: counts[verdict] for verdict in _IN_HEADING})}"
@@ -115,12 +107,13 @@ def _lacks_baselines(comparison: Comparison) -> bool:
     return is_incomplete and bool(comparison.pairs) and not comparison.base_commit
 
 
-def _without_base(shot: LatestShot) -> CommentShot:
-    picture = Picture(shot.url, shot.name, "no baseline")
-    return CommentShot(shot.name, (shot.viewport, shot.theme), note="no baseline", pictures=[None, picture])
+def _show_uncompared(shot: LatestShot) -> CommentShot:
+    image = CommentImage(shot.url, shot.name, "no baseline")
+    return CommentShot(shot.name, (shot.viewport, shot.theme), note="no baseline", images=[None, image])
 
 
-def _latest(frame: Frame, latest: Latest, state: str, missing: str) -> SizedComment:
+def latest_view(frame: Frame, latest: Latest, state: str = "", missing: str = "") -> SizedComment:
+    """Build the comment with the newest image of each shot."""
     count = len(latest.shots)
     heading = f"### {count} {screenshots(count)}{state}"
     lead = f"At {_commit(latest.commit_sha)} · " if latest.commit_sha else ""
@@ -134,42 +127,42 @@ def _latest(frame: Frame, latest: Latest, state: str, missing: str) -> SizedComm
         lead = f"{missing}\n\n{lead}"
     shots = sorted(latest.shots, key=lambda shot: shot_key(shot.name, shot.viewport, shot.theme))
     tables = TABLES[frame.marker]
-    return fit_comment(frame, heading, lead, [_newest(shot, latest.commit_sha, tables) for shot in shots])
+    return fit_comment(
+        frame, heading, lead, [_show_latest(shot, latest.commit_sha, tables) for shot in shots]
+    )
 
 
-def _newest(shot: LatestShot, newest_commit: str, tables: Tables) -> CommentShot:
+def _show_latest(shot: LatestShot, newest_commit: str, tables: Tables) -> CommentShot:
     column = shot.viewport, shot.theme
     words = "" if shot.commit_sha == newest_commit else f"at {tables.code(_short(shot.commit_sha))}"
-    return CommentShot(shot.name, column, pictures=[Picture(shot.url, shot.name, words)])
+    return CommentShot(shot.name, column, images=[CommentImage(shot.url, shot.name, words)])
 
 
 def _show_compared(shot: ComparedShot, tables: Tables) -> CommentShot:
     column = shot.viewport, shot.theme
-    notes = (
-        [] if shot.verdict in {Verdict.REMOVED, Verdict.UNCHANGED, Verdict.FAILED} else [shot.verdict.value]
-    )
+    notes = [shot.verdict.value] if shot.verdict in WITH_IMAGES else []
     if shot.reason:
         notes.append(code(visible(shot.reason[:_LONGEST_REASON])))
     if shot.pair:
         notes.append("before and after uploaded together")
     if not shot.ancestor:
         notes.append(_not_an_ancestor(_commit(shot.base_commit)))
-    pictures = _pictures(shot, tables) if shot.verdict in PICTURED else ()
-    return CommentShot(shot.name, column, shot.verdict, ", ".join(notes), pictures)
+    images = _make_images(shot, tables) if shot.verdict in WITH_IMAGES else ()
+    return CommentShot(shot.name, column, shot.verdict, ", ".join(notes), images)
 
 
-def _pictures(shot: ComparedShot, tables: Tables) -> Sequence[Picture | None]:
+def _make_images(shot: ComparedShot, tables: Tables) -> Sequence[CommentImage | None]:
     after_url = shot.view_url or ""
     if not shot.before_url:
-        return None, Picture(after_url, shot.name, "new")
+        return None, CommentImage(after_url, shot.name, "new")
     if shot.pair:
         note = "uploaded together"
     else:
         note = "" if shot.ancestor else _not_an_ancestor(tables.code(_short(shot.base_commit)))
     link = ("difference", shot.diff_url) if shot.diff_url else None
     return (
-        Picture(shot.before_url, f"{shot.name} (before)", "before", details=note),
-        Picture(after_url, shot.name, "after", link, details=_difference(shot, tables), labelled=False),
+        CommentImage(shot.before_url, f"{shot.name} (before)", "before", details=note),
+        CommentImage(after_url, shot.name, "after", link, details=_difference(shot, tables), has_label=False),
     )
 
 

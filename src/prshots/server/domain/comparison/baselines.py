@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -38,13 +38,11 @@ class Baselines:
         comparisons: ComparisonRecords,
         store: ObjectStore,
         images: Images,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self._records = records
         self._comparisons = comparisons
         self._store = store
         self._images = images
-        self._clock = clock
 
     def check_upload(self, access: Access, branch: str, upload: Upload) -> CheckedUpload:
         """Check a baseline upload and ignore its before image. Raises errors such as PayloadTooLargeError."""
@@ -68,14 +66,14 @@ class Baselines:
         """Record the shots whose bytes are already stored. Return the others."""
         require_branch(access, known.branch)
         found = await self._records.reuse(
-            access.project.id, known.branch, known.commit_sha, known.shots, self._now()
+            access.project.id, known.branch, known.commit_sha, known.shots, int(time.time())
         )
         return [each for each, image in zip(known.shots, found, strict=True) if image is None]
 
     async def complete(self, access: Access, branch: str, commit_sha: str) -> int:
         """Mark this commit's baselines as complete. Return how many there are."""
         require_branch(access, branch)
-        return await self._records.complete(access.project.id, branch, commit_sha, self._now())
+        return await self._records.complete(access.project.id, branch, commit_sha, int(time.time()))
 
     async def adopt(self, access: Access, pr_number: int, merged_as: str, branch: str | None) -> int:
         """Make the changed and new images of a merged pull request baselines of the merge commit.
@@ -101,10 +99,9 @@ class Baselines:
         return sum(adopted)
 
     async def _to_adopt(self, comparison: StoredComparison, branch: str) -> list[Image]:
-        """Return the changed and new images.
+        """Return changed and new images. Include a pair only if the branch has a different image of its shot.
 
-        Include a pair only if the branch has a different image of its shot. The branch's builds may not know
-        the shot of a pair, so its baseline would never change again.
+        The branch's builds may not know the shot of a pair, so its baseline would never change again.
         """
         request = comparison.request
         wanted, pairs = list[Image](), list[Image]()
@@ -127,7 +124,7 @@ class Baselines:
             pr_number=NO_PULL_REQUEST,
             kind="baseline",
             commit_sha=merged_as,
-            uploaded_at=self._now(),
+            uploaded_at=int(time.time()),
             closed_at=None,
             thumbnail=None,
             diff_base=None,
@@ -136,6 +133,3 @@ class Baselines:
         return await store_and_record(
             self._store, {copy.key: [original]}, lambda: self._records.adopt(copy, branch)
         )
-
-    def _now(self) -> int:
-        return int(self._clock())

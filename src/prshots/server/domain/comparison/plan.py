@@ -1,13 +1,10 @@
-"""Plans a comparison from the images of a run and their bases, and builds the reply.
-
-All functions are pure. `service.py` runs the plan.
-"""
+"""Plans a comparison from the images of a run and their bases, and builds the reply, without any I/O."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import MANUAL, ComparedShot, Comparison, ComparisonState, Verdict
@@ -20,8 +17,10 @@ from prshots.server.domain.comparison.models import (
     StoredComparison,
 )
 from prshots.server.domain.images.models import Image, ShotKey
+from prshots.server.domain.images.service import Images
+from prshots.server.domain.projects.models import Project
 
-_ORDER = {verdict: place for place, verdict in enumerate(Verdict)}
+_ORDER = {verdict: place for place, verdict in enumerate([*Verdict, None])}
 _MARKED = {Verdict.CHANGED, Verdict.MOVED}
 _TO_LOOK_AT = {None, *_MARKED}
 _COUNTED = [verdict for verdict in Verdict if verdict is not Verdict.FAILED]
@@ -119,23 +118,16 @@ def _plan_shot(image: Image, bases: Mapping[ShotKey, ShotBase]) -> PlannedShot:
     return PlannedShot(image.shot, image, base, ShotResult(Verdict.UNCHANGED if is_same else None))
 
 
-class ImageUrls(Protocol):
-    """Signs the URLs of a comparison."""
-
-    def url_of(self, image: Image) -> str: ...
-    def diff_url_of(self, image: Image, base: Image) -> str: ...
-
-
 def reply(
-    stored: StoredComparison, urls: ImageUrls, dashboard_url: str, with_urls: Collection[Verdict]
+    project: Project,
+    stored: StoredComparison,
+    images: Images,
+    with_urls: Collection[Verdict] = tuple(Verdict),
 ) -> Comparison:
-    """Return the API's reply about a comparison. Omits shots that have no verdict yet.
-
-    Shots whose verdict isn't in `with_urls` get no URLs.
-    """
+    """Return the API's reply, without undecided shots. Only verdicts in `with_urls` get URLs."""
     request = stored.request
     shots = [
-        _compared_shot(shot, verdict, request, urls if verdict in with_urls else None)
+        _compared_shot(shot, verdict, request, images if verdict in with_urls else None)
         for shot in in_display_order(stored.shots)
         if (verdict := shot.result.verdict)
     ]
@@ -151,13 +143,13 @@ def reply(
         stored.state,
         counts,
         shots,
-        dashboard_url,
+        images.dashboard_url_of(project, request.pr_number),
         sum(shot.pair == MANUAL for shot in shots),
     )
 
 
 def _compared_shot(
-    shot: PlannedShot, verdict: Verdict, request: ComparisonRequest, urls: ImageUrls | None
+    shot: PlannedShot, verdict: Verdict, request: ComparisonRequest, urls: Images | None
 ) -> ComparedShot:
     image, base = shot.image, shot.base.image if shot.base else None
     return ComparedShot(
@@ -196,9 +188,4 @@ def has_diff(shot: PlannedShot) -> bool:
 
 def in_display_order(shots: Collection[PlannedShot]) -> list[PlannedShot]:
     """Sort by verdict, then in natural order. Shots without a verdict come last."""
-
-    def key(shot: PlannedShot) -> tuple[object, ...]:
-        verdict = shot.result.verdict
-        return _ORDER[verdict] if verdict else len(_ORDER), shot_key(*shot.shot)
-
-    return sorted(shots, key=key)
+    return sorted(shots, key=lambda shot: (_ORDER[shot.result.verdict], shot_key(*shot.shot)))

@@ -19,7 +19,7 @@ from prshots.server.domain.images.models import Image, ShotKey
 class BaselineRecords(Protocol):
     """The baselines of projects. Raises RecordsError. Methods that write also raise RecordsFullError.
 
-    `Records.add_image` adds a baseline together with its image.
+    `ImageRecords.add_image` adds a baseline together with its image.
     """
 
     async def reuse(
@@ -66,10 +66,7 @@ class BaselineRecords(Protocol):
 
 
 class ComparisonRecords(Protocol):
-    """The comparisons of pull requests. Raises RecordsError.
-
-    Methods that write also raise RecordsFullError.
-    """
+    """The comparisons of pull requests. Raises RecordsError. Writing also raises RecordsFullError."""
 
     async def images_at(self, project_id: str, pr_number: int, commit_sha: str) -> list[Image]:
         """Return the newest image of each shot at a commit. Either SHA may be a prefix of the other."""
@@ -145,8 +142,7 @@ class ComparisonRecords(Protocol):
 class ComparePictures(Protocol):
     """Compares two images. Raises the same errors as RenderThumbnail.
 
-    All adapters must give the same verdict for the same images. `tests/comparison/` has the corpus that
-    checks this.
+    All adapters give the same verdicts. The corpus in `tests/comparison/` checks this.
     """
 
     async def __call__(self, before: bytes, after: bytes) -> PairResult: ...

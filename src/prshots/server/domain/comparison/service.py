@@ -93,8 +93,7 @@ class Comparisons:
         self._compare = compare
         self._on_decided = on_decided
         self._clock = clock
-        # Every run has a few pairs in progress. They take turns here, so a large run doesn't block the
-        # others.
+        # All runs take turns here, so a large run doesn't block the others.
         self._slots = asyncio.Semaphore(PAIRS_AT_ONCE)
         self._running: dict[_Key, asyncio.Task[None]] = {}
 
@@ -109,18 +108,17 @@ class Comparisons:
         stored = await self._records.of_commit(project.id, request.pr_number, request.commit_sha)
         if stored is None:
             raise errors.NotFoundError("not found")  # the pull request was closed in the meantime
-        return self._reply(project, stored)
+        return reply(project, stored, self._images)
 
     async def latest(
         self, project: Project, pr_number: int, with_urls: Collection[Verdict] = tuple(Verdict)
     ) -> Comparison | None:
-        """Return the comparison of the newest compared commit.
+        """Return the comparison of the newest compared commit. Only verdicts in `with_urls` get URLs.
 
-        Only shots whose verdict is in `with_urls` get URLs, because signing all of them takes longer than the
-        rest.
+        Signing all URLs would take longer than the rest.
         """
         stored = await self.load_latest(project, pr_number)
-        return self._reply(project, stored, with_urls) if stored else None
+        return reply(project, stored, self._images, with_urls) if stored else None
 
     async def load_latest(self, project: Project, pr_number: int) -> StoredComparison | None:
         """Return the comparison of the newest commit. If a dead process abandoned it, start it again."""
@@ -145,12 +143,6 @@ class Comparisons:
             return False
         return self._clock() - stored.seen_at > STALE_SECONDS
 
-    def _reply(
-        self, project: Project, stored: StoredComparison, with_urls: Collection[Verdict] = tuple(Verdict)
-    ) -> Comparison:
-        dashboard_url = self._images.dashboard_url_of(project, stored.request.pr_number)
-        return reply(stored, self._images, dashboard_url, with_urls)
-
     # Running
 
     async def _begin(self, request: ComparisonRequest) -> None:
@@ -171,7 +163,8 @@ class Comparisons:
                 missing=plan.missing,
                 now=int(self._clock()),
             ):
-                self._stop(request)
+                if replaced := self._running.pop(_key(request), None):
+                    replaced.cancel()
                 if work:
                     self._start(run, work)
                 return
@@ -189,11 +182,6 @@ class Comparisons:
         before_images = {after.id: before for after, before in pairs}
         plan = plan_comparison(images, bases, is_complete=request.is_complete, before_images=before_images)
         return plan.with_known(await self._records.known_pairs(project_id, plan.pairs(), ENGINE))
-
-    def _stop(self, request: ComparisonRequest) -> None:
-        """Stop this process's earlier run, which another run has replaced."""
-        if replaced := self._running.pop(_key(request), None):
-            replaced.cancel()
 
     def _start(self, run: _Run, work: Sequence[Work]) -> None:
         key = _key(run.request)

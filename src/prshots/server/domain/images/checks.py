@@ -33,11 +33,7 @@ class UploadFields:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """An upload whose files aren't checked yet.
-
-    `oversized` means that the form is too large without its files. `before` is the before image, if the
-    client sent one.
-    """
+    """An upload whose files aren't checked yet. `oversized`: the form is too large without its files."""
 
     fields: UploadFields
     image: UploadedFile

@@ -62,10 +62,7 @@ class Image(NamedTuple):
         return ShotKey(self.name, self.viewport, self.theme)
 
     def url_expires_at(self, now: float) -> int:
-        """Return when the image's URL expires.
-
-        A baseline's URL is extended, because it can stay current for years.
-        """
+        """Return when the URL expires. It is extended for a baseline, which can stay current for years."""
         expires_at = self.uploaded_at + URL_LIFETIME_SECONDS
         if self.kind == "baseline":
             while expires_at - now < URL_LIFETIME_SECONDS // 2:
@@ -170,10 +167,7 @@ class PullRequestRecord:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The facts that a client sends about a pull request. Unknown fields are empty.
-
-    `path` follows `repository`.
-    """
+    """A client's description of a pull request. Unknown fields are empty. `path` follows `repository`."""
 
     pr_number: int
     repository: str = ""

@@ -23,11 +23,10 @@ class ImageRecords(Protocol):
     """The images of pull requests. Raises RecordsError. Methods that write also raise RecordsFullError."""
 
     async def add_image(self, image: Image, branch: str = "", before: Image | None = None) -> None:
-        """Commit the image's record durably before returning.
+        """Commit the records of the image and its `before` image, together and durably, before returning.
 
-        With a branch, the image becomes a baseline there. Commits the `before` image in the same transaction.
-
-        Raises UnauthorizedError if the project, and therefore its token, no longer exists.
+        With a branch, the image becomes a baseline there. Raises UnauthorizedError if the project, and
+        therefore its token, no longer exists.
         """
 
     async def image(self, project_id: str, image_id: str) -> Image | None:
@@ -95,10 +94,7 @@ class ImageRecords(Protocol):
     async def describe_pull(
         self, project_id: str, pr_number: int, *, title: str, source_branch: str, author: str, path: str
     ) -> bool:
-        """Store the forge's description of a pull request. Empty values change nothing.
-
-        Return False if the pull request doesn't exist.
-        """
+        """Store a description. Empty values change nothing. Return False if the pull request is unknown."""
 
     async def close(self) -> None: ...
 
@@ -196,22 +192,13 @@ class PutUrlRecords(Protocol):
         """
 
     async def use(self, put_url: PutUrl, image: Image, staged: StagedImage | None) -> bool:
-        """Commit the image's record and mark the URL as used.
-
-        If it was already used, return False instead.
-        """
+        """Commit the image's record and mark the URL as used. If it was already used, return False."""
 
     async def use_before(self, put_url: PutUrl, before: Image) -> bool:
-        """Commit the before image's record, like `use`.
-
-        The image itself must follow before the URL expires.
-        """
+        """Commit the before image's record, like `use`. The image must follow before the URL expires."""
 
     async def discard_expired(self, now: int, limit: int) -> int:
-        """Remove up to `limit` URLs past their `expires_at`, and schedule before images that have no image.
-
-        Return the number of removed URLs.
-        """
+        """Remove up to `limit` expired URLs, and schedule unpaired before images. Return how many URLs."""
 
 
 class ObjectStore(Protocol):
@@ -225,10 +212,7 @@ class ObjectStore(Protocol):
         """Delete objects durably. Missing objects count as deleted. Return the keys that failed."""
 
     async def owner(self, claimant: str) -> str:
-        """Return the id of the installation that owns the store.
-
-        If it has no owner, `claimant` becomes the owner. Raises StoreError.
-        """
+        """Return the id of the store's owner. Without one, `claimant` becomes it. Raises StoreError."""
 
     async def exists(self, key: str) -> bool:
         """Return whether the object is in the store. Raises StoreError."""
@@ -258,10 +242,8 @@ class RateCounter(Protocol):
     async def hit(self, project_id: str, limit: int | None = None) -> Hit:
         """Count one upload, unless the project has reached its limit for the last minute.
 
-        Without `limit`, the service's limit applies.
-
-        Raises CounterUnavailableError after at most 50 ms, so a slow counter can't delay uploads. Time in
-        which this process was busy doesn't count.
+        Without `limit`, the service's limit applies. Raises CounterUnavailableError after at most 50 ms, so a
+        slow counter can't delay uploads. Time in which this process was busy doesn't count.
         """
 
     async def check(self) -> None:

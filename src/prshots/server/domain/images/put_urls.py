@@ -2,7 +2,6 @@
 
 import secrets
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError, UnsupportedTypeError
@@ -36,7 +35,7 @@ class PutUrlRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Putting:
+class PutTarget:
     """A valid URL and the project that it uploads to. `is_before` means that it accepts the before image."""
 
     put_url: PutUrl
@@ -57,36 +56,34 @@ class PutUrls:
         images: Images,
         staging: Staging,
         base_url: str,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self._records = records
         self._images = images
         self._staging = staging
         self._base_url = base_url
-        self._clock = clock
 
-    async def create(self, access: Access, asked: PutUrlRequest) -> OneTimeUrls:
+    async def create(self, access: Access, request: PutUrlRequest) -> OneTimeUrls:
         """Create a URL. Raises InvalidInputError, ForbiddenError."""
-        if asked.pr_number == NO_PULL_REQUEST:
-            require_branch(access, asked.place.branch, "stage images")
+        if request.pr_number == NO_PULL_REQUEST:
+            require_branch(access, request.place.branch, "stage images")
         else:
-            checks.require_pr(access.only_pr, asked.pr_number)
-        if asked.with_before is None:
+            checks.require_pr(access.only_pr, request.pr_number)
+        if request.with_before is None:
             raise InvalidInputError(BAD_WITH_BEFORE)
         secret = secrets.token_urlsafe(32)
-        before_secret = secrets.token_urlsafe(32) if asked.with_before else ""
-        now, fields = int(self._clock()), asked.fields
+        before_secret = secrets.token_urlsafe(32) if request.with_before else ""
+        now, fields = int(time.time()), request.fields
         put_url = PutUrl(
             sha256=hash_of(secret),
             project_id=access.project.id,
             token_id=access.token_id,
-            pr_number=asked.pr_number,
-            place=asked.place,
+            pr_number=request.pr_number,
+            place=request.place,
             name=fields.name,
             commit_sha=fields.commit_sha,
             viewport=fields.viewport,
             theme=fields.theme,
-            content_type=asked.content_type,
+            content_type=request.content_type,
             expires_at=min(now + PUT_SECONDS, access.expires_at or now + PUT_SECONDS),
             before_sha256=hash_of(before_secret) if before_secret else None,
         )
@@ -95,13 +92,13 @@ class PutUrls:
             self._address(secret), put_url.expires_at, self._address(before_secret) if before_secret else ""
         )
 
-    async def find(self, secret: str) -> Putting:
+    async def find(self, secret: str) -> PutTarget:
         """Return the upload that a URL's secret permits.
 
         Raises NotFoundError for a used or unknown URL, and ConflictError if the before image must come first.
         """
         sha256 = hash_of(secret)
-        found = await self._records.find(sha256, int(self._clock()))
+        found = await self._records.find(sha256, int(time.time()))
         if found is None:
             raise NotFoundError("not found")
         put_url, project = found
@@ -110,29 +107,29 @@ class PutUrls:
             raise NotFoundError("not found")
         if not is_before and put_url.before_sha256 and not put_url.before_id:
             raise ConflictError(BEFORE_FIRST)
-        return Putting(put_url, project, is_before)
+        return PutTarget(put_url, project, is_before)
 
-    def check_file(self, putting: Putting, file: checks.UploadedFile) -> checks.CheckedUpload:
+    def check_file(self, target: PutTarget, file: checks.UploadedFile) -> checks.CheckedUpload:
         """Check the file like any other upload. Raises PayloadTooLargeError, UnsupportedTypeError."""
-        put_url = putting.put_url
+        put_url = target.put_url
         if file.content_type != put_url.content_type:
             raise UnsupportedTypeError(f"Content-Type must be {put_url.content_type}, which the URL is for")
         fields = checks.UploadFields(put_url.name, put_url.commit_sha, put_url.viewport, put_url.theme)
         return checks.check_files(checks.Upload(fields, file), self._images.max_image_bytes)
 
-    async def put(self, putting: Putting, checked: checks.CheckedUpload) -> Uploaded:
+    async def put(self, target: PutTarget, checked: checks.CheckedUpload) -> Uploaded:
         """Store an image. If that fails, the URL stays valid."""
-        return await (self._put_before if putting.is_before else self._put_image)(putting, checked)
+        return await (self._put_before if target.is_before else self._put_image)(target, checked)
 
-    async def _put_before(self, putting: Putting, checked: checks.CheckedUpload) -> Uploaded:
+    async def _put_before(self, target: PutTarget, checked: checks.CheckedUpload) -> Uploaded:
         before = self._images.new_image(
-            putting.project, NO_PULL_REQUEST, checked.fields, checked.image, "before"
+            target.project, NO_PULL_REQUEST, checked.fields, checked.image, "before"
         )
-        await self._store(lambda: self._records.use_before(putting.put_url, before), before, checked)
+        await self._store(lambda: self._records.use_before(target.put_url, before), before, checked)
         return self._images.reply(before)
 
-    async def _put_image(self, putting: Putting, checked: checks.CheckedUpload) -> Uploaded:
-        put_url, project = putting.put_url, putting.project
+    async def _put_image(self, target: PutTarget, checked: checks.CheckedUpload) -> Uploaded:
+        put_url, project = target.put_url, target.project
         is_staged = put_url.pr_number == NO_PULL_REQUEST
         kind: ImageKind = "staged" if is_staged else "pull_request"
         new = self._images.new_image(project, put_url.pr_number, checked.fields, checked.image, kind)

@@ -63,10 +63,7 @@ class Images:
     def check_upload(
         self, upload: checks.Upload, pr_number: int, only_pr: int | None = None
     ) -> checks.CheckedUpload:
-        """Check an upload. Raises PayloadTooLargeError, UnsupportedTypeError, ForbiddenError.
-
-        With `only_pr`, the image must belong to that pull request.
-        """
+        """Check an upload. Raises PayloadTooLargeError, UnsupportedTypeError, ForbiddenError."""
         checked = checks.check_files(upload, self.max_image_bytes)
         checks.require_pr(only_pr, pr_number)
         return checked
@@ -101,10 +98,7 @@ class Images:
         return self._sign(image, THUMBNAIL_EXT)
 
     def diff_url_of(self, image: Image, base: Image) -> str:
-        """Return the URL of the difference from this base.
-
-        Each base gets a different URL, so caches stay correct.
-        """
+        """Return the URL of the difference from this base. It depends on the base, so caches stay correct."""
         return self._sign(image, DIFF_EXT, later=int(base.id[:4], 16))
 
     def dashboard_url_of(self, project: Project, pr_number: int) -> str:
@@ -146,10 +140,8 @@ class Images:
         """Expire one image now, regardless of the policy. Raises NotFoundError, ExpireFailedError.
 
         With `only_pr`, images of other pull requests count as not found. Without `baselines`, so do
-        baselines.
-
-        ExpireFailedError promises that the sweep will finish the job. If the image couldn't be scheduled, the
-        sweep wouldn't find it, so this raises RecordsError instead.
+        baselines. ExpireFailedError promises that the sweep will finish the job. If the image couldn't be
+        scheduled, the sweep wouldn't find it, so this raises RecordsError instead.
         """
         image = await self._records.image(project.id, image_id) if checks.is_image_id(image_id) else None
         if image is None or only_pr not in {None, image.pr_number}:
@@ -183,10 +175,7 @@ class Images:
             return False
 
     async def expire(self, project: Project, pr_number: int, *, ignore_policy: bool = False) -> Expired:
-        """Apply the project's policy to a closed pull request.
-
-        Images that can't be deleted now stay scheduled.
-        """
+        """Apply the policy to a closed pull request. Images that can't be deleted now stay scheduled."""
         at_once = ignore_policy or project.policy is Policy.PR_CLOSE
         try:
             marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
@@ -251,7 +240,7 @@ class Images:
         pr_number: int,
         fields: checks.UploadFields,
         file: checks.CheckedFile,
-        kind: ImageKind = "pull_request",
+        kind: ImageKind,
     ) -> Image:
         """Return the unsaved record of a new image."""
         return Image(
@@ -273,10 +262,7 @@ class Images:
     async def store_pair(
         self, record: Recording, image: Image, before: Image | None, checked: checks.CheckedUpload
     ) -> bool:
-        """Store and record an image and, if it has one, its before image: all or nothing.
-
-        Return whether they were recorded.
-        """
+        """Store and record an image and its before image, or neither. Return whether they were recorded."""
         objects = {before.key: checked.before.chunks} if before and checked.before else {}
         objects[image.key] = checked.image.chunks
         return await store_and_record(self._store, objects, record)

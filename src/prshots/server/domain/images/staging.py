@@ -1,7 +1,6 @@
 """Staged images: uploaded to a branch before its pull request exists, and moved once it does."""
 
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from prshots.contract.replies import Moved, Staged, StagedShot
@@ -35,12 +34,9 @@ class Move:
 
 
 class Staging:
-    def __init__(
-        self, *, records: StagedRecords, images: Images, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, *, records: StagedRecords, images: Images) -> None:
         self._records = records
         self._images = images
-        self._clock = clock
 
     def check_upload(self, access: Access, place: BranchPlace, upload: Upload) -> CheckedUpload:
         """Check an upload to a branch. Raises PayloadTooLargeError, UnsupportedTypeError, ForbiddenError."""
@@ -75,27 +71,27 @@ class Staging:
         require_branch(access, branch, "list staged images")
         project = access.project
         found = await self._records.find(
-            project.id, self._now(), branch=branch, repository=repository, limit=MOST_LISTED
+            project.id, int(time.time()), branch=branch, repository=repository, limit=MOST_LISTED
         )
         return [self._list_one(project, staged) for staged in reversed(found)]
 
-    async def move(self, access: Access, asked: Move) -> Moved:
+    async def move(self, access: Access, request: Move) -> Moved:
         """Move the images staged for this repository's branch to its pull request. Report the remaining ones.
 
         Anyone can give a branch of their fork any name, so nothing moves to a pull request from a fork.
         """
-        require_pr(access.only_pr, asked.pr_number)
-        project, branch = access.project, asked.place.branch
-        moved = 0 if asked.from_fork else await self._move(project, asked)
-        kept = await self._records.count(project.id, branch, self._now())
-        reason = OF_A_FORK if asked.from_fork else OF_ANOTHER_REPOSITORY
-        return Moved(branch, asked.pr_number, moved, kept, reason if kept else "")
+        require_pr(access.only_pr, request.pr_number)
+        project, branch = access.project, request.place.branch
+        moved = 0 if request.from_fork else await self._move(project, request)
+        kept = await self._records.count(project.id, branch, int(time.time()))
+        reason = OF_A_FORK if request.from_fork else OF_ANOTHER_REPOSITORY
+        return Moved(branch, request.pr_number, moved, kept, reason if kept else "")
 
-    async def _move(self, project: Project, asked: Move) -> int:
+    async def _move(self, project: Project, request: Move) -> int:
         """Move all images in batches. After an interruption, the next request moves the rest."""
         moved = 0
         while some := await self._records.move(
-            project.id, asked.place, asked.pr_number, self._now(), MOVED_AT_ONCE
+            project.id, request.place, request.pr_number, int(time.time()), MOVED_AT_ONCE
         ):
             moved += some
         return moved
@@ -103,6 +99,3 @@ class Staging:
     def _list_one(self, project: Project, staged: StagedImage) -> StagedShot:
         image, reply = staged.image, asdict(self.reply(project, staged))
         return StagedShot(**reply, **image.shot._asdict(), commit_sha=image.commit_sha)
-
-    def _now(self) -> int:
-        return int(self._clock())

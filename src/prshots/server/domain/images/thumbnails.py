@@ -1,13 +1,14 @@
 """Thumbnails: created on first view, stored next to the original, deleted with it."""
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
 import structlog
 
 from prshots.contract import errors
+from prshots.server.bounded_cache import BoundedCache
 from prshots.server.domain.images.models import Image, ThumbnailState
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore, RenderThumbnail
 from prshots.server.domain.images.recorded_objects import store_and_record
@@ -50,7 +51,7 @@ class Thumbnails:
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._turns: dict[str, asyncio.Lock] = {}
         self._waiting: Counter[str] = Counter()
-        self._deaths: OrderedDict[str, int] = OrderedDict()
+        self._deaths: BoundedCache[str, int] = BoundedCache(_REMEMBERED_DEATHS)
         self._is_closed = False
         self._in_progress: dict[str, asyncio.Task[ThumbnailAnswer | None]] = {}
 
@@ -87,13 +88,10 @@ class Thumbnails:
                 _log.error("thumbnail failed, retrying on the next view", image=image.id, reason=str(error))
             return "later"
         finally:
-            self._leave(image.project_id)
-
-    def _leave(self, project_id: str) -> None:
-        self._waiting[project_id] -= 1
-        if not self._waiting[project_id]:
-            del self._waiting[project_id]
-            self._turns.pop(project_id, None)
+            self._waiting[image.project_id] -= 1
+            if not self._waiting[image.project_id]:
+                del self._waiting[image.project_id]
+                self._turns.pop(image.project_id, None)
 
     async def _render_and_store(self, image: Image) -> ThumbnailAnswer | None:
         try:
@@ -101,10 +99,17 @@ class Thumbnails:
         except errors.PictureError as error:
             return await self._record_refusal(image, error.reason, str(error))
         except errors.PictureWorkerDiedError as error:
-            if self._count_death(image.id) < MAX_DEATHS:
+            deaths = (self._deaths.get(image.id) or 0) + 1
+            self._deaths.put(image.id, deaths)
+            if deaths < MAX_DEATHS:
                 raise
             return await self._record_refusal(image, "too_large", str(error))
-        return None if thumbnail is None else await self._store_thumbnail(image, thumbnail)
+        is_stored = thumbnail is not None and await store_and_record(
+            self._store,
+            {image.thumbnail_key: [thumbnail]},
+            lambda: self._records.set_thumbnail(image.id, "made"),
+        )
+        return "made" if is_stored else None
 
     async def _record_refusal(
         self, image: Image, state: ThumbnailState, reason: str
@@ -112,12 +117,6 @@ class Thumbnails:
         """Record the refusal, so the image isn't decoded again."""
         _log.warning("image cannot be made into a thumbnail", image=image.id, reason=reason)
         return state if await self._records.set_thumbnail(image.id, state) else None
-
-    def _count_death(self, image_id: str) -> int:
-        self._deaths[image_id] = self._deaths.pop(image_id, 0) + 1
-        if len(self._deaths) > _REMEMBERED_DEATHS:
-            self._deaths.popitem(last=False)
-        return self._deaths[image_id]
 
     async def _render(self, image: Image) -> bytes | None:
         """Return the thumbnail, or None if the image is deleted."""
@@ -130,14 +129,6 @@ class Thumbnails:
                 return None
             width, height = map(int, image.viewport.split("x"))
             return await self._render_thumbnail(original, tallness=height / width)
-
-    async def _store_thumbnail(self, image: Image, thumbnail: bytes) -> ThumbnailState | None:
-        is_stored = await store_and_record(
-            self._store,
-            {image.thumbnail_key: [thumbnail]},
-            lambda: self._records.set_thumbnail(image.id, "made"),
-        )
-        return "made" if is_stored else None
 
 
 def _answer(task: "asyncio.Task[ThumbnailAnswer | None]") -> ThumbnailAnswer | None:

@@ -6,7 +6,6 @@ everyone else, the organization and its projects don't appear to exist.
 
 import secrets
 import time
-from collections.abc import Callable
 
 from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
 from prshots.server.domain.people.allow_list import split_provider
@@ -17,12 +16,9 @@ from prshots.server.domain.projects.ports import ProjectOverview
 
 
 class Organizations:
-    def __init__(
-        self, people: People, overview: ProjectOverview, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, people: People, overview: ProjectOverview) -> None:
         self._people = people
         self._overview = overview
-        self._clock = clock
 
     async def of(self, user: User) -> list[tuple[Organization, Role]]:
         return await self._people.organizations_of(user.id)
@@ -48,7 +44,7 @@ class Organizations:
     async def create(self, user: User, name: str) -> Organization:
         """Create an organization that the user owns. Raises InvalidInputError, ConflictError."""
         check_organization_name(name)
-        organization = Organization(secrets.token_hex(8), name, personal=False, created_at=int(self._clock()))
+        organization = Organization(secrets.token_hex(8), name, personal=False, created_at=int(time.time()))
         await self._people.add_organization(organization, user.id)
         return organization
 
@@ -59,10 +55,7 @@ class Organizations:
         return await self._people.members(organization.id, after, limit)
 
     async def add_member(self, user: User, organization_id: str, login: str, role: Role) -> Member:
-        """Add a member by `login` or `provider:login`.
-
-        Raises NotFoundError, ForbiddenError, ConflictError.
-        """
+        """Add a member by `[provider:]login`. Raises NotFoundError, ForbiddenError, ConflictError."""
         organization = await self._find_owned(user, organization_id)
         added = await self._user_of_login(login)
         if await self._people.organization_of(added.id, organization.id):
@@ -71,10 +64,7 @@ class Organizations:
         return Member(added, role)
 
     async def change_role(self, user: User, organization_id: str, member_id: str, role: Role) -> None:
-        """Change a member's role.
-
-        Raises NotFoundError, ForbiddenError, or ConflictError for the last owner.
-        """
+        """Change a role. Raises NotFoundError, ForbiddenError, or ConflictError for the last owner."""
         organization = await self._find_owned(user, organization_id)
         if await self._people.organization_of(member_id, organization.id) is None:
             raise NotFoundError("not found")

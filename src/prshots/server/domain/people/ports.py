@@ -7,10 +7,7 @@ from prshots.server.domain.projects.models import Organization, Role
 
 
 class People(Protocol):
-    """Users, sessions and organizations. Raises RecordsError.
-
-    Methods that write also raise RecordsFullError.
-    """
+    """Users, sessions and organizations. Raises RecordsError. Writing also raises RecordsFullError."""
 
     async def add_login_state(self, state: LoginState) -> None:
         """Add a login state. Raises ConflictError if it exists."""
@@ -40,10 +37,7 @@ class People(Protocol):
     async def end_sessions_of(self, user_id: str) -> None: ...
 
     async def discard_old_logins(self, states: int, sessions: int, unseen: int) -> int:
-        """Remove login states and sessions created before these times, and sessions not seen since `unseen`.
-
-        Return how many were removed.
-        """
+        """Remove states and sessions from before these times, or unseen since `unseen`. Return how many."""
 
     async def add_organization(self, organization: Organization, owner_id: str) -> None:
         """Add an organization with this owner. Raises ConflictError if the name is taken."""
@@ -61,10 +55,7 @@ class People(Protocol):
         """Add a member or change their role. Raises ConflictError instead of demoting the last owner."""
 
     async def remove_member(self, organization_id: str, user_id: str) -> bool:
-        """Remove a member. Return False if there is no such member.
-
-        Raises ConflictError for the last owner.
-        """
+        """Remove a member. Return False if there is none. Raises ConflictError for the last owner."""
 
 
 class LoginProvider(Protocol):
@@ -81,7 +72,4 @@ class LoginProvider(Protocol):
         """Return the URL to send the browser to. Raises ProviderError."""
 
     async def identity(self, *, code: str, redirect_uri: str, verifier: str, nonce: str) -> Identity:
-        """Exchange the code for the person's identity.
-
-        Raises ProviderError, or SignInRefusedError for a code that was used or has expired.
-        """
+        """Exchange the code. Raises ProviderError, or SignInRefusedError for a used or expired code."""

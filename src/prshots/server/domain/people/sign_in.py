@@ -97,7 +97,8 @@ class SignIn:
 
     async def redeem_link(self, code: str) -> str:
         """Use a one-time link. Return the secret of a new session. Raises SignInRefusedError."""
-        if not await self._take_link(code):
+        link = await self._people.take_login_state(hash_of(code)) if is_secret(code) else None
+        if link is None or link.provider != _LINK or self._now() - link.created_at > STATE_SECONDS:
             raise errors.SignInRefusedError(
                 errors.Refusal.LINK_USED,
                 f"this sign-in link has been used, or is older than {STATE_SECONDS // 60} minutes: "
@@ -136,11 +137,6 @@ class SignIn:
         if provider_id not in self.providers:
             raise errors.NotFoundError("not found")
         return self.providers[provider_id]
-
-    async def _take_link(self, code: str) -> bool:
-        """Mark a link as used. Return whether it was valid."""
-        made = await self._people.take_login_state(hash_of(code)) if is_secret(code) else None
-        return made is not None and made.provider == _LINK and self._now() - made.created_at <= STATE_SECONDS
 
     async def _use_up(self, provider_id: str, state: str) -> None:
         """Store the state, so it works only once. Only people whom the provider identified get here."""

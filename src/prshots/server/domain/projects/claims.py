@@ -1,4 +1,4 @@
-"""The claims that a trust requires: validates them, and matches them against a token.
+"""Validates the claims that a trust requires, and matches them against a token's claims.
 
 A trust must name a repository or its owner, because anyone can get tokens from a public issuer. In such a
 claim, a `*` may only follow a whole name. For example, `octo/*` matches the repositories of `octo`, but no
@@ -71,28 +71,27 @@ def anchor_of(claims: Mapping[str, str]) -> str:
     return f"{name}={claims[name].partition('*')[0]}"
 
 
-def anchors_of(carried: Mapping[str, Any]) -> set[str]:
-    """Return the anchor of every trust that this token could match."""
+def anchors_of(token_claims: Mapping[str, Any]) -> set[str]:
+    """Return the anchor of every trust that a token with these claims could match."""
     return {
         f"{name}={beginning}"
         for name in NAMING
-        for text in _forms(name, carried)
+        for text in _forms(name, token_claims)
         for beginning in _beginnings(text)
     }
 
 
-def find_unmet(claims: Mapping[str, str], carried: Mapping[str, Any]) -> str | None:
-    """Return the first of these claims that the token doesn't meet, or None if it meets all of them."""
-    return next((name for name, value in claims.items() if not _is_met(name, value, carried)), None)
+def find_unmet(required: Mapping[str, str], token_claims: Mapping[str, Any]) -> str | None:
+    """Return the first required claim that the token doesn't meet, or None if it meets all of them."""
+    for name, value in required.items():
+        if not any(_matches(value, text) for text in _forms(name, token_claims)):
+            return name
+    return None
 
 
-def _is_met(name: str, wanted: str, carried: Mapping[str, Any]) -> bool:
-    return any(_matches(wanted, text) for text in _forms(name, carried))
-
-
-def _forms(name: str, carried: Mapping[str, Any]) -> Iterator[str]:
+def _forms(name: str, token_claims: Mapping[str, Any]) -> Iterator[str]:
     """Yield a claim's texts. GitHub's new `sub` has ids after the names, and a trust may omit those ids."""
-    for text in texts_of(carried.get(name)):
+    for text in texts_of(token_claims.get(name)):
         yield text
         if name == "sub" and (found := _SUBJECT_WITH_IDS.fullmatch(text)):
             yield f"repo:{found['owner']}/{found['repository']}:{found['rest']}"
@@ -115,9 +114,9 @@ def _matches(wanted: str, text: str) -> bool:
     return position <= end
 
 
-def texts_of(carried: object) -> Iterator[str]:
+def texts_of(claim: object) -> Iterator[str]:
     """Yield a claim's values as text: each item of a list, and numbers and booleans as in JSON."""
-    for value in carried if isinstance(carried, list) else [carried]:
+    for value in claim if isinstance(claim, list) else [claim]:
         if isinstance(value, str):
             yield value
         elif isinstance(value, bool):

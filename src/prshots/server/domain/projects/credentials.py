@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from prshots.contract.errors import RecordsError
-from prshots.contract.limits import UPLOAD_TOKEN
 from prshots.server.bounded_cache import BoundedCache
 from prshots.server.domain.projects.models import UploadToken
 
@@ -21,11 +20,6 @@ _log = structlog.get_logger()
 
 def hash_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def is_upload_token(secret: str) -> bool:
-    """Return whether the text has the form of an upload token."""
-    return UPLOAD_TOKEN.fullmatch(secret) is not None
 
 
 def new_upload_token(project_id: str, label: str, created_at: int) -> tuple[UploadToken, str]:

@@ -29,14 +29,11 @@ _NAME_IT = "set project to organization/name, or to the project's id"
 
 
 class Trusts:
-    """The trusts of projects. The operator decides which issuers projects may trust (`allowed`)."""
+    """The trusts of projects. `allowed` has the issuers that the operator lets projects trust."""
 
-    def __init__(
-        self, records: TrustRecords, allowed: Collection[str], clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, records: TrustRecords, allowed: Collection[str]) -> None:
         self._records = records
         self._allowed = allowed
-        self._clock = clock
 
     async def add(
         self, project: Project, issuer: str, claims: Mapping[str, str], created_by: str = ""
@@ -49,7 +46,7 @@ class Trusts:
                 "PRSHOTS_TRUSTED_ISSUERS"
             )
         check_claims(claims)
-        trust = Trust(secrets.token_hex(6), project.id, issuer, dict(claims), int(self._clock()), created_by)
+        trust = Trust(secrets.token_hex(6), project.id, issuer, dict(claims), int(time.time()), created_by)
         await self._records.add_trust(trust, anchor_of(claims), MAX_TRUSTS)
         return trust
 
@@ -87,8 +84,7 @@ class Granted:
 class TokenExchange:
     """Exchanges a CI job's ID token for an upload token that is valid for 15 minutes.
 
-    A job may exchange the same ID token more than once while it is valid, because jobs retry and have several
-    steps.
+    A job may exchange its ID token more than once, because jobs retry and have several steps.
     """
 
     def __init__(
@@ -158,9 +154,8 @@ class TokenExchange:
         """
         candidates = await self._records.trusts_by_anchor(issuer, anchors_of(claims), wanted)
         candidates = [found for found in candidates if found[1].id == wanted.project] or candidates
-        matching = [
-            (trust, project) for trust, project in candidates if find_unmet(trust.claims, claims) is None
-        ]
+        unmet = [find_unmet(trust.claims, claims) for trust, _ in candidates]
+        matching = [found for found, name in zip(candidates, unmet, strict=True) if name is None]
         if not candidates and not wanted.is_exact:
             which = f"no project {wanted.project!r}" if wanted.project else "no project"
             raise errors.ProjectUnclearError(
@@ -169,7 +164,7 @@ class TokenExchange:
         if not candidates:
             raise errors.ExchangeRefusedError(f"no trust in project {str(wanted)!r} names this repository")
         if not matching:
-            names = ", ".join(sorted({str(find_unmet(trust.claims, claims)) for trust, _ in candidates}))
+            names = ", ".join(sorted(set(filter(None, unmet))))
             raise errors.ExchangeRefusedError(f"the token's claims do not match the trust: {names}")
         if len({project.id for _, project in matching}) > 1:
             raise errors.ProjectUnclearError(f"several projects trust this job: {_NAME_IT}")
@@ -246,7 +241,7 @@ _EVENTS_OF_BRANCHES = {
 }
 
 
-def ids_to_pin(required: Mapping[str, str], carried: Mapping[str, Any]) -> dict[str, str]:
+def ids_to_pin(required: Mapping[str, str], token_claims: Mapping[str, Any]) -> dict[str, str]:
     """Return the token's ids behind the names that a trust requires."""
     wanted = {
         name
@@ -255,37 +250,37 @@ def ids_to_pin(required: Mapping[str, str], carried: Mapping[str, Any]) -> dict[
         for name in ids
         if name not in required
     }
-    return {name: text for name in sorted(wanted) if (text := _id(carried.get(name)))}
+    return {name: text for name in sorted(wanted) if (text := _id(token_claims.get(name)))}
 
 
-def differing_ids(pins: Mapping[str, str], carried: Mapping[str, Any]) -> dict[str, str]:
+def differing_ids(pins: Mapping[str, str], token_claims: Mapping[str, Any]) -> dict[str, str]:
     """Return the token's ids that differ from the pinned ones. A missing id is empty."""
-    return {name: _id(carried.get(name)) for name, pin in pins.items() if _id(carried.get(name)) != pin}
+    return {name: text for name, pin in pins.items() if (text := _id(token_claims.get(name))) != pin}
 
 
-def pull_request_of(carried: Mapping[str, Any]) -> int | None:
+def pull_request_of(token_claims: Mapping[str, Any]) -> int | None:
     """Return the number of the pull request that a job runs for, if its claims include it."""
     for claim, form in _PULL_REQUEST.items():
-        for text in texts_of(carried.get(claim)):
+        for text in texts_of(token_claims.get(claim)):
             if found := form.fullmatch(text):
                 return int(found[1])
     return None
 
 
-def branch_of(required: Mapping[str, str], carried: Mapping[str, Any]) -> str | None:
+def branch_of(required: Mapping[str, str], token_claims: Mapping[str, Any]) -> str | None:
     """Return the branch whose baselines a job can write: its own branch, if the trust names a ref.
 
     A job for a pull request can't write any, even if it runs the base branch's code (`pull_request_target`).
     """
-    if pull_request_of(carried) is not None or not _names_a_ref(required):
+    if pull_request_of(token_claims) is not None or not _names_a_ref(required):
         return None
-    event = _id(carried.get("event_name")) or _id(carried.get("pipeline_source"))
+    event = _id(token_claims.get("event_name")) or _id(token_claims.get("pipeline_source"))
     if event and event not in _EVENTS_OF_BRANCHES:
         return None
-    ref = _id(carried.get("ref_path")) or _id(carried.get("ref"))
+    ref = _id(token_claims.get("ref_path")) or _id(token_claims.get("ref"))
     if ref.startswith("refs/"):
         return ref.removeprefix("refs/heads/") if ref.startswith("refs/heads/") else None
-    return ref or None if _id(carried.get("ref_type")) in {"", "branch"} else None
+    return ref or None if _id(token_claims.get("ref_type")) in {"", "branch"} else None
 
 
 def _names_a_ref(required: Mapping[str, str]) -> bool:
@@ -295,7 +290,7 @@ def _names_a_ref(required: Mapping[str, str]) -> bool:
     return any(value.strip("*") for value in named)
 
 
-def _id(carried: object) -> str:
+def _id(claim: object) -> str:
     """Return a claim's value as text, or "" unless it has exactly one valid value."""
-    texts = list(texts_of(carried))
+    texts = list(texts_of(claim))
     return texts[0] if len(texts) == 1 and len(texts[0]) <= MAX_VALUE and texts[0].isprintable() else ""

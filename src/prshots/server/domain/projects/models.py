@@ -26,10 +26,7 @@ def check_name(kind: str, name: str) -> None:
 
 
 def check_organization_name(name: str) -> None:
-    """Raise InvalidInputError for an invalid name.
-
-    In `organization/name`, the first slash is the separator.
-    """
+    """Raise InvalidInputError for an invalid name. In `organization/name`, a slash is the separator."""
     check_name("an organization", name)
     if "/" in name:
         raise InvalidInputError(f"an organization's name cannot contain a slash; got {name!r}")

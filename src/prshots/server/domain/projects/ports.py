@@ -32,10 +32,7 @@ class ProjectRecords(Protocol):
         """Set the project's repository, unless it already has one."""
 
     async def retire_project(self, project_id: str, now: int, limit: int) -> int:
-        """Revoke all tokens, remove all trusts, and schedule up to `limit` images.
-
-        Return how many are left.
-        """
+        """Revoke tokens, remove trusts, and schedule up to `limit` images. Return how many are left."""
 
     async def remove_project(self, project_id: str) -> bool:
         """Remove a project with its tokens, trusts and totals. Return False if it still has images."""
@@ -54,10 +51,7 @@ class TokenRecords(Protocol):
         """Return tokens, oldest first, without the short-lived ones."""
 
     async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
-        """Revoke a token. If it is already revoked, keep its time. Return False if it doesn't exist.
-
-        With `project_id`, only that project's tokens count.
-        """
+        """Revoke a token, of this project if given. Keep an earlier time. Return False if it is unknown."""
 
     async def touch_token(self, token_id: str, now: int) -> None: ...
 
@@ -66,10 +60,7 @@ class TokenRecords(Protocol):
 
 
 class ProjectOverview(Protocol):
-    """The dashboard's queries about projects. Raises RecordsError.
-
-    Lists are paged by the key of the last entry seen.
-    """
+    """The dashboard's queries about projects, paged by the last entry's key. Raises RecordsError."""
 
     async def project_of(self, user_id: str, project_id: str) -> tuple[Project, Role] | None:
         """Find a project by its id. Return None if the user isn't a member of its organization."""
@@ -117,10 +108,7 @@ class TrustRecords(Protocol):
         """
 
     async def remove_trust(self, trust_id: str, project_id: str | None = None) -> bool:
-        """Remove a trust and all tokens issued through it. Return False if it doesn't exist.
-
-        With `project_id`, only that project's trusts count.
-        """
+        """Remove a trust, of this project if given, and its tokens. Return False if it doesn't exist."""
 
     async def touch_trust(self, trust_id: str, now: int) -> None: ...
 

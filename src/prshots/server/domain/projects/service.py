@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TypedDict, Unpack
 
 from prshots.contract.errors import InvalidInputError, NotFoundError, UnauthorizedError
-from prshots.contract.limits import Policy
-from prshots.server.domain.projects.credentials import LastUse, hash_of, is_upload_token, new_upload_token
+from prshots.contract.limits import UPLOAD_TOKEN, Policy
+from prshots.server.domain.projects.credentials import LastUse, hash_of, new_upload_token
 from prshots.server.domain.projects.models import (
     LOCAL_ORGANIZATION,
     Access,
@@ -107,7 +107,8 @@ class Projects:
 
     async def authenticate(self, secret: str) -> Access:
         """Return the access that an upload token grants. Raises UnauthorizedError, RecordsError."""
-        found = await self._tokens.project_of_token(hash_of(secret)) if is_upload_token(secret) else None
+        is_token = UPLOAD_TOKEN.fullmatch(secret) is not None
+        found = await self._tokens.project_of_token(hash_of(secret)) if is_token else None
         if found is None:
             raise UnauthorizedError("unauthorized")
         (token, project), now = found, int(self._clock())

@@ -18,6 +18,7 @@ from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.images.recorded_objects import expire_scheduled
 from prshots.server.domain.upkeep import safeguards
 from prshots.server.domain.upkeep.ports import Upkeep, UpkeepEngines, WrongTotal
+from prshots.server.domain.upkeep.sweep import find_without_record
 
 BATCH = 4000
 LOOKED_UP_AT_ONCE = 16
@@ -99,8 +100,19 @@ async def repair(
     Without `force`, never removes more than half of all records or files. Raises the same errors as `check`.
     """
     cutoff = await _cutoff(engines, clock)
-    expires = report.records_without_bytes and (force or _may_expire(report))
-    deletes = report.files_without_record and (force or _may_delete(report))
+    expires, deletes = report.records_without_bytes > 0, report.files_without_record > 0
+    if not force and safeguards.is_mass(report.records_without_bytes, report.records):
+        expires = False
+        report.refused.append(
+            f"{report.records_without_bytes:,} of {report.records:,} images have no bytes: check that "
+            "PRSHOTS_STORE_URL names the right store and that its disk is mounted"
+        )
+    if not force and safeguards.is_mass(report.files_without_record, report.files):
+        deletes = False
+        report.refused.append(
+            f"{report.files_without_record:,} of {report.files:,} files have no record: check that "
+            "PRSHOTS_DATABASE_URL names the right database, and that it is not an older copy"
+        )
     if expires or deletes:
         await engines.store.owner(await engines.upkeep.installation_id())
         async for window in _compare_all(engines, cutoff):
@@ -115,28 +127,6 @@ async def repair(
         await engines.upkeep.recompute(wrong)
         report.repaired += 1
         progress(report)
-
-
-def _may_expire(report: CheckReport) -> bool:
-    """Return False, and report why, if too many records lack bytes to expire them without confirmation."""
-    if not safeguards.is_mass(report.records_without_bytes, report.records):
-        return True
-    report.refused.append(
-        f"{report.records_without_bytes:,} of {report.records:,} images have no bytes: check that "
-        "PRSHOTS_STORE_URL names the right store and that its disk is mounted"
-    )
-    return False
-
-
-def _may_delete(report: CheckReport) -> bool:
-    """Return False, and report why, if too many files lack a record to delete them without confirmation."""
-    if not safeguards.is_mass(report.files_without_record, report.files):
-        return True
-    report.refused.append(
-        f"{report.files_without_record:,} of {report.files:,} files have no record: check that "
-        "PRSHOTS_DATABASE_URL names the right database, and that it is not an older copy"
-    )
-    return False
 
 
 async def _cutoff(engines: UpkeepEngines, clock: Callable[[], float]) -> float:
@@ -207,14 +197,9 @@ async def without_bytes(upkeep: Upkeep, store: ObjectStore, images: list[Image])
 
 async def _without_record(engines: UpkeepEngines, keys: list[str]) -> list[str]:
     """Return the keys of objects that exist but currently have no record."""
-    found: list[str] = []
-    for start in range(0, len(keys), BATCH):
-        batch = keys[start : start + BATCH]
-        known = await engines.records.known_ids({image_id_of(key) for key in batch})
-        unknown = [key for key in batch if image_id_of(key) not in known]
-        there = await _find_existing(engines.store, unknown)
-        found += [key for key in unknown if key in there]
-    return found
+    unknown = await find_without_record(engines.records, keys)
+    there = await _find_existing(engines.store, unknown)
+    return [key for key in unknown if key in there]
 
 
 async def _find_existing(store: ObjectStore, keys: Sequence[str]) -> set[str]:

@@ -32,13 +32,10 @@ def is_mass(deleted: int, of: int) -> bool:
 
 
 async def wrong_clock(upkeep: Upkeep, store: ObjectStore, clock: Callable[[], float]) -> str:
-    """Compare this machine's clock with the engines' clocks. Return a message if one is wrong, or "".
-
-    Raises RecordsError, StoreError.
-    """
-    for name, asked in (("database", upkeep.time), ("image store", store.time)):
+    """Return a message if the engines' clocks differ from ours, or "". Raises RecordsError, StoreError."""
+    for name, read_clock in (("database", upkeep.time), ("image store", store.time)):
         before = clock()
-        theirs = await asked()
+        theirs = await read_clock()
         if theirs is None:
             continue
         # The engine read its clock at some moment between our two readings.
@@ -51,12 +48,10 @@ async def wrong_clock(upkeep: Upkeep, store: ObjectStore, clock: Callable[[], fl
     return ""
 
 
-async def require_own_store(upkeep: Upkeep, store: ObjectStore) -> str:
-    """Return the id of this installation. Raises ForeignStoreError if the store belongs to another one."""
-    installation_id = await upkeep.installation_id()
+async def require_own_store(upkeep: Upkeep, store: ObjectStore) -> None:
+    """Raise ForeignStoreError if the store belongs to another installation."""
     mark = await store.read(OWNER_MARK)
-    if mark is not None and mark.decode("utf-8", errors="replace") != installation_id:
+    if mark is not None and mark.decode("utf-8", errors="replace") != await upkeep.installation_id():
         raise ForeignStoreError(
             f"{FOREIGN_STORE}: set PRSHOTS_DATABASE_URL and PRSHOTS_STORE_URL to a pair that belongs together"
         )
-    return installation_id

@@ -3,12 +3,13 @@
 import contextlib
 import random
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from prshots.contract.errors import RecordsFullError
 from prshots.contract.object_names import SHARDS, image_id_of
+from prshots.server.domain.images.ports import ImageRecords
 from prshots.server.domain.images.recorded_objects import expire_scheduled
 from prshots.server.domain.people.sign_in import discard_old
 from prshots.server.domain.upkeep import safeguards
@@ -36,10 +37,7 @@ Reason = Literal["clock", "retention", "orphans"]
 
 @dataclass(slots=True)
 class SweepReport:
-    """The result of a sweep. The next sweep retries all failures.
-
-    `refused` explains what the sweep declined to delete.
-    """
+    """The result of a sweep. The next one retries failures. `refused` says why images were kept."""
 
     expired: int = 0
     failed: int = 0
@@ -112,8 +110,7 @@ class _Sweep:
     async def _schedule_due(self) -> None:
         """Schedule images that are due, unless more than half of all images have been due for over a day.
 
-        Images of closed pull requests and deleted images are already scheduled, because people asked for
-        that.
+        Images that people deleted, or whose pull request they closed, are already scheduled.
         """
         upkeep = self._engines.upkeep
         stored, _ = await upkeep.stored()
@@ -169,7 +166,7 @@ class _Sweep:
         """
         seen, found, held = 0, 0, list[str]()
         async for keys in listing:
-            without_record = await self._without_record(keys)
+            without_record = await find_without_record(self._engines.records, keys)
             seen, found, held = seen + len(keys), found + len(without_record), held + without_record
             if len(held) > max(BATCH, safeguards.MASS):  # a large enough sample
                 if self._are_too_many(found, seen):
@@ -190,14 +187,6 @@ class _Sweep:
         await self._delete_orphans(held)
         self._progress(self.report)
 
-    async def _without_record(self, keys: list[str]) -> list[str]:
-        found: list[str] = []
-        for start in range(0, len(keys), BATCH):
-            batch = keys[start : start + BATCH]
-            known = await self._engines.records.known_ids({image_id_of(key) for key in batch})
-            found += [key for key in batch if image_id_of(key) not in known]
-        return found
-
     def _are_too_many(self, found: int, seen: int) -> bool:
         return not self._force and safeguards.is_mass(found, seen)
 
@@ -205,6 +194,16 @@ class _Sweep:
         failed = await self._engines.store.delete(keys)
         self.report.orphans += len(keys) - len(failed)
         self.report.failed += len(failed)
+
+
+async def find_without_record(records: ImageRecords, keys: Sequence[str]) -> list[str]:
+    """Return the keys of objects without a record. Looks them up in batches."""
+    found: list[str] = []
+    for start in range(0, len(keys), BATCH):
+        batch = keys[start : start + BATCH]
+        known = await records.known_ids({image_id_of(key) for key in batch})
+        found += [key for key in batch if image_id_of(key) not in known]
+    return found
 
 
 def _some_shards(images: int) -> list[str] | None:

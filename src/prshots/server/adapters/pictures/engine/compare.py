@@ -104,8 +104,7 @@ _LEAST_SUM = 100
 """The minimum sum of differences, in levels of 255, of a group of pixels. Less is noise of a pixel or two."""
 
 _SEAM = 2
-"""The height of the region that shows where rows were removed. Removed rows have no pixels in the after
-image."""
+"""The height of the region that shows where rows were removed, because the after image doesn't have them."""
 
 _CHUNK_PIXELS = 131_072
 """How many pixels to compare at a time. Comparing takes about 100 bytes per pixel."""
@@ -237,16 +236,11 @@ class _Chunk(NamedTuple):
 def _chunks(stretches: Sequence[Stretch], width: int) -> Iterator[_Chunk]:
     """Yield the paired rows in chunks of limited size."""
     height = max(1, _CHUNK_PIXELS // width)
+    equal_rows = [0, *(stretch.rows if stretch.kind == "equal" else 0 for stretch in stretches), 0]
     for index, stretch in enumerate(stretches):
         if stretch.kind != "paired":
             continue
-        above, below = (
-            neighbor.rows if neighbor and neighbor.kind == "equal" else 0
-            for neighbor in (
-                stretches[index - 1] if index else None,
-                stretches[index + 1] if index + 1 < len(stretches) else None,
-            )
-        )
+        above, below = equal_rows[index], equal_rows[index + 2]
         for start in range(0, stretch.rows, height):
             rows = min(height, stretch.rows - start)
             yield _Chunk(

@@ -5,7 +5,7 @@ encoders and of movements of less than a pixel. The fine pass looks for flat col
 is visible and noise averages out.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 Plane = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
-Array = npt.NDArray[Any]
+T = TypeVar("T", bound=np.generic)
 Strength = npt.NDArray[np.uint8]
 """How much each pixel differs, or 0 if the difference isn't visible."""
 
@@ -49,8 +49,7 @@ _IS_SHIFT, _IS_NO_SHIFT = 0.4, 0.1
 """If there was a movement, it explains at least the first share of the change around a pixel. If there was
 none, a movement explains at most the second."""
 _STRONG = 0.25
-"""A pixel that changes by this share of the contrast around it belongs to a changed shape, not only a changed
-edge."""
+"""A pixel that changes by this share of the contrast around it belongs to a changed shape, not an edge."""
 _LEAST_FLAT = 24
 """How many flat cells a cell of a lossy image needs around it. A cell far from any edge has 81."""
 _BALANCED = 0.45
@@ -118,8 +117,9 @@ def _drop_shifts(shapes: Flags, one: Plane, other: Plane, thresholds: Thresholds
 
 def _contrast(one: Plane, other: Plane) -> Plane:
     """Return the contrast around each pixel in both images."""
-    highest: Plane = _combine_neighbors(np.maximum(one, other), np.maximum)
-    return highest - _combine_neighbors(np.minimum(one, other), np.minimum)
+    highest = _combine_neighbors(np.maximum(one, other), np.maximum)
+    contrast: Plane = highest - _combine_neighbors(np.minimum(one, other), np.minimum)
+    return contrast
 
 
 def _is_edge(one: Plane, other: Plane) -> Flags:
@@ -130,8 +130,7 @@ def _is_edge(one: Plane, other: Plane) -> Flags:
     low, high = np.minimum(one, other), np.maximum(one, other)
     darkest = np.maximum(_combine_neighbors(one, np.minimum), _combine_neighbors(other, np.minimum))
     brightest = np.minimum(_combine_neighbors(one, np.maximum), _combine_neighbors(other, np.maximum))
-    edge: Flags = (darkest <= low) & (brightest >= high)
-    return edge
+    return (darkest <= low) & (brightest >= high)
 
 
 def _find_flat_areas(
@@ -150,16 +149,12 @@ def _find_flat_areas(
         change /= np.maximum(cells, 1)[..., np.newaxis]
         flat &= cells >= _LEAST_FLAT
     other = (flat & (np.square(change).sum(axis=-1) > thresholds.flat**2)).astype(np.uint8)
-    found: Flags = _spread_to_pixels(
-        (other > 0) & (_combine_neighbors(other, np.add) >= thresholds.flat_cells)
-    )
-    return found
+    return _spread_to_pixels((other > 0) & (_combine_neighbors(other, np.add) >= thresholds.flat_cells))
 
 
 def _is_flat(luma: Plane, thresholds: Thresholds) -> Flags:
     high, low = _combine_cells(luma, np.maximum), _combine_cells(luma, np.minimum)
-    flat: Flags = high - low <= thresholds.flat_contrast
-    return flat
+    return high - low <= thresholds.flat_contrast
 
 
 def _cell_means(pixels: Plane, chosen: Flags) -> Floats:
@@ -180,8 +175,7 @@ def _to_lab(rgb: Floats) -> Floats:
 def _is_balanced(one: Plane, other: Plane) -> Flags:
     """Return the cells around which as much got darker as got brighter."""
     change = other.astype(np.int16) - one
-    balanced: Flags = np.abs(_sum_around_cells(change)) <= _BALANCED * _sum_around_cells(np.abs(change))
-    return balanced
+    return np.abs(_sum_around_cells(change)) <= _BALANCED * _sum_around_cells(np.abs(change))
 
 
 def _measure_shift(one: Plane, other: Plane) -> Floats:
@@ -211,25 +205,27 @@ def _sum_around_cells(values: npt.NDArray[np.signedinteger]) -> Floats:
     return _combine_neighbors(_combine_cells(values, np.add).astype(np.float32), np.add)
 
 
-def _pad(pixels: Array) -> Array:
+def _pad(pixels: Plane) -> Plane:
     """Repeat the last rows and columns until both sides are whole cells."""
     rows, columns = (-length % _SIDE for length in pixels.shape[:2])
     if not rows and not columns:
         return pixels
-    return np.pad(pixels, [(0, rows), (0, columns), (0, 0)][: pixels.ndim], mode="edge")
+    return np.pad(pixels, [(0, rows), (0, columns), (0, 0)], mode="edge")
 
 
-def _combine_cells(pixels: Array, combine: np.ufunc) -> Array:
+def _combine_cells(pixels: npt.NDArray[T], combine: np.ufunc) -> npt.NDArray[T]:
     """Return the sum, minimum or maximum of each cell.
 
     This uses slices, because numpy's reductions over several axes are ten times slower on small cells.
     """
     rows = combine(combine(pixels[0::4], pixels[1::4]), combine(pixels[2::4], pixels[3::4]))
-    columns: Array = combine(combine(rows[:, 0::4], rows[:, 1::4]), combine(rows[:, 2::4], rows[:, 3::4]))
+    columns: npt.NDArray[T] = combine(
+        combine(rows[:, 0::4], rows[:, 1::4]), combine(rows[:, 2::4], rows[:, 3::4])
+    )
     return columns
 
 
-def _combine_neighbors(values: Array, combine: np.ufunc) -> Array:
+def _combine_neighbors(values: npt.NDArray[T], combine: np.ufunc) -> npt.NDArray[T]:
     """Return the sum, minimum or maximum of each element and its eight neighbors."""
     rows = values.copy()
     combine(rows[1:], values[:-1], out=rows[1:])
@@ -240,7 +236,6 @@ def _combine_neighbors(values: Array, combine: np.ufunc) -> Array:
     return both
 
 
-def _spread_to_pixels(cells: Array) -> Array:
+def _spread_to_pixels(cells: npt.NDArray[T]) -> npt.NDArray[T]:
     """Return the value of each pixel's cell."""
-    pixels: Array = cells.repeat(_SIDE, 0).repeat(_SIDE, 1)
-    return pixels
+    return cells.repeat(_SIDE, 0).repeat(_SIDE, 1)

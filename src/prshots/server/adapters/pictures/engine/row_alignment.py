@@ -71,14 +71,6 @@ class _Gap(NamedTuple):
     after: int
     after_end: int
 
-    @property
-    def removed(self) -> int:
-        return self.before_end - self.before
-
-    @property
-    def inserted(self) -> int:
-        return self.after_end - self.after
-
 
 def align(
     before: Sequence[int], after: Sequence[int], sketches: Sketches, *, lossy: bool = False
@@ -161,12 +153,12 @@ def _split(gap: _Gap, anchors: list[Anchor]) -> Iterator[_Gap]:
 
 def _edit(gap: _Gap, sketches: Sketches) -> list[Stretch]:
     """Return the stretches of a gap without anchors."""
-    if not gap.removed or not gap.inserted:
-        removed = Stretch("removed", gap.before, gap.after, gap.removed)
-        inserted = Stretch("inserted", gap.before, gap.after, gap.inserted)
-        return [stretch for stretch in (removed, inserted) if stretch.rows]
-    steps = find_edit(sketches.before(gap.before, gap.before_end), sketches.after(gap.after, gap.after_end))
-    found, i, j = [], gap.before, gap.after
+    i, i_end, j, j_end = gap
+    if i == i_end or j == j_end:
+        stretches = Stretch("removed", i, j, i_end - i), Stretch("inserted", i, j, j_end - j)
+        return [stretch for stretch in stretches if stretch.rows]
+    steps = find_edit(sketches.before(i, i_end), sketches.after(j, j_end))
+    found = []
     for step in steps:
         found.append(Stretch(_KINDS[step], i, j, 1))
         i, j = i + (step != INSERT), j + (step != REMOVE)

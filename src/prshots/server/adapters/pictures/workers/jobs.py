@@ -7,7 +7,7 @@ header names an error. A comparison packs its result in the same way.
 import json
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, BinaryIO
 
 from prshots.contract import errors
@@ -34,7 +34,7 @@ class PictureJob:
 
 
 def read_job(stream: BinaryIO) -> PictureJob | None:
-    """Wait for the next job. Return None when the other side is gone."""
+    """Wait for the next job. Return None when the other side has closed."""
     prefix = stream.read(PREFIX.size)
     if len(prefix) < PREFIX.size:
         return None
@@ -66,21 +66,17 @@ def result_of(header: bytes, body: bytes) -> bytes:
 
 
 def pack_pair(result: PairResult) -> bytes:
-    facts = {
-        "verdict": result.verdict,
-        "pixels": result.pixels,
-        "regions": result.regions,
-        "shift": result.shift,
-    }
-    return _pack(facts, result.marked)
+    facts = asdict(result)
+    marked = facts.pop("marked")
+    return _pack(facts, marked)
 
 
 def unpack_pair(packed: bytes) -> PairResult:
     header_size, _ = PREFIX.unpack_from(packed)
     end = PREFIX.size + header_size
     facts = json.loads(packed[PREFIX.size : end])
-    regions = tuple((left, top, width, height) for left, top, width, height in facts["regions"])
-    return PairResult(facts["verdict"], facts["pixels"], regions, facts["shift"], packed[end:])
+    regions = tuple(map(tuple, facts.pop("regions")))
+    return PairResult(**facts, regions=regions, marked=packed[end:])
 
 
 def _pack(header: dict[str, Any], *bodies: bytes) -> bytes:

@@ -101,10 +101,7 @@ class WorkerProcess:
         return self._process.poll() is None
 
     async def reply(self, job: PictureJob) -> tuple[bytes, bytes]:
-        """Return the header and the bytes of the reply.
-
-        Raises IncompleteReadError or OSError if the worker dies.
-        """
+        """Return the reply's header and bytes. Raises IncompleteReadError or OSError if the worker dies."""
         self._jobs.write(job.pack())
         await self._jobs.drain()
         header_size, body_size = PREFIX.unpack(await self._replies.readexactly(PREFIX.size))
@@ -140,10 +137,10 @@ def _popen(arguments: list[str], both: socket.socket, lifeline: int) -> "subproc
 class PictureWorkers:
     """A few worker processes that share a bounded queue of jobs. Idle workers end after a while."""
 
-    def __init__(self, limits: WorkerLimits | None = None, command: Sequence[str] = WORKER) -> None:
-        self._limits = limits or WorkerLimits()
+    def __init__(self, limits: WorkerLimits, command: Sequence[str] = WORKER) -> None:
+        self._limits = limits
         self._command = command
-        self._slots = asyncio.Semaphore(self._limits.workers)
+        self._slots = asyncio.Semaphore(limits.workers)
         self._jobs = 0
         self._idle: list[WorkerProcess] = []
         self._retiring: set[asyncio.Task[int]] = set()
