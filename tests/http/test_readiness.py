@@ -11,6 +11,7 @@ import structlog
 from prshots.contract.errors import DegradedError, RecordsError
 from prshots.server.http import readiness
 from prshots.server.http.readiness import Readiness
+from support.raw_requests import running_service
 from support.service import Service
 from support.stores_and_records import small_disk
 from support.waiting import wait_for
@@ -142,22 +143,18 @@ async def test_while_stopping_it_is_not_ready_and_checks_no_engine() -> None:
 
 
 @pytest.mark.slow
-def test_a_service_on_a_full_disk_is_degraded(service: Service) -> None:
-    with small_disk(service.data_dir, "20m"):
-        service.start()
-        try:
-            reply = wait_for(
-                lambda: readyz(service.base_url).json(),
-                lambda reply: all(reply["checks"][name] != "ok" for name in ("store", "database")),
-            )
-            assert reply["status"] == "degraded"
-            assert reply["checks"]["store"].startswith("degraded: only ")
-            shown = httpx.get(f"{service.web_url}/metrics", trust_env=False).text
-            free = re.findall(r'prshots_free_bytes{volume="(\w+)"} (\S+)', shown)
-            assert {volume for volume, _ in free} == {"database", "images"}
-            assert all(0 < float(value) < 20 * 1024**2 for _, value in free)
-        finally:
-            service.stop()
+def test_a_service_on_a_full_disk_is_degraded(tmp_path) -> None:
+    with small_disk(tmp_path / "data", "20m"), running_service(tmp_path) as service:
+        reply = wait_for(
+            lambda: readyz(service.base_url).json(),
+            lambda reply: all(reply["checks"][name] != "ok" for name in ("store", "database")),
+        )
+        assert reply["status"] == "degraded"
+        assert reply["checks"]["store"].startswith("degraded: only ")
+        shown = httpx.get(f"{service.web_url}/metrics", trust_env=False).text
+        free = re.findall(r'prshots_free_bytes{volume="(\w+)"} (\S+)', shown)
+        assert {volume for volume, _ in free} == {"database", "images"}
+        assert all(0 < float(value) < 20 * 1024**2 for _, value in free)
 
 
 # The running service
