@@ -56,12 +56,6 @@ def shop(ann: Person, shared_service: Service) -> Iterator[Shop]:
         made.ci.close()
 
 
-def picture(width: int, height: int) -> bytes:
-    buffer = io.BytesIO()
-    Picture.linear_gradient("L").resize((width, height)).save(buffer, "PNG")
-    return buffer.getvalue()
-
-
 def uploaded(client: httpx.Client, image: bytes | None = None, **fields: object) -> str:
     reply = upload(client, image, **fields)
     assert reply.status_code == 200, reply.text
@@ -354,12 +348,12 @@ def thumbnails(shop: Shop, *image_ids: str) -> dict[str, Any]:
 
 class TestThumbnails:
     def test_thumbnail_is_made_on_request_and_deleted_with_its_image(self, shop: Shop) -> None:
-        image = upload(shop.ci, picture(1280, 800)).json()
+        image = upload(shop.ci, drawn_page(scale=4)).json()
         url = thumbnails(shop, image["id"], "0" * 32)["thumbnails"][image["id"]]
         reply = httpx.get(url)
         assert (reply.status_code, reply.headers["content-type"]) == (200, "image/webp")
         assert len(reply.content) <= 30_000
-        assert Picture.open(io.BytesIO(reply.content)).size == (480, 300)
+        assert Picture.open(io.BytesIO(reply.content)).size == (480, 300)  # cut to the viewport
         (shot,) = shop.get_json("/pulls/7/shots")["shots"]
         assert (shot["newest"]["thumbnail"], shot["newest"]["thumbnail_url"]) == ("made", url)
         path = f"/images/{image['id']}"
