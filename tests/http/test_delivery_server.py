@@ -218,9 +218,7 @@ def test_a_request_head_within_the_limit_is_served(served: ServedFromDisk) -> No
 def test_the_server_survives_any_input(served: ServedFromDisk, sent: bytes) -> None:
     with served.exchange(sent) as wire:
         wire.sock.shutdown(socket.SHUT_WR)
-        received = b""
-        while data := wire.sock.recv(65536):
-            received += data
+        received = b"".join(iter(lambda: wire.sock.recv(65536), b""))
         assert not received or received.startswith(b"HTTP/1.1 4")
     with served.exchange(get("/healthz")) as wire:
         assert wire.reply()[0] == 200

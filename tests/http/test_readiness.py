@@ -15,6 +15,7 @@ from support.raw_requests import running_service
 from support.service import Service
 from support.stores_and_records import small_disk
 from support.waiting import wait_for
+from support.web_component import FILES, WebComponent, scripted_api
 
 
 class Engine:
@@ -182,8 +183,6 @@ def test_every_component_reports_that_it_is_ready(shared_service: Service) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("listens", [True, False])
 def test_without_a_working_api_web_is_ready_but_degraded(tmp_path, listens: bool) -> None:
-    from support.web_component import FILES, WebComponent, scripted_api
-
     with scripted_api() as api, WebComponent(tmp_path, api.port, FILES) as web:
         if listens:
             api.act = lambda peer: (

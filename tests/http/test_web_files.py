@@ -235,7 +235,4 @@ def raw(web: WebComponent, line: str) -> bytes:
     """Request a path that an HTTP client would normalize."""
     with web.connect() as connection:
         connection.sendall(f"{line}\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
-        reply = b""
-        while piece := connection.recv(65536):
-            reply += piece
-    return reply
+        return b"".join(iter(lambda: connection.recv(65536), b""))
