@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, NoReturn
+from collections.abc import Awaitable, Callable
+from typing import NoReturn
 
 import pytest
 import structlog
@@ -13,10 +13,8 @@ from structlog.contextvars import merge_contextvars
 
 from prshots.contract import errors
 from prshots.server.http import error_boundary
-from prshots.server.http.error_boundary import ErrorBoundary, error_reply
+from prshots.server.http.error_boundary import ErrorBoundary, Message, Receive, Send, error_reply
 from prshots.server.http.readiness import Readiness
-
-Message = MutableMapping[str, Any]
 
 
 class Client:
@@ -49,9 +47,7 @@ class Client:
 
 
 def refusing_with(status: int, *, after: int = 0) -> Callable[..., Awaitable[None]]:
-    async def app(
-        _: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
-    ) -> None:
+    async def app(_: Message, receive: Receive, send: Send) -> None:
         for _ in range(after):
             await receive()
         await send({"type": "http.response.start", "status": status, "headers": []})

@@ -32,11 +32,6 @@ def token(shared_service: Service) -> str:
     return made
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("large")
-
-
 def file_of(size: int, folder: Path) -> Path:
     """Create a sparse file, which takes no space on the disk."""
     path = folder / f"{size}.png"
@@ -111,27 +106,27 @@ SENDERS = {
     ],
 )
 def test_an_oversized_upload_is_413_and_is_neither_stored_nor_buffered(
-    shared_service, token, folder, sender, size
+    shared_service, token, tmp_path, sender, size
 ):
     before = shared_service.stored_files()
     with MemoryGrowth.watched(shared_service) as memory:
-        refusal = SENDERS[sender](f"{shared_service.base_url}/v1/upload", token, file_of(size, folder))
+        refusal = SENDERS[sender](f"{shared_service.base_url}/v1/upload", token, file_of(size, tmp_path))
     assert refusal == TOO_LARGE
     assert memory.growth < 40 * 1024**2
     assert shared_service.stored_files() == before
 
 
 @pytest.mark.parametrize("sender", ["curl that does not ask first", "httpx, chunked"])
-def test_an_oversized_upload_with_a_wrong_token_is_401_and_not_buffered(shared_service, folder, sender):
-    file = file_of(LARGE, folder)
+def test_an_oversized_upload_with_a_wrong_token_is_401_and_not_buffered(shared_service, tmp_path, sender):
+    file = file_of(LARGE, tmp_path)
     with MemoryGrowth.watched(shared_service) as memory:
         refusal = SENDERS[sender](f"{shared_service.base_url}/v1/upload", "msr_" + "0" * 64, file)
     assert refusal == UNAUTHORIZED
     assert memory.growth < 40 * 1024**2
 
 
-def test_an_oversized_body_to_expire_is_400_and_not_buffered(shared_service, token, folder):
-    file = file_of(LARGE, folder)
+def test_an_oversized_body_to_expire_is_400_and_not_buffered(shared_service, token, tmp_path):
+    file = file_of(LARGE, tmp_path)
     with MemoryGrowth.watched(shared_service) as memory:
         status, text = SENDERS["httpx, chunked"](f"{shared_service.base_url}/v1/expire", token, file)
     assert (status, text) == (400, '{"error":"pr_number required"}')

@@ -4,30 +4,14 @@ import httpx
 import pytest
 
 from support.raw_requests import body_of, image_part, part, post_body, text_part, text_parts
-from support.service import JPEG, MAX_BYTES, SHA, Service, png
+from support.service import JPEG, MAX_BYTES, Service, png, upload
 
-FIELDS = {"name": "checkout/cart", "pr_number": "7", "commit_sha": SHA, "viewport": "1280x800"}
 NOT_A_PNG = "declared image/png, but the file content is not a valid PNG"
-
-
-def upload_pair(
-    client: httpx.Client,
-    before: bytes,
-    content_type: str = "image/png",
-    image: bytes | None = None,
-    path: str = "/v1/upload",
-    **fields: str,
-) -> httpx.Response:
-    files = {
-        "image": ("after.png", png() if image is None else image, "image/png"),
-        "before": ("before", before, content_type),
-    }
-    return client.post(path, data=FIELDS | fields, files=files)
 
 
 def test_the_reply_has_the_urls_of_both(client: httpx.Client, shared_service: Service) -> None:
     before, after = JPEG + png(500), png()
-    reply = upload_pair(client, before, "image/jpeg", after)
+    reply = upload(client, after, before=before, before_type="image/jpeg")
     assert reply.status_code == 200
     uploaded = reply.json()
     assert list(uploaded) == ["id", "view_url", "markdown", "before_url"]
@@ -39,17 +23,6 @@ def test_the_reply_has_the_urls_of_both(client: httpx.Client, shared_service: Se
     ):
         delivered = httpx.get(url)
         assert (delivered.content, delivered.headers["content-type"]) == (image, content_type)
-
-
-def test_the_comment_has_one_image_and_deleting_it_deletes_both_files(shared_service: Service) -> None:
-    with shared_service.client(shared_service.new_token()) as mine:
-        uploaded = upload_pair(mine, png()).json()
-        comment = mine.get("/v1/comment", params={"pr_number": 7}).json()["markdown"]
-        assert comment.splitlines()[1] == "### 1 screenshot"
-        assert uploaded["before_url"] not in comment
-        assert mine.delete(f"/v1/images/{uploaded['id']}").json() == {"ok": True, "id": uploaded["id"]}
-    assert httpx.get(uploaded["view_url"]).status_code == 410
-    assert httpx.get(uploaded["before_url"]).status_code == 410
 
 
 @pytest.mark.parametrize(
@@ -65,19 +38,18 @@ def test_the_comment_has_one_image_and_deleting_it_deletes_both_files(shared_ser
 def test_bad_before_image_is_refused_with_the_image(
     client: httpx.Client, before: bytes, content_type: str, status: int, message: str
 ) -> None:
-    reply = upload_pair(client, before, content_type)
+    reply = upload(client, before=before, before_type=content_type)
     assert (reply.status_code, reply.json()) == (status, {"error": message})
 
 
 def test_the_image_is_checked_first(client: httpx.Client) -> None:
-    bad = upload_pair(client, b"", image=JPEG)
-    assert bad.json() == {"error": NOT_A_PNG}
-    assert upload_pair(client, b"", image=png(MAX_BYTES)).json() == {"error": "payload too large (max 5MB)"}
-    assert upload_pair(client, b"", name="").json() == {"error": "name required"}
+    assert upload(client, JPEG, before=b"").json() == {"error": NOT_A_PNG}
+    assert upload(client, png(MAX_BYTES), before=b"").json() == {"error": "payload too large (max 5MB)"}
+    assert upload(client, before=b"", name="").json() == {"error": "name required"}
 
 
 def test_two_images_just_below_the_limit_fit(client: httpx.Client) -> None:
-    assert upload_pair(client, png(MAX_BYTES - 1), image=png(MAX_BYTES - 1)).status_code == 200
+    assert upload(client, png(MAX_BYTES - 1), before=png(MAX_BYTES - 1)).status_code == 200
 
 
 BEFORE = 'form-data; name="before"; filename="before.png"'
@@ -114,6 +86,8 @@ def test_empty_before_field_is_ignored(shared_service: Service, token: str, noth
 
 
 def test_baseline_ignores_a_before_image(client: httpx.Client) -> None:
-    reply = upload_pair(client, b"ignored, as every unknown field", path="/v1/baseline", branch="main")
-    assert reply.status_code == 200
-    assert list(reply.json()) == ["id", "view_url", "markdown"]
+    image = png()
+    reply = upload(client, image, before=b"as every unknown field", path="/v1/baseline", branch="main").json()
+    assert list(reply) == ["id", "view_url", "markdown"]
+    assert reply["markdown"] == f"![checkout/cart]({reply['view_url']})"
+    assert httpx.get(reply["view_url"]).content == image

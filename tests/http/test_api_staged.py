@@ -14,19 +14,14 @@ WEEK = 7 * 86_400
 IMAGE = png()
 FORM = {"name": "cart", "viewport": "320x240", "commit_sha": sha("1"), "branch": "fix"}
 BAD_REPOSITORY = "repository must be owner/name, at most 255 characters"
-PAIR = {"image": drawn_page(button="red"), "before": drawn_page()}
 
 
 class Project:
     def __init__(self, client: httpx.Client) -> None:
         self.client = client
 
-    def stage(self, name: str = "cart", image: bytes = IMAGE, **fields: str) -> httpx.Response:
-        return self.stage_files({"image": image}, name=name, **fields)
-
-    def stage_files(self, images: dict[str, bytes], **fields: str) -> httpx.Response:
-        files = {field: ("shot.png", image, "image/png") for field, image in images.items()}
-        return self.client.post("/v1/staged", data=FORM | fields, files=files)
+    def stage(self, name: str = "cart", image: bytes = IMAGE, **fields: object) -> httpx.Response:
+        return upload(self.client, image, path="/v1/staged", **FORM | {"name": name} | fields)
 
     def staged(self, **asked: str) -> list[dict[str, Any]]:
         reply = self.client.get("/v1/staged", params={"branch": "fix"} | asked)
@@ -76,8 +71,7 @@ def test_staged_images_and_baselines_are_checked_in_the_order_of_an_upload(
 
 
 def test_a_baseline_needs_the_whole_commit(project):
-    files = {"image": ("shot.png", IMAGE, "image/png")}
-    reply = project.client.post("/v1/baseline", data=FORM | {"commit_sha": "0123456"}, files=files)
+    reply = upload(project.client, path="/v1/baseline", **FORM | {"commit_sha": "0123456"})
     assert (reply.status_code, reply.json()) == (400, {"error": "commit_sha required"})
 
 
@@ -95,12 +89,6 @@ class TestStage:
         assert reply["markdown"] == f"![cart]({reply['view_url']})"
         assert before + WEEK <= reply["expires_at"] <= int(time.time()) + WEEK
         assert reply["dashboard_url"].startswith(f"{shared_service.web_url}/projects/")
-
-    def test_staged_image_is_not_in_a_comment(self, project):
-        project.stage()
-        upload(project.client, name="own", pr_number=7)
-        assert "1 screenshot" in project.comment()
-        assert "cart" not in project.comment()
 
 
 class TestList:
@@ -128,8 +116,9 @@ class TestList:
 
 class TestPair:
     def test_before_image_is_staged_and_moved_with_its_image(self, project):
-        reply = project.stage_files(PAIR).json()
-        assert httpx.get(reply["before_url"]).content == PAIR["before"]
+        before = drawn_page()
+        reply = project.stage(image=drawn_page(button="red"), before=before).json()
+        assert httpx.get(reply["before_url"]).content == before
         (shot,) = project.staged()
         assert shot["before_url"] == reply["before_url"]
         assert project.move().json()["moved"] == 1
@@ -139,13 +128,16 @@ class TestPair:
         assert compared["before_url"] == reply["before_url"]
 
     def test_bad_before_image_stages_nothing(self, project):
-        assert project.stage_files({"image": IMAGE, "before": b"text"}).status_code == 415
+        assert project.stage(before=b"text").status_code == 415
         assert project.staged() == []
 
 
 class TestMove:
-    def test_moved_images_keep_their_urls(self, project):
+    def test_image_is_in_the_comment_only_after_it_is_moved_and_keeps_its_url(self, project):
         staged = project.stage().json()
+        upload(project.client, name="own", pr_number=7)
+        assert "1 screenshot" in project.comment()
+        assert "cart" not in project.comment()
         moved = {"branch": "fix", "pr_number": 7, "moved": 1, "kept": 0, "reason": ""}
         assert project.move().json() == moved
         assert staged["view_url"] in project.comment()

@@ -3,10 +3,9 @@
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import httpx
 import pytest
@@ -163,96 +162,63 @@ def test_a_text_field_that_is_not_utf_8_is_400(shared_service, token, name):
 # The order of the checks
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """A valid upload. Each mistake changes one part of it."""
-
-    token: str
-    head: bytes = PNG
-    size: int = 100
-    content_type: str = "image/png"
-    has_image: bool = True
-    texts: dict[str, str] = field(default_factory=lambda: dict(TEXTS))
-    is_complete: bool = True
-
-    def with_text(self, name: str, value: str) -> "Attempt":
-        return replace(self, texts=self.texts | {name: value})
-
-    @property
-    def body(self) -> bytes:
-        image = self.head.ljust(self.size, b"\0")
-        parts = [image_part(image, self.content_type)] if self.has_image else []
-        parts += [text_part(name, value) for name, value in self.texts.items()]
-        return body_of(parts) if self.is_complete else body_of(parts, end=b"")
-
-
-@dataclass(frozen=True)
-class Mistake:
-    made_in: Callable[[Attempt], Attempt]
-    status: int
-    message: str
-
-
-MISTAKES = {
-    "token": Mistake(lambda right: replace(right, token="msr_" + "0" * 64), 401, "unauthorized"),
-    "multipart": Mistake(
-        lambda right: replace(right, is_complete=False), 400, "invalid multipart/form-data body"
-    ),
-    "image": Mistake(lambda right: replace(right, has_image=False), 400, "image file required"),
-    "name": Mistake(lambda right: right.with_text("name", ""), 400, "name required"),
-    "pr_number": Mistake(lambda right: right.with_text("pr_number", "0"), 400, "pr_number required"),
-    "commit_sha": Mistake(lambda right: right.with_text("commit_sha", "main"), 400, "commit_sha required"),
-    "viewport": Mistake(
-        lambda right: right.with_text("viewport", "wide"), 400, "viewport must be like 1280x800"
-    ),
-    "size": Mistake(lambda right: replace(right, size=MAX_BYTES), 413, "payload too large (max 5MB)"),
-    "type": Mistake(
-        lambda right: replace(right, content_type="image/gif"),
-        415,
-        "unsupported content-type (png/jpeg/webp)",
-    ),
-    "leading bytes": Mistake(
-        lambda right: replace(right, head=b"GIF89a"),
+NOTHING_WRONG: dict[str, Any] = TEXTS | {
+    "head": PNG,
+    "size": 100,
+    "content_type": "image/png",
+    "has_image": True,
+    "is_complete": True,
+}
+MISTAKES: dict[str, tuple[dict[str, Any], int, str]] = {
+    "token": ({"token": "msr_" + "0" * 64}, 401, "unauthorized"),
+    "multipart": ({"is_complete": False}, 400, "invalid multipart/form-data body"),
+    "image": ({"has_image": False}, 400, "image file required"),
+    "name": ({"name": ""}, 400, "name required"),
+    "pr_number": ({"pr_number": "0"}, 400, "pr_number required"),
+    "commit_sha": ({"commit_sha": "main"}, 400, "commit_sha required"),
+    "viewport": ({"viewport": "wide"}, 400, "viewport must be like 1280x800"),
+    "size": ({"size": MAX_BYTES}, 413, "payload too large (max 5MB)"),
+    "type": ({"content_type": "image/gif"}, 415, "unsupported content-type (png/jpeg/webp)"),
+    "leading bytes": (
+        {"head": b"GIF89a"},
         415,
         "declared image/png, but the file content is not a valid PNG",
     ),
     # The upload itself is valid, but its project has used up the rate limit.
-    "rate": Mistake(lambda right: right, 429, "rate limited"),
+    "rate": ({}, 429, "rate limited"),
 }
 
 
 def attempt_with(service: Service, token: str, *mistakes: str) -> Reply:
-    attempt = Attempt(token)
+    given = NOTHING_WRONG | {"token": token}
     for name in mistakes:
-        attempt = MISTAKES[name].made_in(attempt)
-    return post_body(service, attempt.token, attempt.body)
-
-
-@pytest.fixture
-def broken_store(shared_service: Service) -> Iterator[Service]:
-    with shared_service.broken_store():
-        yield shared_service
+        given |= MISTAKES[name][0]
+    image = image_part(given["head"].ljust(given["size"], b"\0"), given["content_type"])
+    parts = [image] if given["has_image"] else []
+    parts += [text_part(name, given[name]) for name in TEXTS]
+    return post_body(service, given["token"], body_of(parts) if given["is_complete"] else b"".join(parts))
 
 
 def test_a_single_mistake_is_reported_and_does_not_count_as_an_upload(shared_service):
     token = shared_service.new_token(uploads_per_minute=1)
-    for name, mistake in MISTAKES.items():
+    for name, (_, *refusal) in MISTAKES.items():
         if name != "rate":
             reply = attempt_with(shared_service, token, name)
-            assert (reply.status, reply.error) == (mistake.status, mistake.message)
+            assert [reply.status, reply.error] == refusal
     assert attempt_with(shared_service, token).status == 200
 
 
-def test_of_two_mistakes_the_one_checked_first_is_reported(broken_store):
+def test_of_two_mistakes_the_one_checked_first_is_reported(shared_service):
     """The project has used up its rate limit, and the store fails. These are checked last."""
-    token = broken_store.new_token(uploads_per_minute=1)
-    failed = attempt_with(broken_store, token)
-    assert (failed.status, failed.error) == (503, "storage unavailable, retry later")
-    assert int(failed.headers["retry-after"]) > 0
-    for earlier, later in pairwise(MISTAKES):
-        reply, mistake = attempt_with(broken_store, token, earlier, later), MISTAKES[earlier]
-        assert (reply.status, reply.error) == (mistake.status, mistake.message)
-    limited = attempt_with(broken_store, token)
+    token = shared_service.new_token(uploads_per_minute=1)
+    with shared_service.broken_store():
+        failed = attempt_with(shared_service, token)
+        assert (failed.status, failed.error) == (503, "storage unavailable, retry later")
+        assert int(failed.headers["retry-after"]) > 0
+        for earlier, later in pairwise(MISTAKES):
+            reply = attempt_with(shared_service, token, earlier, later)
+            assert (reply.status, reply.error) == MISTAKES[earlier][1:]
+        limited = attempt_with(shared_service, token)
     assert (limited.status, limited.error, limited.headers["retry-after"]) == (429, "rate limited", "60")
 
 
@@ -264,9 +230,8 @@ def test_of_140_concurrent_uploads_120_succeed_and_20_are_429(shared_service):
     together = threading.Barrier(140)
 
     def upload_together(_: int) -> Reply:
-        body = Attempt(crowded).body
         together.wait(timeout=90)
-        return post_body(shared_service, crowded, body)
+        return attempt_with(shared_service, crowded)
 
     with ThreadPoolExecutor(140) as clients:
         replies = list(clients.map(upload_together, range(140)))

@@ -33,13 +33,13 @@ class Shop:
     """A project of Ann's: as she sees it in the dashboard, and as its CI job uploads to it."""
 
     def __init__(self, ann: Person, service: Service) -> None:
-        self.ann, self._service = ann, service
+        self.ann, self.service = ann, service
         self.project = ann.project()
         self.url = f"/v1/dashboard/projects/{self.project}"
 
     @cached_property
     def ci(self) -> httpx.Client:
-        return self._service.client(self.ann.token(self.project))
+        return self.service.client(self.ann.token(self.project))
 
     def ask(self, method: str, path: str, **body: Any) -> httpx.Response:
         return self.ann.ask(method, f"/projects/{self.project}{path}", **body)
@@ -54,12 +54,6 @@ def shop(ann: Person, shared_service: Service) -> Iterator[Shop]:
     yield made
     if "ci" in vars(made):
         made.ci.close()
-
-
-def picture(width: int, height: int) -> bytes:
-    buffer = io.BytesIO()
-    Picture.linear_gradient("L").resize((width, height)).save(buffer, "PNG")
-    return buffer.getvalue()
 
 
 def uploaded(client: httpx.Client, image: bytes | None = None, **fields: object) -> str:
@@ -99,9 +93,9 @@ def pages(person: Person | Shop, path: str, items: str) -> list[list[Any]]:
 
 
 class TestPages:
-    def fill(self, service: Service, shop: Shop, *images: dict[str, Any]) -> None:
+    def fill(self, shop: Shop, *images: dict[str, Any]) -> None:
         async def add() -> None:
-            async with open_all(service.data_dir) as (records, _, _):
+            async with open_all(shop.service.data_dir) as (records, _, _):
                 (mine,) = [found for found in await records.projects() if found.id == shop.project]
                 await asyncio.gather(*(records.add_image(an_image(mine, **about)) for about in images))
 
@@ -117,19 +111,17 @@ class TestPages:
             zip(names, made, strict=True)
         )
 
-    def test_pull_requests_are_paged(self, shop: Shop, shared_service: Service) -> None:
+    def test_pull_requests_are_paged(self, shop: Shop) -> None:
         numbers = range(1, 71)
-        self.fill(shared_service, shop, *({"pr_number": number} for number in numbers))
+        self.fill(shop, *({"pr_number": number} for number in numbers))
         found = pages(shop, "/pulls", "pulls")
         assert [len(page) for page in found] == [30, 30, 10]
         assert sorted(pull["pr_number"] for page in found for pull in page) == list(numbers)
 
-    def test_shots_are_paged_after_a_name_with_any_characters(
-        self, shop: Shop, shared_service: Service
-    ) -> None:
+    def test_shots_are_paged_after_a_name_with_any_characters(self, shop: Shop) -> None:
         odd = "b\u3000\n\x1b\u2028\U0001f468\u200d\U0001f469"
         names = [*(f"a{number:03}" for number in range(SHOTS_PAGE - 1)), odd, "c"]
-        self.fill(shared_service, shop, *({"pr_number": 7, "name": name} for name in names))
+        self.fill(shop, *({"pr_number": 7, "name": name} for name in names))
         found = pages(shop, "/pulls/7/shots", "shots")
         assert [shot["newest"]["name"] for page in found for shot in page] == names
         images = shop.ann.get(
@@ -153,24 +145,20 @@ class TestPages:
         assert [each["image"]["name"] for each in staged] == names[::-1]
 
 
-class TestProjects:
-    def test_a_new_project_is_empty_and_listed(self, ann: Person) -> None:
-        reply = ann.ask("POST", "/projects", name="shop ☂", organization_id=ann.organization_id)
-        made = reply.json()
-        assert (made["name"], made["policy"], made["retain_days"], made["role"]) == (
-            "shop ☂",
-            "pr_close",
-            None,
-            "owner",
-        )
-        assert (made["images"], made["bytes"], made["open_pulls"], made["last_upload_at"]) == (0, 0, 0, None)
-        assert made["uploads_per_day"] == [0] * 30
-        assert made in ann.get_json("/projects")["projects"]
-
-    def test_a_duplicate_name_is_409(self, ann: Person) -> None:
-        ann.project("twice")
-        reply = ann.ask("POST", "/projects", name="twice", organization_id=ann.organization_id)
-        assert (reply.status_code, reply.json()) == (409, {"error": "project 'twice' already exists"})
+def test_a_new_project_is_empty_and_listed_and_its_name_is_taken(ann: Person) -> None:
+    reply = ann.ask("POST", "/projects", name="shop ☂", organization_id=ann.organization_id)
+    made = reply.json()
+    assert (made["name"], made["policy"], made["retain_days"], made["role"]) == (
+        "shop ☂",
+        "pr_close",
+        None,
+        "owner",
+    )
+    assert (made["images"], made["bytes"], made["open_pulls"], made["last_upload_at"]) == (0, 0, 0, None)
+    assert made["uploads_per_day"] == [0] * 30
+    assert made in ann.get_json("/projects")["projects"]
+    again = ann.ask("POST", "/projects", name="shop ☂", organization_id=ann.organization_id)
+    assert (again.status_code, again.json()) == (409, {"error": "project 'shop ☂' already exists"})
 
 
 class TestSettings:
@@ -227,10 +215,10 @@ class TestDeletingAProject:
         assert [httpx.get(url).status_code for url in urls] == [410] * 3
         assert upload(shop.ci).status_code == 401
 
-    def test_deleting_is_503_if_an_image_cannot_be_deleted(self, shop: Shop, shared_service: Service) -> None:
+    def test_deleting_is_503_if_an_image_cannot_be_deleted(self, shop: Shop) -> None:
         image_id = uploaded(shop.ci)
         name = shop.get_json()["name"]
-        path = next(shared_service.images_dir.glob(f"*/{image_id}.png"))
+        path = next(shop.service.images_dir.glob(f"*/{image_id}.png"))
         path.unlink()
         path.mkdir()  # a folder cannot be unlinked
         reply = shop.ask("POST", "/delete", name=name)
@@ -304,11 +292,9 @@ class TestGallery:
         assert (head.status_code, head.content) == (200, b"")
         assert shop.ask("GET", "/pulls/8/zip").status_code == 404
 
-    def test_a_zip_leaves_out_deleted_images_and_breaks_off_when_the_store_fails(
-        self, shop: Shop, shared_service: Service
-    ) -> None:
+    def test_a_zip_leaves_out_deleted_images_and_breaks_off_when_the_store_fails(self, shop: Shop) -> None:
         images = [uploaded(shop.ci, png(100_000), name=name) for name in ("a", "b", "c")]
-        first, second, last = (shared_service.images_dir / each[:2] / f"{each}.png" for each in images)
+        first, second, last = (shop.service.images_dir / each[:2] / f"{each}.png" for each in images)
         first.unlink()
         with zipfile.ZipFile(io.BytesIO(shop.ask("GET", "/pulls/7/zip").content)) as archive:
             assert archive.namelist() == ["b@1280x800.png", "c@1280x800.png"]
@@ -322,9 +308,7 @@ class TestGallery:
         assert (reply.status_code, reply.json()) == (503, {"error": "storage unavailable, retry later"})
 
     @pytest.mark.parametrize("body", [b"GET / HTTP/1.1\r\n\r\n", b"3\r\nabc\r\n0\r\n\r\n"])
-    def test_a_zip_is_refused_for_a_request_with_a_body(
-        self, shop: Shop, shared_service: Service, body: bytes
-    ) -> None:
+    def test_a_zip_is_refused_for_a_request_with_a_body(self, shop: Shop, body: bytes) -> None:
         uploaded(shop.ci)
         head = [
             f"GET {shop.url}/pulls/7/zip HTTP/1.1",
@@ -332,7 +316,7 @@ class TestGallery:
             *("Transfer-Encoding: chunked", "", ""),
         ]
         for _ in range(10):  # the reply and the broken body raced
-            reply = send(shared_service, "\r\n".join(head).encode(), body)
+            reply = send(shop.service, "\r\n".join(head).encode(), body)
             assert (reply.status, reply.error) == (400, "this request must have no body")
 
     def test_expiring_a_pull_request_deletes_its_images_under_any_policy(self, shop: Shop) -> None:
@@ -364,12 +348,12 @@ def thumbnails(shop: Shop, *image_ids: str) -> dict[str, Any]:
 
 class TestThumbnails:
     def test_thumbnail_is_made_on_request_and_deleted_with_its_image(self, shop: Shop) -> None:
-        image = upload(shop.ci, picture(1280, 800)).json()
+        image = upload(shop.ci, drawn_page(scale=4)).json()
         url = thumbnails(shop, image["id"], "0" * 32)["thumbnails"][image["id"]]
         reply = httpx.get(url)
         assert (reply.status_code, reply.headers["content-type"]) == (200, "image/webp")
         assert len(reply.content) <= 30_000
-        assert Picture.open(io.BytesIO(reply.content)).size == (480, 300)
+        assert Picture.open(io.BytesIO(reply.content)).size == (480, 300)  # cut to the viewport
         (shot,) = shop.get_json("/pulls/7/shots")["shots"]
         assert (shot["newest"]["thumbnail"], shot["newest"]["thumbnail_url"]) == ("made", url)
         path = f"/images/{image['id']}"
@@ -387,22 +371,19 @@ class TestThumbnails:
         assert (shot["newest"]["thumbnail"], shot["newest"]["thumbnail_url"]) == ("damaged", None)
 
 
-class TestTokens:
-    def test_a_token_is_shown_once_and_works_until_it_is_revoked(
-        self, shop: Shop, shared_service: Service
-    ) -> None:
-        made = shop.ask("POST", "/tokens", label=" nightly ").json()
-        with shared_service.client(made["secret"]) as ci:
-            assert upload(ci).status_code == 200
-            (listed,) = shop.get_json("/tokens")["tokens"]
-            login = shop.ann.get_json("/me")["user"]["login"]
-            assert (listed["label"], listed["created_by"], listed["revoked_at"]) == ("nightly", login, None)
-            assert listed["hint"] == f"msr_…{made['secret'][-4:]}"
-            assert made["secret"] not in str(listed)
-            assert shop.ask("DELETE", f"/tokens/{listed['id']}").json() == {"ok": True}
-            assert upload(ci).status_code == 401
+def test_a_token_is_shown_once_and_works_until_it_is_revoked(shop: Shop) -> None:
+    made = shop.ask("POST", "/tokens", label=" nightly ").json()
+    with shop.service.client(made["secret"]) as ci:
+        assert upload(ci).status_code == 200
         (listed,) = shop.get_json("/tokens")["tokens"]
-        assert listed["revoked_at"] is not None
+        login = shop.ann.get_json("/me")["user"]["login"]
+        assert (listed["label"], listed["created_by"], listed["revoked_at"]) == ("nightly", login, None)
+        assert listed["hint"] == f"msr_…{made['secret'][-4:]}"
+        assert made["secret"] not in str(listed)
+        assert shop.ask("DELETE", f"/tokens/{listed['id']}").json() == {"ok": True}
+        assert upload(ci).status_code == 401
+    (listed,) = shop.get_json("/tokens")["tokens"]
+    assert listed["revoked_at"] is not None
 
 
 class TestOrganizations:
@@ -579,50 +560,45 @@ class TestComparison:
         assert said == [("incomplete", 2, True), ("compared", 0, False)]
 
 
-class TestBaselines:
-    def test_baselines_are_listed_newest_first(self, shop: Shop) -> None:
-        image = drawn_page()
-        as_baseline(shop.ci, "one", "cart", image)
-        as_baseline(shop.ci, "one", "home", image)
-        as_baseline(shop.ci, "two", "cart", image, branch="next")
-        shop.ci.post("/v1/baseline/complete", json={"branch": "main", "commit_sha": sha("one")})
-        found = shop.get_json("/baselines")
-        assert sorted(found["branches"]) == ["main", "next"]
-        assert [
-            (each["branch"], each["commit_sha"], each["shots"], each["bytes"], each["complete"])
-            for each in found["commits"]
-        ] == [
-            ("next", sha("two"), 1, len(image), False),
-            ("main", sha("one"), 2, 2 * len(image), True),
-        ]
-        of_main = shop.get_json("/baselines?branch=main")
-        assert [each["commit_sha"] for each in of_main["commits"]] == [sha("one")]
-        assert shop.get_json("/baselines?branch=nowhere")["commits"] == []
+def test_baselines_are_listed_newest_first(shop: Shop) -> None:
+    image = drawn_page()
+    as_baseline(shop.ci, "one", "cart", image)
+    as_baseline(shop.ci, "one", "home", image)
+    as_baseline(shop.ci, "two", "cart", image, branch="next")
+    shop.ci.post("/v1/baseline/complete", json={"branch": "main", "commit_sha": sha("one")})
+    found = shop.get_json("/baselines")
+    assert sorted(found["branches"]) == ["main", "next"]
+    assert [
+        (each["branch"], each["commit_sha"], each["shots"], each["bytes"], each["complete"])
+        for each in found["commits"]
+    ] == [
+        ("next", sha("two"), 1, len(image), False),
+        ("main", sha("one"), 2, 2 * len(image), True),
+    ]
+    of_main = shop.get_json("/baselines?branch=main")
+    assert [each["commit_sha"] for each in of_main["commits"]] == [sha("one")]
+    assert shop.get_json("/baselines?branch=nowhere")["commits"] == []
 
 
-class TestStaged:
-    def test_staged_images_are_listed_newest_first_and_can_be_deleted(self, shop: Shop) -> None:
-        image = drawn_page()
-        cart = stage(shop.ci, "cart", image=image)
-        home = stage(shop.ci, "home", "next", image=image, before=drawn_page(button="red"))
-        found = shop.get_json("/staged")
-        assert [(each["image"]["id"], each["branch"], each["repository"]) for each in found["staged"]] == [
-            (home, "next", ""),
-            (cart, "fix", ""),
-        ]
-        assert [bool(each["before"]) for each in found["staged"]] == [True, False]
-        assert found["staged"][0]["expires_at"] - found["staged"][0]["image"]["uploaded_at"] == 7 * 86_400
-        assert shop.ask("DELETE", f"/images/{home}").status_code == 200
-        assert len(shop.get_json("/staged")["staged"]) == 1
+def test_staged_images_are_listed_newest_first_and_can_be_deleted(shop: Shop) -> None:
+    image = drawn_page()
+    cart = stage(shop.ci, "cart", image=image)
+    home = stage(shop.ci, "home", "next", image=image, before=drawn_page(button="red"))
+    found = shop.get_json("/staged")
+    assert [(each["image"]["id"], each["branch"], each["repository"]) for each in found["staged"]] == [
+        (home, "next", ""),
+        (cart, "fix", ""),
+    ]
+    assert [bool(each["before"]) for each in found["staged"]] == [True, False]
+    assert found["staged"][0]["expires_at"] - found["staged"][0]["image"]["uploaded_at"] == 7 * 86_400
+    assert shop.ask("DELETE", f"/images/{home}").status_code == 200
+    assert len(shop.get_json("/staged")["staged"]) == 1
 
 
 def as_baseline(ci: httpx.Client, commit: str, name: str, image: bytes, branch: str = "main") -> None:
-    form = {"name": name, "viewport": "320x240", "theme": "dark", "commit_sha": sha(commit), "branch": branch}
-    files = {"image": ("shot.png", image, "image/png")}
-    ci.post("/v1/baseline", data=form, files=files).raise_for_status()
+    about = {"name": name, "viewport": "320x240", "theme": "dark", "commit_sha": sha(commit)}
+    uploaded(ci, image, path="/v1/baseline", branch=branch, **about)
 
 
 def stage(ci: httpx.Client, name: str, branch: str = "fix", **files: bytes) -> str:
-    form = {"name": name, "viewport": "320x240", "commit_sha": sha("one"), "branch": branch}
-    sent = {field: ("shot.png", image, "image/png") for field, image in files.items()}
-    return str(ci.post("/v1/staged", data=form, files=sent).json()["id"])
+    return uploaded(ci, path="/v1/staged", name=name, branch=branch, **files)

@@ -46,14 +46,14 @@ class Client:
     """Sends requests to a `Delivery`, and reads each reply's body to the end."""
 
     def __init__(self, reader: FileReader | RemoteReader, store: ObjectStore) -> None:
-        self.reader = reader
         self.store = store
         self.now = float(NOW)
         self.runner = asyncio.Runner()
-        self.delivery = self.delivery_with(FixedKeys(RING))
+        self.use(reader)
 
-    def delivery_with(self, keys: KeySource) -> Delivery:
-        return Delivery(self.reader, keys, 3600, lambda: self.now)
+    def use(self, reader: FileReader | RemoteReader, keys: KeySource | None = None) -> None:
+        self.reader = reader
+        self.delivery = Delivery(reader, keys or FixedKeys(RING), 3600, lambda: self.now)
 
     def put(self, content: bytes, ext: str = "png") -> None:
         self.runner.run(self.store.put(origin_key(IMAGE_ID, ext), [content]))
@@ -179,7 +179,7 @@ def test_head_returns_the_same_headers_as_get_without_a_body(client: Client) -> 
 def test_a_url_signed_with_a_new_key_works_immediately(client: Client, tmp_path: Path) -> None:
     keys = KeyFile(tmp_path / "keys")
     keys.create_if_missing()
-    client.delivery = client.delivery_with(keys)
+    client.use(client.reader, keys)
     client.ask()  # reads the key ring
     other = KeyFile(tmp_path / "keys")
     kid = other.rotate()
@@ -359,7 +359,7 @@ def test_retiring_a_key_invalidates_urls_that_were_verified_before(client: Clien
     """Verified URLs are cached, but only as long as the keys that verified them."""
     keys = KeyFile(tmp_path / "keys")
     keys.path.write_text(RING.format())
-    client.delivery = client.delivery_with(keys)
+    client.use(client.reader, keys)
     assert client.ask()[0] == 200
     KeyFile(keys.path).retire("k1")
     keys.fresh_ring()
@@ -368,7 +368,7 @@ def test_retiring_a_key_invalidates_urls_that_were_verified_before(client: Clien
 
 def test_only_some_verified_urls_are_remembered(disk_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decision, "MAX_VERIFIED", 2)
-    disk_client.delivery = disk_client.delivery_with(FixedKeys(RING))
+    disk_client.use(disk_client.reader)
     for number in range(5):
         assert disk_client.ask(RING.sign(IMAGE_ID, "png", EXP + number, "k1"))[0] == 200
         assert 1 <= len(disk_client.delivery._verified) <= 2
@@ -400,8 +400,7 @@ class FailingFiles(FailingReader):
 def test_an_internal_error_reveals_only_its_request_id(
     disk_client: Client, reader: type[FailingReader], method: str
 ) -> None:
-    disk_client.reader = reader(ZeroDivisionError("token"))
-    disk_client.delivery = disk_client.delivery_with(FixedKeys(RING))
+    disk_client.use(reader(ZeroDivisionError("token")))
     with structlog.testing.capture_logs() as logs:
         answer = disk_client.ask(method=method)
     assert answer[0] == 500
@@ -416,8 +415,7 @@ def test_an_internal_error_reveals_only_its_request_id(
 def test_a_failing_store_is_503_and_is_logged_once(
     disk_client: Client, reader: type[FailingReader], method: str
 ) -> None:
-    disk_client.reader = reader(StoreError("down"))
-    disk_client.delivery = disk_client.delivery_with(FixedKeys(RING))
+    disk_client.use(reader(StoreError("down")))
     with structlog.testing.capture_logs() as logs:
         for _ in range(3):
             answer = disk_client.ask(method=method)
@@ -463,8 +461,7 @@ def test_check_tells_the_proxy_whether_it_or_delivery_sends_the_image(
 
 @pytest.mark.parametrize("reader", [FailingReader, FailingFiles])
 def test_check_does_not_access_the_store(disk_client: Client, reader: type[FailingReader]) -> None:
-    disk_client.reader = reader(StoreError("down"))
-    disk_client.delivery = disk_client.delivery_with(FixedKeys(RING))
+    disk_client.use(reader(StoreError("down")))
     assert disk_client.ask(CHECKED)[0] == 305
 
 

@@ -36,9 +36,9 @@ class ServedFromDisk(DeliveryInThread):
         super().__init__(DiskReader(root))
         self.root = root
 
-    def store(self, content: bytes, image_id: str | None = None) -> str:
+    def store(self, content: bytes) -> str:
         """Put an image into the store, and return its signed target."""
-        image_id = image_id or secrets.token_hex(16)
+        image_id = secrets.token_hex(16)
         path = self.root / origin_key(image_id, "png")
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
@@ -183,11 +183,7 @@ def test_a_file_truncated_while_it_is_sent_ends_the_connection(served: ServedFro
         wire.sock.sendall(get(target))
         wire.sock.recv(1000)
         os.truncate(served.file(target), 10)
-        received = 0
-        with contextlib.suppress(ConnectionResetError):
-            while data := wire.sock.recv(1 << 20):
-                received += len(data)
-        assert received < 8_000_000
+        assert len(wire.read_to_end()) < 8_000_000
 
 
 @pytest.mark.parametrize(
@@ -222,27 +218,10 @@ def test_a_request_head_within_the_limit_is_served(served: ServedFromDisk) -> No
 def test_the_server_survives_any_input(served: ServedFromDisk, sent: bytes) -> None:
     with served.exchange(sent) as wire:
         wire.sock.shutdown(socket.SHUT_WR)
-        received = b""
-        while data := wire.sock.recv(65536):
-            received += data
+        received = b"".join(iter(lambda: wire.sock.recv(65536), b""))
         assert not received or received.startswith(b"HTTP/1.1 4")
     with served.exchange(get("/healthz")) as wire:
         assert wire.reply()[0] == 200
-
-
-IMAGE_ID = "00112233445566778899aabbccddeeff"
-SIGNED = RING.sign(IMAGE_ID, "png", EXP, "k1").encode()
-
-
-@given(at=st.integers(0, len(SIGNED)), put=st.binary(max_size=1), taken=st.integers(0, 1))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_url_with_one_byte_changed_on_the_wire_is_refused(
-    served: ServedFromDisk, at: int, put: bytes, taken: int
-) -> None:
-    served.store(b"image", IMAGE_ID)
-    target = SIGNED[:at] + put + SIGNED[at + taken :]
-    with served.exchange(b"GET " + target + b" HTTP/1.1\r\nConnection: close\r\n" + HOST) as wire:
-        assert wire.reply()[0] in ({200} if target == SIGNED else {400, 403, 404})
 
 
 def test_a_graceful_stop_finishes_replies_and_closes_idle_connections(served: ServedFromDisk) -> None:

@@ -31,7 +31,7 @@ from prshots.server.doctor.examination import (
     examine_settings,
     png_of,
 )
-from prshots.server.links import Key, KeyRing
+from prshots.server.links import Key, KeyRing, LinkState, check
 from support.free_ports import free_port
 from support.http_server import Answer, answering
 from support.stores_and_records import a_project, an_image, open_records, small_disk
@@ -73,8 +73,6 @@ async def proxied(folder: Path, answer: Answering) -> str:
 
 
 def as_delivery(target: str, image: bytes, **headers: str) -> Answer:
-    from prshots.server.links import LinkState, check
-
     if check(RING, target, time.time()).verdict is not LinkState.VALID:
         return 403, {"Content-Type": "application/json"}, b'{"error":"invalid signature"}'
     return 200, {"Content-Type": "image/png"} | headers, image

@@ -1,20 +1,34 @@
 """Behavior specific to GitLab, to Gitea and Forgejo, and to Bitbucket."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
 import pytest
 
+from prshots.client.forges import Forge
 from prshots.client.forges.bitbucket import Bitbucket
 from prshots.client.forges.gitea import Gitea
 from prshots.client.forges.gitlab import GitLab
-from prshots.client.sticky_comment import PostOutcome, keep_current
+from prshots.client.sticky_comment import keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from support.forges.bitbucket_look_alike import DELETED, INLINE, BitbucketLookAlike
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
+from support.forges.forge_server import ForgeServer
 from support.forges.gitea_look_alike import GiteaLookAlike
 from support.forges.gitlab_look_alike import HIDDEN, SYSTEM, GitLabLookAlike
+
+KINDS: dict[str, Callable[..., Forge]] = {"gitlab": GitLab, "gitea": Gitea, "bitbucket": Bitbucket}
+
+
+def forge_at(look_alike: ForgeServer, token: str = "", repository: str = "") -> Any:
+    made = KINDS[look_alike.name](
+        api_url=look_alike.url,
+        repository=repository or look_alike.repository,
+        token=token or look_alike.token,
+    )
+    return closing(made)
+
 
 # GitLab.
 
@@ -25,16 +39,11 @@ def gitlab() -> Iterator[GitLabLookAlike]:
         yield made
 
 
-def _gitlab(gitlab: GitLabLookAlike, *, token: str = "", repository: str = "") -> Any:
-    made = GitLab(api_url=gitlab.url, repository=repository or gitlab.repository, token=token or gitlab.token)
-    return closing(made)
-
-
 def test_gitlab_project_is_found_by_id_or_by_nested_group_path(gitlab: GitLabLookAlike) -> None:
-    with _gitlab(gitlab, repository=str(gitlab.project_id)) as forge:
+    with forge_at(gitlab, repository=str(gitlab.project_id)) as forge:
         made = forge.create(11, "by its id")
     gitlab.repository = "acme/web team/shop"
-    with _gitlab(gitlab) as forge:
+    with forge_at(gitlab) as forge:
         assert [comment.body for comment in forge.comments(11)] == ["by its id"]
     assert "/projects/acme%2Fweb%20team%2Fshop/merge_requests/11/notes?" in gitlab.requests[-2]
     assert made.url == f"{gitlab.public_url}/acme/shop/-/merge_requests/11#note_{made.id}"
@@ -49,29 +58,21 @@ def test_gitlab_system_notes_and_pages_of_hidden_notes_are_skipped(
     for _ in range(4):  # two pages with no visible comment
         gitlab.write_as("ann", "mentioned in a place that is not yours to see", HIDDEN)
     gitlab.write_as("bob", "last")
-    with _gitlab(gitlab) as forge:
+    with forge_at(gitlab) as forge:
         assert [comment.body for comment in forge.comments(11)] == ["first", "last"]
 
 
-def test_gitlab_line_endings_and_trailing_newlines_are_not_a_change(gitlab: GitLabLookAlike) -> None:
-    with _gitlab(gitlab) as forge:
-        text = f"{forge.marker(11)}\r\n### 1 screenshot\r\n\r\n"
-        assert keep_current(forge, 11, says(text)).outcome is PostOutcome.CREATED
-        assert keep_current(forge, 11, says(text)).outcome is PostOutcome.UNCHANGED
-    assert gitlab.count("POST", "PUT") == 1
-
-
 def test_gitlab_errors_explain_which_token_is_required(gitlab: GitLabLookAlike) -> None:
-    with _gitlab(gitlab, token="the-jobs-own") as forge, pytest.raises(ForgeError, match="CI_JOB_TOKEN"):
+    with forge_at(gitlab, token="the-jobs-own") as forge, pytest.raises(ForgeError, match="CI_JOB_TOKEN"):
         forge.create(11, "text")
     gitlab.locked = True
     with (
-        _gitlab(gitlab, token=gitlab.outsider_token) as forge,
+        forge_at(gitlab, token=gitlab.outsider_token) as forge,
         pytest.raises(ForgeRefusedError, match=r"403 Forbidden.*scope api.*Reporter"),
     ):
         forge.create(11, "text")
     with (
-        _gitlab(gitlab) as forge,
+        forge_at(gitlab) as forge,
         pytest.raises(NotFoundError, match="merge_requests/12/notes, or the token"),
     ):
         list(forge.comments(12))
@@ -86,13 +87,9 @@ def gitea() -> Iterator[GiteaLookAlike]:
         yield made
 
 
-def _gitea(gitea: GiteaLookAlike, token: str) -> Any:
-    return closing(Gitea(api_url=gitea.url, repository=gitea.repository, token=token))
-
-
 def test_gitea_actions_token_updates_its_own_comment(gitea: GiteaLookAlike) -> None:
     for text in ("one", "two"):
-        with _gitea(gitea, gitea.actions_token) as forge:
+        with forge_at(gitea, gitea.actions_token) as forge:
             keep_current(forge, 11, says(f"{forge.marker(11)}\n{text}"))
     (comment,) = gitea.comments()
     assert (comment.author, comment.body) == ("gitea-actions", "<!-- svc:pr-11 -->\ntwo")
@@ -100,14 +97,14 @@ def test_gitea_actions_token_updates_its_own_comment(gitea: GiteaLookAlike) -> N
 
 def test_gitea_token_without_read_user_scope_is_refused_and_posts_nothing(gitea: GiteaLookAlike) -> None:
     gitea.write_as("somebody", "<!-- svc:pr-11 -->\nby hand")
-    with _gitea(gitea, gitea.unscoped_token) as forge, pytest.raises(ForgeRefusedError, match="read:user"):
+    with forge_at(gitea, gitea.unscoped_token) as forge, pytest.raises(ForgeRefusedError, match="read:user"):
         keep_current(forge, 11, says("<!-- svc:pr-11 -->\ntext"))
     assert [comment.body for comment in gitea.comments()] == ["<!-- svc:pr-11 -->\nby hand"]
 
 
 def test_gitea_comment_on_a_locked_conversation_is_refused(gitea: GiteaLookAlike) -> None:
     gitea.locked = True
-    with _gitea(gitea, gitea.outsider_token) as forge, pytest.raises(ForgeRefusedError, match="locked"):
+    with forge_at(gitea, gitea.outsider_token) as forge, pytest.raises(ForgeRefusedError, match="locked"):
         forge.create(11, "text")
 
 
@@ -120,15 +117,11 @@ def bitbucket() -> Iterator[BitbucketLookAlike]:
         yield made
 
 
-def _bitbucket(bitbucket: BitbucketLookAlike, token: str) -> Any:
-    return closing(Bitbucket(api_url=bitbucket.url, repository=bitbucket.repository, token=token))
-
-
 def test_bitbucket_inline_and_deleted_comments_are_skipped(bitbucket: BitbucketLookAlike) -> None:
     bitbucket.write_as("ann", "on a line", INLINE)
     bitbucket.write_as("ann", "", DELETED)
     bitbucket.write_as("ann", "a comment")
-    with _bitbucket(bitbucket, bitbucket.token) as forge:
+    with forge_at(bitbucket) as forge:
         assert [comment.body for comment in forge.comments(11)] == ["a comment"]
         made = forge.create(11, "ours")
         forge.delete(11, made.id)
@@ -141,7 +134,7 @@ def test_bitbucket_access_token_changes_only_its_own_comments(bitbucket: Bitbuck
     for _ in range(2):  # from two concurrent jobs
         bitbucket.write_as("shop-screenshots", f"{marker}\nold")
     for text in ("one", "one", "two"):
-        with _bitbucket(bitbucket, bitbucket.access_token) as forge:
+        with forge_at(bitbucket, bitbucket.access_token) as forge:
             keep_current(forge, 11, says(f"{marker}\n{text}"))
     assert [(comment.author, comment.body) for comment in bitbucket.comments()] == [
         ("somebody", f"{marker}\nby hand"),
@@ -154,7 +147,7 @@ def test_bitbucket_read_only_access_token_is_refused(bitbucket: BitbucketLookAli
     bitbucket.accounts["read"] = type(account)(account.login, may_write=False, may_ask_who=False)
     bitbucket.write_as(account.login, "[//]: # (svc:pr-11)\nold")
     with (
-        _bitbucket(bitbucket, "read") as forge,
+        forge_at(bitbucket, "read") as forge,
         pytest.raises(
             ForgeRefusedError,
             match=r"scopes\. \(it requires pullrequest:write\)\. Bitbucket needs .*read:pullrequest",

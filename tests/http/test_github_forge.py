@@ -2,21 +2,19 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 
-from prshots.client import sender
 from prshots.client.ci import ForgeKind, Job
 from prshots.client.forges import forge_of
 from prshots.client.forges.forks import with_fork_advice
 from prshots.client.forges.github import GitHub
 from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, InvalidInputError
+from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
 from support.forges.look_alikes import GitHubLookAlike
 from support.unreliable_proxy import UnreliableProxy, refuse
-
-MARKER = "<!-- svc:pr-{} -->"
 
 
 @dataclass
@@ -24,35 +22,25 @@ class Place:
     github: GitHubLookAlike
     front: UnreliableProxy
     pr_number: int
-    waits: list[str] = field(default_factory=list)
 
     def forge(self, token: str = "", root: str = "") -> GitHub:
         return GitHub(
             api_url=self.front.url + root,
             repository=self.github.repository,
             token=token or self.github.token,
-            on_wait=self.waits.append,
         )
 
     def body(self, text: str) -> str:
-        return f"{MARKER.format(self.pr_number)}\n{text}"
+        return f"<!-- svc:pr-{self.pr_number} -->\n{text}"
 
     def bodies(self) -> list[str]:
         return [comment["body"] for comment in self.github.comments(self.pr_number)]
 
 
-@pytest.fixture(scope="module")
-def front(github: GitHubLookAlike) -> Iterator[UnreliableProxy]:
-    with UnreliableProxy(github.url) as made:
-        yield made
-
-
 @pytest.fixture
-def place(github: GitHubLookAlike, front: UnreliableProxy, monkeypatch: pytest.MonkeyPatch) -> Place:
-    monkeypatch.setattr(sender, "FIRST_PAUSE_SECONDS", 0.002)
-    front.seen.clear()
-    front.seen_headers.clear()
-    return Place(github, front, github.new_pr())
+def place(github: GitHubLookAlike) -> Iterator[Place]:
+    with UnreliableProxy(github.url) as front:
+        yield Place(github, front, github.new_pr())
 
 
 @pytest.fixture
@@ -87,22 +75,6 @@ def test_our_comment_is_updated_when_github_hides_our_login(place: Place, forge:
     posted = keep_current(forge, place.pr_number, lambda: place.body("new"))
     assert place.bodies() == [foreign, place.body("new")]
     assert posted.url == ours["html_url"]
-
-
-SECONDARY = {
-    "message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
-    "documentation_url": "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api",
-}
-
-
-def test_a_rate_limited_call_waits_and_is_retried(place: Place, forge: GitHub) -> None:
-    place.front.will(refuse(403, {"Retry-After": "0"}, SECONDARY), when="POST", times=2)
-    long_past = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}
-    place.front.will(refuse(403, long_past, {"message": "API rate limit exceeded"}), when="GET")
-    assert keep_current(forge, place.pr_number, lambda: place.body("a")).outcome is PostOutcome.CREATED
-    assert place.bodies() == [place.body("a")]
-    host = place.front.url.removeprefix("http://")
-    assert set(place.waits) == {f"{host} limits the rate; waiting 1 s"}
 
 
 TOO_LONG = {

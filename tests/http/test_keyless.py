@@ -28,7 +28,7 @@ from prshots.server.domain.people.bounded_log import LINES
 from prshots.server.domain.projects.keyless import TokenExchange
 from prshots.server.http.error_boundary import ErrorBoundary
 from support.ci_issuer import JOB, CiIssuer
-from support.service import SHA, UNTRUSTED_ISSUER, Service, png, upload
+from support.service import SHA, UNTRUSTED_ISSUER, Service, upload
 from support.signed_in_people import Person, sign_in
 from support.stores_and_records import open_database
 from support.waiting import wait_for
@@ -94,10 +94,8 @@ class World:
         self, id_token: object, project: object, clock: Callable[[], float] = time.time
     ) -> ExchangeRefusedError:
         database = open_database(self.service.data_dir)
-        issuers, addresses = (
-            [self.issuer.url, UNTRUSTED_ISSUER],
-            [self.service.base_url, self.service.web_url],
-        )
+        issuers = [self.issuer.url, UNTRUSTED_ISSUER]
+        addresses = [self.service.base_url, self.service.web_url]
         exchange = TokenExchange(
             SqlTrusts(database), CiIssuers(issuers), allowed=issuers, audiences=addresses, clock=clock
         )
@@ -263,27 +261,26 @@ class TestARepositoryOfTheSameName:
         assert noted == [("2", 0), ("2", 0), ("2", 60), ("3", 61)]
 
 
-class TestATokenOfAPullRequest:
-    def test_token_of_a_pull_request_works_for_it_only(self, world: World) -> None:
-        world.trust()
-        with world.service.client(world.person.token(world.project_id)) as anyone:
-            others = upload(anyone, pr_number="8").json()["id"]
-        with world.job(ref="refs/pull/7/merge") as client:
-            own = upload(client, pr_number="7").json()["id"]
-            for reply in (
-                upload(client, pr_number="8"),
-                client.get("/v1/comment", params={"pr_number": 8}),
-                client.get("/v1/comment", params={"pr_number": 8, "limit": 5000}),
-                client.post("/v1/expire", json={"pr_number": 8}),
-            ):
-                assert reply.status_code == 403
-                assert reply.json()["error"].startswith("this token is for pull request 7 only")
-            hidden = client.delete(f"/v1/images/{others}")
-            assert (hidden.status_code, hidden.json()) == (404, {"error": "not found"})
-            assert upload(client, pr_number="x").json() == {"error": "pr_number required"}
-            assert client.get("/v1/comment", params={"pr_number": 7}).status_code == 200
-            assert client.delete(f"/v1/images/{own}").status_code == 200
-            assert client.post("/v1/expire", json={"pr_number": 7}).status_code == 200
+def test_token_of_a_pull_request_works_for_it_only(world: World) -> None:
+    world.trust()
+    with world.service.client(world.person.token(world.project_id)) as anyone:
+        others = upload(anyone, pr_number="8").json()["id"]
+    with world.job(ref="refs/pull/7/merge") as client:
+        own = upload(client, pr_number="7").json()["id"]
+        for reply in (
+            upload(client, pr_number="8"),
+            client.get("/v1/comment", params={"pr_number": 8}),
+            client.get("/v1/comment", params={"pr_number": 8, "limit": 5000}),
+            client.post("/v1/expire", json={"pr_number": 8}),
+        ):
+            assert reply.status_code == 403
+            assert reply.json()["error"].startswith("this token is for pull request 7 only")
+        hidden = client.delete(f"/v1/images/{others}")
+        assert (hidden.status_code, hidden.json()) == (404, {"error": "not found"})
+        assert upload(client, pr_number="x").json() == {"error": "pr_number required"}
+        assert client.get("/v1/comment", params={"pr_number": 7}).status_code == 200
+        assert client.delete(f"/v1/images/{own}").status_code == 200
+        assert client.post("/v1/expire", json={"pr_number": 7}).status_code == 200
 
 
 PUSH_TO_MAIN = {"ref": "refs/heads/main", "event_name": "push"}
@@ -292,18 +289,12 @@ PULL_REQUEST_7 = {"ref": "refs/pull/7/merge", "event_name": "pull_request"}
 MOVE_FIX = {"branch": "fix", "repository": "", "from_fork": False}
 
 
-def send(client: httpx.Client, path: str, branch: str) -> httpx.Response:
-    """Upload a baseline or a staged image."""
-    form = {"name": "cart", "viewport": "1x1", "commit_sha": SHA, "branch": branch}
-    return client.post(path, data=form, files={"image": ("a.png", png(), "image/png")})
-
-
 class TestBaselines:
     def test_job_writes_baselines_of_its_branch_only(self, world: World) -> None:
         world.trust(ref="refs/heads/*")
         with world.job(**PUSH_TO_MAIN) as client:
-            assert send(client, "/v1/baseline", "main").status_code == 200
-            other = send(client, "/v1/baseline", "next")
+            assert upload(client, path="/v1/baseline", branch="main").status_code == 200
+            other = upload(client, path="/v1/baseline", branch="next")
         assert (other.status_code, other.json()["error"]) == (
             403,
             "this token can write baselines of 'main' only, which its job runs for; got 'next'",
@@ -312,9 +303,9 @@ class TestBaselines:
     def test_trust_without_a_ref_cannot_write_or_delete_baselines(self, world: World) -> None:
         world.trust()
         with world.service.client(world.person.token(world.project_id)) as anyone:
-            baseline = send(anyone, "/v1/baseline", "main").json()["id"]
+            baseline = upload(anyone, path="/v1/baseline", branch="main").json()["id"]
         with world.job(**PUSH_TO_MAIN) as client:
-            reply = send(client, "/v1/baseline", "main")
+            reply = upload(client, path="/v1/baseline", branch="main")
             assert reply.status_code == 403
             assert "add a `ref` to the trust" in reply.json()["error"]
             assert client.delete(f"/v1/images/{baseline}").status_code == 404
@@ -322,7 +313,7 @@ class TestBaselines:
     def test_job_of_a_pull_request_never_writes_baselines(self, world: World) -> None:
         world.trust(ref="refs/*")
         with world.job(**PULL_REQUEST_7) as client:
-            reply = send(client, "/v1/baseline", "main")
+            reply = upload(client, path="/v1/baseline", branch="main")
             assert reply.status_code == 403
             assert reply.json() == {"error": "a job of a pull request cannot write baselines"}
             commit = {"branch": "main", "commit_sha": SHA}
@@ -338,8 +329,8 @@ class TestStaged:
     def test_a_job_of_a_branch_stages_for_its_branch_only(self, world: World) -> None:
         world.trust(ref="refs/heads/*")
         with world.job(**PUSH_TO_FIX) as client:
-            assert send(client, "/v1/staged", "fix").status_code == 200
-            other = send(client, "/v1/staged", "main")
+            assert upload(client, path="/v1/staged", branch="fix").status_code == 200
+            other = upload(client, path="/v1/staged", branch="main")
             assert (other.status_code, other.json()["error"]) == (
                 403,
                 "this token can stage images of 'fix' only, which its job runs for; got 'main'",
@@ -353,9 +344,9 @@ class TestStaged:
     def test_a_job_of_a_pull_request_moves_to_its_own_and_never_stages(self, world: World) -> None:
         world.trust(ref="refs/*")
         with world.job(**PUSH_TO_FIX) as client:
-            assert send(client, "/v1/staged", "fix").status_code == 200
+            assert upload(client, path="/v1/staged", branch="fix").status_code == 200
         with world.job(**PULL_REQUEST_7) as client:
-            refused = send(client, "/v1/staged", "fix")
+            refused = upload(client, path="/v1/staged", branch="fix")
             assert refused.status_code == 403
             assert refused.json() == {"error": "a job of a pull request cannot stage images"}
             assert client.get("/v1/staged?branch=fix").status_code == 403
@@ -486,12 +477,3 @@ class TestTheDashboard:
         assert reply.status_code == 400
         assert words in reply.json()["error"]
         assert world.person.get_json(f"/projects/{world.project_id}/trusts") == {"trusts": []}
-
-    def test_duplicate_trust_is_409_and_an_unknown_one_404(self, world: World) -> None:
-        world.trust()
-        body = {"issuer": world.issuer.url, "claims": {"repository": world.repository}}
-        path = f"/projects/{world.project_id}/trusts"
-        assert world.person.ask("POST", path, **body).status_code == 409
-        other = World(world.service, world.issuer, world.person)
-        gone = world.person.ask("DELETE", f"{path}/{other.trust()}")
-        assert (gone.status_code, gone.json()) == (404, {"error": "not found"})

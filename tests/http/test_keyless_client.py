@@ -11,9 +11,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from prshots.client import sender
-from prshots.client.keyless import FixedToken, token_source
+from prshots.client.keyless import FixedToken, TokenSource, token_source
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
+from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
 from support.http_server import Answer, answering, as_json
 from support.unreliable_proxy import CUT, UnreliableProxy, refuse
 
@@ -24,6 +24,8 @@ REQUEST_TOKEN = "the-request-token"
 
 class Ground:
     """Acts as both GitHub's token service and prshots, on one address. Records the requests."""
+
+    front: UnreliableProxy
 
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
@@ -54,38 +56,30 @@ class Ground:
             return as_json(*self.exchange(body))
         return as_json(*self.id_token(asked.path, asked.headers.get("Authorization", "")))
 
+    def source(self, token: str = "", project: str = "", **environ: str) -> TokenSource:
+        """Return the source of tokens in a job of GitHub Actions."""
+        actions = {
+            "GITHUB_ACTIONS": "true",
+            "ACTIONS_ID_TOKEN_REQUEST_URL": f"{self.front.url}/idtoken/x?api-version=2.0",
+            "ACTIONS_ID_TOKEN_REQUEST_TOKEN": REQUEST_TOKEN,
+        }
+        return token_source(f"{self.front.url}/", token, project, actions | environ)
+
 
 @pytest.fixture
-def ground() -> Ground:
-    return Ground()
-
-
-@pytest.fixture
-def front(ground: Ground) -> Iterator[UnreliableProxy]:
-    with answering(ground.answer) as address, UnreliableProxy(address) as front:
-        yield front
-
-
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sender, "FIRST_PAUSE_SECONDS", 0.001)
-
-
-def in_actions(front: UnreliableProxy) -> dict[str, str]:
-    return {
-        "GITHUB_ACTIONS": "true",
-        "ACTIONS_ID_TOKEN_REQUEST_URL": f"{front.url}/idtoken/x?api-version=2.0",
-        "ACTIONS_ID_TOKEN_REQUEST_TOKEN": REQUEST_TOKEN,
-    }
+def ground() -> Iterator[Ground]:
+    made = Ground()
+    with answering(made.answer) as address, UnreliableProxy(address) as made.front:
+        yield made
 
 
 class TestGivenToken:
-    def test_given_token_is_used_without_any_request(self, front: UnreliableProxy) -> None:
-        source = token_source(front.url, f" {TOKEN}\r\n", "", in_actions(front))
+    def test_given_token_is_used_without_any_request(self, ground: Ground) -> None:
+        source = ground.source(f" {TOKEN}\r\n")
         assert source.token() == TOKEN
         assert source.renew(TOKEN) is None
         assert TOKEN not in repr(source)
-        assert front.seen == []
+        assert ground.front.seen == []
 
     @pytest.mark.parametrize(
         "given",
@@ -100,21 +94,17 @@ class TestGivenToken:
 
 
 class TestExchange:
-    def test_github_actions_gives_an_id_token_for_the_service_url(
-        self, front: UnreliableProxy, ground: Ground
-    ) -> None:
-        source = token_source(f"{front.url}/", "", "", in_actions(front))
-        assert front.seen == []  # no request until a token is needed
+    def test_github_actions_gives_an_id_token_for_the_service_url(self, ground: Ground) -> None:
+        source = ground.source()
+        assert ground.front.seen == []  # no request until a token is needed
         first = source.token()
         assert first in ground.granted
         assert source.token() == first
         assert ground.asked == [{"id_token": f"{JWT}-1"}]
-        assert ground.audiences == [front.url]  # the service's own URL, without the slash
+        assert ground.audiences == [ground.front.url]  # the service's own URL, without the slash
 
-    def test_gitlab_gives_the_id_token_in_the_environment(
-        self, front: UnreliableProxy, ground: Ground
-    ) -> None:
-        source = token_source(front.url, "", "demo", in_actions(front) | {"PRSHOTS_ID_TOKEN": f"{JWT}\n"})
+    def test_gitlab_gives_the_id_token_in_the_environment(self, ground: Ground) -> None:
+        source = ground.source(project="demo", PRSHOTS_ID_TOKEN=f"{JWT}\n")
         assert JWT not in repr(source)
         assert source.token() in ground.granted
         assert ground.asked == [{"id_token": JWT, "project": "demo"}]
@@ -135,10 +125,10 @@ class TestExchange:
         ],
     )
     def test_a_token_of_another_project_is_not_used(
-        self, front: UnreliableProxy, ground: Ground, organization: str, project: str, *, is_asked: bool
+        self, ground: Ground, organization: str, project: str, *, is_asked: bool
     ) -> None:
         ground.organization = organization
-        source = token_source(front.url, "", project, in_actions(front))
+        source = ground.source(project=project)
         if is_asked:
             assert source.token() in ground.granted
             return
@@ -146,23 +136,21 @@ class TestExchange:
             source.token()
         assert not any(token in str(caught.value) for token in ground.granted)
 
-    def test_many_threads_exchange_once(self, front: UnreliableProxy, ground: Ground) -> None:
-        source = token_source(front.url, "", "", in_actions(front))
+    def test_many_threads_exchange_once(self, ground: Ground) -> None:
+        source = ground.source()
         with ThreadPoolExecutor(8) as threads:
             tokens = set(threads.map(lambda _: source.token(), range(16)))
         assert len(tokens) == len(ground.asked) == 1
         with ThreadPoolExecutor(8) as threads:
             renewed = set(threads.map(source.renew, [*tokens] * 16))
         assert renewed == {source.token()} != tokens
-        assert [asked["id_token"] for asked in ground.asked] == [
-            f"{JWT}-1",
-            f"{JWT}-2",
-        ]  # a new one each time
+        asked = [asked["id_token"] for asked in ground.asked]
+        assert asked == [f"{JWT}-1", f"{JWT}-2"]  # a new one each time
 
     def test_a_token_is_renewed_shortly_before_it_expires(
-        self, front: UnreliableProxy, ground: Ground, monkeypatch: pytest.MonkeyPatch
+        self, ground: Ground, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        source = token_source(front.url, "", "", in_actions(front))
+        source = ground.source()
         source.token()
         monkeypatch.setattr(time, "monotonic", lambda clock=time.monotonic: clock() + 13.9 * 60)
         source.token()
@@ -171,29 +159,26 @@ class TestExchange:
         source.token()
         assert len(ground.asked) == 2
 
-    def test_failed_requests_are_retried(self, front: UnreliableProxy, ground: Ground) -> None:
-        front.will(refuse(502), when="GET /idtoken")
-        front.will(CUT, when="GET /idtoken")
-        front.will(refuse(503, {"Retry-After": "0"}), when="POST /v1/oidc/token")
-        assert token_source(front.url, "", "", in_actions(front)).token() in ground.granted
-        assert (front.count("GET /idtoken"), front.count("POST /v1/oidc/token")) == (3, 2)
+    def test_failed_requests_are_retried(self, ground: Ground) -> None:
+        ground.front.will(refuse(502), when="GET /idtoken")
+        ground.front.will(CUT, when="GET /idtoken")
+        ground.front.will(refuse(503, {"Retry-After": "0"}), when="POST /v1/oidc/token")
+        assert ground.source().token() in ground.granted
+        assert (ground.front.count("GET /idtoken"), ground.front.count("POST /v1/oidc/token")) == (3, 2)
 
 
 class TestFailedExchange:
-    def test_a_refusal_lists_what_to_check_and_is_not_retried(
-        self, front: UnreliableProxy, ground: Ground
-    ) -> None:
+    def test_a_refusal_lists_what_to_check_and_is_not_retried(self, ground: Ground) -> None:
         ground.reply = (401, {"error": "unauthorized"})
-        source = token_source(front.url, "", "", in_actions(front))
+        source = ground.source()
         with pytest.raises(UnauthorizedError) as caught:
             source.token()
         said = str(caught.value)
-        assert all(
-            word in said for word in ("issuer", "audience", front.url, "repository", "--project", "log")
-        )
+        for word in ("issuer", "audience", ground.front.url, "repository", "--project", "log"):
+            assert word in said
         with pytest.raises(UnauthorizedError, match="Is 'shop' the right project"):
-            token_source(front.url, "", "shop", in_actions(front)).token()
-        assert front.count("POST") == 2  # a refusal is not retried
+            ground.source(project="shop").token()
+        assert ground.front.count("POST") == 2  # a refusal is not retried
         ground.reply = None
         assert source.token() in ground.granted  # but the next call tries again
         for secret in (JWT, REQUEST_TOKEN):
@@ -210,19 +195,16 @@ class TestFailedExchange:
         ],
     )
     def test_an_unexpected_reply_raises_a_call_error(
-        self, front: UnreliableProxy, ground: Ground, reply: tuple[int, object], words: str
+        self, ground: Ground, reply: tuple[int, object], words: str
     ) -> None:
         ground.reply = reply
         with pytest.raises(CallError, match=words) as caught:
-            token_source(front.url, "", "", in_actions(front)).token()
+            ground.source().token()
         assert "hunter2" not in str(caught.value)
 
-    def test_a_job_that_gets_no_id_token_raises_a_call_error(
-        self, front: UnreliableProxy, ground: Ground
-    ) -> None:
-        environ = in_actions(front) | {"ACTIONS_ID_TOKEN_REQUEST_TOKEN": "hunter2"}
+    def test_a_job_that_gets_no_id_token_raises_a_call_error(self, ground: Ground) -> None:
         with pytest.raises(CallError, match="gave this job no ID token") as caught:
-            token_source(front.url, "", "", environ).token()
+            ground.source(ACTIONS_ID_TOKEN_REQUEST_TOKEN="hunter2").token()
         assert "hunter2" not in str(caught.value)
         assert ground.asked == []
 

@@ -219,7 +219,6 @@ class TestASession:
 
 
 FOREIGN = [
-    None,
     "",
     "null",
     "https://evil.test",
@@ -257,11 +256,11 @@ class TestTheOrigin:
         reply = await browser.post("/change", headers={"Origin": origin, "Host": host})
         assert reply.status_code == 200
 
-    async def test_foreign_missing_or_invalid_origin_is_403(self, browser: httpx.AsyncClient) -> None:
-        for origin in FOREIGN:
-            headers = {} if origin is None else {"Origin": origin}
+    async def test_foreign_missing_invalid_or_second_origin_is_403(self, browser: httpx.AsyncClient) -> None:
+        for origin in ([], *([each] for each in FOREIGN), [WEB, WEB]):
+            headers = [("Origin", each) for each in origin]
             for host in ("api.internal", "shots.example.org", "10.0.0.7:8443"):
-                reply = await browser.post("/change", headers=headers | {"Host": host})
+                reply = await browser.post("/change", headers=[*headers, ("Host", host)])
                 assert reply.status_code == 403, (origin, host)
                 assert reply.json() == {"error": "this request did not come from the dashboard"}
 
@@ -287,10 +286,6 @@ class TestTheOrigin:
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as browser:
             for origin, status in (("http://127.0.0.1:8080", 200), ("https://127.0.0.1:8080", 403)):
                 assert (await browser.post("/change", headers={"Origin": origin})).status_code == status
-
-    async def test_origin_sent_twice_is_403(self, browser: httpx.AsyncClient) -> None:
-        reply = await browser.post("/change", headers=[("Origin", WEB), ("Origin", WEB)])
-        assert reply.status_code == 403
 
 
 @pytest.mark.parametrize(

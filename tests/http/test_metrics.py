@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +18,7 @@ from support.service import MAX_BYTES, SHA, Service, png, upload
 from support.waiting import wait_for
 
 PAGE = Path(__file__).parents[2] / "docs" / "run" / "observe.md"
-LIMIT = 4
+STORED = 4
 SWEPT = 'prshots_sweeps_total{result="ok"}'
 
 
@@ -42,45 +42,35 @@ def wait_for_metrics(service: Service, condition: Callable[[dict[str, float]], b
     return wait_for(lambda: shown(service.base_url), condition)
 
 
-def test_uploads_are_counted_by_result(observed: Service) -> None:
-    def result(figures: dict[str, float], name: str) -> float:
-        return figures[f'prshots_uploads_total{{result="{name}"}}']
+def grown_by_result(
+    what: str, results: Iterable[str], before: dict[str, float], after: dict[str, float]
+) -> dict[str, float]:
+    names = {result: f'prshots_{what}_total{{result="{result}"}}' for result in results}
+    return {result: after[name] - before[name] for result, name in names.items()}
 
+
+def test_uploads_are_counted_by_result(observed: Service) -> None:
     before = shown(observed.base_url)
-    with observed.client(observed.new_token(uploads_per_minute=LIMIT)) as client:
-        for _ in range(LIMIT):
+    with observed.client(observed.new_token(uploads_per_minute=STORED + 1)) as client:
+        for _ in range(STORED):
             assert upload(client, png(1000)).status_code == 200
+        with observed.broken_store():
+            assert upload(client).status_code == 503
         assert upload(client).status_code == 429
         assert upload(client, name=None).status_code == 400
         assert upload(client, png(MAX_BYTES)).status_code == 413
         assert upload(client, b"no image", content_type="text/plain").status_code == 415
         client.headers["Authorization"] = "Bearer msr_wrong"
         assert upload(client).status_code == 401
-    after = wait_for_metrics(
-        observed, lambda figures: result(figures, "unauthorized") > result(before, "unauthorized")
-    )
-    counted = {name: result(after, name) - result(before, name) for name in metrics.UPLOAD_RESULTS}
-    refused = dict.fromkeys(("rate_limited", "invalid", "too_large", "unsupported", "unauthorized"), 1)
-    assert counted == {"stored": LIMIT, "busy": 0, "timed_out": 0, "failed": 0, **refused}
-    assert after["prshots_upload_bytes_total"] - before["prshots_upload_bytes_total"] == LIMIT * 1000
-
-
-def test_an_upload_counts_as_failed_when_the_store_fails(observed: Service) -> None:
-    failed = 'prshots_uploads_total{result="failed"}'
-    before = shown(observed.base_url)[failed]
-    with observed.client(observed.new_token()) as client:
-        assert upload(client).status_code == 200
-        with observed.broken_store():
-            assert upload(client).status_code == 503
-    wait_for_metrics(observed, lambda figures: figures[failed] == before + 1)
+    last = 'prshots_uploads_total{result="unauthorized"}'
+    after = wait_for_metrics(observed, lambda figures: figures[last] > before[last])
+    counted = grown_by_result("uploads", metrics.UPLOAD_RESULTS, before, after)
+    others = ("failed", "rate_limited", "invalid", "too_large", "unsupported", "unauthorized")
+    assert counted == {"stored": STORED, "busy": 0, "timed_out": 0, **dict.fromkeys(others, 1)}
+    assert after["prshots_upload_bytes_total"] - before["prshots_upload_bytes_total"] == STORED * 1000
 
 
 def test_deliveries_and_expired_images_are_counted(observed: Service) -> None:
-    def results(figures: dict[str, float]) -> dict[str, float]:
-        return {
-            name: figures[f'prshots_deliveries_total{{result="{name}"}}'] for name in metrics.DELIVERY_RESULTS
-        }
-
     before = shown(observed.base_url)
     image = png(5000)
     with observed.client(observed.new_token()) as client:
@@ -100,10 +90,9 @@ def test_deliveries_and_expired_images_are_counted(observed: Service) -> None:
         assert httpx.get(view_url, trust_env=False).status_code == 410
         assert upload(client, pr_number=9).status_code == 200
         assert client.post("/v1/expire", json={"pr_number": 9}).json()["expired"] == 1
-    after = wait_for_metrics(
-        observed, lambda figures: results(figures)["expired"] > results(before)["expired"]
-    )
-    counted = {name: results(after)[name] - results(before)[name] for name in metrics.DELIVERY_RESULTS}
+    last = 'prshots_deliveries_total{result="expired"}'
+    after = wait_for_metrics(observed, lambda figures: figures[last] > before[last])
+    counted = grown_by_result("deliveries", metrics.DELIVERY_RESULTS, before, after)
     assert {name: count for name, count in counted.items() if count} == {
         "sent": 2,
         "not_modified": 1,

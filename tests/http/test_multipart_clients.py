@@ -1,8 +1,6 @@
 """The form of curl, which the docs show. Our own clients, a browser and raw bytes send theirs in other tests."""
 
-import contextlib
 import json
-import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -11,8 +9,10 @@ import pytest
 
 from support.raw_requests import TEXTS
 from support.service import Service, png
+from support.service_processes import records
 
 ROOT = Path(__file__).parents[2]
+COLUMNS = "id, name, CAST(pr_number AS TEXT), commit_sha, viewport"
 NAMES = [
     "checkout/cart",
     "Gr\u00f6\u00dfen\u00fcbersicht",
@@ -46,7 +46,7 @@ def test_the_form_of_curl_is_stored_unchanged(shared_service, token, tmp_path):
     for filename, texts in forms:
         reply = send(shared_service, token, image, filename, texts)
         assert reply.status_code == 200, reply.text
-        assert stored_fields(shared_service, reply.json()["id"]) == texts
+        assert records(shared_service, COLUMNS)[-1] == (reply.json()["id"], *texts.values())
         delivered = httpx.get(reply.json()["view_url"])
         assert delivered.headers["content-type"] == "image/png"
         assert delivered.content == image.read_bytes()
@@ -58,11 +58,3 @@ def test_npm_packages_are_pinned_by_hash_without_a_registry_url(folder: str):
     packages = {name: package for name, package in lock["packages"].items() if name}
     assert packages
     assert all("integrity" in package and "resolved" not in package for package in packages.values())
-
-
-def stored_fields(service: Service, image_id: str) -> dict[str, str]:
-    query = "SELECT name, CAST(pr_number AS TEXT), commit_sha, viewport FROM images WHERE id = ?"
-    with contextlib.closing(
-        sqlite3.connect(f"file:{service.data_dir}/prshots.db?mode=ro", uri=True)
-    ) as database:
-        return dict(zip(TEXTS, database.execute(query, (image_id,)).fetchone(), strict=True))

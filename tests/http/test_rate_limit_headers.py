@@ -10,6 +10,7 @@ from prshots.contract.rate_limits import WINDOW_SECONDS
 from support.service import SHA, Service, png, upload
 
 LIMIT = re.compile(r'"(uploads|project)";r=(\d+);t=(\d+)')
+URL = {"name": "cart", "viewport": "1x1", "commit_sha": SHA, "content_type": "image/png"}
 
 
 @pytest.fixture
@@ -27,14 +28,13 @@ def left(reply: httpx.Response) -> tuple[str, int]:
     return found[1], int(found[2])
 
 
-def baseline(client: httpx.Client) -> httpx.Response:
-    fields = {"name": "cart", "branch": "main", "commit_sha": SHA, "viewport": "1x1"}
-    return client.post("/v1/baseline", data=fields, files={"image": ("x", png(), "image/png")})
+def put(url: str) -> httpx.Response:
+    return httpx.put(url, content=png(), headers={"Content-Type": "image/png"}, trust_env=False)
 
 
 def test_a_reply_says_the_limit_of_the_service(shared_service: Service) -> None:
     with shared_service.client(shared_service.new_token()) as client:
-        first, second = upload(client), baseline(client)
+        first, second = upload(client), upload(client, path="/v1/baseline", branch="main")
     assert [first.status_code, second.status_code] == [200, 200]
     limit = int(shared_service.settings.get("UPLOADS_PER_MINUTE", "120"))
     assert first.headers["ratelimit-policy"] == f'"uploads";q={limit};w=60'
@@ -43,7 +43,8 @@ def test_a_reply_says_the_limit_of_the_service(shared_service: Service) -> None:
 
 
 def test_the_limit_of_the_project_applies_to_uploads_and_baselines(limited: httpx.Client) -> None:
-    replies = [upload(limited), baseline(limited), upload(limited), upload(limited), baseline(limited)]
+    routes = ["/v1/upload", "/v1/baseline", "/v1/upload", "/v1/upload", "/v1/baseline"]
+    replies = [upload(limited, path=path, branch="main") for path in routes]
     assert [reply.status_code for reply in replies] == [200, 200, 200, 429, 429]
     assert [left(reply) for reply in replies] == [("project", count) for count in (2, 1, 0, 0, 0)]
     assert {reply.headers["ratelimit-policy"] for reply in replies} == {'"project";q=3;w=60'}
@@ -52,13 +53,10 @@ def test_the_limit_of_the_project_applies_to_uploads_and_baselines(limited: http
 
 
 def test_staged_images_and_one_time_urls_share_the_limit(limited: httpx.Client) -> None:
-    fields = {"name": "cart", "branch": "fix", "commit_sha": SHA, "viewport": "1x1"}
-    staged = limited.post("/v1/staged", data=fields, files={"image": ("x", png(), "image/png")})
-    made = limited.post("/v1/put-urls", json=fields | {"content_type": "image/png"})
+    staged = upload(limited, path="/v1/staged", branch="fix")
+    made = limited.post("/v1/put-urls", json=URL | {"branch": "fix"})
     assert "ratelimit" not in made.headers  # counted when the image comes
-    sent = httpx.put(
-        made.json()["put_url"], content=png(), headers={"Content-Type": "image/png"}, trust_env=False
-    )
+    sent = put(made.json()["put_url"])
     assert (staged.status_code, sent.status_code) == (200, 200)
     assert [left(staged), left(sent)] == [("project", 2), ("project", 1)]
 
@@ -74,20 +72,14 @@ def test_a_reply_that_was_not_counted_says_nothing(limited: httpx.Client) -> Non
 
 
 def test_a_pair_counts_as_one_upload(limited: httpx.Client) -> None:
-    fields = {"name": "cart", "pr_number": "7", "commit_sha": SHA, "viewport": "1x1"}
-    files = {name: ("x", png(), "image/png") for name in ("image", "before")}
-    sent = limited.post("/v1/upload", data=fields, files=files)
+    sent = upload(limited, before=png())
     assert sent.json()["before_url"]
     assert left(sent) == ("project", 2)
 
 
 def test_a_pair_through_one_time_urls_counts_with_its_before_image(limited: httpx.Client) -> None:
-    asked = {"name": "cart", "pr_number": 7, "commit_sha": SHA, "viewport": "1x1"}
-    made = limited.post("/v1/put-urls", json=asked | {"content_type": "image/png", "with_before": True})
-    before, after = (
-        httpx.put(made.json()[name], content=png(), headers={"Content-Type": "image/png"}, trust_env=False)
-        for name in ("before_put_url", "put_url")
-    )
+    made = limited.post("/v1/put-urls", json=URL | {"pr_number": 7, "with_before": True})
+    before, after = (put(made.json()[name]) for name in ("before_put_url", "put_url"))
     assert left(before) == ("project", 2)
     assert after.status_code == 200
     assert "ratelimit" not in after.headers

@@ -11,9 +11,11 @@ import structlog
 from prshots.contract.errors import DegradedError, RecordsError
 from prshots.server.http import readiness
 from prshots.server.http.readiness import Readiness
+from support.raw_requests import running_service
 from support.service import Service
 from support.stores_and_records import small_disk
 from support.waiting import wait_for
+from support.web_component import FILES, WebComponent, scripted_api
 
 
 class Engine:
@@ -142,22 +144,18 @@ async def test_while_stopping_it_is_not_ready_and_checks_no_engine() -> None:
 
 
 @pytest.mark.slow
-def test_a_service_on_a_full_disk_is_degraded(service: Service) -> None:
-    with small_disk(service.data_dir, "20m"):
-        service.start()
-        try:
-            reply = wait_for(
-                lambda: readyz(service.base_url).json(),
-                lambda reply: all(reply["checks"][name] != "ok" for name in ("store", "database")),
-            )
-            assert reply["status"] == "degraded"
-            assert reply["checks"]["store"].startswith("degraded: only ")
-            shown = httpx.get(f"{service.web_url}/metrics", trust_env=False).text
-            free = re.findall(r'prshots_free_bytes{volume="(\w+)"} (\S+)', shown)
-            assert {volume for volume, _ in free} == {"database", "images"}
-            assert all(0 < float(value) < 20 * 1024**2 for _, value in free)
-        finally:
-            service.stop()
+def test_a_service_on_a_full_disk_is_degraded(tmp_path) -> None:
+    with small_disk(tmp_path / "data", "20m"), running_service(tmp_path) as service:
+        reply = wait_for(
+            lambda: readyz(service.base_url).json(),
+            lambda reply: all(reply["checks"][name] != "ok" for name in ("store", "database")),
+        )
+        assert reply["status"] == "degraded"
+        assert reply["checks"]["store"].startswith("degraded: only ")
+        shown = httpx.get(f"{service.web_url}/metrics", trust_env=False).text
+        free = re.findall(r'prshots_free_bytes{volume="(\w+)"} (\S+)', shown)
+        assert {volume for volume, _ in free} == {"database", "images"}
+        assert all(0 < float(value) < 20 * 1024**2 for _, value in free)
 
 
 # The running service
@@ -185,8 +183,6 @@ def test_every_component_reports_that_it_is_ready(shared_service: Service) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("listens", [True, False])
 def test_without_a_working_api_web_is_ready_but_degraded(tmp_path, listens: bool) -> None:
-    from support.web_component import FILES, WebComponent, scripted_api
-
     with scripted_api() as api, WebComponent(tmp_path, api.port, FILES) as web:
         if listens:
             api.act = lambda peer: (

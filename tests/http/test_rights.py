@@ -198,14 +198,13 @@ def test_a_change_requested_from_another_site_is_403(quiet_world: World) -> None
     untouched(quiet_world)
 
 
-@pytest.mark.parametrize("what", ["image_id", "token_id"])
-def test_an_image_or_token_is_404_under_another_project(world: World, what: str) -> None:
+@pytest.mark.parametrize("what", ["image", "token", "trust"])
+def test_an_image_token_or_trust_is_404_under_another_project(world: World, what: str) -> None:
     """Each thing is found only under its own project."""
     other = world.owner.ask(
         "POST", "/projects", name="other", organization_id=world.places["organization_id"]
     ).json()["id"]
-    kind = {"image_id": "images", "token_id": "tokens"}[what]
-    reply = world.owner.ask("DELETE", f"/projects/{other}/{kind}/{world.places[what]}")
+    reply = world.owner.ask("DELETE", f"/projects/{other}/{what}s/{world.places[f'{what}_id']}")
     assert (reply.status_code, reply.json()) == (404, {"error": "not found"})
     untouched(world)
 

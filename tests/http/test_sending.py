@@ -9,12 +9,12 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from prshots.client import Client, ShotFile, UploadOutcome, upload_all
-from prshots.client import sender as sending_module
 from prshots.client.sender import TRIES, Sender
 from prshots.client.upload import NOT_TRIED
 from prshots.contract.errors import (
@@ -27,6 +27,8 @@ from prshots.contract.errors import (
     UnreachableError,
     UnsupportedTypeError,
 )
+from prshots.contract.replies import Uploaded
+from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
 from support.http_server import answering, as_json
 from support.service import SHA, Service, png
 from support.unreliable_proxy import CUT, Misbehaviour, UnreliableProxy, refuse
@@ -37,55 +39,26 @@ LIMITS_ROUTE = "GET /v1/limits"
 HTML_502 = Misbehaviour(502, {"Content-Type": "text/html"}, b"<html><h1>502 Bad Gateway</h1></html>")
 
 
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending_module, "FIRST_PAUSE_SECONDS", 0.01)
-
-
-WAITS: list[str] = []
-
-
-@pytest.fixture(scope="module")
-def one_front(shared_service: Service) -> Iterator[UnreliableProxy]:
+@pytest.fixture
+def front(shared_service: Service) -> Iterator[UnreliableProxy]:
     with UnreliableProxy(shared_service.base_url) as running:
         yield running
 
 
-@pytest.fixture(scope="module")
-def one_client(one_front: UnreliableProxy, token: str) -> Iterator[Client]:
-    with Client(one_front.url, token, on_wait=WAITS.append) as made:
+@pytest.fixture
+def waits() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def client(front: UnreliableProxy, token: str, waits: list[str]) -> Iterator[Client]:
+    with Client(front.url, token, on_wait=waits.append) as made:
         yield made
 
 
-@pytest.fixture
-def front(one_front: UnreliableProxy) -> UnreliableProxy:
-    """Reset the shared proxy: starting a new one takes longer than most of these tests."""
-    one_front.seen.clear()
-    one_front._plans.clear()
-    return one_front
-
-
-@pytest.fixture
-def waits() -> list[str]:
-    WAITS.clear()
-    return WAITS
-
-
-@pytest.fixture
-def client(front: UnreliableProxy, one_client: Client) -> Client:
-    del front
-    return one_client
-
-
-def upload(client: Client, image: bytes | None = None, pr_number: int = 1) -> str:
-    return client.upload(
-        image or png(),
-        name="cart",
-        pr_number=pr_number,
-        commit_sha=SHA,
-        viewport="1x1",
-        content_type="image/png",
-    ).id
+def upload(client: Client, image: Any = None, pr_number: int = 1) -> Uploaded:
+    about = {"name": "cart", "commit_sha": SHA, "viewport": "1x1", "content_type": "image/png"}
+    return client.upload(image or png(), pr_number=pr_number, **about)
 
 
 def shots(folder: Path, count: int) -> list[ShotFile]:
@@ -131,9 +104,7 @@ class TestRetries:
             return opened[-1]
 
         front.will(CUT, when=UPLOAD, times=2)
-        made = client.upload(
-            open_it, name="cart", pr_number=1, commit_sha=SHA, viewport="1x1", content_type="image/png"
-        )
+        made = upload(client, open_it)
         assert [file.closed for file in opened] == [True]
         assert httpx.get(made.view_url, trust_env=False).content == path.read_bytes()
 
@@ -155,7 +126,7 @@ class TestRetries:
         assert front.count(UPLOAD) == 1
 
     def test_comment_delete_and_expire_are_retried(self, front: UnreliableProxy, client: Client) -> None:
-        image_id = upload(client, pr_number=13)
+        image_id = upload(client, pr_number=13).id
         for method in ("GET", "POST /v1/expire", "DELETE"):
             front.will(CUT, when=method)
         assert image_id in client.comment(13).markdown
@@ -169,9 +140,7 @@ class TestRetries:
         front.will(
             refuse(503, body={"error": "database unavailable, retry later"}), when="DELETE", times=TRIES
         )
-        with pytest.raises(
-            CallError, match="answered 503: database unavailable"
-        ):  # nothing will retry this one
+        with pytest.raises(CallError, match="answered 503: database unavailable"):  # no sweep will finish it
             client.delete(image_id)
         with pytest.raises(InvalidInputError, match="32 hexadecimal"):
             client.delete("../expire")
@@ -268,20 +237,14 @@ class TestUploadAll:
         assert [outcome.error for outcome in outcomes[2:]] == [""] * 4
 
     def test_an_image_too_large_for_the_service_is_not_sent(
-        self, front: UnreliableProxy, token: str, tmp_path: Path
+        self, front: UnreliableProxy, client: Client, tmp_path: Path
     ) -> None:
-        front.will(
-            refuse(
-                200,
-                body={"max_image_bytes": 1001, "uploads_per_minute": 120, "max_name_characters": 200},
-            ),
-            when=LIMITS_ROUTE,
-        )
+        limits = {"max_image_bytes": 1001, "uploads_per_minute": 120, "max_name_characters": 200}
+        front.will(refuse(200, body=limits), when=LIMITS_ROUTE)
         some = shots(tmp_path, 3)
         some[1] = replace(some[1], size=1001)
-        with Client(front.url, token) as client:
-            outcomes = uploaded(client, some)
-            uploaded(client, some[:1])
+        outcomes = uploaded(client, some)
+        uploaded(client, some[:1])
         assert [outcome.error for outcome in outcomes] == [
             "",
             "is 1001 B: the service takes less than 1001 B",
@@ -297,14 +260,12 @@ class TestUploadAll:
         ids=["404", "cut", "503", "502", "invalid body", "401"],
     )
     def test_without_a_known_size_limit_the_service_decides(
-        self, front: UnreliableProxy, token: str, tmp_path: Path, reply: Misbehaviour
+        self, front: UnreliableProxy, client: Client, waits: list[str], tmp_path: Path, reply: Misbehaviour
     ) -> None:
         front.will(reply, when=LIMITS_ROUTE)
         front.will(refuse(413, body={"error": "payload too large (max 1MB)"}), when=UPLOAD)
-        waits: list[str] = []
         some = [replace(shot, size=10**9) for shot in shots(tmp_path, 2)]
-        with Client(front.url, token, on_wait=waits.append) as client:
-            refused, good = uploaded(client, some, concurrency=1)
+        refused, good = uploaded(client, some, concurrency=1)
         assert refused.error.endswith("answered 413: payload too large (max 1MB)")
         assert refused.is_too_large
         assert good.error == ""
@@ -334,14 +295,7 @@ class TestUploadAll:
                 return data
 
         with pytest.raises(CallError, match="the file changed during the upload"):
-            client.upload(
-                lambda: Changing(shot.path),  # type: ignore[arg-type, return-value]
-                name="x",
-                pr_number=1,
-                commit_sha=SHA,
-                viewport="1x1",
-                content_type="image/png",
-            )
+            upload(client, lambda: Changing(shot.path))
         assert upload(client)  # the half-used connection is not reused
 
 

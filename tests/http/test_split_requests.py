@@ -5,7 +5,7 @@ import contextlib
 import json
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -99,12 +99,6 @@ def hostile() -> list[bytes]:
     return [one.raw for one in HOSTILE if len(one.raw) <= LONGEST]
 
 
-@contextlib.contextmanager
-def listening() -> Iterator[socket.socket]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield listener
-
-
 def pieces(raw: bytes, at: int) -> list[bytes]:
     return [raw[:at], raw[at:]] if at else [raw]
 
@@ -129,7 +123,7 @@ def test_api_and_web_read_a_split_head_as_a_whole_one(requests: Callable[[], lis
         return wire.written, wire.is_ended
 
     async def compare() -> None:
-        with listening() as listener:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
             server = AppServer(Recorder(), listener, 10, refuses_slow_bodies=False)
             server.start()
             server._state.default_headers = []
@@ -175,7 +169,7 @@ def test_delivery_reads_a_split_head_as_a_whole_one(
         return received, is_last
 
     async def compare() -> None:
-        with listening() as listener:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
             server = DeliveryServer(Delivery(DiskReader(tmp_path), FixedKeys(RING), 3600), listener)
             server.start()
             server.date_field = ""

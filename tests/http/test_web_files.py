@@ -92,7 +92,7 @@ def test_no_path_escapes_the_dashboard_folder(web: WebComponent, path: str) -> N
     assert reply.endswith(PAGE.encode())
 
 
-def test_text_files_are_compressed_for_clients_that_accept_gzip(client: httpx.Client) -> None:
+def test_only_text_files_are_compressed_and_only_for_clients_that_accept_gzip(client: httpx.Client) -> None:
     name = "assets/index-1a2b.js"
     with client.stream("GET", f"/{name}", headers={"Accept-Encoding": "br, gzip"}) as response:
         body = b"".join(response.iter_raw())
@@ -103,12 +103,8 @@ def test_text_files_are_compressed_for_clients_that_accept_gzip(client: httpx.Cl
     assert response.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
     assert "content-encoding" not in plain.headers
     assert response.headers["etag"] != plain.headers["etag"]
-
-
-def test_png_files_are_not_compressed(client: httpx.Client) -> None:
-    headers = client.get("/assets/dot-5e6f.png", headers={"Accept-Encoding": "gzip"}).headers
-    assert "content-encoding" not in headers
-    assert "vary" not in headers
+    picture = client.get("/assets/dot-5e6f.png", headers={"Accept-Encoding": "gzip"})
+    assert {"content-encoding", "vary"}.isdisjoint(picture.headers)
 
 
 @pytest.mark.parametrize("form", ["{}", "W/{}", '"other", {}', "*"])
@@ -126,10 +122,9 @@ def test_head_is_get_without_the_body(client: httpx.Client) -> None:
     for path in ("/", "/assets/index-1a2b.js", "/healthz"):
         head, get = client.head(path), client.get(path)
         assert head.content == b""
-        per_reply = {"date", "x-request-id"}
-        assert {name: head.headers[name] for name in head.headers if name not in per_reply} == {
-            name: get.headers[name] for name in get.headers if name not in per_reply
-        }
+        for reply in (head, get):
+            del reply.headers["date"], reply.headers["x-request-id"]
+        assert head.headers == get.headers
 
 
 # Browser policies
@@ -240,7 +235,4 @@ def raw(web: WebComponent, line: str) -> bytes:
     """Request a path that an HTTP client would normalize."""
     with web.connect() as connection:
         connection.sendall(f"{line}\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
-        reply = b""
-        while piece := connection.recv(65536):
-            reply += piece
-    return reply
+        return b"".join(iter(lambda: connection.recv(65536), b""))

@@ -10,6 +10,8 @@ import re
 import socket
 import threading
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
@@ -22,22 +24,16 @@ from support.web_component import FILES, OK, Peer, ScriptedApi, WebComponent, an
 UPLOAD_BYTES = 5_000_000
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[WebComponent, ScriptedApi]]:
-    with scripted_api() as api, WebComponent(tmp_path_factory.mktemp("web"), api.port, FILES) as web:
-        yield web, api
+@pytest.fixture
+def api() -> Iterator[ScriptedApi]:
+    with scripted_api() as made:
+        yield made
 
 
 @pytest.fixture
-def web(running: tuple[WebComponent, ScriptedApi]) -> WebComponent:
-    return running[0]
-
-
-@pytest.fixture
-def api(running: tuple[WebComponent, ScriptedApi]) -> ScriptedApi:
-    api = running[1]
-    api.start_anew()
-    return api
+def web(api: ScriptedApi, tmp_path: Path) -> Iterator[WebComponent]:
+    with WebComponent(tmp_path, api.port, FILES) as made:
+        yield made
 
 
 @pytest.fixture
@@ -136,7 +132,7 @@ def test_web_answers_expect_100_continue_and_does_not_relay_it(web: WebComponent
 
     api.act = act
     with web.connect() as connection:
-        connection.sendall(head("POST /v1/upload", "Expect: 100-continue", "Content-Length: 5"))
+        connection.sendall(head("POST /v1/upload", "Expect: 100-Continue", "Content-Length: 5"))
         assert read_head(connection) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(b"hello")
         assert read_head(connection).startswith(b"HTTP/1.1 200 ")
@@ -338,20 +334,14 @@ def test_concurrent_requests_get_their_own_replies(web: WebComponent, api: Scrip
             peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(number) + number)
 
     api.act = act
-    wrong: list[str] = []
+    numbers = [range(first, first + 20) for first in range(0, 8000, 1000)]
 
-    def ask(first: int) -> None:
+    def ask(some: range) -> list[str]:
         with web.client() as client:
-            for number in range(first, first + 20):
-                reply = client.get(f"/v1/echo/{number}").text
-                wrong.extend([reply] if reply != str(number) else [])
+            return [client.get(f"/v1/echo/{number}").text for number in some]
 
-    threads = [threading.Thread(target=ask, args=(1000 * first,)) for first in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert not wrong
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(ask, numbers)) == [[str(number) for number in some] for some in numbers]
     assert api.connections <= 8
 
 
@@ -373,9 +363,9 @@ def test_an_api_that_closes_the_connection_or_does_not_speak_http_is_502(
     assert unavailable(client.post("/v1/upload", content=bytes(UPLOAD_BYTES)))
 
 
-def test_an_api_that_is_down_is_502_until_it_is_back(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_api_that_is_down_is_502_until_it_is_back(tmp_path: Path) -> None:
     port = free_port()
-    with WebComponent(tmp_path_factory.mktemp("web"), port, FILES) as web, web.client() as client:
+    with WebComponent(tmp_path, port, FILES) as web, web.client() as client:
         with structlog.testing.capture_logs() as logs:
             for _ in range(3):
                 assert unavailable(client.get("/v1/comment"))
@@ -390,14 +380,14 @@ def test_an_api_that_is_down_is_502_until_it_is_back(tmp_path_factory: pytest.Te
 
 
 @pytest.mark.slow
-def test_an_api_that_accepts_no_connections_is_502(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_api_that_accepts_no_connections_is_502(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", free_port()), backlog=0) as listener:
         port = listener.getsockname()[1]
         with (
             socket.create_connection(
                 ("127.0.0.1", port)
             ),  # fills the accept queue, so the next client gets no answer
-            WebComponent(tmp_path_factory.mktemp("web"), port, FILES) as web,
+            WebComponent(tmp_path, port, FILES) as web,
             web.client() as client,
         ):
             assert unavailable(client.get("/v1/comment"))

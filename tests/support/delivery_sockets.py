@@ -1,5 +1,6 @@
 """Delivery over real sockets: a server, and clients that see every byte."""
 
+import contextlib
 import socket
 import time
 from collections.abc import Callable
@@ -74,6 +75,14 @@ class RawConnection:
         data = self.sock.recv(1 << 20)
         assert data, f"closed after {self.rest[:200]!r}"
         return data
+
+    def read_to_end(self) -> bytes:
+        """Return everything until the server closes or resets the connection."""
+        received = bytearray()
+        with contextlib.suppress(ConnectionResetError):
+            while data := self.sock.recv(1 << 20):
+                received += data
+        return bytes(received)
 
     def is_ended(self) -> bool:
         """Whether the server closes the connection cleanly, without another byte."""

@@ -188,8 +188,9 @@ class Service:
 
 def upload(client: httpx.Client, image: bytes | None = None, **fields: object) -> httpx.Response:
     """Upload like a plain client. A field set to None is omitted."""
+    path = str(fields.pop("path", "/v1/upload"))
     content_type = str(fields.pop("content_type", "image/png"))
-    before = fields.pop("before", None)
+    before, before_type = fields.pop("before", None), str(fields.pop("before_type", content_type))
     defaults: dict[str, object] = {
         "name": "checkout/cart",
         "pr_number": 7,
@@ -199,5 +200,5 @@ def upload(client: httpx.Client, image: bytes | None = None, **fields: object) -
     data = {name: str(value) for name, value in (defaults | fields).items() if value is not None}
     files = {"image": ("shot.png", png() if image is None else image, content_type)}
     if isinstance(before, bytes):
-        files["before"] = ("before.png", before, content_type)
-    return client.post("/v1/upload", data=data, files=files)
+        files["before"] = ("before.png", before, before_type)
+    return client.post(path, data=data, files=files)

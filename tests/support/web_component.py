@@ -91,7 +91,6 @@ class ScriptedApi:
     listener: socket.socket
     act: Callable[[Peer], None]
     connections: int = 0
-    _open: set[socket.socket] = field(default_factory=set)
     _heads: "queue.Queue[list[bytes]]" = field(default_factory=queue.Queue)
 
     @property
@@ -106,25 +105,14 @@ class ScriptedApi:
                 self.connections += 1
                 threading.Thread(target=self._handle, args=(connection,), daemon=True).start()
 
-    def start_anew(self) -> None:
-        """Close all connections, forget what they sent, and answer the next requests with OK."""
-        for connection in list(self._open):
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        self.connections = 0
-        self.act = answer_ok
-        self._heads = queue.Queue()
-
     def head(self) -> list[bytes]:
         """Return the lines of the next request's head."""
         return self._heads.get(timeout=60)
 
     def _handle(self, connection: socket.socket) -> None:
         connection.settimeout(30)
-        self._open.add(connection)
         with connection, contextlib.suppress(OSError):  # the other side has closed
             self.act(Peer(connection, self._heads))
-        self._open.discard(connection)
 
 
 @contextlib.contextmanager
