@@ -196,8 +196,8 @@ class CheckoutTools:
         if name := detect_job(self.environ).ci:
             return f"runs in {name}, which names the commit and the branch"
         checkout = find_local_checkout(self.environ)
-        if checkout.problem or not (commit := head_commit()):
-            raise InvalidInputError(checkout.problem or "no commit yet: commit first")
+        if checkout.unknown or not (commit := head_commit()):
+            raise InvalidInputError(checkout.unknown or "no commit yet: commit first")
         where = checkout.repository or "a repository without a remote on a forge"
         return f"branch {checkout.branch} of {where}, at {commit[:7]}"
 
