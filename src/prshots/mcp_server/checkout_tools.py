@@ -6,9 +6,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from prshots.client.ci import Job, detect_job, with_forge
+from prshots.client.ci import detect_job
 from prshots.client.ci.checkout import commit_of, head_commit
-from prshots.client.ci.job import ForgeKind
+from prshots.client.ci.overrides import with_forge_variables
 from prshots.client.compare import compare_with_base, summary, view_and_page
 from prshots.client.forges import forge_of
 from prshots.client.heads import Head, current_head, find_local_checkout
@@ -208,20 +208,7 @@ class CheckoutTools:
         return f"number {head.job.pr_number} in {head.job.repository}"
 
     def head(self, pr: int | None) -> Head:
-        return current_head(self.environ, pr, self._with_settings, self._say)
-
-    def _with_settings(self, job: Job) -> Job:
-        """Return the job with the forge from the PRSHOTS_FORGE_… variables."""
-        given = self.environ.get("PRSHOTS_FORGE", "")
-        if given and given not in {*ForgeKind}:
-            raise InvalidInputError(f"PRSHOTS_FORGE: got {given[:60]!r}, use one of {', '.join(ForgeKind)}")
-        return with_forge(
-            job,
-            self.environ,
-            kind=ForgeKind(given) if given else None,
-            api=self.environ.get("PRSHOTS_FORGE_URL", ""),
-            repository=self.environ.get("PRSHOTS_REPOSITORY", ""),
-        )
+        return current_head(self.environ, pr, lambda job: with_forge_variables(job, self.environ), self._say)
 
     def connect(self) -> Client:
         url = self.environ.get("PRSHOTS_URL", "")

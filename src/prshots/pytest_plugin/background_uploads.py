@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Self, TypeVar
 
-from prshots.client.ci import ForgeKind, Job, detect_job, validate, with_forge
+from prshots.client.ci import Job, detect_job, validate
 from prshots.client.ci.checkout import builds_baselines, commit_of, full_commit
+from prshots.client.ci.overrides import with_forge_variables
 from prshots.client.compare import compare_with_base, describe, summary, view_and_page
 from prshots.client.forges import forge_of
 from prshots.client.keyless import token_source
@@ -133,7 +134,7 @@ class BackgroundUploads:
 
     def post(self, pr_number: int) -> str:
         """Update the pull request's comment, and return a summary. Raises PrshotsError."""
-        job = _job_with_forge(self._environ)
+        job = with_forge_variables(detect_job(self._environ), self._environ)
         with closing(forge_of(job)) as forge:
             view, _ = view_and_page(self._client, pr_number, job)
             composer = Composer(self._client, pr_number, job, view=view)
@@ -216,17 +217,3 @@ def _baseline_commit(environ: Mapping[str, str], job: Job) -> str:
     if found := full_commit(commit_of(job, _given_commit(environ))):
         return found
     raise InvalidInputError("no commit of 40 characters: neither CI nor git names one. Set PRSHOTS_COMMIT")
-
-
-def _job_with_forge(environ: Mapping[str, str]) -> Job:
-    kind = environ.get("PRSHOTS_FORGE", "").strip()
-    if kind and kind not in tuple(ForgeKind):
-        raise InvalidInputError(f"PRSHOTS_FORGE must be one of {', '.join(ForgeKind)}; got {kind[:100]!r}")
-    return with_forge(
-        detect_job(environ),
-        environ,
-        kind=ForgeKind(kind) if kind else None,
-        api=environ.get("PRSHOTS_FORGE_URL", ""),
-        repository=environ.get("PRSHOTS_REPOSITORY", ""),
-        token=environ.get("PRSHOTS_FORGE_TOKEN", ""),
-    )
