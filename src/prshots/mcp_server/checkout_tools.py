@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from prshots.client.ci import detect_job
+from prshots.client.ci import detect_job, validate
 from prshots.client.ci.checkout import commit_of, head_commit
 from prshots.client.ci.overrides import with_forge_variables
 from prshots.client.compare import compare_with_base, summary, view_and_page
@@ -61,7 +61,7 @@ class CheckoutTools:
             self.tell(next(numbers), total, outcome.shot.name)
 
         with self.connect() as service:
-            branch = self.environ.get("PRSHOTS_BRANCH", "")
+            branch = validate.branch(self.environ.get("PRSHOTS_BRANCH"))
             shown = show(service, self.head(pr), pairs, base_branch=branch, say=self._say, on_done=on_done)
         if not shown.shots and (shown.failed or shown.problems):
             raise _problems_error((*shown.failed, *shown.problems))
@@ -77,7 +77,7 @@ class CheckoutTools:
                 head.job,
                 number,
                 commit_of(head.job),
-                self.environ.get("PRSHOTS_BRANCH", ""),
+                validate.branch(self.environ.get("PRSHOTS_BRANCH")),
                 complete=False,
                 say=self._say,
             )
