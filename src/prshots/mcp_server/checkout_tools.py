@@ -134,14 +134,7 @@ class CheckoutTools:
         }
 
     def upload_url(
-        self,
-        *,
-        name: str,
-        viewport: str,
-        content_type: str,
-        theme: str = "",
-        with_before: bool = False,
-        pr: int | None = None,
+        self, *, name: str, viewport: str, content_type: str, theme: str, with_before: bool, pr: int | None
     ) -> dict[str, Any]:
         if theme not in {"", *THEMES}:
             raise InvalidInputError(f"theme: got {theme[:20]!r}, use {' or '.join(THEMES)}")
