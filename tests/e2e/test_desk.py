@@ -51,7 +51,7 @@ def test_remote_names_the_repository_and_its_forge(
     assert (job.forge, job.forge_url, job.repository) == found
     assert job.repository_url == (f"{found[1]}/{found[2]}" if found[2] else "")
     assert (job.ci, job.branch, job.pr_number, job.from_fork) == ("", "", None, False)
-    assert (desk.branch, desk.repository, desk.is_fork, desk.problem) == ("cart", found[2], False, "")
+    assert (desk.branch, desk.repository, desk.from_fork, desk.unknown) == ("cart", found[2], False, "")
     assert "secret" not in job.repository_url
 
 
@@ -60,22 +60,22 @@ def test_a_fork_as_origin_has_the_branch_and_upstream_gets_the_pull_request(shop
     shop.git("remote", "add", "origin", "git@github.com:Ann/shop.git")
     shop.git("remote", "add", "upstream", "https://github.com/acme/shop")
     desk = find_local_checkout({})
-    assert (desk.job.repository, desk.repository, desk.is_fork) == ("acme/shop", "Ann/shop", True)
+    assert (desk.job.repository, desk.repository, desk.from_fork) == ("acme/shop", "Ann/shop", True)
     # A branch that tracks upstream's main is still in the fork.
     shop.git("config", "branch.cart.remote", "upstream")
     shop.git("config", "branch.cart.merge", "refs/heads/main")
     assert find_local_checkout({}).repository == "Ann/shop"
     shop.git("config", "branch.cart.merge", "refs/heads/cart")
-    assert (find_local_checkout({}).repository, find_local_checkout({}).is_fork) == ("acme/shop", False)
+    assert (find_local_checkout({}).repository, find_local_checkout({}).from_fork) == ("acme/shop", False)
     shop.git("config", "branch.cart.pushRemote", "https://github.com/bob/shop.git")
-    assert (find_local_checkout({}).repository, find_local_checkout({}).is_fork) == ("bob/shop", True)
+    assert (find_local_checkout({}).repository, find_local_checkout({}).from_fork) == ("bob/shop", True)
 
 
 @pytest.mark.slow  # runs git many times
 def test_ssh_and_https_of_one_repository_are_not_a_fork(shop: Repository) -> None:
     shop.git("remote", "add", "origin", "git@github.com:acme/shop.git")
     shop.git("remote", "add", "upstream", "https://github.com/Acme/Shop")
-    assert not find_local_checkout({}).is_fork
+    assert not find_local_checkout({}).from_fork
 
 
 @pytest.mark.slow  # runs git many times
@@ -83,7 +83,7 @@ def test_several_remotes_without_a_usual_name_require_repository_option(shop: Re
     for name in ("one", "two"):
         shop.git("remote", "add", name, f"https://github.com/{name}/shop")
     desk = find_local_checkout({})
-    assert (desk.job.repository, desk.branch, desk.problem) == ("", "cart", "")
+    assert (desk.job.repository, desk.branch, desk.unknown) == ("", "cart", "")
     assert "use --repository" in current_head({}, None).unknown
 
 
@@ -92,16 +92,16 @@ def test_without_a_branch_the_problem_says_what_to_do(
 ) -> None:
     shop.git("remote", "add", "origin", "https://github.com/acme/shop")
     shop.git("checkout", "--quiet", "--detach")
-    assert "HEAD is detached" in find_local_checkout({}).problem
+    assert "HEAD is detached" in find_local_checkout({}).unknown
     with pytest.raises(InvalidInputError, match=r"git switch -c NAME\. Or use --pr N"):
         current_head({}, None)
     shop.git("checkout", "--quiet", "main")
-    assert "main is the default branch" in find_local_checkout({}).problem
+    assert "main is the default branch" in find_local_checkout({}).unknown
     shop.git("remote", "set-url", "origin", "https://github.com/ann/shop")
     shop.git("remote", "add", "upstream", "https://github.com/acme/shop")
-    assert find_local_checkout({}).problem == ""  # a fork's main may be the head of a pull request
+    assert find_local_checkout({}).unknown == ""  # a fork's main may be the head of a pull request
     monkeypatch.chdir(tmp_path)
-    assert "not in a git repository" in find_local_checkout({}).problem
+    assert "not in a git repository" in find_local_checkout({}).unknown
     with pytest.raises(InvalidInputError, match="change to your checkout") as caught:
         current_head({}, None)
     assert "\n" not in str(caught.value)

@@ -90,7 +90,7 @@ def session(desk: AgentDesk, **settings: str) -> Iterator[Session]:
 def test_an_agent_shows_a_page_from_before_the_pull_request_to_its_review(desk: AgentDesk) -> None:
     before = desk.screenshot("before.png")
     after = desk.screenshot("after.png", button="#e60000")
-    with session(desk) as agent:
+    with session(desk, PRSHOTS_BRANCH="refs/heads/main") as agent:
         assert "synthetic data" in agent.instructions
         tools = agent.ask("tools/list")["tools"]
         assert {tool["name"] for tool in tools} == TOOLS
@@ -107,6 +107,7 @@ def test_an_agent_shows_a_page_from_before_the_pull_request_to_its_review(desk: 
         moved = agent.call("show", paths=[])
         assert (moved["state"], moved["pr"], moved["moved"]) == ("uploaded", number, 1)
         assert moved["markdown"] == staged["markdown"]
+        assert moved["comparison"]["branch"] == "main"
 
         compared = agent.call("compare")
         assert (compared["state"], compared["counts"]["changed"]) == ("compared", 1)

@@ -354,6 +354,6 @@ def test_ctrl_c_stops_the_run_while_an_upload_hangs(tmp_path: Path, job: Job) ->
 
 def test_loading_the_plugin_imports_no_heavy_packages() -> None:
     heavy = ("httpx", "rich", "typer", "PIL", "prshots.client")
-    code = f"import prshots.pytest_plugin, sys; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import prshots.pytest_plugin.run, sys; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

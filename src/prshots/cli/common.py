@@ -90,19 +90,6 @@ def pluralize(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def warn_about_unknown_variables() -> None:
-    """Name the PRSHOTS_ variables that nothing reads.
-
-    They aren't an error, because a CI job may have its own.
-    """
-    if not unknown_variables(os.environ, ()):
-        return
-    from prshots.server.config.settings import SETTINGS  # imported late: it takes time to load
-
-    for name, nearest in unknown_variables(os.environ, SETTINGS).items():
-        say(f"Warning: {unknown_variable_message(name, nearest)}")
-
-
 def with_accounts(config: Path | None, work: Callable[["Projects"], Awaitable[T]]) -> T:
     """Run the work with an open database. The service doesn't have to be running."""
     from prshots.server.wiring import open_projects
@@ -175,8 +162,16 @@ class Sections(TyperGroup):
 
 
 class ClientCommand(TyperCommand):
-    """A command that calls a service. Other commands load the settings, which rejects unknown variables."""
+    """A command that calls a service. Warns about PRSHOTS_ variables that nothing reads.
+
+    They aren't an error, because a CI job may have its own. Other commands load the settings, which rejects
+    them.
+    """
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
-        warn_about_unknown_variables()
+        if unknown_variables(os.environ, ()):
+            from prshots.server.config.settings import SETTINGS  # imported late: it takes time to load
+
+            for name, nearest in unknown_variables(os.environ, SETTINGS).items():
+                say(f"Warning: {unknown_variable_message(name, nearest)}")
         return super().invoke(ctx)

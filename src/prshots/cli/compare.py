@@ -75,16 +75,12 @@ def compare(
     if found.state is ComparisonState.FAILED:
         raise CallError(summary(found))
     say(summary(found))
-    gated = _find_gated(found.shots, fail_on)
+    # A base that may come from other work doesn't count.
+    gated = [shot for shot in found.shots if shot.verdict in fail_on.split(",") and shot.ancestor]
     if gated:
         say_failure(message("gated", shots=pluralize(len(gated), "shot"), verdicts=fail_on))
     say_dashboard(found.dashboard_url)
     raise typer.Exit(exit_code("gated") if gated else 0)
-
-
-def _find_gated(shots: "Sequence[ComparedShot]", fail_on: str) -> "list[ComparedShot]":
-    """Return the shots that fail the command. A base that may come from other work doesn't count."""
-    return [shot for shot in shots if shot.verdict in fail_on.split(",") and shot.ancestor]
 
 
 def _print_shots(shots: "Sequence[ComparedShot]") -> None:

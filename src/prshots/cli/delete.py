@@ -29,12 +29,8 @@ def delete(
                 problem = message("image_not_found")
             except errors.ExpireFailedError:
                 problem = message("delete_retried")
-            except (
-                errors.UnreachableError,
-                errors.ImageAddressError,
-                errors.WrongAddressError,
-            ):  # every image would fail
-                raise
+            except (errors.UnreachableError, errors.ImageAddressError, errors.WrongAddressError):
+                raise  # every image would fail
             except (errors.InvalidInputError, errors.CallError) as error:
                 problem = str(error)
             else:

@@ -1,6 +1,7 @@
 """`prshots doctor`: check the installation and report how to fix problems."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,11 +37,12 @@ def doctor(
         show(finding)
     if settings is not None:
         findings += asyncio.run(_run_checks(settings, show))
-    problems = _count(findings, State.PROBLEM)
+    counts = Counter(finding.state for finding in findings)
+    problems, warnings = counts[State.PROBLEM], counts[State.WARNING]
     if as_json:
         print_json({"ok": not problems, "checks": [asdict(finding) for finding in findings]})
     else:
-        say(f"\n{pluralize(problems, 'problem')}, {pluralize(_count(findings, State.WARNING), 'warning')}.")
+        say(f"\n{pluralize(problems, 'problem')}, {pluralize(warnings, 'warning')}.")
     raise typer.Exit(1 if problems else 0)
 
 
@@ -60,7 +62,3 @@ async def _run_checks(settings: "Settings", show: "Callable[[DoctorFinding], Non
 def _print(finding: "DoctorFinding") -> None:
     state = typer.style(f"{finding.state:<8}", fg=_COLORS[finding.state])
     typer.echo(f"{state} {finding.about:<13} {finding.words}")
-
-
-def _count(findings: "Iterable[DoctorFinding]", state: str) -> int:
-    return sum(finding.state == state for finding in findings)

@@ -112,9 +112,7 @@ class UploadReport:
         about = {"pr_number": target.pr_number, "commit_sha": target.commit_sha, "count": self.count}
         about |= {"baseline_of": target.baseline_of} if target.baseline_of else {}
         done = {"uploaded": [], "would_upload": good} if self.is_dry else {"uploaded": good}
-        comparison = self.comparison and {
-            name: self.comparison.json[name] for name in ("branch", "base_commit", "state", "counts")
-        }
+        comparison = self.comparison and self.comparison.brief
         seen_at = {"comparison": comparison, "dashboard_url": self.dashboard_url or None}
         return about | done | {"failed": failed} | seen_at
 

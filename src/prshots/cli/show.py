@@ -12,7 +12,7 @@ from prshots.contract.errors import InvalidInputError
 from prshots.contract.statements import exit_code
 
 if TYPE_CHECKING:
-    from prshots.client.show import Pairs, Shown
+    from prshots.client.show import Shown
 
 
 def show(
@@ -62,9 +62,14 @@ def show(
     """
     del quiet
     from prshots.client.heads import current_head
+    from prshots.client.show import find_pairs
     from prshots.client.show import show as show_pairs
 
-    pairs = _pairs([*(paths or []), *(after or [])], before or [], name, viewport, theme)
+    shots = [*(paths or []), *(after or [])]
+    try:
+        pairs = find_pairs(shots, before or [], name=name, viewport=viewport, theme=theme)
+    except InvalidInputError as error:
+        raise typer.BadParameter(str(error)) from error
     for problem in pairs.problems:
         say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
     if pairs.problems and not pairs.shots:
@@ -76,15 +81,6 @@ def show(
         shown = show_pairs(service, head, pairs, base_branch=options.branch_setting(), say=say)
     _print_result(shown, as_json=as_json)
     raise typer.Exit(_exit_code(shown))
-
-
-def _pairs(paths: list[str], before_images: list[str], name: str, viewport: str, theme: str) -> "Pairs":
-    from prshots.client.show import find_pairs
-
-    try:
-        return find_pairs(paths, before_images, name=name, viewport=viewport, theme=theme)
-    except InvalidInputError as error:
-        raise typer.BadParameter(str(error)) from error
 
 
 def _print_result(shown: "Shown", *, as_json: bool) -> None:

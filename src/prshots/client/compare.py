@@ -3,7 +3,7 @@
 import time
 
 from prshots.client.ci import Job
-from prshots.client.ci.base_commits import BaseCommits, base_of
+from prshots.client.ci.base_commits import base_of
 from prshots.client.ci.forge_addresses import pull_request_page
 from prshots.client.ci.git import Say
 from prshots.client.replies import ComparisonReply
@@ -18,14 +18,16 @@ POLL_SECONDS = 1.0
 TELL_SECONDS = 10.0
 
 
-def compare_and_wait(
-    service: Client, pr_number: int, commit_sha: str, base: BaseCommits, *, complete: bool, say: Say
+def compare_with_base(
+    service: Client, job: Job, pr_number: int, commit_sha: str, branch: str, *, complete: bool, say: Say
 ) -> ComparisonReply:
-    """Compare, and wait until the result is final.
+    """Compare with the base that git finds, on the given branch or the pull request's target, and wait.
 
-    Raises CallError if it takes longer than 10 minutes or a run of another commit takes over, and the errors
-    of the service's client.
+    If git can't find it, the newest baselines are the base, and `say` gets the reason. Raises CallError if
+    the result takes longer than 10 minutes or a run of another commit takes over, and the errors of the
+    service's client.
     """
+    base = base_of(job, commit_sha, branch, say)
     found = service.compare(
         pr_number, commit_sha=commit_sha, branch=base.branch, commits=base.commits, complete=complete
     )
@@ -43,19 +45,6 @@ def compare_and_wait(
             other = f"commit {latest.commit_sha[:7]}" if latest else "none"
             raise CallError(message("comparison_replaced", commit=commit_sha[:7], other=other))
         found = latest
-    return found
-
-
-def compare_with_base(
-    service: Client, job: Job, pr_number: int, commit_sha: str, branch: str, *, complete: bool, say: Say
-) -> ComparisonReply:
-    """Compare with the base that git finds, on the given branch or the pull request's target.
-
-    If git can't find it, the newest baselines are the base, and `say` gets the reason. Raises the same errors
-    as `compare_and_wait`.
-    """
-    base = base_of(job, commit_sha, branch, say)
-    found = compare_and_wait(service, pr_number, commit_sha, base, complete=complete, say=say)
     if base.unknown and found.state is not ComparisonState.NO_BASELINE:
         say(message("base_unknown", commit=commit_sha[:7], why=base.unknown, branch=base.branch))
     return found

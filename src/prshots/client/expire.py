@@ -19,8 +19,6 @@ CONCURRENT_PURGES = 8
 PURGE_SECONDS = 60.0
 """How long all purges together may take."""
 
-NO_COMMENT = Posted(PostOutcome.NONE)
-
 
 @dataclass(frozen=True, slots=True)
 class Closed:
@@ -28,7 +26,7 @@ class Closed:
 
     expired: Expired
     left: int
-    posted: Posted = NO_COMMENT
+    posted: Posted
     purged: int = 0
     not_purged: int = 0
 
@@ -52,7 +50,7 @@ def close(
         merged_as, branch = merge.commit_sha, branch or merge.branch
     expired = service.expire(pr_number, merged_as=merged_as, branch=branch)
     if left := service.comment(pr_number).count:
-        return Closed(expired, left)
+        return Closed(expired, left, Posted(PostOutcome.NONE))
     if isinstance(proxied, PrshotsError):
         raise _unfinished_error(proxied, job) from proxied
     composer = Composer(service, pr_number, job)

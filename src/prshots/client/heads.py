@@ -21,28 +21,29 @@ UPSTREAM = "upstream"
 
 
 @dataclass(frozen=True, slots=True)
-class LocalCheckout:
-    """A working copy. `job` describes the repository of the pull requests, as CI would.
+class Head:
+    """The branch of an existing or future pull request. `job` has the pull request, if it is known.
 
-    `repository` is the repository with the branch, which differs from the job's for a fork. `problem` is why
-    no pull request can have this branch as its head, or empty if one can.
+    `repository` has the branch: the project's own, or another one with `from_fork`. `unknown` is why the pull
+    request isn't known. `unsure` is why the branch may not belong to it.
     """
 
     job: Job
+    branch: str
     repository: str = ""
-    is_fork: bool = False
-    problem: str = ""
-
-    @property
-    def branch(self) -> str:
-        return self.job.source_branch
+    from_fork: bool = False
+    unknown: str = ""
+    unsure: str = ""
 
 
-def find_local_checkout(environ: Mapping[str, str]) -> LocalCheckout:
-    """Return the working folder's checkout according to git. Never raises."""
+def find_local_checkout(environ: Mapping[str, str]) -> Head:
+    """Return the working folder's head according to git. Its job describes the repository, as CI would.
+
+    `unknown` is why no pull request can have this head, or empty if one can. Never raises.
+    """
     if problem := git("rev-parse", "--git-dir").error:
         why = "" if problem.startswith("not a git repository") else f" ({problem})"
-        return LocalCheckout(Job(), problem=f"not in a git repository{why}: change to your checkout")
+        return Head(Job(), "", unknown=f"not in a git repository{why}: change to your checkout")
     branch = validate.branch(git("symbolic-ref", "--quiet", "HEAD").output)
     base, head = _repository_of(_base_remote()), _repository_of(_head_remote(branch))
     is_fork = bool(head.repository and base.repository) and _key(head) != _key(base)
@@ -56,7 +57,7 @@ def find_local_checkout(environ: Mapping[str, str]) -> LocalCheckout:
         repository_url=f"{base.url}/{base.repository}" if base.repository else "",
     )
     job = replace(job, default_branch=default_branch(job))
-    return LocalCheckout(job, head.repository or base.repository, is_fork, _problem(job, is_fork=is_fork))
+    return Head(job, branch, head.repository or base.repository, is_fork, _problem(job, is_fork=is_fork))
 
 
 def _problem(job: Job, *, is_fork: bool) -> str:
@@ -100,22 +101,6 @@ def _key(place: ForgeRepository) -> tuple[str, str]:
     return place.url.rpartition("://")[2].lower(), place.repository.lower()
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The branch of an existing or future pull request. `job` has the pull request, if it is known.
-
-    `repository` has the branch: the project's own, or another one with `from_fork`. `unknown` is why the pull
-    request isn't known. `unsure` is why the branch may not belong to it.
-    """
-
-    job: Job
-    branch: str
-    repository: str = ""
-    from_fork: bool = False
-    unknown: str = ""
-    unsure: str = ""
-
-
 def current_head(
     environ: Mapping[str, str],
     pr: int | None,
@@ -130,19 +115,21 @@ def current_head(
     if job.ci:
         return head_in_ci(with_options(job), pr, on_wait)
     checkout = find_local_checkout(environ)
-    return head_of_checkout(_with_job(checkout, with_options(checkout.job)), pr, on_wait)
+    return _head_of_checkout(_with_job(checkout, with_options(checkout.job)), pr, on_wait)
 
 
-def _with_job(checkout: LocalCheckout, job: Job) -> LocalCheckout:
+def _with_job(checkout: Head, job: Job) -> Head:
     """Return the checkout with another job.
 
     Its branch stays in its repository, which may be a fork of the job's.
     """
     if job.repository == checkout.job.repository:
         return replace(checkout, job=job)
-    is_fork = "/" in job.repository and checkout.repository.lower() not in {"", job.repository.lower()}
-    return LocalCheckout(
-        replace(job, repository_url=""), checkout.repository or job.repository, is_fork, checkout.problem
+    return replace(
+        checkout,
+        job=replace(job, repository_url=""),
+        repository=checkout.repository or job.repository,
+        from_fork="/" in job.repository and checkout.repository.lower() not in {"", job.repository.lower()},
     )
 
 
@@ -162,15 +149,15 @@ def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
     return Head(job, job.source_branch, repository, job.from_fork)
 
 
-def head_of_checkout(checkout: LocalCheckout, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
+def _head_of_checkout(checkout: Head, pr: int | None, on_wait: OnWait) -> Head:
     """Return the head according to git and the forge.
 
     Without a pull request, `unknown` says why. Raises InvalidInputError if there is no branch either, or if
     the branch has several pull requests.
     """
-    if pr is None and checkout.problem:
-        raise InvalidInputError(f"no pull request: {checkout.problem}. Or use --pr N")
-    known = Head(replace(checkout.job, pr_number=pr), checkout.branch, checkout.repository, checkout.is_fork)
+    if pr is None and checkout.unknown:
+        raise InvalidInputError(f"no pull request: {checkout.unknown}. Or use --pr N")
+    known = replace(checkout, job=replace(checkout.job, pr_number=pr), unknown="")
     reason = _why_not_ask_forge(checkout.job)
     if not reason:
         try:

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import httpx
@@ -44,21 +43,16 @@ def token_source(
     raise InvalidInputError(f"no upload token: {_token_advice(url, environ)}")
 
 
-@dataclass(frozen=True, slots=True)
 class FixedToken:
     """A token from a setting. Raises InvalidInputError, without showing the token, if it is malformed."""
 
-    secret: str = field(repr=False)
-
-    def __post_init__(self) -> None:
-        # Secrets are often stored with a trailing newline.
-        stripped = self.secret.strip()
-        if not UPLOAD_TOKEN.fullmatch(stripped):
-            raise InvalidInputError(message("invalid_token", count=len(stripped)))
-        object.__setattr__(self, "secret", stripped)
+    def __init__(self, secret: str) -> None:
+        self._secret = secret.strip()  # secrets are often stored with a trailing newline
+        if not UPLOAD_TOKEN.fullmatch(self._secret):
+            raise InvalidInputError(message("invalid_token", count=len(self._secret)))
 
     def token(self) -> str:
-        return self.secret
+        return self._secret
 
     def renew(self, refused: str) -> None:
         """Return nothing in place of a refused token, because there is no other."""
@@ -68,7 +62,7 @@ class FixedToken:
 class ExchangedToken:
     """A token that is valid for 15 minutes and requested on first use. Thread-safe."""
 
-    def __init__(self, url: str, project: str, id_tokens: IdTokens, on_wait: OnWait = ignore_wait) -> None:
+    def __init__(self, url: str, project: str, id_tokens: IdTokens, on_wait: OnWait) -> None:
         self._url = url
         self._project = project
         self._id_tokens = id_tokens

@@ -13,6 +13,11 @@ class ComparisonReply(Comparison):
 
     json: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
+    @property
+    def brief(self) -> dict[str, Any]:
+        """The JSON without the shots, as commands print it."""
+        return {name: self.json[name] for name in ("branch", "base_commit", "state", "counts")}
+
 
 def comparison_from(value: Mapping[str, Any]) -> ComparisonReply:
     """Parse the JSON. Raises KeyError, TypeError or ValueError if it isn't a comparison."""

@@ -167,7 +167,9 @@ class Sender:
             asked = min(retry_after(reply) or 0.0, LONGEST_PAUSE_SECONDS)
         else:
             reason, asked = no_reply_message(reply.request, reply), 0.0
-        seconds = max(_pause_before(tried), asked)
+        # The pause doubles each time. The jitter spreads out clients that failed at the same time.
+        jitter = random.uniform(1.0, 1.5)  # noqa: S311 - not a secret
+        seconds = max(FIRST_PAUSE_SECONDS * 2 ** (tried - 1) * jitter, asked)
         self._tell(reason, f"retrying in {math.ceil(seconds)} s, {tried} of {tries}", seconds)
         self._sleep(seconds)
 
@@ -224,25 +226,20 @@ def json_object(reply: httpx.Response) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _pause_before(tries: int) -> float:
-    """Return a pause that doubles each time. The jitter spreads out clients that failed at the same time."""
-    return float(FIRST_PAUSE_SECONDS * 2 ** (tries - 1) * random.uniform(1.0, 1.5))  # noqa: S311 - not a secret
-
-
 def _permanent_error(request: httpx.Request, error: httpx.RequestError) -> CallError | None:
     """Return an error for a problem that no retry solves, or None if a retry may help."""
     if isinstance(error, httpx.LocalProtocolError):  # its message may show the token
-        return CallError(f"cannot call {_address(request)}: a header has invalid characters")
+        return CallError(f"cannot call {origin(request.url)}: a header has invalid characters")
     if isinstance(error, httpx.UnsupportedProtocol | httpx.TooManyRedirects):
-        return UnreachableError(f"cannot call {_address(request)}: {redact(str(error))}")
+        return UnreachableError(f"cannot call {origin(request.url)}: {redact(str(error))}")
     cause = next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
     if isinstance(cause, ssl.SSLCertVerificationError):
         return UnreachableError(
-            f"the certificate of {_address(request)} is not trusted: {cause.verify_message}. If you use your "
-            "own certificate authority, set SSL_CERT_FILE to the file with its certificate"
+            f"the certificate of {origin(request.url)} is not trusted: {cause.verify_message}. If you use "
+            "your own certificate authority, set SSL_CERT_FILE to the file with its certificate"
         )
     if cause is not None and cause.reason == "WRONG_VERSION_NUMBER":
-        return UnreachableError(f"{_address(request)} does not speak TLS: try http:// instead of https://")
+        return UnreachableError(f"{origin(request.url)} does not speak TLS: try http:// instead of https://")
     return None
 
 
@@ -285,5 +282,5 @@ def _place(request: httpx.Request) -> str:
     return request.url.netloc.decode()
 
 
-def _address(request: httpx.Request) -> str:
-    return f"{request.url.scheme}://{request.url.netloc.decode()}"
+def origin(url: httpx.URL) -> str:
+    return f"{url.scheme}://{url.netloc.decode()}"

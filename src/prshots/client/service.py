@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
+from functools import cached_property
 from typing import Any, BinaryIO, NotRequired, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 import httpx
@@ -15,7 +16,7 @@ from prshots.client.ci import validate
 from prshots.client.image_address import refuse_image_address
 from prshots.client.keyless import FixedToken, TokenSource
 from prshots.client.replies import ComparisonReply, comparison_from
-from prshots.client.sender import OnWait, Sender, ignore_wait
+from prshots.client.sender import OnWait, Sender, ignore_wait, origin
 from prshots.contract import errors
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.limits import IMAGE_ID
@@ -83,8 +84,6 @@ class Client:
         self._tokens = FixedToken(token) if isinstance(token, str) else token
         self._client = _open_client(self.url)
         self._sender = Sender(self._client, on_wait)
-        self._limits: ServiceLimits | None = None
-        self._asked_for_limits = False
 
     def close(self) -> None:
         self._sender.close()
@@ -199,9 +198,6 @@ class Client:
 
         Without them, an upload that is too large fails with the service's 413. Raises ImageAddressError.
         """
-        if not self._asked_for_limits:
-            self._limits = self._fetch_limits()
-            self._asked_for_limits = True
         return self._limits
 
     def stage(
@@ -257,11 +253,13 @@ class Client:
             place = {"pr_number": pr_number}
         kind = {"content_type": shot["content_type"], "with_before": with_before}
         reply = self._post_json("/v1/put-urls", _form_fields(shot) | place | kind)
-        if with_before and not isinstance(reply.get("before_put_url"), str):
+        made = self._read(OneTimeUrls, reply)
+        if with_before and not made.before_put_url:
             raise self._unexpected_reply(["before_put_url"])
-        return self._read(OneTimeUrls, {"before_put_url": ""} | reply)
+        return made
 
-    def _fetch_limits(self) -> ServiceLimits | None:
+    @cached_property
+    def _limits(self) -> ServiceLimits | None:
         try:
             reply = self._sender.send(
                 lambda: self._client.build_request("GET", "/v1/limits", timeout=LIMITS_SECONDS), tries=1
@@ -347,11 +345,11 @@ class Client:
 
     def _read(self, kind: type[Reply], value: dict[str, Any]) -> Reply:
         """Parse the reply. Ignores fields that a later version adds."""
-        found = {field.name: value.get(field.name) for field in fields(kind)}
+        found = {field.name: value.get(field.name, field.default) for field in fields(kind)}
         types = {field.name: cast("type", field.type) for field in fields(kind)}
         if missing := [name for name in found if not isinstance(found[name], types[name])]:
             raise self._unexpected_reply(missing)
-        return kind(**cast("dict[str, Any]", found))
+        return kind(**found)
 
     def _objects_in(self, reply: dict[str, Any], name: str) -> list[dict[str, Any]]:
         found = reply.get(name)
@@ -428,4 +426,4 @@ def _open_client(url: str) -> httpx.Client:
 def _redirect_target(redirect: httpx.Request) -> str:
     """Return the redirect's target as a service address."""
     path = redirect.url.path.removesuffix("/v1/upload").rstrip("/")
-    return redact(f"{redirect.url.scheme}://{redirect.url.netloc.decode()}{path}")[:200]
+    return redact(f"{origin(redirect.url)}{path}")[:200]

@@ -5,7 +5,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import NamedTuple
@@ -20,7 +20,6 @@ from prshots.contract.statements import message
 EXTENSIONS = {".png": BY_EXT["png"], ".jpg": BY_EXT["jpg"], ".jpeg": BY_EXT["jpg"], ".webp": BY_EXT["webp"]}
 """The extensions to look for in a folder. The content decides a file's actual format."""
 
-_EVERYTHING = ("**", "*")
 _MAX_READ_BYTES = 64 * 1024 * 1024
 """Only the beginning of a larger file is inspected. No service accepts such a file unchanged."""
 
@@ -88,7 +87,7 @@ def find_shots(
     if theme and theme not in THEMES:
         raise InvalidInputError(message("invalid_theme", given=repr(theme)))
     problems: list[Problem] = []
-    files = _drop_repetitions(_all_files(paths, problems.append))
+    files = _drop_repetitions(_all_files(paths, problems))
     if name and len(files) > 1:
         raise InvalidInputError(message("name_for_one", count=len(files)))
     shots: dict[tuple[str, str, str], ShotFile] = {}
@@ -130,34 +129,30 @@ def shot_from(
     return ShotFile(path, name, viewport, image_format.content_type, size, note, warning, theme)
 
 
-def _all_files(
-    paths: Sequence[str | Path], on_problem: Callable[[Problem], None]
-) -> Iterator[tuple[Path, str]]:
-    """Yield each file, and the folder that its name is relative to."""
+def _all_files(paths: Sequence[str | Path], problems: list[Problem]) -> Iterator[tuple[Path, str]]:
+    """Yield each file, and the folder that its name is relative to. Adds unusable paths to `problems`."""
     for given in paths:
         path = Path(given)
         if os.path.isdir(given):  # noqa: PTH112 - Path("") would be the working folder
-            for found in _find_matches(path, _EVERYTHING, on_problem):
+            for found in _find_matches(path, ("**", "*"), problems):
                 if found.suffix.lower() in EXTENSIONS:
                     yield found, str(path)
         elif os.path.lexists(given):  # before globs: a file name may look like a pattern, such as [id].png
             yield path, ""
         elif glob.has_magic(str(given)):
-            yield from ((found, "") for found in _expand_glob(path, on_problem))
+            yield from ((found, "") for found in _expand_glob(path, problems))
         else:
-            on_problem(Problem(str(given), message("no_such_path"), is_missing=True))
+            problems.append(Problem(str(given), message("no_such_path"), is_missing=True))
 
 
-def _expand_glob(pattern: Path, on_problem: Callable[[Problem], None]) -> Iterator[Path]:
+def _expand_glob(pattern: Path, problems: list[Problem]) -> Iterator[Path]:
     plain = next(at for at, part in enumerate(pattern.parts) if glob.has_magic(part))
     folder = Path(*pattern.parts[:plain])
     if os.path.isdir(folder):  # noqa: PTH112 - does not raise for a path that is too long
-        yield from _find_matches(folder, pattern.parts[plain:], on_problem)
+        yield from _find_matches(folder, pattern.parts[plain:], problems)
 
 
-def _find_matches(
-    folder: Path, pattern: Sequence[str], on_problem: Callable[[Problem], None]
-) -> Iterator[Path]:
+def _find_matches(folder: Path, pattern: Sequence[str], problems: list[Problem]) -> Iterator[Path]:
     """Yield the matching files. Hidden files only match a pattern that starts with a dot.
 
     `**` searches every folder, but doesn't follow links to folders, because they may form a cycle.
@@ -167,20 +162,20 @@ def _find_matches(
         with os.scandir(folder) as scanned:
             entries = sorted(scanned, key=lambda entry: entry.name)
     except OSError as error:
-        on_problem(Problem(str(folder), message("cannot_search", why=error.strerror)))
+        problems.append(Problem(str(folder), message("cannot_search", why=error.strerror)))
         return
     if first == "**":
-        yield from _find_matches(folder, rest or ["*"], on_problem)
+        yield from _find_matches(folder, rest or ["*"], problems)
     for entry in entries:
         path = folder / entry.name
         if entry.name.startswith(".") and not first.startswith("."):
             continue
         if first == "**":
             if entry.is_dir(follow_symlinks=False):
-                yield from _find_matches(path, pattern, on_problem)
+                yield from _find_matches(path, pattern, problems)
         elif fnmatch.fnmatch(entry.name, first):
             if _is_folder(entry) and rest:
-                yield from _find_matches(path, rest, on_problem)
+                yield from _find_matches(path, rest, problems)
             elif not (_is_folder(entry) or rest):
                 yield path
 

@@ -6,7 +6,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
 
 from prshots.client import DEFAULT_CONCURRENCY
@@ -59,11 +58,6 @@ def find_pairs(
     return Pairs(after.shots, {shot.key: shot for shot in before.shots if shot.key in known}, problems)
 
 
-class ShowState(StrEnum):
-    STAGED = "staged"
-    UPLOADED = "uploaded"
-
-
 @dataclass(frozen=True, slots=True)
 class ShownShot:
     """A shot with its addresses. `path` is empty if an earlier run staged it."""
@@ -109,13 +103,13 @@ class Shown:
     dashboard_url: str = ""
 
     @property
-    def state(self) -> ShowState:
-        return ShowState.STAGED if self.head.job.pr_number is None else ShowState.UPLOADED
+    def is_staged(self) -> bool:
+        return self.head.job.pr_number is None
 
     @property
     def expires_at(self) -> int | None:
         times = [shot.reply.expires_at for shot in self.shots if isinstance(shot.reply, Staged)]
-        return min(times) if times and self.state is ShowState.STAGED else None
+        return min(times) if times and self.is_staged else None
 
     @property
     def markdown(self) -> str:
@@ -132,7 +126,7 @@ class Shown:
             return (
                 f"Nothing is staged for {self.head.branch}. Name the screenshots to show: prshots show PATH…"
             )
-        if self.state is ShowState.UPLOADED:
+        if not self.is_staged:
             return (
                 "Paste the markdown verbatim where reviewers should see it, or run prshots comment --post to "
                 "keep one comment on the pull request current."
@@ -146,7 +140,7 @@ class Shown:
     def json(self) -> dict[str, Any]:
         job, found = self.head.job, self.comparison
         return {
-            "state": self.state.value,
+            "state": "staged" if self.is_staged else "uploaded",
             "pr": job.pr_number,
             "pr_url": job.pr_url or None,
             "branch": self.head.branch or None,
@@ -159,8 +153,7 @@ class Shown:
             "markdown": self.markdown,
             "moved": self.moved,
             "notes": list(self.notes),
-            "comparison": found
-            and {name: found.json[name] for name in ("branch", "base_commit", "state", "counts")},
+            "comparison": found and found.brief,
             "expires_at": self.expires_at,
             "dashboard_url": self.dashboard_url or None,
             "next": self.next,

@@ -69,7 +69,9 @@ class OurComments:
         """Return the comments, oldest first."""
         marker = self.forge.marker(self.pr_number)
         found = [
-            comment for comment in self.forge.comments(self.pr_number) if _begins_with(comment.body, marker)
+            comment
+            for comment in self.forge.comments(self.pr_number)
+            if comment.body.lstrip("\ufeff \t\r\n").startswith(marker)
         ]
         if found and not self._me:
             self._me = self.forge.me()
@@ -107,10 +109,6 @@ class OurComments:
     def _is_ours(self, comment: Comment) -> bool:
         is_made = self._made is not None and comment.id == self._made.id
         return self._me is None or is_made or (self._me != "" and comment.author == self._me)
-
-
-def _begins_with(body: str, marker: str) -> bool:
-    return body.lstrip("\ufeff \t\r\n").startswith(marker)
 
 
 def _is_same_text(body: str, text: str) -> bool:

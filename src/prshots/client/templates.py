@@ -10,8 +10,7 @@ from prshots.contract.errors import InvalidInputError
 from prshots.contract.replies import SizedComment
 from prshots.contract.statements import message
 
-COMMENT_PLACES = ("screenshots", "heading", "entries", "count")
-JOB_PLACES = ("pr_number", "commit", "run_url", "dashboard_url")
+_PLACES = ("screenshots", "heading", "entries", "count", "pr_number", "commit", "run_url", "dashboard_url")
 
 _SCREENSHOT_PLACES = {"screenshots", "entries"}
 _MAX_HEADING_BYTES = 200
@@ -46,16 +45,15 @@ class Template:
 
         Raises InvalidInputError if a placeholder is unknown, or if there is none for the screenshots.
         """
-        known = (*COMMENT_PLACES, *JOB_PLACES)
         places = _PLACE.findall(text)
         for place in places:
-            if place not in known:
+            if place not in _PLACES:
                 raise InvalidInputError(
                     message(
                         "template_unknown_placeholder",
                         file=origin,
                         placeholder=f"{{{{{place[:60]}}}}}",
-                        known=", ".join(f"{{{{{name}}}}}" for name in known),
+                        known=", ".join(f"{{{{{name}}}}}" for name in _PLACES),
                     )
                 )
         if not _SCREENSHOT_PLACES & set(places):

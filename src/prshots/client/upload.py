@@ -202,7 +202,9 @@ class _Uploads:
         try:
             outcome = self._upload(shot)
         except (PrshotsError, OSError) as error:
-            self._count_failure(error)
+            self._failures += isinstance(error, CallError)
+            if isinstance(error, _FATAL) or self._failures >= _FAILURES_IN_A_ROW:
+                self.stop()
             return UploadOutcome(
                 shot,
                 error=message("cannot_read", why=error.strerror or error)
@@ -214,11 +216,6 @@ class _Uploads:
             )
         self._failures = 0
         return outcome
-
-    def _count_failure(self, error: Exception) -> None:
-        self._failures += isinstance(error, CallError)
-        if isinstance(error, _FATAL) or self._failures >= _FAILURES_IN_A_ROW:
-            self.stop()
 
     def _upload(self, shot: ShotFile) -> UploadOutcome:
         if self._shrink_from is not None and shot.size >= self._shrink_from:

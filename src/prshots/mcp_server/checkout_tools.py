@@ -6,9 +6,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from prshots.client.ci import Job, detect_job, with_forge
+from prshots.client.ci import detect_job, validate
 from prshots.client.ci.checkout import commit_of, head_commit
-from prshots.client.ci.job import ForgeKind
+from prshots.client.ci.overrides import with_forge_variables
 from prshots.client.compare import compare_with_base, summary, view_and_page
 from prshots.client.forges import forge_of
 from prshots.client.heads import Head, current_head, find_local_checkout
@@ -61,7 +61,7 @@ class CheckoutTools:
             self.tell(next(numbers), total, outcome.shot.name)
 
         with self.connect() as service:
-            branch = self.environ.get("PRSHOTS_BRANCH", "")
+            branch = validate.branch(self.environ.get("PRSHOTS_BRANCH"))
             shown = show(service, self.head(pr), pairs, base_branch=branch, say=self._say, on_done=on_done)
         if not shown.shots and (shown.failed or shown.problems):
             raise _problems_error((*shown.failed, *shown.problems))
@@ -77,7 +77,7 @@ class CheckoutTools:
                 head.job,
                 number,
                 commit_of(head.job),
-                self.environ.get("PRSHOTS_BRANCH", ""),
+                validate.branch(self.environ.get("PRSHOTS_BRANCH")),
                 complete=False,
                 say=self._say,
             )
@@ -134,14 +134,7 @@ class CheckoutTools:
         }
 
     def upload_url(
-        self,
-        *,
-        name: str,
-        viewport: str,
-        content_type: str,
-        theme: str = "",
-        with_before: bool = False,
-        pr: int | None = None,
+        self, *, name: str, viewport: str, content_type: str, theme: str, with_before: bool, pr: int | None
     ) -> dict[str, Any]:
         if theme not in {"", *THEMES}:
             raise InvalidInputError(f"theme: got {theme[:20]!r}, use {' or '.join(THEMES)}")
@@ -196,8 +189,8 @@ class CheckoutTools:
         if name := detect_job(self.environ).ci:
             return f"runs in {name}, which names the commit and the branch"
         checkout = find_local_checkout(self.environ)
-        if checkout.problem or not (commit := head_commit()):
-            raise InvalidInputError(checkout.problem or "no commit yet: commit first")
+        if checkout.unknown or not (commit := head_commit()):
+            raise InvalidInputError(checkout.unknown or "no commit yet: commit first")
         where = checkout.repository or "a repository without a remote on a forge"
         return f"branch {checkout.branch} of {where}, at {commit[:7]}"
 
@@ -208,20 +201,7 @@ class CheckoutTools:
         return f"number {head.job.pr_number} in {head.job.repository}"
 
     def head(self, pr: int | None) -> Head:
-        return current_head(self.environ, pr, self._with_settings, self._say)
-
-    def _with_settings(self, job: Job) -> Job:
-        """Return the job with the forge from the PRSHOTS_FORGE_… variables."""
-        given = self.environ.get("PRSHOTS_FORGE", "")
-        if given and given not in {*ForgeKind}:
-            raise InvalidInputError(f"PRSHOTS_FORGE: got {given[:60]!r}, use one of {', '.join(ForgeKind)}")
-        return with_forge(
-            job,
-            self.environ,
-            kind=ForgeKind(given) if given else None,
-            api=self.environ.get("PRSHOTS_FORGE_URL", ""),
-            repository=self.environ.get("PRSHOTS_REPOSITORY", ""),
-        )
+        return current_head(self.environ, pr, lambda job: with_forge_variables(job, self.environ), self._say)
 
     def connect(self) -> Client:
         url = self.environ.get("PRSHOTS_URL", "")

@@ -4,67 +4,23 @@ import queue
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
-from prshots.client.ci import ForgeKind, Job, detect_job, validate, with_forge
+from prshots.client.ci import Job, detect_job, validate
 from prshots.client.ci.checkout import builds_baselines, commit_of, full_commit
+from prshots.client.ci.overrides import with_forge_variables
+from prshots.client.compare import compare_with_base, describe, summary, view_and_page
+from prshots.client.forges import forge_of
+from prshots.client.keyless import token_source
 from prshots.client.lookup import with_head, with_pull_request
+from prshots.client.post_comment import Composer, post
 from prshots.client.service import Client
 from prshots.client.shots import ShotFile
 from prshots.client.upload import NOT_TRIED, UploadOutcome, upload_all, upload_baselines
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.redaction import redact
 from prshots.contract.statements import message
-
-
-@dataclass(slots=True)
-class RunReport:
-    """The numbers and messages of a test run.
-
-    `uploaded_to` is the pull request or the branch, `comment` the result of posting, and `kept_in` a folder.
-    The service already had `known` of the uploaded screenshots. `is_partial` means that some tests didn't
-    run. Only `problems` fail a strict run.
-    """
-
-    uploaded: int = 0
-    known: int = 0
-    kept: int = 0
-    is_partial: bool = False
-    uploaded_to: str = ""
-    kept_in: str = ""
-    comment: str = ""
-    comparison: str = ""
-    dashboard_url: str = ""
-    problems: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-    def add(self, other: dict[str, Any]) -> None:
-        """Add the report of another process."""
-        self.uploaded += other["uploaded"]
-        self.known += other["known"]
-        self.is_partial |= other["is_partial"]
-        self.kept += other["kept"]
-        self.problems += other["problems"]
-        self.warnings += other["warnings"]
-
-    def lines(self) -> list[str]:
-        lines = []
-        if self.uploaded:
-            known = f", {self.known} of them already there" if self.known else ""
-            comment = f", {self.comment}" if self.comment else ""
-            lines.append(f"{screenshots(self.uploaded)} uploaded to {self.uploaded_to}{known}{comment}")
-        if self.comparison:
-            lines.append(self.comparison)
-        if self.kept:
-            lines.append(f"{screenshots(self.kept)} kept in {self.kept_in}")
-        page = [f"dashboard: {self.dashboard_url}"] if self.dashboard_url else []
-        return [*lines, *self.problems, *self.warnings, *page]
-
-
-def screenshots(count: int) -> str:
-    return f"{count} {'screenshot' if count == 1 else 'screenshots'}"
-
+from prshots.pytest_plugin.run import RunReport, screenshots
 
 T = TypeVar("T")
 
@@ -94,7 +50,7 @@ class BackgroundUploads:
 
     @classmethod
     def from_environment(
-        cls, environ: Mapping[str, str], *, only_if_known: bool, is_baseline: bool = False
+        cls, environ: Mapping[str, str], *, only_if_known: bool, is_baseline: bool
     ) -> Self | None:
         """Create uploads from the commands' environment variables. Raises InvalidInputError.
 
@@ -157,8 +113,6 @@ class BackgroundUploads:
 
     def conclude(self, report: RunReport, *, compares: bool, is_complete: bool) -> None:
         """Complete the baselines, or compare the uploads and report the result. Raises PrshotsError."""
-        from prshots.client.compare import compare_with_base, describe, summary
-
         job = detect_job(self._environ)
         is_complete = is_complete and not job.is_parallel
         if self.pr_number is None:
@@ -180,11 +134,7 @@ class BackgroundUploads:
 
     def post(self, pr_number: int) -> str:
         """Update the pull request's comment, and return a summary. Raises PrshotsError."""
-        from prshots.client.compare import view_and_page
-        from prshots.client.forges import forge_of
-        from prshots.client.post_comment import Composer, post
-
-        job = _job_with_forge(self._environ)
+        job = with_forge_variables(detect_job(self._environ), self._environ)
         with closing(forge_of(job)) as forge:
             view, _ = view_and_page(self._client, pr_number, job)
             composer = Composer(self._client, pr_number, job, view=view)
@@ -232,8 +182,6 @@ class BackgroundUploads:
 
 
 def _client(url: str, environ: Mapping[str, str]) -> Client:
-    from prshots.client.keyless import token_source
-
     token, project = environ.get("PRSHOTS_TOKEN", ""), environ.get("PRSHOTS_PROJECT", "")
     return Client(url, token_source(url, token, project, environ))
 
@@ -269,17 +217,3 @@ def _baseline_commit(environ: Mapping[str, str], job: Job) -> str:
     if found := full_commit(commit_of(job, _given_commit(environ))):
         return found
     raise InvalidInputError("no commit of 40 characters: neither CI nor git names one. Set PRSHOTS_COMMIT")
-
-
-def _job_with_forge(environ: Mapping[str, str]) -> Job:
-    kind = environ.get("PRSHOTS_FORGE", "").strip()
-    if kind and kind not in tuple(ForgeKind):
-        raise InvalidInputError(f"PRSHOTS_FORGE must be one of {', '.join(ForgeKind)}; got {kind[:100]!r}")
-    return with_forge(
-        detect_job(environ),
-        environ,
-        kind=ForgeKind(kind) if kind else None,
-        api=environ.get("PRSHOTS_FORGE_URL", ""),
-        repository=environ.get("PRSHOTS_REPOSITORY", ""),
-        token=environ.get("PRSHOTS_FORGE_TOKEN", ""),
-    )

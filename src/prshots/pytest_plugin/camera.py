@@ -98,10 +98,8 @@ def theme_of(page: object) -> str:
 
 def screenshot_function(image: Any) -> Callable[[], Any]:  # noqa: ANN401 - many kinds
     """Return a function that returns the image's bytes. Raises TypeError for an unsupported object."""
-    if isinstance(image, (bytes, bytearray, memoryview)):
-        return lambda: bytes(image)
-    if isinstance(image, (str, os.PathLike)):
-        return lambda: Path(image).read_bytes()
+    if isinstance(image, (bytes, bytearray, memoryview, str, os.PathLike)):
+        return lambda: _bytes_of(image)
     for method in ("get_screenshot_as_png", "screenshot"):
         if callable(way := getattr(image, method, None)):
             if inspect.iscoroutinefunction(way):
@@ -116,7 +114,7 @@ def screenshot_function(image: Any) -> Callable[[], Any]:  # noqa: ANN401 - many
 
 
 def _bytes_of(taken: Any) -> bytes:  # noqa: ANN401 - any return value
-    if isinstance(taken, (bytes, bytearray)):
+    if isinstance(taken, (bytes, bytearray, memoryview)):
         return bytes(taken)
     if isinstance(taken, (str, os.PathLike)):  # Splinter saves the screenshot and returns its path
         return Path(taken).read_bytes()

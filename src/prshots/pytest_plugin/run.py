@@ -7,15 +7,17 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
+from prshots.contract.formats import format_of, pixel_size
+from prshots.contract.redaction import redact
 from prshots.contract.statements import message
 from prshots.contract.variables import client_warnings
-from prshots.pytest_plugin.background_uploads import RunReport
 from prshots.pytest_plugin.camera import Screenshot, screenshot_function, theme_of, viewport_of
 from prshots.pytest_plugin.shot_names import ShotNames
 
@@ -26,6 +28,54 @@ _BROWSERS = ("page", "driver", "selenium", "browser")
 """The fixtures to take a screenshot of when a test fails, in this order."""
 
 _NOT_IN_FILE_NAMES = re.compile(r'[<>:"|?*\\]|\A[/.]+|(?<=/)\.+')
+
+
+@dataclass(slots=True)
+class RunReport:
+    """The numbers and messages of a test run.
+
+    `uploaded_to` is the pull request or the branch, `comment` the result of posting, and `kept_in` a folder.
+    The service already had `known` of the uploaded screenshots. `is_partial` means that some tests didn't
+    run. Only `problems` fail a strict run.
+    """
+
+    uploaded: int = 0
+    known: int = 0
+    kept: int = 0
+    is_partial: bool = False
+    uploaded_to: str = ""
+    kept_in: str = ""
+    comment: str = ""
+    comparison: str = ""
+    dashboard_url: str = ""
+    problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def add(self, other: dict[str, Any]) -> None:
+        """Add the report of another process."""
+        self.uploaded += other["uploaded"]
+        self.known += other["known"]
+        self.is_partial |= other["is_partial"]
+        self.kept += other["kept"]
+        self.problems += other["problems"]
+        self.warnings += other["warnings"]
+
+    def lines(self) -> list[str]:
+        lines = []
+        if self.uploaded:
+            known = f", {self.known} of them already there" if self.known else ""
+            comment = f", {self.comment}" if self.comment else ""
+            lines.append(f"{screenshots(self.uploaded)} uploaded to {self.uploaded_to}{known}{comment}")
+        if self.comparison:
+            lines.append(self.comparison)
+        if self.kept:
+            lines.append(f"{screenshots(self.kept)} kept in {self.kept_in}")
+        page = [f"dashboard: {self.dashboard_url}"] if self.dashboard_url else []
+        return [*lines, *self.problems, *self.warnings, *page]
+
+
+def screenshots(count: int) -> str:
+    return f"{count} {'screenshot' if count == 1 else 'screenshots'}"
 
 
 @dataclass(slots=True)
@@ -94,7 +144,7 @@ class PytestRun:
         name = names.with_label(f"failed/{names.unnamed}")
         for browser in (fixtures[fixture] for fixture in _BROWSERS if fixture in fixtures):
             if hasattr(browser, "screenshot") or hasattr(browser, "get_screenshot_as_png"):
-                self.take(name, lambda browser=browser: _take_failure(name, browser))  # type: ignore[misc]
+                self.take(name, partial(_take_failure, name, browser))
                 return
 
     def forget_test(self) -> None:
@@ -143,8 +193,6 @@ class PytestRun:
 
     def _spool_image(self, taken: Screenshot) -> None:
         """Write the image to a temporary file, because a run's images may not fit in memory."""
-        from prshots.contract.formats import format_of
-
         if format_of(taken.image) is None:
             raise InvalidInputError(message("not_an_image" if taken.image else "empty_file"))
         if self._spool is None:
@@ -157,14 +205,11 @@ class PytestRun:
     def _save(self, path: Path, taken: Screenshot) -> None:
         """Keep and upload a spooled image. Raises InvalidInputError."""
         from prshots.client.shots import shot_from
-        from prshots.contract.formats import format_of
 
         _, name, viewport, theme = taken
         if self.folder is not None:
             image = path.read_bytes()
-            image_format = format_of(image)
-            suffix = _suffix(image, viewport, theme)
-            self._keep(self.folder, image, name, suffix, image_format.ext if image_format else "png")
+            self._keep(self.folder, image, name, _suffix(image, viewport, theme))
         if self.uploads is None:
             path.unlink()
             return
@@ -173,11 +218,11 @@ class PytestRun:
             self.report.warnings.append(f"{name}: {shot.warning}")
         self.uploads.add(shot)
 
-    def _keep(self, folder: Path, image: bytes, name: str, suffix: str, ext: str) -> None:
+    def _keep(self, folder: Path, image: bytes, name: str, suffix: str) -> None:
         """Write a file that `prshots upload` would name the same. Never overwrites a file of this run."""
         stem = _NOT_IN_FILE_NAMES.sub("_", name)
         numbers = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
-        paths = (folder / f"{stem}{number}{suffix}.{ext}" for number in numbers)
+        paths = (folder / f"{stem}{number}{suffix}" for number in numbers)
         path = next(path for path in paths if path not in self._kept)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -194,18 +239,19 @@ def _take_failure(name: str, browser: Any) -> Screenshot:  # noqa: ANN401 - many
 
 
 def _suffix(image: bytes, viewport: str, theme: str) -> str:
-    """Return a file name suffix for this viewport and theme. A theme needs a viewport."""
-    from prshots.contract.formats import pixel_size
-
+    """Return the end of a file name: viewport, theme and extension. A theme needs a viewport."""
     if theme and not viewport and (pixels := pixel_size(image)):
         viewport = "{}x{}".format(*pixels)
-    return (f"@{viewport}" if viewport else "") + (f".{theme}" if theme else "")
+    image_format = format_of(image)
+    extension = image_format.ext if image_format else "png"
+    return (f"@{viewport}" if viewport else "") + (f".{theme}" if theme else "") + f".{extension}"
 
 
 def _background_uploads(mode: str, *, is_baseline: bool) -> "BackgroundUploads | None":
     """Return the uploads, or None if they are off or not configured. Raises InvalidInputError."""
     if mode == "off" or (mode == "auto" and not os.environ.get("PRSHOTS_URL", "").strip()):
         return None
+    # Imported late, because every pytest run imports this module.
     from prshots.pytest_plugin.background_uploads import BackgroundUploads
 
     return BackgroundUploads.from_environment(
@@ -217,7 +263,5 @@ def _error_message(error: Exception) -> str:
     """Return the first line of the error, because browsers append whole logs."""
     if isinstance(error, PrshotsError):
         return str(error)
-    from prshots.contract.redaction import redact
-
     said = redact(str(error)).strip().partition("\n")[0][:300]
     return f"no screenshot: {said or type(error).__name__}"

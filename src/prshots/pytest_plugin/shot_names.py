@@ -36,7 +36,7 @@ class ShotNames:
         """
         parts, later_browser = _parts_of(item)
         filled = _PLACEHOLDER.sub(lambda found: parts[found[1]], template)
-        segments = [_in_one_line(segment) for segment in _EMPTY.sub("", filled).split("/")]
+        segments = [" ".join(segment.split()) for segment in _EMPTY.sub("", filled).split("/")]
         unnamed = "/".join(filter(None, segments)) or parts["test"]
         return cls(shorten(unnamed), "" if "{browser}" in template else later_browser)
 
@@ -79,7 +79,8 @@ def _parts_of(item: pytest.Item) -> tuple[dict[str, str], str]:
         "file": _TESTS_FOLDER.sub("", file.removesuffix(".py")),
         "class": "/".join(names[:-1]),
         "test": names[-1] if names else "",
-        "parameters": _in_one_folder(_unescape(parameters)),
+        # A lookalike, because a slash separates folders.
+        "parameters": _unescape(parameters).replace("/", "\N{DIVISION SLASH}"),
         "browser": browser,
     }
     return parts, later
@@ -102,12 +103,3 @@ def _unescape(parameters: str) -> str:
         return parameters.encode("ascii").decode("unicode_escape") if "\\" in parameters else parameters
     except UnicodeError:
         return parameters  # pytest is configured not to escape ids
-
-
-def _in_one_folder(text: str) -> str:
-    """Return the text with slashes replaced by lookalikes that don't separate folders."""
-    return text.replace("/", "\N{DIVISION SLASH}")
-
-
-def _in_one_line(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip()

@@ -62,8 +62,8 @@ def _history_from(start: str, target: str, say: Say) -> tuple[str, ...]:
     found, shallow = _first_parents(start), is_shallow()
     if not found or (shallow and len(found) < ENOUGH_COMMITS):
         depth = ENOUGH_COMMITS if shallow else 0
-        if fetch(start, depth=depth, say=say, what=_history_of(target)).error:
-            fetch(_refspec(target), depth=depth, say=say, what=_history_of(target))
+        if fetch(start, depth=depth, say=say, what=target).error:
+            fetch(_refspec(target), depth=depth, say=say, what=target)
         found = _first_parents(start)
     return found or (start,)
 
@@ -89,9 +89,9 @@ def _fetch_branches(target: str, head: str, depth: int, say: Say) -> str:
     This fetches one ref at a time, because git may deepen only one of two. The head is optional, because some
     remotes don't serve a commit by its SHA.
     """
-    problem = fetch(_refspec(target), depth=depth, say=say, what=_history_of(target)).error
+    problem = fetch(_refspec(target), depth=depth, say=say, what=target).error
     if not problem and (depth or not commit_at(head)):
-        fetch(head, depth=depth, say=say, what=f"the history of {head[:7]}")
+        fetch(head, depth=depth, say=say, what=head[:7])
     return problem
 
 
@@ -113,7 +113,3 @@ def _refspec(target: str) -> str:
 
 def _tracking(target: str) -> str:
     return f"refs/remotes/{remote_name() or 'origin'}/{target}"
-
-
-def _history_of(target: str) -> str:
-    return f"the history of {target}"

@@ -134,13 +134,12 @@ def is_on_the_internet(api: str) -> bool:
 
 def forge_token(kind: ForgeKind | None, environ: Mapping[str, str]) -> str:
     """Return the token for this kind of forge, from PRSHOTS_FORGE_TOKEN or the usual variables."""
-    names = _TOKENS.get(kind, ()) if kind else ()
-    # Gitea's runner sets its own token as GITHUB_TOKEN. It isn't a GitHub token.
-    if runs_on_gitea(environ):
-        own = ("GITHUB_TOKEN",)
-        names = (
-            (*names, *own) if kind is ForgeKind.GITEA else tuple(name for name in names if name not in own)
-        )
+    names = list(_TOKENS[kind]) if kind else []
+    if runs_on_gitea(environ):  # its runner sets its own token as GITHUB_TOKEN, which isn't a GitHub token
+        if kind is ForgeKind.GITEA:
+            names.append("GITHUB_TOKEN")
+        elif kind is ForgeKind.GITHUB:
+            names.remove("GITHUB_TOKEN")
     return validate.token(validate.first(environ, TOKEN_VARIABLE, *names))
 
 

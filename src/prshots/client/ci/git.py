@@ -63,7 +63,7 @@ def git(*arguments: str) -> GitResult:
 def fetch(refspec: str, *, depth: int, say: Say, what: str) -> GitResult:
     """Fetch from the remote, with at most `depth` commits of history, or all if it is 0. Never raises.
 
-    Retries while another process holds a lock. After a second, calls `say` about `what`.
+    Retries while another process holds a lock. After a second, calls `say` about the history of `what`.
     """
     if not (remote := remote_name()):
         return GitResult(error="the checkout has no remote")
@@ -71,7 +71,7 @@ def fetch(refspec: str, *, depth: int, say: Say, what: str) -> GitResult:
     command = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", *limit, "--", remote, refspec)
     ran = GitResult()
     for pause in (*LOCK_PAUSES, None):
-        ran = _run(command, FETCH_SECONDS, lambda: say(f"Fetching {what} …"))
+        ran = _run(command, FETCH_SECONDS, lambda: say(f"Fetching the history of {what} …"))
         if pause is None or not _LOCKED.search(ran.error):
             break
         time.sleep(pause)

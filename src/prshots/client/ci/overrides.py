@@ -1,4 +1,4 @@
-"""Options for the forge that override CI's values."""
+"""Options and variables for the forge, which override CI's values."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -32,14 +32,29 @@ def with_forge(
     return job
 
 
-def _with_forge_address(job: Job, kind: ForgeKind | None, api: str, environ: Mapping[str, str]) -> Job:
-    if api.strip() and not (checked := validate.root(api)):
+def with_forge_variables(job: Job, environ: Mapping[str, str]) -> Job:
+    """Return the job, with the forge's variables in place of CI's values. Raises InvalidInputError."""
+    kind = environ.get("PRSHOTS_FORGE", "").strip()
+    if kind and kind not in tuple(ForgeKind):
+        raise InvalidInputError(f"PRSHOTS_FORGE must be one of {', '.join(ForgeKind)}; got {kind[:100]!r}")
+    return with_forge(
+        job,
+        environ,
+        kind=ForgeKind(kind) if kind else None,
+        api=environ.get("PRSHOTS_FORGE_URL", ""),
+        repository=environ.get("PRSHOTS_REPOSITORY", ""),
+        token=environ.get(TOKEN_VARIABLE, ""),
+    )
+
+
+def _with_forge_address(job: Job, kind: ForgeKind | None, url: str, environ: Mapping[str, str]) -> Job:
+    api = validate.root(url)
+    if url.strip() and not api:
         raise InvalidInputError(
             "invalid --forge-url (PRSHOTS_FORGE_URL): use the base URL of the forge's API, such as "
             "https://gitlab.example.com/api/v4, without a user and a password"
         )
-    api = checked if api.strip() else ""
-    kind = kind or (kind_of_api(api) if api else None) or job.forge
+    kind = kind or kind_of_api(api) or job.forge
     if api and kind is None:
         raise InvalidInputError(
             "unknown kind of forge at --forge-url: also use --forge github, gitlab, gitea or bitbucket"
@@ -48,12 +63,12 @@ def _with_forge_address(job: Job, kind: ForgeKind | None, api: str, environ: Map
         return job
     if kind is not job.forge:
         # CI's forge is a different one, such as a mirror, unless its kind was unknown.
-        known = job.forge is None
+        is_same = job.forge is None
         job = replace(
             job,
             forge=kind,
-            forge_url=job.forge_url if known else "",
-            repository=job.repository if known else "",
+            forge_url=job.forge_url if is_same else "",
+            repository=job.repository if is_same else "",
             forge_token=forge_token(kind, environ),
         )
     if not (api := api or api_root(kind, job.forge_url)):
@@ -65,9 +80,7 @@ def _with_forge_address(job: Job, kind: ForgeKind | None, api: str, environ: Map
 
 def _check_repository(given: str, kind: ForgeKind | None) -> str:
     checked = validate.repository(given)
-    if kind is not ForgeKind.GITLAB and checked.count("/") != 1:
-        checked = ""
-    if not checked:
+    if not checked or (kind is not ForgeKind.GITLAB and checked.count("/") != 1):
         raise InvalidInputError(
             "invalid --repository (PRSHOTS_REPOSITORY): use owner/name, or on GitLab the project's id; "
             f"got {given[:100]!r}"

@@ -71,7 +71,7 @@ class Forge(ABC):
     _pulls_name: ClassVar[str] = "pulls"
 
     def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
-        self._api = ForgeApi(self.label, api_url, self._headers(token), on_wait, needs=self.needs)
+        self._api = ForgeApi(self.label, api_url, self._headers(token), on_wait, self.needs)
         self._repository = repository
         self._pulls = f"{self._path_of(repository)}/{self._pulls_name}"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from prshots.client.sender import OnWait, Sender, ignore_wait, json_object
+from prshots.client.sender import OnWait, Sender, json_object, origin
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.contract.redaction import redact
 
@@ -17,17 +17,9 @@ MAX_PAGES = 1000
 class ForgeApi:
     """The API of one forge. `needs` is advice on which token it needs."""
 
-    def __init__(
-        self,
-        label: str,
-        url: str,
-        headers: Mapping[str, str],
-        on_wait: OnWait = ignore_wait,
-        *,
-        needs: str = "",
-    ) -> None:
+    def __init__(self, label: str, url: str, headers: Mapping[str, str], on_wait: OnWait, needs: str) -> None:
         self.label = label
-        self._needs = f". {needs}" if needs else ""
+        self._needs = needs
         self._client = httpx.Client(
             base_url=url,
             headers={"User-Agent": "prshots", "Accept": "application/json", **headers},
@@ -42,9 +34,9 @@ class ForgeApi:
 
     def _stay_here(self, request: httpx.Request) -> None:
         """Keep our token on this host. On a redirect, httpx removes some headers, but not all."""
-        if _origin(request.url) != (here := _origin(self._client.base_url)):
+        if origin(request.url) != (here := origin(self._client.base_url)):
             raise ForgeError(
-                f"{self.label} at {here} redirects to {_origin(request.url)}, which does not get our token: "
+                f"{self.label} at {here} redirects to {origin(request.url)}, which does not get our token: "
                 "if its API is there, use that address with --forge-url"
             )
 
@@ -61,12 +53,12 @@ class ForgeApi:
             raise NotFoundError(f"{self.label} has nothing at {reply.url.path}, or the token may not read it")
         if reply.status_code == httpx.codes.UNAUTHORIZED:
             raise ForgeError(
-                f"{self.label} refused the token ({error_message(reply)}): it is wrong, expired or revoked"
+                f"{self.label} refused the token ({error_message(reply)}): it is wrong, expired or revoked. "
                 f"{self._needs}"
             )
         if reply.status_code == httpx.codes.FORBIDDEN:
             raise ForgeRefusedError(
-                f"{self.label} does not allow it with this token: {error_message(reply)}{self._needs}"
+                f"{self.label} does not allow it with this token: {error_message(reply)}. {self._needs}"
             )
         if not reply.is_success:
             raise ForgeError(f"{self.label} answered {reply.status_code}: {error_message(reply)}")
@@ -94,10 +86,6 @@ class ForgeApi:
                 return
             params = httpx.URL(following).params
         raise ForgeError(f"{self.label} has more than {MAX_PAGES} pages at {path}")
-
-
-def _origin(url: httpx.URL) -> str:
-    return f"{url.scheme}://{url.netloc.decode()}"
 
 
 def error_message(reply: httpx.Response) -> str:
