@@ -80,13 +80,6 @@ async def test_a_before_image_stays_as_long_as_its_image(here: Stores) -> None:
     assert await here.scheduled() == []
 
 
-async def test_a_before_image_is_not_reused_as_a_baseline(here: Stores) -> None:
-    sha256 = "ab" * 32
-    _, before = await here.add_pair(sha256=sha256)
-    shots = [(before.shot, sha256)]
-    assert await here.baselines.reuse(here.project.id, "main", "c" * 40, shots, NOW) == [None]
-
-
 async def test_wrong_totals_of_before_images_are_recomputed(here: Stores) -> None:
     await here.add_pair()
     breaking = text(f"UPDATE pulls SET images = 5, bytes = 5 WHERE project_id = '{here.project.id}'")

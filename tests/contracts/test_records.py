@@ -44,9 +44,7 @@ class TestAddingAndFinding:
             assert found
             assert found.seq > 0
             assert found._replace(seq=0) == image
-
-    async def test_an_unknown_image_or_one_of_another_project_is_not_found(self, stores: Stores) -> None:
-        image, other = await stores.add(), await stores.add_project()
+        other = await stores.add_project()
         assert await stores.records.image(other.id, image.id) is None
         assert await stores.records.image(stores.project.id, "0" * 32) is None
 
@@ -57,6 +55,7 @@ class TestAddingAndFinding:
         outcomes = await asyncio.gather(*adding, return_exceptions=True)
         assert [type(outcome) for outcome in outcomes if outcome] == [RecordsError]
         assert sorted(await stores.of_pull()) == sorted(ids(images))
+        assert await stores.wrong_totals() == []
 
     async def test_a_cancelled_upload_does_not_cancel_the_others(self, stores: Stores) -> None:
         waiting = [asyncio.create_task(stores.add()) for _ in range(20)]
@@ -253,22 +252,21 @@ class TestScheduleDue:
 
 
 class TestProjects:
-    async def test_a_stored_project_is_read_back_unchanged(self, stores: Stores) -> None:
-        project = await stores.add_project(a_project(Policy.RETAIN_DAYS, 30))
-        assert await stores.records.project(project.name, LOCAL_ORGANIZATION) == project
-        assert await stores.records.project(project.name, "elsewhere") is None
-        assert await stores.records.project("nobody's", LOCAL_ORGANIZATION) is None
-
-    async def test_a_taken_name_is_a_conflict(self, stores: Stores) -> None:
-        with pytest.raises(ConflictError, match=re.escape(repr(stores.project.name))):
-            await stores.add_project(a_project(name=stores.project.name))
-        assert [each.id for each in await stores.records.projects()] == [neighbor.ID, stores.project.id]
-
-    async def test_are_listed_by_name(self, stores: Stores) -> None:
+    async def test_are_read_back_unchanged_and_listed_by_name(self, stores: Stores) -> None:
         for name in ("b", "c", "a"):
-            await stores.add_project(a_project(name=name))
+            project = await stores.add_project(a_project(Policy.RETAIN_DAYS, 30, name))
+            assert await stores.records.project(name, LOCAL_ORGANIZATION) == project
+        assert await stores.records.project("a", "elsewhere") is None
+        assert await stores.records.project("nobody's", LOCAL_ORGANIZATION) is None
+        with pytest.raises(ConflictError, match="'a'"):
+            await stores.add_project(a_project(name="a"))
         listed = [project.name for project in await stores.records.projects()]
         assert listed == ["a", "b", "c", neighbor.ID, stores.project.name]
+
+    async def test_nul_finds_nothing_and_invalid_unicode_is_an_error(self, stores: Stores) -> None:
+        assert await stores.records.project("nul \0", LOCAL_ORGANIZATION) is None
+        with pytest.raises(RecordsError, match="valid Unicode"):
+            await stores.records.project("\udcff", LOCAL_ORGANIZATION)
 
     async def test_can_be_changed_but_not_to_a_taken_name(self, stores: Stores) -> None:
         project, other = stores.project, await stores.add_project()
@@ -281,11 +279,13 @@ class TestProjects:
 
 
 class TestTokens:
-    async def test_a_token_finds_its_project(self, stores: Stores) -> None:
+    async def test_a_token_finds_its_project_and_records_its_last_use(self, stores: Stores) -> None:
         token = a_token(stores.project)
         await stores.records.add_token(token)
         assert await stores.records.project_of_token(token.sha256) == (token, stores.project)
         assert await stores.records.project_of_token("0" * 64) is None
+        await stores.records.touch_token(token.id, NOW + 5)
+        assert await stores.records.tokens(stores.project.id) == [replace(token, last_used_at=NOW + 5)]
 
     async def test_a_revoked_token_stops_working_and_keeps_its_first_revocation_time(
         self, stores: Stores
@@ -303,9 +303,3 @@ class TestTokens:
         revoked = replace(token, revoked_at=NOW)
         assert await stores.records.tokens(stores.project.id) == [revoked, kept]  # the oldest first
         assert await stores.records.project_of_token(kept.sha256)
-
-    async def test_touching_a_token_records_its_last_use(self, stores: Stores) -> None:
-        token = a_token(stores.project)
-        await stores.records.add_token(token)
-        await stores.records.touch_token(token.id, NOW + 5)
-        assert await stores.records.tokens(stores.project.id) == [replace(token, last_used_at=NOW + 5)]
