@@ -13,7 +13,6 @@ from prshots.server.domain.comparison.models import (
     ShotResult,
 )
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, ShotKey, StagedImage
-from support import neighbor
 from support.contract_stores import Stores, ids
 from support.drawn_pages import sha
 from support.stores_and_records import NOW, an_image
@@ -245,14 +244,3 @@ class TestPages:
         await here.records.remove_images([image.id])
         assert await here.bases("1") == {}
         assert await here.of_commit("1") == []
-
-
-async def test_baselines_are_not_a_pull_request(here: Installation) -> None:
-    overview = here.stores.overview
-    await here.build("1", {"cart": "1"})
-    await here.stores.add()
-    pulls = await overview.pulls(here.project.id, closed=None, search="", before=None, limit=10)
-    assert [pull.pr_number for pull in pulls] == [7]
-    assert [pull.pr_number for pull in await overview.biggest_pulls(here.project.id, 10)] == [7]
-    assert await here.stores.upkeep.stored() == (neighbor.IMAGES + 2, neighbor.BYTES + 2000)
-    assert await here.stores.wrong_totals() == []

@@ -166,18 +166,15 @@ class TestImages:
         rest = await stores.overview.images_of_shot(stores.project.id, 7, shot, found[-1].seq, 2)
         assert ids(rest) == [images[0].id]
 
-    async def test_images_scheduled_for_deletion_are_hidden(self, stores: Stores) -> None:
-        image = await stores.add()
+    async def test_images_of_other_projects_and_scheduled_ones_are_hidden(self, stores: Stores) -> None:
+        image, foreign = await stores.add(), await stores.add(await stores.add_project())
+        found = await stores.overview.images(stores.project.id, [image.id, foreign.id, "0" * 32])
+        assert ids(found) == [image.id]
         await stores.records.schedule([image.id], NOW)
         assert await stores.overview.shots(stores.project.id, 7, None, 9) == []
         assert await stores.overview.newest_images(stores.project.id, [7], 2) == {7: []}
         assert await stores.overview.images_of_shot(stores.project.id, 7, image.shot, 2**62, 2) == []
         assert await stores.overview.images(stores.project.id, [image.id]) == []
-
-    async def test_a_lookup_by_id_finds_only_the_projects_own_images(self, stores: Stores) -> None:
-        mine, foreign = await stores.add(), await stores.add(await stores.add_project())
-        found = await stores.overview.images(stores.project.id, [mine.id, foreign.id, "0" * 32])
-        assert ids(found) == [mine.id]
 
     async def test_a_thumbnail_state_is_stored_only_for_an_unscheduled_image(self, stores: Stores) -> None:
         image = await stores.add()

@@ -175,25 +175,18 @@ class TestScheduling:
 
 
 class TestClosingAPr:
-    async def test_counts_only_images_that_were_not_closed_before(self, stores: Stores) -> None:
-        async def close(now: int) -> int:
-            return await stores.records.close_pr(stores.project.id, 7, now, schedule=False)
+    async def test_counts_images_that_were_not_closed_and_schedules_all(self, stores: Stores) -> None:
+        async def close(now: int, *, schedule: bool) -> int:
+            return await stores.records.close_pr(stores.project.id, 7, now, schedule=schedule)
 
         images, other = await stores.add_some(2), await stores.add(pr_number=8)
-        assert await close(NOW) == 2
-        images.append(await stores.add())
-        assert [await close(NOW + 60), await close(NOW + 60)] == [1, 0]
-        closed = [(await stores.image(image.id)).closed_at for image in [*images, other]]
-        assert closed == [NOW, NOW, NOW + 60, None]
-
-    async def test_also_schedules_images_that_were_closed_before(self, stores: Stores) -> None:
-        images, other = await stores.add_some(2), await stores.add(pr_number=8)
-        await stores.records.close_pr(stores.project.id, 7, NOW, schedule=False)
+        assert await close(NOW, schedule=False) == 2
         await stores.records.schedule([images[0].id], NOW)
         images.append(await stores.add())
-        assert await stores.records.close_pr(stores.project.id, 7, NOW + 60, schedule=True) == 1
-        scheduled = [(await stores.image(image.id)).scheduled_at for image in [*images, other]]
-        assert scheduled == [NOW, NOW + 60, NOW + 60, None]
+        assert [await close(NOW + 60, schedule=True) for _ in range(2)] == [1, 0]
+        found = [await stores.image(image.id) for image in [*images, other]]
+        assert [image.closed_at for image in found] == [NOW, NOW, NOW + 60, None]
+        assert [image.scheduled_at for image in found] == [NOW, NOW + 60, NOW + 60, None]
 
     async def test_a_pull_request_is_closed_until_the_next_upload(self, stores: Stores) -> None:
         async def is_closed() -> bool:
