@@ -185,50 +185,47 @@ class TestImages:
         assert not await stores.records.set_thumbnail("0" * 32, "made")
 
 
-class TestWouldExpire:
-    async def test_counts_the_images_that_a_sweep_would_delete(self, stores: Stores) -> None:
-        await stores.add_some(2, size=10, uploaded_at=NOW - 3 * DAY)
-        await stores.add(size=7, pr_number=8)
-        await stores.records.close_pr(stores.project.id, 8, NOW, schedule=False)
+async def test_would_expire_counts_the_images_that_a_sweep_would_delete(stores: Stores) -> None:
+    await stores.add_some(2, size=10, uploaded_at=NOW - 3 * DAY)
+    await stores.add(size=7, pr_number=8)
+    await stores.records.close_pr(stores.project.id, 8, NOW, schedule=False)
 
-        async def would(policy: Policy, days: int | None) -> tuple[int, int]:
-            return await stores.overview.would_expire(stores.project.id, policy, days, NOW)
+    async def would(policy: Policy, days: int | None) -> tuple[int, int]:
+        return await stores.overview.would_expire(stores.project.id, policy, days, NOW)
 
-        assert await would(Policy.MANUAL, None) == (0, 0)
-        assert await would(Policy.MANUAL, 4) == (0, 0)
-        assert await would(Policy.RETAIN_DAYS, 3) == (2, 20)
-        assert await would(Policy.PR_CLOSE, None) == (1, 7)
-        assert await would(Policy.PR_CLOSE, 3) == (3, 27)
-        await stores.change_project(policy=Policy.PR_CLOSE, retain_days=3)
-        assert await stores.records.schedule_due(NOW, 10) == 3
-        assert await would(Policy.PR_CLOSE, 3) == (0, 0)
-
-
-class TestTokens:
-    async def test_are_paged_newest_first(self, stores: Stores) -> None:
-        tokens = [a_token(stores.project, created_at=NOW + at, created_by="ann") for at in range(3)]
-        for token in tokens:
-            await stores.records.add_token(token)
-        assert await stores.overview.tokens(stores.project.id, None, 2) == [tokens[2], tokens[1]]
-        before = (tokens[1].created_at, tokens[1].id)
-        assert await stores.overview.tokens(stores.project.id, before, 2) == [tokens[0]]
+    assert await would(Policy.MANUAL, None) == (0, 0)
+    assert await would(Policy.MANUAL, 4) == (0, 0)
+    assert await would(Policy.RETAIN_DAYS, 3) == (2, 20)
+    assert await would(Policy.PR_CLOSE, None) == (1, 7)
+    assert await would(Policy.PR_CLOSE, 3) == (3, 27)
+    await stores.change_project(policy=Policy.PR_CLOSE, retain_days=3)
+    assert await stores.records.schedule_due(NOW, 10) == 3
+    assert await would(Policy.PR_CLOSE, 3) == (0, 0)
 
 
-class TestRemovingAProject:
-    async def test_deletes_its_tokens_images_and_counts(self, stores: Stores) -> None:
-        images, other = await stores.add_some(3), await stores.add_project()
-        await stores.add(other)
-        token = a_token(stores.project)
+async def test_tokens_are_paged_newest_first(stores: Stores) -> None:
+    tokens = [a_token(stores.project, created_at=NOW + at, created_by="ann") for at in range(3)]
+    for token in tokens:
         await stores.records.add_token(token)
-        assert not await stores.records.remove_project(stores.project.id)
-        assert await stores.records.retire_project(stores.project.id, NOW, 2) == 3
-        assert await stores.records.project_of_token(token.sha256) is None
-        assert len(await stores.scheduled()) == 2
-        assert await stores.records.retire_project(stores.project.id, NOW, 2) == 3
-        assert await stores.scheduled() == sorted(ids(images))
-        await stores.records.remove_images(ids(images))
-        assert await stores.records.remove_project(stores.project.id)
-        assert [each.id for each in await stores.records.projects()] == [neighbor.ID, other.id]
-        assert await stores.overview.pull(stores.project.id, 7) is None
-        assert await stores.overview.days([stores.project.id], 0) == {}
-        assert await stores.records.retire_project(stores.project.id, NOW, 2) == 0
+    assert await stores.overview.tokens(stores.project.id, None, 2) == [tokens[2], tokens[1]]
+    before = (tokens[1].created_at, tokens[1].id)
+    assert await stores.overview.tokens(stores.project.id, before, 2) == [tokens[0]]
+
+
+async def test_removing_a_project_deletes_its_tokens_images_and_counts(stores: Stores) -> None:
+    images, other = await stores.add_some(3), await stores.add_project()
+    await stores.add(other)
+    token = a_token(stores.project)
+    await stores.records.add_token(token)
+    assert not await stores.records.remove_project(stores.project.id)
+    assert await stores.records.retire_project(stores.project.id, NOW, 2) == 3
+    assert await stores.records.project_of_token(token.sha256) is None
+    assert len(await stores.scheduled()) == 2
+    assert await stores.records.retire_project(stores.project.id, NOW, 2) == 3
+    assert await stores.scheduled() == sorted(ids(images))
+    await stores.records.remove_images(ids(images))
+    assert await stores.records.remove_project(stores.project.id)
+    assert [each.id for each in await stores.records.projects()] == [neighbor.ID, other.id]
+    assert await stores.overview.pull(stores.project.id, 7) is None
+    assert await stores.overview.days([stores.project.id], 0) == {}
+    assert await stores.records.retire_project(stores.project.id, NOW, 2) == 0
