@@ -12,17 +12,12 @@ from prshots.server.domain.comparison.models import (
     ShotBase,
     ShotResult,
 )
-from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
-from support import neighbor
+from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, ShotKey, StagedImage
 from support.contract_stores import Stores, ids
+from support.drawn_pages import sha
 from support.stores_and_records import NOW, an_image
 
 CART = ShotKey("cart", "1280x800", "")
-
-
-def sha(text: str) -> str:
-    """Return a commit's SHA."""
-    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def digest(text: str) -> str:
@@ -99,23 +94,20 @@ async def here(stores: Stores) -> Installation:
 
 
 class TestReuse:
-    async def test_equal_bytes_are_stored_once(self, here: Installation) -> None:
-        for commit in "123":
-            await here.build(commit, {"cart": "same", "home": f"other {commit}"})
-        assert await here.stored() == 1 + 3
+    async def test_equal_bytes_of_a_shot_are_stored_once(self, here: Installation) -> None:
+        for commit, shown in (("1", "a"), ("2", "b"), ("3", "a"), ("4", "a")):
+            await here.build(commit, {"cart": shown, "home": f"other {commit}"})
+        assert await here.stored() == 2 + 4
+        await here.build("4", {"cart": "a"}, themes=("light", "dark"))
+        await here.build("4", {"about": "a"})
+        assert await here.stored() == 2 + 4 + 3
 
-    async def test_bytes_of_an_older_commit_are_found_again(self, here: Installation) -> None:
-        for commit, shown in (("1", "a"), ("2", "b"), ("3", "a")):
-            await here.build(commit, {"cart": shown})
-        assert await here.stored() == 2
-
-    async def test_another_shot_with_the_same_bytes_is_not_reused(self, here: Installation) -> None:
-        await here.build("1", {"cart": "same"}, themes=("light", "dark"))
-        await here.build("1", {"home": "same"})
-        assert await here.stored() == 3
-
-    async def test_an_image_of_a_pull_request_is_not_reused(self, here: Installation) -> None:
-        await here.stores.add(name="cart", sha256=digest("same"))
+    async def test_only_a_baseline_is_reused(self, here: Installation) -> None:
+        """A baseline that pointed at another image would lose it with the pull request."""
+        same = {"name": "cart", "sha256": digest("same")}
+        await here.stores.add_pair(**same)
+        staged = an_image(here.project, kind="staged", **same)
+        await here.stores.staged.add(StagedImage(staged, BranchPlace("fix", ""), NOW + 1))
         assert await here.reuse("2", CART, "same") is None
 
     async def test_a_rerun_of_a_commit_replaces_its_baseline(self, here: Installation) -> None:
@@ -125,10 +117,19 @@ class TestReuse:
 
 
 class TestBases:
-    async def test_are_of_the_nearest_listed_commit_that_has_the_shot(self, here: Installation) -> None:
+    async def test_are_of_the_nearest_listed_commit_or_the_newest_of_the_branch(
+        self, here: Installation
+    ) -> None:
         for commit in "123":
             await here.build(commit, {"cart": commit, **({"home": "x"} if commit == "1" else {})})
         assert await here.bases("9", "2", "1", shots=("cart", "home", "new")) == {"cart": "2", "home": "1"}
+        assert await here.bases("8", "9") == {"cart": "3!"}
+        assert await here.bases() == {"cart": "3!"}
+        # A release branch that was just cut has the commits of main, and no own build yet.
+        assert await here.bases("1", branch="release") == {"cart": "1"}
+        assert await here.bases("9", branch="release") == {}
+        found = [await here.found(shots=(), branch=branch) for branch in ("main", "release")]
+        assert [each.branch_has_any for each in found] == [True, False]
 
     async def test_are_found_beyond_the_commits_that_are_read_whole(self, here: Installation) -> None:
         await here.build("0", {"rare": "x", "cart": "0"})
@@ -138,18 +139,6 @@ class TestBases:
         listed = [str(commit) for commit in range(11, -1, -1)]
         assert await here.bases(*listed, shots=("cart", "rare")) == {"cart": "11", "rare": "1"}
 
-    async def test_are_the_newest_of_the_branch_if_no_listed_commit_has_one(self, here: Installation) -> None:
-        for commit in "12":
-            await here.build(commit, {"cart": commit})
-        assert await here.bases("8", "9") == {"cart": "2!"}
-        assert await here.bases() == {"cart": "2!"}
-
-    async def test_of_a_listed_commit_may_be_of_any_branch(self, here: Installation) -> None:
-        """A release branch that was just cut has the commits of main, and no own build yet."""
-        await here.build("1", {"cart": "main"})
-        assert await here.bases("1", branch="release") == {"cart": "1"}
-        assert await here.bases("2", branch="release") == {}
-
     async def test_name_the_nearest_commit_even_if_another_was_uploaded_later(
         self, here: Installation
     ) -> None:
@@ -157,11 +146,6 @@ class TestBases:
         await here.records.add_image(here.image("home", "b", "1", uploaded_at=NOW + 60), "main")
         found = await here.found("2", "1", shots=(CART, CART._replace(name="home")))
         assert found.commit_sha == sha("2")
-
-    async def test_say_whether_the_branch_has_any(self, here: Installation) -> None:
-        await here.build("1", {"cart": "a"})
-        found = [await here.found(shots=(), branch=branch) for branch in ("main", "other")]
-        assert [each.branch_has_any for each in found] == [True, False]
 
     async def test_say_whether_the_nearest_commit_is_complete(self, here: Installation) -> None:
         for commit in "12":
@@ -260,14 +244,3 @@ class TestPages:
         await here.records.remove_images([image.id])
         assert await here.bases("1") == {}
         assert await here.of_commit("1") == []
-
-
-async def test_baselines_are_not_a_pull_request(here: Installation) -> None:
-    overview = here.stores.overview
-    await here.build("1", {"cart": "1"})
-    await here.stores.add()
-    pulls = await overview.pulls(here.project.id, closed=None, search="", before=None, limit=10)
-    assert [pull.pr_number for pull in pulls] == [7]
-    assert [pull.pr_number for pull in await overview.biggest_pulls(here.project.id, 10)] == [7]
-    assert await here.stores.upkeep.stored() == (neighbor.IMAGES + 2, neighbor.BYTES + 2000)
-    assert await here.stores.wrong_totals() == []

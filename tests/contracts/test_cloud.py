@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import obstore
@@ -23,7 +24,7 @@ from prshots.server.adapters.objects import cloud
 from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
 from prshots.server.adapters.objects.cloud_client import RequestLimits, open_client
 from support.engine_servers import S3_SECRET, SeaweedFS, running_seaweedfs
-from support.http_server import QuietHandler, serving
+from support.http_server import Answer, answering
 from support.waiting import HANGS_AFTER_SECONDS
 
 IMPATIENT = RequestLimits(silence_seconds=0.3, total_seconds=1)
@@ -34,6 +35,13 @@ PATIENT = RequestLimits(silence_seconds=3600, total_seconds=3600)
 
 def a_key(ext: str = "png") -> str:
     return origin_key(secrets.token_hex(16), ext)
+
+
+@pytest.fixture(autouse=True)
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set any credentials: without them, the client asks the machine for some."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "k")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
 
 
 @pytest.fixture
@@ -175,38 +183,21 @@ async def test_deletes_are_batched_and_listings_are_paged(
 
 
 @contextlib.contextmanager
-def answering(answer: Callable[[str, bytes], tuple[int, str]]) -> Iterator[str]:
+def store_that(answers: Callable[[str, bytes], tuple[int, str]]) -> Iterator[str]:
     """Give replies that the S3 protocol allows, but that no server available here can be made to give."""
 
-    class Handler(QuietHandler):
-        protocol_version = "HTTP/1.1"
+    def answer(asked: BaseHTTPRequestHandler, body: bytes) -> Answer:
+        status, text = answers(asked.command, body)
+        return status, {}, text.encode()
 
-        def handle_any(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            status, text = answer(self.command, body)
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(text.encode())
-
-        do_GET = do_PUT = do_POST = do_HEAD = handle_any  # noqa: N815 - the names that http.server looks for
-
-    with serving(Handler) as address:
+    with answering(answer) as address:
         yield f"s3://bucket?endpoint={address}&region=r"
-
-
-@pytest.fixture
-def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "k")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
 
 
 def error(code: str) -> str:
     return f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>no</Message></Error>'
 
 
-@pytest.mark.usefixtures("credentials")
 async def test_a_batch_delete_returns_exactly_the_keys_that_failed() -> None:
     keys = [a_key() for _ in range(100)]
     held = {keys[0], keys[41], keys[42], keys[99]}
@@ -223,14 +214,13 @@ async def test_a_batch_delete_returns_exactly_the_keys_that_failed() -> None:
         )
         return 200, f'<?xml version="1.0"?><DeleteResult>{done}{refused}</DeleteResult>'
 
-    with answering(answer) as url, structlog.testing.capture_logs() as logs:
+    with store_that(answer) as url, structlog.testing.capture_logs() as logs:
         assert await CloudStore(url, PATIENT).delete(keys) == held
     assert len(requests) < 50  # far fewer than one request per key
     assert len(logs) == len(held)
     assert "AccessDenied" in logs[0]["reason"]
 
 
-@pytest.mark.usefixtures("credentials")
 async def test_deletes_that_wait_for_others_share_their_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(cloud.DELETES, "s3", 1)  # as on Google and Azure
     keys, asked, may_end = [a_key() for _ in range(100)], [], threading.Event()
@@ -240,13 +230,12 @@ async def test_deletes_that_wait_for_others_share_their_deadline(monkeypatch: py
         may_end.wait(HANGS_AFTER_SECONDS)
         return 200, "<DeleteResult></DeleteResult>"
 
-    with answering(answer) as url:
+    with store_that(answer) as url:
         assert await CloudStore(url, replace(PATIENT, total_seconds=0.5)).delete(keys) == set(keys)
         may_end.set()
     assert len(asked) <= cloud.DELETES_AT_ONCE
 
 
-@pytest.mark.usefixtures("credentials")
 @pytest.mark.parametrize("hangs", [True, False])
 async def test_a_failed_put_is_not_sent_again(*, hangs: bool) -> None:
     """A first PUT that arrives late could bring a deleted image back."""
@@ -258,14 +247,13 @@ async def test_a_failed_put_is_not_sent_again(*, hangs: bool) -> None:
             may_end.wait(HANGS_AFTER_SECONDS)
         return 503, ""
 
-    with answering(answer) as url:
+    with store_that(answer) as url:
         with pytest.raises(StoreError):
             await CloudStore(url, IMPATIENT).put(a_key(), [b"image"])
         may_end.set()
     assert received == [b"image"]
 
 
-@pytest.mark.usefixtures("credentials")
 @pytest.mark.parametrize(
     ("status", "code", "kind"),
     [
@@ -282,7 +270,7 @@ async def test_a_failed_put_is_not_sent_again(*, hangs: bool) -> None:
 async def test_a_failed_put_raises_store_full_only_when_the_store_is_full(
     status: int, code: str, kind: type[StoreError]
 ) -> None:
-    with answering(lambda *_: (status, error(code))) as url:
+    with store_that(lambda *_: (status, error(code))) as url:
         store = CloudStore(url, PATIENT)
         with pytest.raises(StoreError) as raised:
             await store.put(a_key(), [b"x"])
@@ -291,26 +279,24 @@ async def test_a_failed_put_raises_store_full_only_when_the_store_is_full(
             await store.read(a_key())
 
 
-@pytest.mark.usefixtures("credentials")
 async def test_a_404_without_nosuchkey_is_an_error_not_a_missing_image() -> None:
-    with answering(lambda *_: (404, "<html>a proxy in between</html>")) as url:
+    with store_that(lambda *_: (404, "<html>a proxy in between</html>")) as url:
         reader = CloudReader(url, PATIENT)
         with pytest.raises(StoreError, match="404"):
             await reader.stream(a_key())
         with pytest.raises(StoreError):
             await reader.size(a_key())
-    with answering(lambda *_: (404, error("NoSuchKey"))) as url:
+    with store_that(lambda *_: (404, error("NoSuchKey"))) as url:
         reader = CloudReader(url, PATIENT)
         assert await reader.stream(a_key()) is None
         assert await reader.size(a_key()) is None
 
 
-@pytest.mark.usefixtures("credentials")
 async def test_claiming_a_store_without_conditional_put_fails() -> None:
     def answer(method: str, _: bytes) -> tuple[int, str]:
         return (404, error("NoSuchKey")) if method == "GET" else (501, error("NotImplemented"))
 
-    with answering(answer) as url, pytest.raises(StoreError, match="501 NotImplemented"):
+    with store_that(answer) as url, pytest.raises(StoreError, match="501 NotImplemented"):
         await CloudStore(url, PATIENT).owner("somebody")
 
 
@@ -330,7 +316,6 @@ sys.exit("no answer")
 """
 
 
-@pytest.mark.usefixtures("credentials")
 def test_a_process_that_gives_up_on_the_store_prints_only_what_it_has_to_say() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=100) as silent:
         url = f"s3://bucket?endpoint=http://127.0.0.1:{silent.getsockname()[1]}&region=us-east-1"
@@ -340,7 +325,6 @@ def test_a_process_that_gives_up_on_the_store_prints_only_what_it_has_to_say() -
     assert (ended.returncode, ended.stderr) == (1, "no answer\n")
 
 
-@pytest.mark.usefixtures("credentials")
 @pytest.mark.parametrize(
     "url",
     [

@@ -175,7 +175,7 @@ class TestRecording:
         assert not await here.begin(here.request(), planned(image, base))
         assert await here.comparisons.of_newest_commit(here.project.id, 7) is None
 
-    async def test_deleted_images_leave_the_comparison(self, here: Here) -> None:
+    async def test_deleted_images_leave_the_comparison_and_expiry_removes_it(self, here: Here) -> None:
         image, base = await here.images()
         dark = await here.image(commit_sha=FIRST, theme="dark")
         await here.begin(here.request(), planned(image, base), planned(dark, base))
@@ -184,6 +184,8 @@ class TestRecording:
         assert [(shot.shot.theme, shot.base) for shot in found.shots] == [("", None)]
         await here.records.remove_images([image.id, dark.id])
         assert list((await here.shown()).shots) == []
+        await here.records.close_pr(here.project.id, 7, NOW, schedule=True)
+        assert await here.comparisons.of_newest_commit(here.project.id, 7) is None
 
     async def test_the_version_changes_with_everything_that_is_shown(self, here: Here) -> None:
         image, base = await here.images()
@@ -216,12 +218,6 @@ class TestRecording:
         assert len(known) == 7  # the last run could not begin: its images are being deleted
         await here.begin(request, shot, run="newer", state=COMPARED)
         assert await version(here.project.id, 7) not in {None, *known}
-
-    async def test_expiry_of_the_pull_request_removes_its_comparison(self, here: Here) -> None:
-        image, base = await here.images()
-        await here.begin(here.request(), planned(image, base))
-        await here.records.close_pr(here.project.id, 7, NOW, schedule=True)
-        assert await here.comparisons.of_newest_commit(here.project.id, 7) is None
 
 
 class TestPairs:

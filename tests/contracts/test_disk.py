@@ -13,6 +13,7 @@ from prshots.contract.errors import StoreError, StoreFullError
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.objects import disk
 from prshots.server.adapters.objects.disk import DiskReader, DiskStore
+from support.open_files import open_files
 from support.stores_and_records import filled_up, read_only, small_disk
 
 KEY = origin_key("ab" * 16, "png")
@@ -28,10 +29,6 @@ def store(tmp_path: Path) -> Iterator[DiskStore]:
 
 def files(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-
-
-def open_descriptors() -> set[str]:
-    return {path.name for path in Path("/proc/self/fd").iterdir()}
 
 
 def written(path: Path, data: bytes = b"x", age: float = 0) -> Path:
@@ -61,11 +58,11 @@ async def test_one_failed_delete_does_not_block_the_others(store: DiskStore) -> 
 
 async def test_a_put_that_fails_on_rename_leaves_no_file_or_descriptor(store: DiskStore) -> None:
     (store.root / KEY / "in the way").mkdir(parents=True)
-    before = open_descriptors()
+    before = open_files()
     with pytest.raises(StoreError):
         await store.put(KEY, [b"x"])
     assert files(store.root) == set()
-    assert open_descriptors() == before
+    assert open_files() == before
 
 
 async def test_a_file_in_place_of_a_folder_is_a_store_error(store: DiskStore) -> None:
@@ -84,10 +81,10 @@ def test_opening_a_folder_or_pipe_is_a_store_error_and_does_not_wait(
 ) -> None:
     (tmp_path / KEY).parent.mkdir(parents=True)
     make(tmp_path / KEY)
-    before = open_descriptors()
+    before = open_files()
     with pytest.raises(StoreError, match="not a file"):
         DiskReader(tmp_path).open(KEY)
-    assert open_descriptors() == before
+    assert open_files() == before
 
 
 def test_a_reader_remembers_sizes_of_images_but_neither_thumbnails_nor_whether_they_exist(

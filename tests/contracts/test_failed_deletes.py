@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
@@ -11,59 +10,53 @@ import pytest
 from prshots.contract.errors import ExpireFailedError, RecordsError, RecordsFullError
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.database.postgresql import Timeouts, open_postgresql
-from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.recorded_objects import expire_scheduled
-from prshots.server.domain.images.service import Images
-from prshots.server.domain.projects.models import Project
+from support.contract_stores import Stores
 from support.engine_servers import PostgreSQL
-from support.stores_and_records import SqlRecords, a_project, an_image, empty_database, image_service
+from support.stores_and_records import empty_database, image_service
 
 LOCK_SECONDS = 0.2
 
 
-@dataclass
-class Place:
-    url: str
-    records: SqlRecords
-    store: DiskStore
-    images: Images
-    project: Project
-    image: Image
+class Place(Stores):
+    """A database whose locks time out soon, and a folder, with one image."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        super().__init__("postgresql", lambda: open_postgresql(url, Timeouts(lock=LOCK_SECONDS)))
+        self.url, self.store = url, DiskStore(folder)
+
+    async def fill(self) -> None:
+        await super().fill()
+        self.shown = await self.add()
+        await self.store.put(self.shown.key, [b"x"])
 
     async def delete(self) -> None:
-        await self.images.delete(self.project, self.image.id)
+        await image_service(self.records, self.store).delete(self.project, self.shown.id)
 
     async def is_marked(self) -> bool:
-        found = await self.records.image(self.project.id, self.image.id)
-        assert found is not None
-        return found.scheduled_at is not None
+        return (await self.image(self.shown.id)).scheduled_at is not None
 
     @contextlib.contextmanager
     def locked(self, table: str) -> Iterator[None]:
         with psycopg.connect(self.url) as holding:
-            holding.execute(f"SELECT 1 FROM {table} FOR UPDATE")  # type: ignore[call-overload]
+            holding.execute(f"SELECT 1 FROM {table} FOR UPDATE")
             yield
 
 
 @pytest.fixture
 async def place(postgresql: PostgreSQL, tmp_path: Path) -> AsyncIterator[Place]:
-    url, store = empty_database(postgresql), DiskStore(tmp_path)
-    records = SqlRecords(open_postgresql(url, Timeouts(lock=LOCK_SECONDS)))
-    project = a_project()
-    image = an_image(project)
-    await records.add_project(project)
-    await store.put(image.key, [b"x"])
-    await records.add_image(image)
-    yield Place(url, records, store, image_service(records, store), project, image)
-    await records.close()
-    store.close()
+    made = Place(empty_database(postgresql), tmp_path)
+    await made.fill()
+    yield made
+    await made.close()
+    made.store.close()
 
 
 async def test_a_locked_image_is_a_database_error_and_keeps_its_bytes(place: Place) -> None:
     with place.locked("images"), pytest.raises(RecordsError, match="lock timeout"):
         await place.delete()
     assert not await place.is_marked()
-    assert await place.store.read(place.image.key) is not None
+    assert await place.store.read(place.shown.key) is not None
     await place.delete()
 
 
@@ -77,7 +70,7 @@ async def test_a_locked_pull_request_leaves_the_marked_image_to_the_sweep(place:
 
 
 async def test_an_image_that_was_marked_before_needs_no_second_mark(place: Place) -> None:
-    await place.records.schedule([place.image.id], 1)
+    await place.records.schedule([place.shown.id], 1)
     with place.locked("images"), pytest.raises(ExpireFailedError):
         await place.delete()
     await place.delete()
@@ -87,10 +80,10 @@ async def test_on_a_full_disk_the_image_is_marked_once_its_bytes_made_room(place
     marks = place.records.schedule
 
     async def no_room(*_: object) -> None:
-        place.records.schedule = marks  # type: ignore[method-assign]
+        place.records.schedule = marks
         raise RecordsFullError("the disk of the database is full")
 
-    place.records.schedule = no_room  # type: ignore[method-assign]
+    place.records.schedule = no_room
     with place.locked("pulls"), pytest.raises(ExpireFailedError):
         await place.delete()
     assert await place.is_marked()

@@ -25,9 +25,17 @@ IMAGES = {  # id, without the project's number: pr_number, size, before_id
     "baseline": (0, 32, None),
 }
 WITHOUT_BASELINES = [image for image in IMAGES if image not in {"staged", "of-staged", "baseline"}]
+ADD_PROJECT = text(
+    "INSERT INTO projects (id, organization_id, name, policy, created_at) "
+    "VALUES (:id, 'local', :name, 'keep', 0)"
+)
 ADD_IMAGE = text(
     "INSERT INTO images (id, project_id, pr_number, name, commit_sha, viewport, ext, size, uploaded_at, kid, "
     "before_id) VALUES (:id, :project, :pr_number, 'cart', 'c0ffee', '1x1', 'png', :size, 86400, 'k1', :before)"
+)
+ADD_STAGED = text(
+    "INSERT INTO staged (image_id, project_id, branch, repository, expires_at) "
+    "SELECT id, project_id, 'fix', '', 1 FROM images WHERE id = '0-staged'"
 )
 COUNT_PULLS = text(
     "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit) "
@@ -58,28 +66,15 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
 
 def fill(connection: Connection) -> None:
     for number, project in enumerate(PROJECTS):
-        connection.execute(
-            text(
-                "INSERT INTO projects (id, organization_id, name, policy, created_at) "
-                "VALUES (:id, 'local', :name, 'keep', 0)"
-            ),
-            {"id": project, "name": project},
-        )
+        connection.execute(ADD_PROJECT, {"id": project, "name": project})
         for image in WITHOUT_BASELINES if number else IMAGES:
             pr_number, size, before = IMAGES[image]
             of_image = {"id": f"{number}-{image}", "before": f"{number}-{before}" if before else None}
             connection.execute(
                 ADD_IMAGE, of_image | {"project": project, "pr_number": pr_number, "size": size}
             )
-    connection.execute(
-        text(
-            "INSERT INTO staged (image_id, project_id, branch, repository, expires_at) "
-            "VALUES ('0-staged', :project, 'fix', '', 1)"
-        ),
-        {"project": PROJECTS[0]},
-    )
-    connection.execute(COUNT_PULLS)
-    connection.execute(COUNT_TOTALS)
+    for statement in (ADD_STAGED, COUNT_PULLS, COUNT_TOTALS):
+        connection.execute(statement)
 
 
 def test_a_database_without_kinds_is_upgraded(engine: Engine) -> None:

@@ -107,27 +107,18 @@ class _Shop:
 
 
 def _rows(settings: Settings) -> dict[str, list[tuple[object, ...]]]:
-    engine = wiring.open_for_move(settings)
-    try:
-        with engine.connect() as connection:
-            return {
-                table.name: [
-                    tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key))
-                ]
-                for table in metadata.sorted_tables
-            }
-    finally:
-        engine.dispose()
+    with open_source(settings) as opened, opened.engine.connect() as connection:
+        return {
+            table.name: [tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key))]
+            for table in metadata.sorted_tables
+        }
 
 
 async def _objects(settings: Settings) -> dict[str, bytes | None]:
-    store = wiring.open_store(settings)
-    try:
+    with closing(wiring.open_store(settings)) as store:
         shards = [f"{number:02x}" for number in range(256)]
         keys = [key for shard in shards for key in await store.sizes(shard)]
         return {key: await store.read(key) for key in [*keys, OWNER_MARK]}
-    finally:
-        store.close()
 
 
 def _plan(source: Settings, target: Settings) -> MovePlan:
@@ -184,11 +175,9 @@ async def test_moves_everything_including_later_changes(
     # The target is in use: its next numbers are higher. The source refuses.
     moved = _Shop(target, shop.project)
     newest = await moved.upload()
-    engine = wiring.open_for_move(target)
-    with engine.connect() as connection:
+    with open_source(target) as opened, opened.engine.connect() as connection:
         assert read_state(connection) is None
         seqs = dict(connection.execute(select(images.c.id, images.c.seq)).all())
-    engine.dispose()
     assert max(seqs.values()) == seqs[newest.id]
     await moved.close()
     with pytest.raises(MovedError, match="the data was moved: set PRSHOTS_DATABASE_URL to "):

@@ -9,6 +9,7 @@ from sqlalchemy import text
 from prshots.contract.errors import RecordsError
 from prshots.server.domain.images.models import NO_PULL_REQUEST, SECONDS_PER_DAY
 from prshots.server.domain.projects.models import DayOfUploads
+from support import neighbor
 from support.contract_stores import Stores, ids
 from support.stores_and_records import DAY, NOW, a_pair
 
@@ -19,19 +20,23 @@ async def here(stores: Stores) -> Stores:
     return stores
 
 
-async def test_a_before_image_is_in_no_list_and_counts_only_with_its_bytes(here: Stores) -> None:
+async def test_neither_before_images_nor_baselines_are_listed_and_of_the_first_only_bytes_count(
+    here: Stores,
+) -> None:
     after, before = await here.add_pair(size=1000, uploaded_at=NOW)
     other = await here.add(name="other")
+    await here.add(branch="main", kind="baseline")
     assert await here.of_pull() == [after.id, other.id]
     pull = await here.pull()
     assert (pull.images, pull.bytes) == (2, 2000)
     open_pulls = await here.overview.pulls(here.project.id, closed=None, search="", before=None, limit=9)
     assert [each.pr_number for each in open_pulls] == [7]
     assert [each.pr_number for each in await here.overview.biggest_pulls(here.project.id, 9)] == [7]
-    assert await here.totals() == (2, 3000, 1)
+    assert await here.totals() == (3, 4000, 1)
+    assert await here.upkeep.stored() == (neighbor.IMAGES + 3, neighbor.BYTES + 4000)
     day = NOW // SECONDS_PER_DAY
     days = await here.overview.days([here.project.id], day)
-    assert days == {here.project.id: [DayOfUploads(day, 2, 3000)]}
+    assert days == {here.project.id: [DayOfUploads(day, 3, 4000)]}
     assert await here.wrong_totals() == []
 
     assert (await here.image(after.id)).before_id == before.id
@@ -78,13 +83,6 @@ async def test_a_before_image_stays_as_long_as_its_image(here: Stores) -> None:
     assert await here.records.schedule_due(NOW + DAY, 10) == 0
     assert await here.baselines.release(NOW + 999 * DAY, 10) == 0
     assert await here.scheduled() == []
-
-
-async def test_a_before_image_is_not_reused_as_a_baseline(here: Stores) -> None:
-    sha256 = "ab" * 32
-    _, before = await here.add_pair(sha256=sha256)
-    shots = [(before.shot, sha256)]
-    assert await here.baselines.reuse(here.project.id, "main", "c" * 40, shots, NOW) == [None]
 
 
 async def test_wrong_totals_of_before_images_are_recomputed(here: Stores) -> None:

@@ -39,7 +39,7 @@ async def added(people: People, login: str = "") -> tuple[User, Organization]:
 
 def a_state(**changes: object) -> LoginState:
     plain = LoginState(secrets.token_hex(32), "github", NOW)
-    return replace(plain, **changes)  # type: ignore[arg-type]
+    return replace(plain, **changes)
 
 
 def a_session(user: User, created_at: int = NOW, last_seen_at: int = NOW) -> Session:
@@ -65,30 +65,29 @@ class TestLoginStates:
 
 
 class TestUsers:
-    async def test_a_stored_user_is_read_back_unchanged(self, people: People) -> None:
+    async def test_a_stored_user_and_later_changes_are_read_back(self, people: People) -> None:
         user, _ = await added(people)
         assert await people.user_of_subject("github", user.subject) == user
         assert await people.user_of_subject("gitlab", user.subject) is None
-
-    async def test_adding_a_known_subject_is_a_conflict_and_stores_nothing(self, people: People) -> None:
-        user, _ = await added(people)
-        organization = an_organization("another")
-        with pytest.raises(ConflictError):
-            await people.add_user(replace(user, id="other"), organization)
-        assert await people.organization_of("other", organization.id) is None
-
-    async def test_adding_a_user_with_a_taken_organization_name_is_a_conflict(self, people: People) -> None:
-        _, organization = await added(people)
-        user = a_user()
-        with pytest.raises(ConflictError):
-            await people.add_user(user, an_organization(organization.name))
-        assert await people.user_of_subject("github", user.subject) is None
-
-    async def test_new_profile_data_from_the_login_provider_is_stored(self, people: People) -> None:
-        user, _ = await added(people)
         renamed = replace(user, login="new", name="New", avatar_url="https://pictures.test/1")
         await people.update_user(renamed)
         assert await people.user_of_subject("github", user.subject) == renamed
+
+    async def test_a_known_subject_or_taken_organization_name_is_a_conflict_and_stores_nothing(
+        self, people: People
+    ) -> None:
+        known, own = await added(people)
+        organization = an_organization("another")
+        with pytest.raises(ConflictError):
+            await people.add_user(replace(known, id="other"), organization)
+        assert await people.organization_of("other", organization.id) is None
+        new = a_user()
+        with pytest.raises(ConflictError):
+            await people.add_user(new, an_organization(own.name))
+        assert await people.user_of_subject("github", new.subject) is None
+        for name in (own.name, LOCAL_ORGANIZATION):
+            with pytest.raises(ConflictError, match=name):
+                await people.add_organization(an_organization(name), known.id)
 
     async def test_are_found_by_login_ignoring_case(self, people: People) -> None:
         ann, _ = await added(people, "Ann")
@@ -139,19 +138,6 @@ class TestOrganizations:
         listed = await people.organizations_of(user.id)
         assert listed == [(organization, Role.OWNER) for organization in (own, acme, zoo)]
 
-    async def test_a_taken_name_is_a_conflict(self, people: People) -> None:
-        user, own = await added(people)
-        with pytest.raises(ConflictError, match=own.name):
-            await people.add_organization(an_organization(own.name), user.id)
-        with pytest.raises(ConflictError):
-            await people.add_organization(an_organization(LOCAL_ORGANIZATION), user.id)
-
-    async def test_are_visible_only_to_members(self, people: People) -> None:
-        (user, own), (other, _) = await added(people), await added(people)
-        assert await people.organization_of(user.id, own.id) == (own, Role.OWNER)
-        assert await people.organization_of(other.id, own.id) is None
-        assert await people.organization_of(other.id, "nobody's") is None
-
 
 class TestMembers:
     async def test_are_paged_by_login(self, people: People) -> None:
@@ -169,8 +155,11 @@ class TestMembers:
         rest = await people.members(organization.id, (last.login, last.id), 3)
         assert [member.user.login for member in rest] == ["z"]
 
-    async def test_can_change_role_and_be_removed(self, people: People) -> None:
+    async def test_see_the_organization_in_their_role_until_they_are_removed(self, people: People) -> None:
         (owner, organization), (user, _) = await added(people), await added(people)
+        assert await people.organization_of(owner.id, organization.id) == (organization, Role.OWNER)
+        for identity in (organization.id, "nobody's"):
+            assert await people.organization_of(user.id, identity) is None
         await people.set_member(organization.id, user.id, Role.MEMBER)
         assert await people.organization_of(user.id, organization.id) == (organization, Role.MEMBER)
         await people.set_member(organization.id, user.id, Role.OWNER)

@@ -116,13 +116,12 @@ class TestClosingAPullRequestDuringAnUpload:
         assert await pull_is_open(stores)
 
 
-class TestTwoSweeps:
-    async def test_do_not_wait_for_each_other(self, stores: Stores) -> None:
-        await stores.add_some(5, uploaded_at=1)
-        rule = due_in(Policy.MANUAL, 1, NOW)[0]
-        async with held(stores, lambda connection: some_due(connection, stores.project.id, rule, 2)):
-            assert await asyncio.wait_for(stores.records.schedule_due(NOW, 10), 4) == 3
-        assert await stores.records.schedule_due(NOW, 10) == 2
+async def test_two_sweeps_do_not_wait_for_each_other(stores: Stores) -> None:
+    await stores.add_some(5, uploaded_at=1)
+    rule = due_in(Policy.MANUAL, 1, NOW)[0]
+    async with held(stores, lambda connection: some_due(connection, stores.project.id, rule, 2)):
+        assert await asyncio.wait_for(stores.records.schedule_due(NOW, 10), 4) == 3
+    assert await stores.records.schedule_due(NOW, 10) == 2
 
 
 async def test_closing_a_pull_request_and_deleting_its_images_does_not_deadlock(

@@ -44,9 +44,7 @@ class TestAddingAndFinding:
             assert found
             assert found.seq > 0
             assert found._replace(seq=0) == image
-
-    async def test_an_unknown_image_or_one_of_another_project_is_not_found(self, stores: Stores) -> None:
-        image, other = await stores.add(), await stores.add_project()
+        other = await stores.add_project()
         assert await stores.records.image(other.id, image.id) is None
         assert await stores.records.image(stores.project.id, "0" * 32) is None
 
@@ -57,6 +55,7 @@ class TestAddingAndFinding:
         outcomes = await asyncio.gather(*adding, return_exceptions=True)
         assert [type(outcome) for outcome in outcomes if outcome] == [RecordsError]
         assert sorted(await stores.of_pull()) == sorted(ids(images))
+        assert await stores.wrong_totals() == []
 
     async def test_a_cancelled_upload_does_not_cancel_the_others(self, stores: Stores) -> None:
         waiting = [asyncio.create_task(stores.add()) for _ in range(20)]
@@ -176,25 +175,18 @@ class TestScheduling:
 
 
 class TestClosingAPr:
-    async def test_counts_only_images_that_were_not_closed_before(self, stores: Stores) -> None:
-        async def close(now: int) -> int:
-            return await stores.records.close_pr(stores.project.id, 7, now, schedule=False)
+    async def test_counts_images_that_were_not_closed_and_schedules_all(self, stores: Stores) -> None:
+        async def close(now: int, *, schedule: bool) -> int:
+            return await stores.records.close_pr(stores.project.id, 7, now, schedule=schedule)
 
         images, other = await stores.add_some(2), await stores.add(pr_number=8)
-        assert await close(NOW) == 2
-        images.append(await stores.add())
-        assert [await close(NOW + 60), await close(NOW + 60)] == [1, 0]
-        closed = [(await stores.image(image.id)).closed_at for image in [*images, other]]
-        assert closed == [NOW, NOW, NOW + 60, None]
-
-    async def test_also_schedules_images_that_were_closed_before(self, stores: Stores) -> None:
-        images, other = await stores.add_some(2), await stores.add(pr_number=8)
-        await stores.records.close_pr(stores.project.id, 7, NOW, schedule=False)
+        assert await close(NOW, schedule=False) == 2
         await stores.records.schedule([images[0].id], NOW)
         images.append(await stores.add())
-        assert await stores.records.close_pr(stores.project.id, 7, NOW + 60, schedule=True) == 1
-        scheduled = [(await stores.image(image.id)).scheduled_at for image in [*images, other]]
-        assert scheduled == [NOW, NOW + 60, NOW + 60, None]
+        assert [await close(NOW + 60, schedule=True) for _ in range(2)] == [1, 0]
+        found = [await stores.image(image.id) for image in [*images, other]]
+        assert [image.closed_at for image in found] == [NOW, NOW, NOW + 60, None]
+        assert [image.scheduled_at for image in found] == [NOW, NOW + 60, NOW + 60, None]
 
     async def test_a_pull_request_is_closed_until_the_next_upload(self, stores: Stores) -> None:
         async def is_closed() -> bool:
@@ -253,22 +245,21 @@ class TestScheduleDue:
 
 
 class TestProjects:
-    async def test_a_stored_project_is_read_back_unchanged(self, stores: Stores) -> None:
-        project = await stores.add_project(a_project(Policy.RETAIN_DAYS, 30))
-        assert await stores.records.project(project.name, LOCAL_ORGANIZATION) == project
-        assert await stores.records.project(project.name, "elsewhere") is None
-        assert await stores.records.project("nobody's", LOCAL_ORGANIZATION) is None
-
-    async def test_a_taken_name_is_a_conflict(self, stores: Stores) -> None:
-        with pytest.raises(ConflictError, match=re.escape(repr(stores.project.name))):
-            await stores.add_project(a_project(name=stores.project.name))
-        assert [each.id for each in await stores.records.projects()] == [neighbor.ID, stores.project.id]
-
-    async def test_are_listed_by_name(self, stores: Stores) -> None:
+    async def test_are_read_back_unchanged_and_listed_by_name(self, stores: Stores) -> None:
         for name in ("b", "c", "a"):
-            await stores.add_project(a_project(name=name))
+            project = await stores.add_project(a_project(Policy.RETAIN_DAYS, 30, name))
+            assert await stores.records.project(name, LOCAL_ORGANIZATION) == project
+        assert await stores.records.project("a", "elsewhere") is None
+        assert await stores.records.project("nobody's", LOCAL_ORGANIZATION) is None
+        with pytest.raises(ConflictError, match="'a'"):
+            await stores.add_project(a_project(name="a"))
         listed = [project.name for project in await stores.records.projects()]
         assert listed == ["a", "b", "c", neighbor.ID, stores.project.name]
+
+    async def test_nul_finds_nothing_and_invalid_unicode_is_an_error(self, stores: Stores) -> None:
+        assert await stores.records.project("nul \0", LOCAL_ORGANIZATION) is None
+        with pytest.raises(RecordsError, match="valid Unicode"):
+            await stores.records.project("\udcff", LOCAL_ORGANIZATION)
 
     async def test_can_be_changed_but_not_to_a_taken_name(self, stores: Stores) -> None:
         project, other = stores.project, await stores.add_project()
@@ -281,11 +272,13 @@ class TestProjects:
 
 
 class TestTokens:
-    async def test_a_token_finds_its_project(self, stores: Stores) -> None:
+    async def test_a_token_finds_its_project_and_records_its_last_use(self, stores: Stores) -> None:
         token = a_token(stores.project)
         await stores.records.add_token(token)
         assert await stores.records.project_of_token(token.sha256) == (token, stores.project)
         assert await stores.records.project_of_token("0" * 64) is None
+        await stores.records.touch_token(token.id, NOW + 5)
+        assert await stores.records.tokens(stores.project.id) == [replace(token, last_used_at=NOW + 5)]
 
     async def test_a_revoked_token_stops_working_and_keeps_its_first_revocation_time(
         self, stores: Stores
@@ -303,9 +296,3 @@ class TestTokens:
         revoked = replace(token, revoked_at=NOW)
         assert await stores.records.tokens(stores.project.id) == [revoked, kept]  # the oldest first
         assert await stores.records.project_of_token(kept.sha256)
-
-    async def test_touching_a_token_records_its_last_use(self, stores: Stores) -> None:
-        token = a_token(stores.project)
-        await stores.records.add_token(token)
-        await stores.records.touch_token(token.id, NOW + 5)
-        assert await stores.records.tokens(stores.project.id) == [replace(token, last_used_at=NOW + 5)]

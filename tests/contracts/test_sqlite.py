@@ -17,7 +17,6 @@ from prshots.server.adapters.sql.database.schema import metadata
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from prshots.server.domain.images.models import Image
-from prshots.server.domain.projects.models import LOCAL_ORGANIZATION
 from prshots.server.observability.metrics import DATABASE_SECONDS, ENGINE_FAILURES
 from prshots.server.wiring.opening import DatabaseOpening
 from support.stores_and_records import (
@@ -62,11 +61,6 @@ async def test_failures_are_counted_but_conflicts_are_not(records: SqlRecords, t
         with pytest.raises(RecordsError, match="no such table"):
             await call(records._database)
     assert counted()[0] == failures + len(DATABASE_CALLS)
-
-
-async def test_invalid_unicode_is_a_records_error(records: SqlRecords) -> None:
-    with pytest.raises(RecordsError, match="valid Unicode"):
-        await records.project("\udcff", LOCAL_ORGANIZATION)
 
 
 async def test_a_full_disk_fails_uploads_until_there_is_space(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from support.stores_and_records import DAY, NOW, a_pair, an_image
 OWN, FORK = BranchPlace("fix", ""), BranchPlace("fix", "eve/shop")
 UPSTREAM = BranchPlace("fix", "acme/shop")
 SOON, LATER = NOW + 1, NOW + 7 * DAY
-SHA256 = "5e" * 32
 
 
 @pytest.fixture
@@ -44,18 +43,20 @@ async def move(
 
 async def find(here: Stores, **asked: object) -> list[str]:
     """Return the ids, newest first."""
-    found = await here.staged.find(here.project.id, SOON, **({"limit": 100} | asked))  # type: ignore[arg-type]
+    found = await here.staged.find(here.project.id, SOON, **({"limit": 100} | asked))
     return [staged.image.id for staged in found]
 
 
 class TestFind:
-    async def test_lists_the_newest_first_with_their_places(self, here: Stores) -> None:
+    async def test_pages_the_newest_first_with_their_places(self, here: Stores) -> None:
         first, second = await stage(here), await stage(here, FORK, name="home")
         found = await here.staged.find(here.project.id, SOON, limit=10)
         assert [(staged.image.id, staged.place, staged.expires_at) for staged in found] == [
             (second.id, FORK, LATER),
             (first.id, OWN, LATER),
         ]
+        assert await find(here, limit=1) == [second.id]
+        assert await find(here, before=found[0].image.seq, limit=1) == [first.id]
 
     async def test_filters_by_branch_and_repository(self, here: Stores) -> None:
         own, of_fork, other = [await stage(here, place) for place in (OWN, FORK, BranchPlace("other", ""))]
@@ -65,12 +66,6 @@ class TestFind:
         assert await find(here, branch="fix", repository="") == [own.id]
         assert await find(here, branch="other") == [other.id]
         assert await here.staged.count(here.project.id, "fix", SOON) == 2
-
-    async def test_pages_by_seq(self, here: Stores) -> None:
-        staged = await stage_some(here, 3)
-        newest, *_ = await here.staged.find(here.project.id, SOON, limit=1)
-        assert newest.image.id == staged[2]
-        assert await find(here, before=newest.image.seq, limit=1) == [staged[1]]
 
     async def test_skips_scheduled_and_expired_images(self, here: Stores) -> None:
         image = await stage(here)
@@ -82,7 +77,7 @@ class TestFind:
 
 
 class TestMove:
-    async def test_gives_the_images_to_the_pull_request(self, here: Stores) -> None:
+    async def test_gives_the_images_to_the_pull_request_with_which_they_expire(self, here: Stores) -> None:
         staged = [await stage(here, name=name, commit_sha=sha * 7) for name, sha in (("a", "1"), ("b", "2"))]
         assert await move(here) == 2
         assert await here.of_pull() == ids(staged)
@@ -91,6 +86,8 @@ class TestMove:
         assert (pull.images, pull.bytes, pull.last_upload_at, pull.last_commit) == (2, 2000, SOON, "2" * 7)
         assert pull.closed_at is None
         assert await here.wrong_totals() == []
+        assert await here.staged.schedule_expired(LATER, 100) == 0
+        assert await here.records.close_pr(here.project.id, 7, NOW, schedule=True) == 2
 
     async def test_moves_up_to_the_limit(self, here: Stores) -> None:
         staged = await stage_some(here, 3)
@@ -105,22 +102,15 @@ class TestMove:
         assert await move(here, UPSTREAM) == 2
         assert await find(here) == [other.id, of_fork.id]
 
-    async def test_keeps_the_newest_commit_of_the_pull_request(self, here: Stores) -> None:
+    async def test_reopens_the_pull_request_and_keeps_its_newest_commit(self, here: Stores) -> None:
         staged = await stage(here, commit_sha="1" * 7)
         late = await here.add(commit_sha="2" * 7)
         await here.add(await here.add_project(), commit_sha="3" * 7)
+        await here.records.close_pr(here.project.id, 7, NOW, schedule=False)
         assert await move(here) == 1
         assert await here.of_pull() == [staged.id, late.id]
-        assert (await here.pull()).last_commit == "2" * 7
-        assert await here.wrong_totals() == []
-
-    @pytest.mark.slow
-    async def test_reopens_a_closed_pull_request(self, here: Stores) -> None:
-        await here.add()
-        await here.records.close_pr(here.project.id, 7, NOW, schedule=False)
-        await stage(here)
-        assert await move(here) == 1
-        assert (await here.pull()).closed_at is None
+        pull = await here.pull()
+        assert (pull.last_commit, pull.closed_at) == ("2" * 7, None)
         assert await here.wrong_totals() == []
 
     async def test_move_skips_scheduled_and_expired_images(self, here: Stores) -> None:
@@ -138,19 +128,12 @@ class TestMove:
         assert await here.wrong_totals() == []
 
 
-class TestPair:
-    async def test_expires_as_one_image(self, here: Stores) -> None:
-        image, before = await stage_pair(here)
-        assert await here.staged.schedule_expired(LATER, 10) == 1
-        assert await here.scheduled() == sorted([image.id, before.id])
-
-
 class TestExpiry:
-    async def test_schedules_an_image_only_after_its_time(self, here: Stores) -> None:
-        image = await stage(here)
+    async def test_schedules_a_pair_as_one_image_and_only_after_its_time(self, here: Stores) -> None:
+        image, before = await stage_pair(here)
         assert await here.staged.schedule_expired(LATER - 1, 100) == 0
         assert await here.staged.schedule_expired(LATER, 100) == 1
-        assert await here.scheduled() == [image.id]
+        assert await here.scheduled() == sorted([image.id, before.id])
         assert await here.staged.schedule_expired(LATER, 100) == 0
 
     async def test_other_sweeps_leave_staged_images_alone(self, here: Stores) -> None:
@@ -160,13 +143,6 @@ class TestExpiry:
         assert await here.baselines.release(LATER, 100) == 0
         assert await here.scheduled() == []
 
-    @pytest.mark.slow
-    async def test_a_moved_image_expires_with_the_pull_request(self, here: Stores) -> None:
-        await stage(here)
-        await move(here)
-        assert await here.staged.schedule_expired(LATER, 100) == 0
-        assert await here.records.close_pr(here.project.id, 7, NOW, schedule=True) == 1
-
     async def test_retiring_the_project_schedules_staged_pairs(self, here: Stores) -> None:
         image, before = await stage_pair(here)
         assert not await here.records.remove_project(here.project.id)
@@ -174,12 +150,3 @@ class TestExpiry:
         assert await here.scheduled() == sorted([image.id, before.id])
         await here.records.remove_images([image.id, before.id])
         assert await here.records.remove_project(here.project.id)
-
-    async def test_a_staged_image_is_not_reused_as_a_baseline(self, here: Stores) -> None:
-        """A baseline that pointed at it would lose its image with the pull request."""
-        image = await stage(here, sha256=SHA256)
-        asked = (here.project.id, "main", "a" * 40, [(image.shot, SHA256)], NOW)
-        assert await here.baselines.reuse(*asked) == [None]
-        own = await here.add(branch="main", kind="baseline", name=image.name, sha256=SHA256)
-        found = await here.baselines.reuse(*asked)
-        assert [known and known.id for known in found] == [own.id]

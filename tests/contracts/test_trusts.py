@@ -17,8 +17,10 @@ ISSUER, ANCHOR = "https://ci.example", "repository=octo/app"
 UNNAMED = ProjectReference.parse("")
 
 
-async def trusted(stores: Stores, project: Project, anchor: str = ANCHOR, **changes: object) -> Trust:
-    trust = a_trust(project, **changes)
+async def trusted(
+    stores: Stores, project: Project | None = None, anchor: str = ANCHOR, **changes: object
+) -> Trust:
+    trust = a_trust(project or stores.project, **changes)
     await stores.trusts.add_trust(trust, anchor, 50)
     return trust
 
@@ -26,12 +28,12 @@ async def trusted(stores: Stores, project: Project, anchor: str = ANCHOR, **chan
 def a_trust(project: Project, **changes: object) -> Trust:
     claims = {"repository": "octo/app", "ref": "refs/heads/größer-*"}
     plain = Trust(secrets.token_hex(6), project.id, ISSUER, claims, NOW, "ann")
-    return replace(plain, **changes)  # type: ignore[arg-type]
+    return replace(plain, **changes)
 
 
 def a_token_of(trust: Trust, **changes: object) -> UploadToken:
     plain = a_token(a_project(), project_id=trust.project_id, expires_at=NOW + 900, trust_id=trust.id)
-    return replace(plain, **changes)  # type: ignore[arg-type]
+    return replace(plain, **changes)
 
 
 class TestTrusts:
@@ -44,23 +46,19 @@ class TestTrusts:
         assert await stores.trusts.trusts(project.id) == [second, replace(first, last_used_at=NOW + 60)]
 
     async def test_a_duplicate_is_a_conflict(self, stores: Stores) -> None:
-        project = stores.project
-        first = await trusted(stores, project)
+        first = await trusted(stores)
         turned_round = dict(reversed(first.claims.items()))
         with pytest.raises(ConflictError, match="already"):
-            await trusted(stores, project, claims=turned_round)
-        await trusted(stores, project, issuer="https://other.example")
+            await trusted(stores, claims=turned_round)
+        await trusted(stores, issuer="https://other.example")
         await trusted(stores, await stores.add_project())
 
     async def test_concurrent_adds_stay_within_the_limit(self, stores: Stores) -> None:
-        project = stores.project
-        adding = (
-            stores.trusts.add_trust(a_trust(project, claims={"sub": str(number)}), ANCHOR, 3)
-            for number in range(6)
-        )
+        trusts = [a_trust(stores.project, claims={"sub": str(number)}) for number in range(6)]
+        adding = (stores.trusts.add_trust(trust, ANCHOR, 3) for trust in trusts)
         outcomes = await asyncio.gather(*adding, return_exceptions=True)
         assert [type(outcome) for outcome in outcomes if outcome] == [ConflictError] * 3
-        assert len(await stores.trusts.trusts(project.id)) == 3
+        assert len(await stores.trusts.trusts(stores.project.id)) == 3
 
     async def test_the_longest_allowed_trust_can_be_stored(self, stores: Stores) -> None:
         """Use random characters of four bytes each, because they do not compress."""
@@ -92,7 +90,7 @@ class TestPins:
         assert await stores.trusts.pin_trust("nobody", {"repository_id": "7"}) is None
 
     async def test_concurrent_first_jobs_agree_on_one_pin(self, stores: Stores) -> None:
-        trust = await trusted(stores, await stores.add_project())
+        trust = await trusted(stores)
         pinning = (stores.trusts.pin_trust(trust.id, {"repository_id": str(number)}) for number in range(8))
         in_force = await asyncio.gather(*pinning)
         assert in_force == [in_force[0]] * 8
@@ -119,7 +117,7 @@ class TestFindingTrusts:
 
     async def test_an_issuer_is_trusted_while_a_trust_names_it(self, stores: Stores) -> None:
         assert not await stores.trusts.is_trusted(ISSUER)
-        trust = await trusted(stores, await stores.add_project())
+        trust = await trusted(stores)
         assert await stores.trusts.is_trusted(ISSUER)
         assert not await stores.trusts.is_trusted(ISSUER + "/")
         await stores.trusts.remove_trust(trust.id)
@@ -152,9 +150,8 @@ class TestShortLivedTokens:
         assert not await stores.trusts.add_token_of_trust(a_token_of(trust))
 
     async def test_do_not_outlive_a_trust_that_is_removed_meanwhile(self, stores: Stores) -> None:
-        project = stores.project
         for _ in range(5):
-            trust = await trusted(stores, project)
+            trust = await trusted(stores)
             tokens = [a_token_of(trust) for _ in range(4)]
             adding = [stores.trusts.add_token_of_trust(token) for token in tokens]
             outcomes = await asyncio.gather(*adding[:2], stores.trusts.remove_trust(trust.id), *adding[2:])
@@ -191,9 +188,7 @@ class TestRemovingAProject:
         assert await stores.trusts.trusts(project.id) == []
 
     async def test_also_removes_a_trust_added_meanwhile(self, stores: Stores) -> None:
-        project = stores.project
-        assert await stores.records.retire_project(project.id, NOW, 10) == 0
-        trust = await trusted(stores, project)
-        await stores.records.add_token(a_token_of(trust))
-        assert await stores.records.remove_project(project.id)
+        assert await stores.records.retire_project(stores.project.id, NOW, 10) == 0
+        await stores.records.add_token(a_token_of(await trusted(stores)))
+        assert await stores.records.remove_project(stores.project.id)
         assert not await stores.trusts.is_trusted(ISSUER)

@@ -3,14 +3,12 @@
 import asyncio
 import random
 import time
-from collections.abc import Awaitable
 from dataclasses import replace
 
 from sqlalchemy import text
 
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.upkeep.upkeep import PULLS_AT_ONCE
-from prshots.server.domain.upkeep.ports import WrongTotal
 from support import neighbor
 from support.contract_stores import Stores, ids
 from support.stores_and_records import DAY, NOW, an_image
@@ -120,26 +118,3 @@ async def test_a_wrong_total_is_found_on_every_page(stores: Stores) -> None:
     await change(stores, f"UPDATE pulls SET images = 0 WHERE pr_number IN ({numbers[0]}, {numbers[-1]})")
     await change(stores, "UPDATE project_totals SET images = images - 2")
     assert [wrong.number for wrong in await stores.wrong_totals()] == [numbers[0], numbers[-1]]
-
-
-async def test_totals_recomputed_during_uploads_and_deletes_are_exact(stores: Stores) -> None:
-    chance, project = random.Random(7), stores.project
-    totals = [
-        *(WrongTotal("pull request", project.id, number, {}, {}) for number in range(3)),
-        WrongTotal("day", project.id, NOW // DAY, {}, {}),
-        WrongTotal("project", project.id, 0, {}, {}),
-    ]
-    replicas = [stores.records, stores.open_again(), stores.open_again()]
-    there = [await stores.add(pr_number=chance.randrange(3)) for _ in range(40)]
-    for _ in range(3):
-        new = [an_image(project, pr_number=chance.randrange(3)) for _ in range(30)]
-        going = chance.sample(there, 10)
-        work: list[Awaitable[object]] = [chance.choice(replicas).add_image(image) for image in new]
-        work += [chance.choice(replicas).remove_images([image.id]) for image in going]
-        work += [stores.upkeep.recompute(total) for total in totals for _ in range(3)]
-        work.append(stores.records.close_pr(project.id, 1, NOW, schedule=False))
-        chance.shuffle(work)
-        await asyncio.gather(*work)
-        there = [image for image in there if image not in going] + new
-        assert await stores.wrong_totals() == []
-        assert await stored(stores) == (len(there), 1000 * len(there))

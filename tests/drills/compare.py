@@ -19,6 +19,7 @@ from drills.report import Progress, Result, result_of
 from drills.sites import Site
 from support.drawn_pages import drawn_page, sha
 from support.service import upload
+from support.service_processes import fetch
 from support.waiting import wait_until
 
 SHOTS = 10
@@ -42,19 +43,10 @@ class CompareDrill:
     def run(self, engines: str) -> Result:
         self._rng = random.Random(self.seed)
         progress = Progress(self.rounds, "comparisons")
-        token = self.site.replicas[0].new_token()
-        self._client, watching = [
-            httpx.Client(
-                base_url=self.site.replicas[-1].web_url,
-                headers={"Authorization": f"Bearer {token}"},
-                trust_env=False,
-                timeout=60,
-            )
-            for _ in range(2)
-        ]
+        replica, token = self.site.replicas[-1], self.site.replicas[0].new_token()
+        self._client, self._watching = [replica.client(token, replica.web_url) for _ in range(2)]
         self._shown: dict[int, list[str]] = {}
-        with self._client, watching:
-            self._watching = watching
+        with self._client, self._watching:
             self._upload_baselines()
             for number in range(1, self.rounds + 1):
                 self._compare_and_kill(number)
@@ -179,7 +171,7 @@ class CompareDrill:
     def _expire_everything(self) -> None:
         for number, urls in self._shown.items():
             for url in urls:
-                if self._status(url) != 200:
+                if fetch(url).status_code != 200:
                     self.wrong.append(f"pull request {number} shows {url}, which is not delivered")
             reply = self._patiently(
                 lambda number=number: self._client.post("/v1/expire", json={"pr_number": number})
@@ -187,7 +179,7 @@ class CompareDrill:
             if reply.json()["expired"] < SHOTS:
                 self.wrong.append(f"pull request {number}: {reply.text}")
         self.site.sweep()
-        left = [url for urls in self._shown.values() for url in urls if self._status(url) != 410]
+        left = [url for urls in self._shown.values() for url in urls if fetch(url).status_code != 410]
         self.wrong += [f"{url} is still delivered" for url in left]
         baselines, comparisons = self.site.snapshot(
             "SELECT id, ext FROM images", "SELECT pr_number FROM comparisons"
@@ -199,9 +191,6 @@ class CompareDrill:
             self.wrong.append(
                 f"the store has {sorted(self.site.stored().keys() ^ expected)[:5]} too many or few"
             )
-
-    def _status(self, url: str) -> int:
-        return httpx.get(url, trust_env=False, timeout=30).status_code
 
     def _patiently(self, ask: Callable[[], httpx.Response]) -> httpx.Response:
         """Ask until there is an answer: a client in CI also retries."""

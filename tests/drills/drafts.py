@@ -158,16 +158,15 @@ def drafts(state: State) -> dict[str, list[Draft]]:
     }
 
 
+def _shot(**texts: str) -> tuple[Part, ...]:
+    """Return the parts of an upload: an image, and these fields."""
+    image = Part('form-data; name="image"; filename="shot.png"', small_png(), ("Content-Type: image/png",))
+    return (image, *(Part(f'form-data; name="{name}"', text.encode()) for name, text in texts.items()))
+
+
 def _public(state: State) -> list[Draft]:
     bearer = ((b"Authorization", f"Bearer {state['token']}".encode()),)
-    shot = (
-        Part('form-data; name="image"; filename="shot.png"', small_png(), ("Content-Type: image/png",)),
-        Part('form-data; name="name"', b"checkout/cart"),
-        Part('form-data; name="pr_number"', b"7"),
-        Part('form-data; name="commit_sha"', SHA.encode()),
-        Part('form-data; name="viewport"', b"1280x800"),
-        Part('form-data; name="theme"', b"dark"),
-    )
+    shot = _shot(name="checkout/cart", pr_number="7", commit_sha=SHA, viewport="1280x800", theme="dark")
     comment = (("pr_number", "7"), ("limit", "60000"), ("marker", "html"), ("view", "changes"))
     uploads = [Draft("api", "POST", "/v1/upload", headers=bearer, parts=shot)] * 6
     open_ = ("/v1/limits", "/openapi.json", "/docs", "/healthz", "/readyz", "/auth/providers")
@@ -183,13 +182,7 @@ def _public(state: State) -> list[Draft]:
 
 def _comparison(state: State) -> list[Draft]:
     bearer = ((b"Authorization", f"Bearer {state['token']}".encode()),)
-    baseline = (
-        Part('form-data; name="image"; filename="shot.png"', small_png(), ("Content-Type: image/png",)),
-        Part('form-data; name="name"', b"checkout/cart"),
-        Part('form-data; name="branch"', b"main"),
-        Part('form-data; name="commit_sha"', SHA.encode()),
-        Part('form-data; name="viewport"', b"1280x800"),
-    )
+    baseline = _shot(name="checkout/cart", branch="main", commit_sha=SHA, viewport="1280x800")
     commit = {"branch": "main", "commit_sha": SHA}
     shot = {"name": "checkout/cart", "viewport": "1280x800", "theme": "", "sha256": "0" * 64}
     compare = commit | {"pr_number": 7, "commits": [SHA], "complete": True}

@@ -110,13 +110,7 @@ class KillDrill:
         """Make some images due, start a sweep, and return at a random moment of it."""
         self.site.wait_until_up()
         number = 1_000_000 + self._progress.done
-        with httpx.Client(
-            base_url=self.site.api_addresses[0],
-            headers={"Authorization": f"Bearer {self._due_token}"},
-            trust_env=False,
-            verify=False,
-            timeout=60,
-        ) as client:
+        with self.site.replicas[0].client(self._due_token) as client:
             for _ in range(DUE_IMAGES):  # all components are up, so each is acknowledged
                 reply = upload(client, self_checking_png(self._rng, SIZES), pr_number=number)
                 if reply.status_code == 200:

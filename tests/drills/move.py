@@ -22,15 +22,15 @@ import psycopg
 import pytest
 
 from drills.report import Progress, Result, result_of, say
-from drills.sites import Rows, Site, postgresql_snapshot, sqlite_snapshot, stored_in
+from drills.sites import EmbeddedSite, Rows, postgresql_snapshot, sqlite_snapshot, stored_in
 from drills.truth import Truth, wrong_records, wrong_store, wrong_totals
 from prshots.contract.object_names import origin_key
 from prshots.server import wiring
 from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.config.settings import Settings
-from prshots.server.domain.images.models import Image
 from support.engine_servers import PostgreSQL, SeaweedFS, running_postgresql, running_seaweedfs
-from support.service import PNG, PRSHOTS, Service
+from support.service import PNG, PRSHOTS, upload
+from support.stores_and_records import a_project, an_image
 from support.upload_load import UploadLoad
 
 PHASES = ("Copying records", "Copying images", "Checking records", "Checking images", "Catching up")
@@ -42,16 +42,14 @@ SIZES = (100, 5_000, 70_000)
 SAMPLE = 500
 
 
-class MovableSite(Site):
+class MovableSite(EmbeddedSite):
     """One service that can be restarted on other engines, at the same addresses and with the same keys."""
 
-    def __init__(self, folder: Path, seaweedfs: SeaweedFS) -> None:
-        super().__init__([Service(folder, {"UPLOADS_PER_MINUTE": "1000000"})])
-        self._seaweedfs = seaweedfs
+    engines_die = True  # during the stop of writes, and after it, a 503 is right
 
-    @property
-    def service(self) -> Service:
-        return self.replicas[0]
+    def __init__(self, folder: Path, seaweedfs: SeaweedFS) -> None:
+        super().__init__(folder)
+        self._seaweedfs = seaweedfs
 
     @property
     def settings(self) -> Settings:
@@ -60,10 +58,6 @@ class MovableSite(Site):
             database_url=self.service.settings.get("DATABASE_URL", ""),
             store_url=self.service.settings.get("STORE_URL", ""),
         )
-
-    @property
-    def engines_die(self) -> bool:
-        return True  # during the stop of writes, and after it, a 503 is right
 
     def restart_on(self, database_url: str, store_url: str) -> None:
         self.stop()
@@ -76,9 +70,6 @@ class MovableSite(Site):
             return sqlite_snapshot(settings.database_path, *queries)
         with psycopg.connect(settings.database_url) as connection:
             return postgresql_snapshot(connection, *queries)
-
-    def change(self, statement: str) -> None:
-        raise NotImplementedError(statement)
 
     def stored(self) -> dict[str, int]:
         settings = self.settings
@@ -214,11 +205,7 @@ class MoveDrill:
     def _expect_refusal(self) -> None:
         """Upload to the service that was not restarted: it refuses, and says why in its log."""
         with self.site.service.client(self._token) as client:
-            reply = client.post(
-                "/v1/upload",
-                data={"name": "late", "pr_number": "1", "commit_sha": "0" * 40, "viewport": "1x1"},
-                files={"image": ("a.png", PNG + b"late", "image/png")},
-            )
+            reply = upload(client, PNG + b"late", pr_number=1)
         if reply.status_code != 503 or "retry-after" not in reply.headers:
             self.wrong.append(f"after the move, the old service answered {reply.status_code} {reply.text}")
         if "the data was moved: set PRSHOTS_DATABASE_URL" not in self.site.log:
@@ -256,6 +243,7 @@ def _make_images(settings: Settings, count: int, rng: random.Random) -> dict[str
     """Put images into SQLite and a folder, as uploads would, but faster. Return their hashes by id."""
     database = wiring.open_database(settings)
     made: dict[str, str] = {}
+    now = int(time.time())
     with database.engine.connect() as connection:
         project_id = connection.exec_driver_sql("SELECT project_id FROM tokens").scalar_one()
     for start in range(0, count, 5000):
@@ -267,16 +255,10 @@ def _make_images(settings: Settings, count: int, rng: random.Random) -> dict[str
             place = settings.store_path / origin_key(image_id, "png")
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(data)
-            images.append(_image(image_id, project_id, 10_000 + number // 50, len(data), made[image_id]))
+            about = {"project_id": project_id, "pr_number": 10_000 + number // 50, "size": len(data)}
+            image = an_image(a_project(), id=image_id, uploaded_at=now, sha256=made[image_id], **about)
+            images.append(image)
         with database.engine.execution_options(writes=True).begin() as connection:
             add_images(connection, images)
     database.engine.dispose()
     return made
-
-
-def _image(image_id: str, project_id: str, pr_number: int, size: int, sha256: str) -> Image:
-    return Image(
-        *(image_id, project_id, pr_number, "checkout/cart", "0" * 40, "1280x800", "png", size),
-        *(int(time.time()), "k1"),
-        sha256=sha256,
-    )

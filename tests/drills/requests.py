@@ -14,7 +14,7 @@ import uvloop
 
 from drills import content_mutations, wire_mutations
 from drills.drafts import PORTS, Draft, drafts, new_state, pick
-from drills.exchange import HungError, KeptConnection, NoReplyError, Reply, send_alone
+from drills.exchange import HungError, KeptConnection, NoReplyError, send_alone
 from drills.report import Progress, Result, result_of
 from support.service import UNTRUSTED_ISSUER, Service
 from support.service_processes import WORKERS, component_pids, wait_for_first_sweep
@@ -123,12 +123,9 @@ class RequestsDrill:
             self._violate(repr(error), cases[error.number])
         else:
             for case, reply in zip(cases, replies, strict=True):
-                self._judge(case, reply)
-
-    def _judge(self, case: Case, reply: Reply) -> None:
-        self.statuses[f"{reply.status // 100}xx"] += 1
-        if is_violation(reply.status, reply.head + reply.body):
-            self._violate(f"{reply.status} {reply.body[:200]!r} {self._logged(reply.head)}", case)
+                self.statuses[f"{reply.status // 100}xx"] += 1
+                if is_violation(reply.status, reply.head + reply.body):
+                    self._violate(f"{reply.status} {reply.body[:200]!r} {self._logged(reply.head)}", case)
 
     async def _send_wire(self, case: Case) -> None:
         try:

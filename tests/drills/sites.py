@@ -1,7 +1,6 @@
 """Installations that a drill may kill: on the embedded engines, or on PostgreSQL, S3 and Valkey."""
 
 import contextlib
-import http.client
 import random
 import sqlite3
 import subprocess
@@ -29,11 +28,10 @@ from support.engine_servers import (
     running_valkey,
 )
 from support.service import PRSHOTS, Service
-from support.service_processes import children, component_of, image_files, kill, serve
+from support.service_processes import children, component_of, is_ready, kill, serve
 from support.waiting import wait_until
 
 Rows = list[tuple[object, ...]]
-WORKERS = ("api", "delivery", "web")
 BACK_UP_SECONDS = 300
 """How long engines and replicas may take to start again: together, on a busy machine."""
 
@@ -43,6 +41,9 @@ class Site(ABC):
 
     kinds: Sequence[str]
     """What can be killed. A kind that is listed twice is killed twice as often."""
+
+    engines_die = False
+    """Whether the engines may be down, so that a 503 is a correct reply."""
 
     def __init__(self, replicas: Sequence[Service]) -> None:
         self.replicas = replicas
@@ -56,10 +57,6 @@ class Site(ABC):
     @property
     def image_addresses(self) -> list[str]:
         return [replica.img_url for replica in self.replicas]
-
-    @property
-    def engines_die(self) -> bool:
-        return False
 
     def start(self) -> None:
         for replica in self.replicas:
@@ -106,11 +103,7 @@ class Site(ABC):
 
         def all_ready() -> bool:
             self.revive()
-            return all(
-                _is_ready(port)
-                for replica in self.replicas
-                for port in (replica.api_port, replica.img_port, replica.web_port)
-            )
+            return all(is_ready(address) for address in (*self.api_addresses, *self.image_addresses))
 
         wait_until(all_ready, lambda: f"all components:\n{self.log[-3000:]}", BACK_UP_SECONDS)
 
@@ -164,22 +157,22 @@ class EmbeddedSite(Site):
 
     def __init__(self, folder: Path) -> None:
         super().__init__([Service(folder, {"UPLOADS_PER_MINUTE": "1000000"})])
-        self._service = self.replicas[0]
+        self.service = self.replicas[0]
 
     def snapshot(self, *queries: str) -> list[Rows]:
-        return sqlite_snapshot(self._service.data_dir / "prshots.db", *queries)
+        return sqlite_snapshot(self.service.data_dir / "prshots.db", *queries)
 
     def change(self, statement: str) -> None:
-        path = self._service.data_dir / "prshots.db"
+        path = self.service.data_dir / "prshots.db"
         with contextlib.closing(sqlite3.connect(path, timeout=20)) as database, database:
             database.execute(statement)
 
     def stored(self) -> dict[str, int]:
-        folder = self._service.images_dir
-        return {key: (folder / key).stat().st_size for key in image_files(self._service)}
+        folder = self.service.images_dir
+        return {key: (folder / key).stat().st_size for key in self.service.stored_files()}
 
     def image_folders(self) -> Iterator[Path]:
-        yield from self._service.images_dir.glob("??")
+        yield from self.service.images_dir.glob("??")
 
 
 class SharedSite(Site):
@@ -191,6 +184,7 @@ class SharedSite(Site):
         *("web",) * 3,
         *("sweep", "supervisor", "replica", "backend", "backend", "postgresql", "seaweedfs", "valkey"),
     )
+    engines_die = True
 
     def __init__(self, folder: Path, postgresql: PostgreSQL, seaweedfs: SeaweedFS, valkey: Valkey) -> None:
         self._engines: Mapping[str, Server] = {
@@ -213,14 +207,10 @@ class SharedSite(Site):
             replicas.append(Service(folder / name, dict(settings)))
         super().__init__(replicas)
 
-    @property
-    def engines_die(self) -> bool:
-        return True
-
     def start(self) -> None:
         for replica in self.replicas:  # one after the other: the first one creates the signing keys
             serve(replica)
-            wait_until(lambda replica=replica: _is_ready(replica.api_port), lambda: self.log)
+            wait_until(lambda replica=replica: is_ready(replica.base_url), lambda: self.log)
         self.wait_until_up()
 
     def kill(self, kind: str, rng: random.Random) -> None:
@@ -244,7 +234,7 @@ class SharedSite(Site):
 
     def change(self, statement: str) -> None:
         with self._connect() as connection:
-            connection.execute(statement)  # type: ignore[call-overload]
+            connection.execute(statement)
 
     def _connect(self) -> "psycopg.Connection[Any]":
         """Connect to the database. Waits while PostgreSQL recovers: it may not have noticed the last kill yet."""
@@ -277,10 +267,8 @@ def running_site(engines: str, folder: Path) -> Iterator[Site]:
             site: Site = EmbeddedSite(folder)
         else:
             postgresql = stack.enter_context(running_postgresql())
-            seaweedfs, valkey = (
-                stack.enter_context(running_seaweedfs()),
-                stack.enter_context(running_valkey()),
-            )
+            seaweedfs = stack.enter_context(running_seaweedfs())
+            valkey = stack.enter_context(running_valkey())
             environment = stack.enter_context(pytest.MonkeyPatch.context())
             for name, value in seaweedfs.credentials.items():
                 environment.setenv(name, value)
@@ -299,21 +287,10 @@ def sqlite_snapshot(path: Path, *queries: str) -> list[Rows]:
 
 def postgresql_snapshot(connection: "psycopg.Connection[Any]", *queries: str) -> list[Rows]:
     connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-    return [connection.execute(query).fetchall() for query in queries]  # type: ignore[call-overload]
+    return [connection.execute(query).fetchall() for query in queries]
 
 
 def stored_in(bucket: S3Store) -> dict[str, int]:
     """Return the sizes of the bucket's objects by key, except the store's marker."""
     listed = obstore.list(bucket).collect()
     return {entry["path"]: entry["size"] for entry in listed if not entry["path"].startswith(".")}
-
-
-def _is_ready(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.HTTPStatus.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()

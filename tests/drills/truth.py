@@ -23,7 +23,7 @@ class Truth:
 
     @classmethod
     def of(cls, site: Site) -> Self:
-        return cls(*site.snapshot(IMAGES, TOTALS, PULLS))  # type: ignore[arg-type]
+        return cls(*site.snapshot(IMAGES, TOTALS, PULLS))
 
     @property
     def ids(self) -> set[str]:

@@ -33,9 +33,9 @@ class AgentDesk:
         with contextlib.chdir(self.shop.folder):
             return self._checked(run_here(*args, env=self.env | settings), code)
 
-    def prshots_process(self, *args: str, code: int = 0) -> tuple[str, str]:
+    def prshots_process(self, *args: str) -> tuple[str, str]:
         """Do the same as `prshots`, but in a new process."""
-        return self._checked(run_process("python", *args, env=self.env, cwd=self.shop.folder), code)
+        return self._checked(run_process("python", *args, env=self.env, cwd=self.shop.folder), 0)
 
     def _checked(self, done: subprocess.CompletedProcess[str], code: int) -> tuple[str, str]:
         assert done.returncode == code, done.stdout + done.stderr

@@ -57,7 +57,7 @@ def violations(page: Page) -> list[tuple[str, list[str]]]:
         ("light", "{}"),
         ("dark", "{runOnly: {type: 'rule', values: ['color-contrast']}}"),
     ):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         found += page.evaluate(f"axe.run({options}).then(result => result.violations)")
     page.emulate_media(color_scheme="null")
     return [(each["id"], [node["html"] for node in each["nodes"][:3]]) for each in found]
@@ -65,7 +65,7 @@ def violations(page: Page) -> list[tuple[str, list[str]]]:
 
 def too_wide_for_a_phone(page: Page) -> bool:
     wide = page.viewport_size
-    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    page.set_viewport_size(NARROW)
     width = page.evaluate("document.documentElement.scrollWidth")
-    page.set_viewport_size(wide)  # type: ignore[arg-type]
+    page.set_viewport_size(wide)
     return bool(width > NARROW["width"])

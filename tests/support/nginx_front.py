@@ -66,7 +66,7 @@ class Nginx:
     @classmethod
     def of(cls, service: Service, folder: Path, **different: object) -> "Nginx":
         parts = {"web": [service.web_port], "api": [service.api_port], "delivery": [service.img_port]}
-        return cls(folder, **({**parts, "images": service.images_dir} | different))  # type: ignore[arg-type]
+        return cls(folder, **({**parts, "images": service.images_dir} | different))
 
     @property
     def url(self) -> str:

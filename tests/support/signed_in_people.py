@@ -49,43 +49,28 @@ class Person(httpx.Client):
         return str(reply.json()["secret"])
 
 
-def session_of(
-    service: Service,
-    login: str = "",
-    *,
-    operator: bool = False,
-    created_at: int | None = None,
-    last_seen_at: int | None = None,
-) -> tuple[User, str, str]:
+def sign_in(service: Service, login: str = "", *, operator: bool = False) -> Person:
     """Write a user and a session into the service's database, as a sign-in would."""
     now = int(time.time())
     identity, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
     login = login or f"user-{identity}"
     user = User(identity, "github", f"subject-{identity}", login, login.title(), "", now)
     own = Organization(secrets.token_hex(8), login, personal=True, created_at=now)
-    session = Session(
-        hashlib.sha256(secret.encode()).hexdigest(), user.id, created_at or now, last_seen_at or now
-    )
 
     async def write() -> None:
         async with open_all(service.data_dir) as (_, people, _):
             await people.add_user(user, own)
-            await people.add_session(session)
+            await people.add_session(Session(hashlib.sha256(secret.encode()).hexdigest(), user.id, now, now))
             if operator:
                 await people.set_member(LOCAL_ORGANIZATION, user.id, Role.OWNER)
 
     with ThreadPoolExecutor(1) as thread:  # browser tests already run an event loop in their thread
         thread.submit(asyncio.run, write()).result()
-    return user, own.id, secret
-
-
-def sign_in(service: Service, login: str = "", **options: Any) -> Person:
-    user, organization_id, secret = session_of(service, login, **options)
     person = Person(
         base_url=service.web_url,
         headers={"Origin": service.web_url, "Cookie": f"prshots_session={secret}"},
         timeout=60,
         trust_env=False,
     )
-    person.user_id, person.organization_id, person.session_cookie = user.id, organization_id, secret
+    person.user_id, person.organization_id, person.session_cookie = user.id, own.id, secret
     return person

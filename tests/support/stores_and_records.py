@@ -125,7 +125,7 @@ def empty_database(server: "PostgreSQL", *, partitioned: bool = False) -> str:
             if table.name == "organizations":
                 connection.execute("DELETE FROM organizations WHERE id <> 'local'")
             elif table.name != "installation":
-                connection.execute(f"DELETE FROM {table.name}")  # type: ignore[call-overload]
+                connection.execute(f"DELETE FROM {table.name}")
     return url
 
 
@@ -266,7 +266,7 @@ def an_image(project: Project, **changes: object) -> Image:
     )
     if changes.get("kind", "pull_request") != "pull_request":
         changes["pr_number"] = NO_PULL_REQUEST
-    return plain._replace(**changes)  # type: ignore[arg-type]
+    return plain._replace(**changes)
 
 
 def a_pair(project: Project, **changes: object) -> tuple[Image, Image]:
@@ -278,7 +278,7 @@ def a_pair(project: Project, **changes: object) -> tuple[Image, Image]:
 def a_token(project: Project, **changes: object) -> UploadToken:
     sha256 = secrets.token_hex(32)
     plain = UploadToken(secrets.token_hex(6), project.id, "ci", f"msr_…{sha256[-4:]}", sha256, NOW)
-    return replace(plain, **changes)  # type: ignore[arg-type]
+    return replace(plain, **changes)
 
 
 DATABASE_CALLS: dict[str, Callable[[Database], Awaitable[object]]] = {

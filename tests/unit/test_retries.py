@@ -6,6 +6,7 @@ The replies come from an in-memory transport and the clock is fake, so no test w
 
 import asyncio
 import errno
+import math
 import re
 import socket
 import ssl
@@ -33,7 +34,6 @@ from prshots.contract.errors import (
 from prshots.contract.rate_limits import LimitPolicy, RateLimit
 from prshots.contract.replies import Uploaded
 from prshots.server.adapters.counters.memory import MemoryCounter
-from prshots.server.api.upload import count_upload
 from support.stores_and_records import a_project
 from support.vectors import cases, vectors
 
@@ -198,8 +198,9 @@ def test_concurrent_uploads_never_run_into_the_limit(clock: Clock) -> None:
 
     def answer(_: httpx.Request) -> httpx.Response:
         with lock:
-            limit = asyncio.run(count_upload(counter, project))  # raises RateLimitedError after ten
-        assert limit is not None
+            hit = asyncio.run(counter.hit(project.id, project.uploads_per_minute))
+        assert hit.is_counted
+        limit = RateLimit(LimitPolicy.UPLOADS, hit.limit, hit.remaining, math.ceil(hit.free_in))
         return httpx.Response(200, headers=limit.fields())
 
     with httpx.Client(transport=httpx.MockTransport(answer)) as client:

@@ -40,8 +40,6 @@ class BitbucketLookAlike(ForgeServer):
         return given if kind == "Bearer" and ":" not in given else ""  # a person's token needs Basic
 
     def answer(self, asked: Asked) -> Answer:
-        if asked.account is None:
-            return Answer(401, self.shape("unauthorized"))
         if asked.path == "/user":
             if not asked.account.may_ask_who:
                 return Answer(403, self.shape("no_profile"))
@@ -103,13 +101,11 @@ class BitbucketLookAlike(ForgeServer):
         }
 
     def _create(self, asked: Asked) -> Answer:
-        assert asked.account is not None
         if not (body := _raw(asked)):
             return Answer(400, self.shape("bad_request"))
         return Answer(201, self._comment(self._write(asked.account.login, body)))
 
     def _change(self, asked: Asked, comment_id: str) -> Answer:
-        assert asked.account is not None
         if (written := self._found(comment_id)) is None:
             return Answer(404, self.shape("no_comment"))
         if written.author != asked.account.login:

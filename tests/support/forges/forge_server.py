@@ -60,7 +60,7 @@ class Asked:
     path: str
     query: Mapping[str, str]
     body: Any
-    account: Account | None
+    account: Account
 
 
 @dataclass(frozen=True)
@@ -137,27 +137,28 @@ class ForgeServer(ABC):
         with self._lock:
             return sum(request.split()[0] in methods for request in self.requests)
 
-    def answered(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        with self._lock:
-            self.requests.append(f"{method} {target}")
-            parts = urlsplit(target)
-            if not parts.path.startswith(self.root):
-                return Answer(404, {"error": "Not Found"})
-            try:
-                said = json.loads(body) if body else None
-            except ValueError:
-                return Answer(400, {"message": "invalid JSON"})
-            account = self.accounts.get(self.presented_token(headers))
-            path = parts.path.removeprefix(self.root)
-            return self.answer(Asked(method, path, dict(parse_qsl(parts.query)), said, account))
-
     def _reply(self, asked: BaseHTTPRequestHandler, body: bytes) -> http_server.Answer:
         headers = {name.lower(): value for name, value in asked.headers.items()}
-        answer = self.answered(asked.command, asked.path, headers, body)
+        with self._lock:
+            self.requests.append(f"{asked.command} {asked.path}")
+            answer = self._answer(asked.command, asked.path, headers, body)
         if answer.status == 204:
             return answer.status, answer.headers, b""
         said = b"" if answer.body is None else json.dumps(answer.body).encode()
         return answer.status, {**answer.headers, "Content-Type": "application/json"}, said
+
+    def _answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        parts = urlsplit(target)
+        if not parts.path.startswith(self.root):
+            return Answer(404, {"error": "Not Found"})
+        try:
+            said = json.loads(body) if body else None
+        except ValueError:
+            return Answer(400, {"message": "invalid JSON"})
+        if (account := self.accounts.get(self.presented_token(headers))) is None:
+            return Answer(401, self.shape("unauthorized"))
+        path = parts.path.removeprefix(self.root)
+        return self.answer(Asked(method, path, dict(parse_qsl(parts.query)), said, account))
 
     @abstractmethod
     def presented_token(self, headers: Mapping[str, str]) -> str: ...

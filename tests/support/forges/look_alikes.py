@@ -45,8 +45,7 @@ class GitHubLookAlike:
 
     def new_pr(self) -> int:
         """Open another pull request, for one test."""
-        asked = {"title": "A change", "head": f"change-{next(self._branches)}", "base": "main"}
-        return int(self.call("POST", f"/repos/{self.repository}/pulls", json=asked).json()["number"])
+        return self.propose(f"change-{next(self._branches)}")
 
     def propose(self, branch: str, repository: str = "", *, is_open: bool = True) -> int:
         """Open a pull request from a branch of this repository, or of a fork."""
