@@ -63,11 +63,12 @@ def serve(
     # Without a login provider, people sign in with a one-time link. JSON logs go to a log collector, which
     # would store the link, so they don't include it.
     makes_link = {"web", "api"} <= set(names) and not settings.providers and settings.log_format == "console"
+    if config:
+        os.environ["PRSHOTS_CONFIG"] = str(config.absolute())  # for the components, which inherit it
     hold_back_ctrl_c()
     supervisor = Supervisor(
         groups=groups,
         sweeps="sweep" in names,
-        config=config.absolute() if config else None,
         drain_seconds=settings.drain_seconds,
         grace_seconds=settings.grace_seconds,
     )

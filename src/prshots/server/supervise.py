@@ -1,8 +1,7 @@
 """The long-running process of `prshots serve`.
 
-The command replaces itself with this process after it has checked the settings and opened the ports: `python
--P -m prshots.server.supervise PLAN`. This process doesn't load the command line, the settings or the engines,
-so it takes 20 MB instead of 40 MB.
+It doesn't load the command line, the settings or the engines, so it takes 20 MB instead of 40 MB:
+`handover.py` replaces the command with it.
 """
 
 import sys

@@ -17,8 +17,7 @@ from prshots.server.adapters.private_files import make_private_folder, write_syn
 from prshots.server.links import Key, KeyRing
 
 RECHECK_SECONDS = 2.0
-"""The maximum age of the keys in use. A stat every 2 s is cheap, and a rotation must take effect within 10 s.
-"""
+"""The maximum age of the keys in use. A stat is cheap, and a rotation must take effect within 10 s."""
 
 SECRET_BYTES = 32
 

@@ -34,8 +34,7 @@ def problem(about: str, words: str) -> DoctorFinding:
 
 
 CLOCK_SECONDS = 5.0
-"""The largest clock difference without a warning. Sign-ins and sweeps need clocks that agree to the minute.
-"""
+"""The largest clock difference without a warning. Sign-ins and sweeps need clocks within a minute."""
 
 
 def check_clock(about: str, ahead: float, more: str = "") -> list[DoctorFinding]:

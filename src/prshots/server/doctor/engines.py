@@ -6,6 +6,7 @@ import secrets
 import shlex
 import stat
 import time
+from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qs, urlsplit
 
 from prshots.contract.errors import SettingsError, StoreError
@@ -14,10 +15,14 @@ from prshots.contract.redaction import redact
 from prshots.contract.sizes import readable_size
 from prshots.server import wiring
 from prshots.server.adapters.sql.database.database import Database
-from prshots.server.adapters.sql.database.found_schema import TOO_OLD, FoundSchema
+from prshots.server.adapters.sql.database.found_schema import TOO_OLD, FoundSchema, found_schema
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
-from prshots.server.adapters.sql.upkeep.key_fingerprints import WHAT_TO_DO, difference_between
-from prshots.server.adapters.sql.upkeep.upkeep import Condition, SqlUpkeep, condition_of
+from prshots.server.adapters.sql.upkeep.key_fingerprints import (
+    WHAT_TO_DO,
+    difference_between,
+    fingerprints_in,
+)
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import DoctorFinding, check_clock, ok, problem, warning
 from prshots.server.doctor.fetch import FetchError, fetch
@@ -110,17 +115,15 @@ class Engines:
             return [warning("database", words)]
         database = wiring.database_as_it_is(settings)
         try:
-            condition = await condition_of(database, [key.kid for key in self.ring.keys] if self.ring else [])
+            upkeep, schema = SqlUpkeep(database), await database.read(found_schema)
+            found = [self._schema(schema), *await _compare_clocks("database", upkeep.time)]
+            self._has_usable_schema = schema.is_usable
+            if schema.is_usable:
+                self._installation_id = await upkeep.installation_id()
+                found += [*await self._foreign_keys(database), *await self._dead_urls(upkeep)]
+            return found
         finally:
             await database.close()
-        self._installation_id = condition.installation_id
-        self._has_usable_schema = condition.schema.is_usable
-        return [
-            self._schema(condition.schema),
-            *check_clock("database", condition.clock_ahead),
-            *self._foreign_keys(condition),
-            *self._dead_urls(condition),
-        ]
 
     def _schema(self, found: FoundSchema) -> DoctorFinding:
         place = self._settings.database_place
@@ -141,22 +144,23 @@ class Engines:
         words = f"{place} {current}, but this version needs schema {SCHEMA_VERSION}: run `prshots migrate`"
         return warning("database", words)
 
-    def _foreign_keys(self, condition: Condition) -> list[DoctorFinding]:
+    async def _foreign_keys(self, database: Database) -> list[DoctorFinding]:
         if self.ring is None or self._settings.on_sqlite:
             return []
-        difference = difference_between(self.ring, condition.fingerprints)
+        difference = difference_between(self.ring, await database.read(fingerprints_in))
         return [problem("signing keys", f"{difference}: {WHAT_TO_DO}")] if difference else []
 
-    def _dead_urls(self, condition: Condition) -> list[DoctorFinding]:
+    async def _dead_urls(self, upkeep: SqlUpkeep) -> list[DoctorFinding]:
         if self.ring is None:
             return []  # `check_keys` has reported it; here, every key would look missing
+        dead = await upkeep.count_signed_with_others([key.kid for key in self.ring.keys])
         return [
             warning(
                 "database",
                 f"{count:,} images have URLs signed with key {kid}, which no longer exists: these URLs "
                 "return 403. Restore the key, or fetch the comments of their pull requests again",
             )
-            for kid, count in condition.dead.items()
+            for kid, count in dead.items()
         ]
 
     async def check_store(self) -> list[DoctorFinding]:
@@ -170,19 +174,14 @@ class Engines:
             await _try_out(store)
             mark = await store.read(OWNER_MARK)
             self.can_store = True
-            return [self._owner(mark), *await self._store_clock(store), *await self._sample(store)]
+            clock = await _compare_clocks("image store", store.time, ". A sweep refuses a difference of 60 s")
+            return [self._owner(mark), *clock, *await self._sample(store)]
         except StoreError as error:
             what_to_do = await advice(error, settings)
             words = f"{error}: {what_to_do}" if what_to_do else str(error)
             return [problem("image store", redact(words))]
         finally:
             store.close()
-
-    async def _store_clock(self, store: ObjectStore) -> list[DoctorFinding]:
-        asked = time.time()
-        theirs = await store.time()
-        ahead = 0.0 if theirs is None else theirs - (asked + time.time()) / 2
-        return check_clock("image store", ahead, ". A sweep refuses a difference of 60 s")
 
     async def _sample(self, store: ObjectStore) -> list[DoctorFinding]:
         if not self._has_usable_schema:
@@ -211,6 +210,15 @@ class Engines:
         finally:
             await counter.close()
         return [ok("counter", "counting works")]
+
+
+async def _compare_clocks(
+    about: str, engine_time: Callable[[], Awaitable[float | None]], more: str = ""
+) -> list[DoctorFinding]:
+    """Warn if an engine's clock differs from ours. An embedded engine has none."""
+    asked = time.time()
+    theirs = await engine_time()
+    return [] if theirs is None else check_clock(about, theirs - (asked + time.time()) / 2, more)
 
 
 async def _try_out(store: ObjectStore) -> None:

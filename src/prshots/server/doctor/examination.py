@@ -140,16 +140,13 @@ async def check_image_proxy(
         return [warning(ABOUT, "skipped: it needs working signing keys and a working image store")]
     image_id, image = secrets.token_hex(16), png_of(min(settings.max_image_bytes, GITHUB_LIMIT) - 1)
     key = origin_key(image_id, "png")
-    store = wiring.open_store(settings)
-    try:
+    with contextlib.closing(wiring.open_store(settings)) as store:
         await store.put(key, [image])
         try:
             target = ring.sign(image_id, "png", int(time.time()) + URL_SECONDS, ring.signing_kid)
             return await _fetch_both(settings.img_url, target, image)
         finally:
             await store.delete([key])  # if this fails, the sweep deletes it as a file without a record
-    finally:
-        store.close()
 
 
 async def _fetch_both(img_url: str, target: str, image: bytes) -> list[DoctorFinding]:

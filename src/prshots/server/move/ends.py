@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from prshots.contract.errors import MoveError, RecordsError
 from prshots.contract.object_names import image_id_of
@@ -27,7 +27,7 @@ class Ends:
     target: TargetDatabase | None
     objects: ObjectCopies | None
     to_store: ObjectStore | None
-    report: MoveReport = field(default_factory=MoveReport)
+    report: MoveReport
 
 
 @contextlib.contextmanager
@@ -65,7 +65,10 @@ async def begin_or_continue(ends: Ends) -> MoveState:
     """Return the state of this move. Raises MoveError if a target is in use or another move has begun."""
     state = ends.source.state()
     if state is None or _is_past(state, ends.plan):
-        await require_unused(ends)
+        if ends.target:
+            require_unused_database(ends.target.engine, ends.plan.target)
+        if ends.to_store:
+            await require_unused_store(ends.to_store, ends.plan.target, ends.source.installation_id())
         state = ends.source.begin(ends.plan)
     if state.phase == "filling":
         raise MoveError("`prshots move` has not finished filling this database: finish or cancel that first")
@@ -79,14 +82,6 @@ async def begin_or_continue(ends: Ends) -> MoveState:
         if await ends.to_store.owner(installation_id) != installation_id:
             raise MoveError(f"{ends.plan.store_place} belongs to another installation now: name another one")
     return state
-
-
-async def require_unused(ends: Ends) -> None:
-    """Raise MoveError if a target already has data. Changes nothing."""
-    if ends.target:
-        require_unused_database(ends.target.engine, ends.plan.target)
-    if ends.to_store:
-        await require_unused_store(ends.to_store, ends.plan.target, ends.source.installation_id())
 
 
 def _is_past(state: MoveState, plan: MovePlan) -> bool:

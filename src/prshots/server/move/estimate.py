@@ -1,5 +1,6 @@
 """The dry run: how much data there is, how long a move takes, and whether the targets are usable."""
 
+import contextlib
 import secrets
 import time
 from dataclasses import dataclass
@@ -75,8 +76,10 @@ def _measure_rows(source: SourceDatabase) -> tuple[int, float]:
 
 async def _measure_objects(plan: MovePlan, source: SourceDatabase) -> tuple[int, float]:
     """Copy some images under other names, and delete the copies. Return their number and the duration."""
-    from_store, to_store = wiring.open_store(plan.source), wiring.open_store(plan.target)
-    try:
+    with (
+        contextlib.closing(wiring.open_store(plan.source)) as from_store,
+        contextlib.closing(wiring.open_store(plan.target)) as to_store,
+    ):
         await require_unused_store(to_store, plan.target, source.installation_id())
         with source.snapshot() as snapshot:
             some = snapshot.execute(
@@ -94,6 +97,3 @@ async def _measure_objects(plan: MovePlan, source: SourceDatabase) -> tuple[int,
             return len(copies), time.perf_counter() - began
         finally:
             await to_store.delete(copies.values())
-    finally:
-        from_store.close()
-        to_store.close()

@@ -6,7 +6,6 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from typing import TypeVar
 
 from sqlalchemy import Connection, Engine, select, text
 
@@ -34,8 +33,6 @@ ATTEMPTS = 5
 
 HOLD_ATTEMPTS = 30
 """Attempts to stop the writers. Each attempt delays them by less than a second."""
-
-T = TypeVar("T")
 
 
 class SourceDatabase:
@@ -81,7 +78,7 @@ class SourceDatabase:
 
     def begin(self, plan: MovePlan) -> MoveState:
         """Start logging changes."""
-        state = MoveState.begin(secrets.token_hex(16), "copying", plan.database_place, plan.store_place)
+        state = MoveState(secrets.token_hex(16), "copying", plan.database_place, plan.store_place)
 
         def begin(connection: Connection) -> None:
             drop_state(connection)  # left by a completed move of the store
@@ -176,13 +173,14 @@ class SourceDatabase:
         if self._is_postgresql:
             connection.exec_driver_sql("SET LOCAL lock_timeout = '700ms'")
 
-    def _write(self, work: Callable[[Connection], T]) -> T:
+    def _write(self, work: Callable[[Connection], None]) -> None:
         for attempt in range(ATTEMPTS):
             try:
                 with translating(), self.engine.execution_options(writes=True).begin() as connection:
-                    return work(connection)
+                    work(connection)
             except RecordsError:
                 if attempt == ATTEMPTS - 1:
                     raise
                 time.sleep(0.2)
-        raise AssertionError
+            else:
+                return

@@ -27,7 +27,6 @@ from prshots.server.adapters.sql.move.row_copies import (
     highest_numbers,
     images_of_shard,
     images_with,
-    key_of,
 )
 from prshots.server.move import MoveReport, Progress, ShowProgress
 from prshots.server.move.ends import Ends, begin_or_continue, open_ends
@@ -105,28 +104,27 @@ class MoveSteps:
         first = names.index(self._state.copying) if self._state.copying else 0
         for number, table in enumerate(TABLES[first:], first):
             copied = {each.name for each in TABLES[: number + 1]}
-            after = self._state.after if table.name == self._state.copying else ()
-            is_last = False
-            while not is_last:
-                page = await self._copy_page(target, table, after, copied)
-                after = key_of(table, page.rows[-1]) if page.rows else after
+            after: Key | None = self._state.after if table.name == self._state.copying else ()
+            while after is not None:
+                after = await self._copy_page(target, table, after, copied)
                 self._show(Progress("Copying records", self.report.rows, total))
-                is_last = page.is_last
 
     async def _copy_page(
         self, target: TargetDatabase, table: Table, after: Key, copied: Collection[str]
-    ) -> Page:
-        """Copy the rows after this key. Ignores changes to tables that aren't copied yet."""
+    ) -> Key | None:
+        """Copy the rows after this key. Return the last row's key, or None at the end of the table.
+
+        Ignores changes to tables that aren't copied yet.
+        """
         with self._source.snapshot() as snapshot:
             changes, page = changes_in(snapshot), Page(snapshot, table, after)
             await self._apply_to_objects(snapshot, changes)
             target.follow(snapshot, changes, page, copied)
         self.report.rows += len(page.rows)
         if page.rows or changes.entries:
-            after = key_of(table, page.rows[-1]) if page.rows else after
-            self._state = replace(self._state, copying=table.name, after=after)
+            self._state = replace(self._state, copying=table.name, after=page.end)
             self._forget(changes)
-        return page
+        return page.until
 
     async def _compare_objects(self, objects: ObjectCopies, phase: str, *, verify: bool = False) -> None:
         """Copy the images that the target lacks, and delete those that it should not have."""

@@ -60,7 +60,7 @@ class TargetDatabase:
             with self._write() as connection:
                 empty_tables(connection)
                 wait_with_references(connection, until_commit=True)
-                write_state(connection, MoveState.begin(move_id, "filling", place, ""))
+                write_state(connection, MoveState(move_id, "filling", place, ""))
 
     def release(self) -> None:
         """Allow services to use this database."""
@@ -139,8 +139,9 @@ class Page:
     def __init__(self, snapshot: Connection, table: Table, after: Key) -> None:
         self.table, self.after = table, after
         self.rows = page_after(snapshot, table, after)
-        self.is_last = len(self.rows) < PAGE
-        self.until = None if self.is_last else key_of(table, self.rows[-1])
+        self.end = key_of(table, self.rows[-1]) if self.rows else after
+        self.until = self.end if len(self.rows) == PAGE else None
+        """Where the page ends, or None if it is the last one."""
 
 
 def _difference_error(table: str) -> MoveError:

@@ -40,13 +40,12 @@ def settings_of_child() -> "Settings":
         sys.exit(f"prshots: {error}")
 
 
-# Ends a child process when the supervisor ends, even if the supervisor was killed. The supervisor holds the
-# write end of a pipe and never writes to it. When the supervisor ends, the pipe closes.
 def hold(lifeline_fd: int) -> None:
-    """End this process immediately when the supervisor ends.
+    """End this process immediately when the supervisor ends, even if the supervisor was killed.
 
-    Nothing would restart or stop this process anymore, and a new supervisor needs its port. A thread notices
-    the end even if the event loop is busy or isn't running yet.
+    Nothing would restart or stop this process anymore, and a new supervisor needs its port. Only the
+    supervisor has the other end of this pipe, and it never writes, so a read ends with the supervisor. A
+    thread notices that even if the event loop is busy or isn't running yet.
     """
     threading.Thread(target=_end_with, args=[lifeline_fd], name="lifeline", daemon=True).start()
 

@@ -11,7 +11,6 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Literal, NoReturn
 
 import structlog
@@ -38,7 +37,6 @@ def exec_supervisor(supervisor: Supervisor, log_format: Literal["console", "json
     plan = {
         "groups": groups,
         "sweeps": supervisor.sweeps,
-        "config": str(supervisor.config) if supervisor.config else None,
         "drain_seconds": supervisor.drain_seconds,
         "grace_seconds": supervisor.grace_seconds,
         "log_format": log_format,
@@ -63,7 +61,6 @@ def read_plan(plan: str) -> Supervisor:
             for component, workers, listeners, others in facts["groups"]
         ],
         sweeps=facts["sweeps"],
-        config=Path(facts["config"]) if facts["config"] else None,
         drain_seconds=facts["drain_seconds"],
         grace_seconds=facts["grace_seconds"],
         on_ready=lambda: _release_greeter(greeter, ready),

@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import structlog
 
@@ -26,17 +25,15 @@ from prshots.server.observability.metrics_folder import (
 from prshots.server.processes import WEB_SECONDS
 from prshots.server.processes.worker_group import WorkerGroup
 
-# The supervisor's child processes: starts and signals them, and ends them if the supervisor dies. Each child
-# inherits the lifeline, a pipe whose other end only the supervisor holds: see `hold`.
-
 KEEP_BUFFERS = {"MALLOC_MMAP_THRESHOLD_": str(2 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(32 * 1024**2)}
 """Tells glibc's malloc to keep the memory of an upload's chunks for the next upload. Returning it to the
 kernel each time would spend a tenth of an upload's time on page faults."""
 
 
 class Children:
-    def __init__(self, config: Path | None) -> None:
-        self._config = config
+    """The supervisor's child processes. They inherit the lifeline, which ends them with it: see `hold`."""
+
+    def __init__(self) -> None:
         self._running: set[asyncio.subprocess.Process] = set()
         self._is_stopping = False
         self._lifeline, self._held_open = os.pipe()
@@ -46,8 +43,6 @@ class Children:
     ) -> asyncio.subprocess.Process:
         """Start a module of this package with the descriptors as arguments. Raises OSError."""
         environment = KEEP_BUFFERS | os.environ | variables
-        if self._config:
-            environment["PRSHOTS_CONFIG"] = str(self._config)
         fds = (*fds, self._lifeline)
         # -P: never import from the working directory, because others may be able to write to it.
         program = [sys.executable, "-P", "-m", f"prshots.server.processes.{module}"]
@@ -133,7 +128,6 @@ def hold_back_ctrl_c() -> None:
 class Supervisor:
     groups: list[WorkerGroup]
     sweeps: bool
-    config: Path | None
     drain_seconds: float
     grace_seconds: float
     on_ready: Callable[[], None] = lambda: None
@@ -143,14 +137,13 @@ class Supervisor:
 
     async def run(self) -> int:
         """Run until a signal arrives or a worker can't start. Return the exit code."""
-        self._children = Children(self.config)
+        self._children = Children()
         with self._share_metrics():
             self._stop_on_signals()
-            workers, others = self._start()
+            tasks = self._start()
             await self._stopping.wait()
-            await self._stop(workers, others)
+            await self._stop(tasks)
             self._children.close()
-        tasks = [*(task for _, task in workers), *others]
         return 1 if self._failed or any(_log_bug(task) for task in tasks) else 0
 
     @contextlib.contextmanager
@@ -171,20 +164,20 @@ class Supervisor:
             asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # ends `hold_back_ctrl_c`
 
-    def _start(self) -> tuple[list["WorkerTask"], list["asyncio.Task[None]"]]:
-        """Start the tasks. Return each worker's task, and the other tasks."""
-        workers, ready = [], []
+    def _start(self) -> list["asyncio.Task[None]"]:
+        """Start the tasks, each named after its component."""
+        tasks, ready = [], []
         for group in self.groups:
             for slot in group.slots:
                 first_ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                task = asyncio.create_task(self._keep_alive(group, slot, first_ready))
-                workers.append((group.component, task))
+                keeping = self._keep_alive(group, slot, first_ready)
+                tasks.append(asyncio.create_task(keeping, name=group.component))
                 ready.append(first_ready)
-        others = [asyncio.create_task(self._greet_and_sweep(ready))]
-        for task in (*(task for _, task in workers), *others):
+        tasks.append(asyncio.create_task(self._greet_and_sweep(ready), name="sweep"))
+        for task in tasks:
             # A task that ends by itself either failed to start its worker or has a bug.
             task.add_done_callback(lambda _: self._stopping.set())
-        return workers, others
+        return tasks
 
     async def _keep_alive(self, group: WorkerGroup, slot: str, first_ready: "asyncio.Future[None]") -> None:
         """Run one worker after another. Stop the service if the first one can't start."""
@@ -259,24 +252,19 @@ class Supervisor:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
-    async def _stop(self, workers: list["WorkerTask"], others: list["asyncio.Task[None]"]) -> None:
+    async def _stop(self, tasks: list["asyncio.Task[None]"]) -> None:
         """Stop web first, then the others. Kill children that outlast the grace period."""
         for listener in (listener for group in self.groups for listener in group.listeners):
             listener.close()  # the workers close theirs after they have accepted the last connection
-        tasks = [*(task for _, task in workers), *others]
         self._children.stop()
         await asyncio.wait(tasks, timeout=self.drain_seconds)
         until = time.monotonic() + self.grace_seconds + BEYOND_GRACE_SECONDS
-        if web := [task for component, task in workers if component == "web"]:
+        if web := [task for task in tasks if task.get_name() == "web"]:
             await asyncio.wait(web, timeout=min(WEB_SECONDS, self.grace_seconds / 2))
         self._children.stop()  # the second signal means that web has ended: see worker.py
         await asyncio.wait(tasks, timeout=max(0.0, until - time.monotonic()))
         self._children.kill()
         await asyncio.wait(tasks, timeout=KILL_SECONDS)
-
-
-WorkerTask = tuple[str, "asyncio.Task[None]"]
-"""The worker's component, and the task that keeps the worker alive."""
 
 
 async def _wait_for_close(fd: int) -> None:

@@ -6,6 +6,7 @@ The supervisor runs `python -P -m prshots.server.processes.sweeper LIFELINE_FD`.
 import asyncio
 import sys
 import time
+from dataclasses import asdict
 
 import structlog
 
@@ -63,18 +64,10 @@ def _log_report(report: SweepReport) -> None:
         _log.error(f"{FOREIGN_STORE}; files without a record were not deleted")
     for reason, words in report.refused.items():
         _log.error("sweep refused", reason=reason, what_to_do=words)
-    if report != SweepReport(foreign_store=report.foreign_store, refused=report.refused):
-        _log.info(
-            "swept",
-            expired=report.expired,
-            failed=report.failed,
-            orphans=report.orphans,
-            unfinished=report.unfinished,
-            logins=report.logins,
-            tokens=report.tokens,
-            freed_bytes=report.freed_bytes,
-            returned_bytes=report.returned_bytes,
-        )
+    counts = asdict(report)
+    del counts["foreign_store"], counts["refused"]  # logged above
+    if any(counts.values()):
+        _log.info("swept", **counts)
 
 
 if __name__ == "__main__":

@@ -89,7 +89,12 @@ def existing_keys(settings: Settings) -> KeySource:
 
 def open_database(settings: Settings) -> Database:
     """Open the database and migrate it. Raises RecordsError, or SettingsError for an invalid URL."""
-    database, _ = _open_migrated(settings)
+    database = database_to_migrate(settings)
+    try:
+        migrate_opened(database, settings)
+    except BaseException:
+        database.engine.dispose()
+        raise
     return database
 
 
@@ -105,9 +110,11 @@ async def use_database(settings: Settings) -> AsyncIterator[Database]:
 
 def migrate_database(settings: Settings) -> Migration:
     """Migrate the database. Return the old and new schema. Raises the same errors as `open_database`."""
-    database, migration = _open_migrated(settings)
-    database.engine.dispose()
-    return migration
+    database = database_to_migrate(settings)
+    try:
+        return migrate_opened(database, settings)
+    finally:
+        database.engine.dispose()
 
 
 def rewrite_database(settings: Settings) -> tuple[int, int]:
@@ -126,15 +133,6 @@ def rewrite_database(settings: Settings) -> tuple[int, int]:
         finally:
             database.engine.dispose()
     return before, settings.database_path.stat().st_size
-
-
-def _open_migrated(settings: Settings) -> tuple[Database, Migration]:
-    database = database_to_migrate(settings)
-    try:
-        return database, migrate_opened(database, settings)
-    except BaseException:
-        database.engine.dispose()
-        raise
 
 
 def database_to_migrate(settings: Settings, *, for_move: bool = False) -> Database:

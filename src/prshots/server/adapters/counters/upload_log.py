@@ -15,8 +15,7 @@ import tempfile
 from bisect import bisect_right
 
 CAPACITY = 2**19
-"""How many uploads fit, enough for 8,700 a second over a minute. They take 8 MB, but only once they happen.
-"""
+"""How many uploads fit: 8,700 a second over a minute. They take 8 MB, but only once they happen."""
 
 _WORD = 8
 _COUNT = 0  # the header position of the number of uploads ever counted

@@ -98,19 +98,18 @@ class OidcProvider:
 class GitHubProvider:
     """GitHub or GitHub Enterprise: OAuth 2.0, and GitHub's own API instead of OpenID Connect."""
 
+    id = "github"
+    label = "GitHub"
+
     def __init__(
         self,
         *,
         client_id: str,
         client_secret: str,
-        url: str = "https://github.com",
-        api_url: str = "https://api.github.com",
+        url: str,
+        api_url: str,
         asks_for_organizations: bool = False,
-        provider_id: str = "github",
-        label: str = "GitHub",
     ) -> None:
-        self.id = provider_id
-        self.label = label
         self._url = url
         self._api_url = api_url
         self._asks_for_organizations = asks_for_organizations

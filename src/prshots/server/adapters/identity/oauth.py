@@ -12,7 +12,7 @@ import re
 import ssl
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote_plus, urlsplit
 
 import httpx
@@ -29,16 +29,15 @@ MOST_WAITING = 64
 class WaitLimit:
     """Counts the calls that wait for one server."""
 
-    def __init__(self, host: str, most: int = MOST_WAITING) -> None:
+    def __init__(self, host: str) -> None:
         self._host = host
-        self._most = most
         self._waiting = 0
 
     @contextlib.contextmanager
     def enter(self) -> Iterator[None]:
         """Raise ProviderError if too many calls already wait."""
-        if self._waiting >= self._most:
-            raise ProviderError(f"{self._host} is slow: {self._most} requests already wait for it")
+        if self._waiting >= MOST_WAITING:
+            raise ProviderError(f"{self._host} is slow: {MOST_WAITING} requests already wait for it")
         self._waiting += 1
         try:
             yield
@@ -76,11 +75,6 @@ MAX_REPLY_BYTES = 1024 * 1024
 
 _STALE_CODE = {"invalid_grant", "bad_verification_code"}
 _ERROR_CODE = re.compile(r"[\w.-]{1,64}", re.ASCII)
-
-
-class JsonReply(NamedTuple):
-    status: int
-    value: Any
 
 
 class OAuthClient:
@@ -144,7 +138,8 @@ async def get_json(url: str, access_token: str = "") -> Any:  # noqa: ANN401 - a
 
 async def _fetch(
     method: str, url: str, *, headers: Mapping[str, str], data: Mapping[str, str] | None = None
-) -> JsonReply:
+) -> tuple[int, Any]:
+    """Return the reply's status and JSON value. Raises ProviderError."""
     # Uncompressed, to apply the size limit to the bytes in memory.
     sent = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "prshots", **headers}
     try:
@@ -163,7 +158,7 @@ async def _fetch(
     except TimeoutError as error:
         raise ProviderError(f"{host_of(url)} did not answer within {TIMEOUT_SECONDS:.0f} s") from error
     try:
-        return JsonReply(reply.status_code, json.loads(body))
+        return reply.status_code, json.loads(body)
     except (ValueError, RecursionError) as error:
         raise ProviderError(f"{host_of(url)} returned {reply.status_code} without valid JSON") from error
 

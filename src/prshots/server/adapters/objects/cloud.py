@@ -79,12 +79,11 @@ class CloudReader:
 
         On 404, send a GET to tell a missing object from a missing bucket.
         """
-        with self._ask("get"):
-            async with asyncio.timeout(self._limits.total_seconds):
-                with contextlib.suppress(FileNotFoundError):
-                    return (await obstore.head_async(self._client, key))["size"]
-                found = await self._get_once(key)
-                return None if found is None else found.meta["size"]
+        async with self._ask("get"):
+            with contextlib.suppress(FileNotFoundError):
+                return (await obstore.head_async(self._client, key))["size"]
+            found = await self._get_once(key)
+            return None if found is None else found.meta["size"]
 
     async def stream(self, key: str, part: range | None = None) -> ObjectStream | None:
         found = await self._get(key, part)
@@ -95,9 +94,8 @@ class CloudReader:
         await self._get(OWNER_MARK)
 
     async def _get(self, key: str, part: range | None = None) -> "GetResult | None":
-        with self._ask("get"):
-            async with asyncio.timeout(self._limits.total_seconds):
-                return await self._get_once(key, part)
+        async with self._ask("get"):
+            return await self._get_once(key, part)
 
     async def _get_once(
         self, key: str, part: range | None = None, unless_tag: str | None = None
@@ -130,12 +128,15 @@ class CloudReader:
                     return
             yield bytes(chunk)
 
-    @contextlib.contextmanager
-    def _ask(self, operation: str) -> Iterator[None]:
+    @contextlib.asynccontextmanager
+    async def _ask(self, operation: str, seconds: float | None = None) -> AsyncIterator[None]:
+        """Ask the store within `seconds`, by default those of the limits. Raises StoreError."""
+        limit = self._limits.total_seconds if seconds is None else seconds
         with metrics.EngineTimer(metrics.STORE_SECONDS, operation, "store"):
             try:
                 with _translate_errors():
-                    yield
+                    async with asyncio.timeout(limit):
+                        yield
             except _ObjectRefusedError:
                 raise
             except StoreError as error:
@@ -157,15 +158,14 @@ class CloudStore(CloudReader):
         """Do nothing: connections close with the client."""
 
     async def put(self, key: str, chunks: Sequence[bytes]) -> None:
-        with self._ask("put"):
-            async with asyncio.timeout(for_bytes(sum(map(len, chunks)), self._limits.total_seconds)):
-                await obstore.put_async(
-                    self._putting,
-                    key,
-                    list(chunks),
-                    attributes={"Content-Type": content_type_of(key)},
-                    use_multipart=False,
-                )
+        async with self._ask("put", for_bytes(sum(map(len, chunks)), self._limits.total_seconds)):
+            await obstore.put_async(
+                self._putting,
+                key,
+                list(chunks),
+                attributes={"Content-Type": content_type_of(key)},
+                use_multipart=False,
+            )
 
     async def read(self, key: str) -> bytes | None:
         found = await self._get(key)
@@ -179,8 +179,8 @@ class CloudStore(CloudReader):
 
     async def time(self) -> float | None:
         """Write an object and read its time, because no client library exposes a reply's `Date` header."""
-        with contextlib.suppress(StoreFullError), self._ask("put"):
-            async with asyncio.timeout(self._limits.total_seconds):
+        with contextlib.suppress(StoreFullError):
+            async with self._ask("put"):
                 await obstore.put_async(self._client, CLOCK_OBJECT, b"", use_multipart=False)
                 return (await obstore.head_async(self._client, CLOCK_OBJECT))["last_modified"].timestamp()
         return None
@@ -221,21 +221,19 @@ class CloudStore(CloudReader):
         """Yield the images, thumbnails and difference images, page by page."""
         pages = obstore.list(self._client, prefix=shard, chunk_size=PAGE)
         while True:
-            with self._ask("list"):
+            async with self._ask("list"):
                 try:
-                    async with asyncio.timeout(self._limits.total_seconds):
-                        page = await anext(pages)
+                    page = await anext(pages)
                 except StopAsyncIteration:
                     return
             yield [entry for entry in page if ORIGIN_KEY.fullmatch(entry["path"])]
 
     async def _claim(self, claimant: str) -> None:
-        with self._ask("put"):
-            async with asyncio.timeout(self._limits.total_seconds):
-                with contextlib.suppress(AlreadyExistsError):  # another process was faster
-                    await obstore.put_async(
-                        self._client, OWNER_MARK, claimant.encode(), mode="create", use_multipart=False
-                    )
+        async with self._ask("put"):
+            with contextlib.suppress(AlreadyExistsError):  # another process was faster
+                await obstore.put_async(
+                    self._client, OWNER_MARK, claimant.encode(), mode="create", use_multipart=False
+                )
 
     async def _delete(self, keys: list[str], until: float) -> set[str]:
         """Delete with one request if possible, and return the keys that failed."""
@@ -252,9 +250,9 @@ class CloudStore(CloudReader):
         return set()
 
     async def _send_delete(self, keys: list[str], until: float) -> None:
-        with self._ask("delete"):
+        async with self._ask("delete", until - asyncio.get_running_loop().time()):
             try:
-                async with asyncio.timeout_at(until), self._may_delete:
+                async with self._may_delete:
                     await obstore.delete_async(self._client, keys)
             except FileNotFoundError as error:
                 if _code(error) not in _NO_SUCH_OBJECT:

@@ -33,6 +33,7 @@ STREAM_SECONDS = 24 * 3600
 """The limit for a whole response. It is generous, because a slow reader slows down the transfer."""
 
 Client = S3Store | GCSStore | AzureStore
+Options = dict[str, str]
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _URL_QUERY = re.compile(r"\?[^\s)]*")
 
@@ -46,33 +47,26 @@ class RequestLimits:
     retries: int = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _Address:
-    bucket: str
-    prefix: str | None
-    options: dict[str, str]
-
-
 def open_client(url: str, limits: RequestLimits) -> Client:
     """Create a client without contacting the store. Raises SettingsError."""
     parts = urlsplit(url)
-    kinds: dict[str, tuple[type[Client], Callable[[_Address], dict[str, Any]], str, str]] = {
+    kinds: dict[str, tuple[type[Client], Callable[[str, Options], dict[str, Any]], str, str]] = {
         "s3": (S3Store, _s3, "s3://<bucket>/<prefix>", "endpoint region addressing"),
-        "gs": (GCSStore, lambda _: {}, "gs://<bucket>/<prefix>", ""),
+        "gs": (GCSStore, lambda _bucket, _options: {}, "gs://<bucket>/<prefix>", ""),
         "az": (AzureStore, _az, "az://<container>/<prefix>", "account endpoint"),
     }
-    kind, config_for, form, options = kinds[parts.scheme]
+    kind, config_for, form, known = kinds[parts.scheme]
     try:
-        address = _parse_address(parts, frozenset(options.split()))
+        options = _parse_options(parts, frozenset(known.split()))
         return kind(
-            address.bucket,
-            prefix=address.prefix,
-            config=config_for(address),  # type: ignore[arg-type]  # each kind has its own type
-            client_options=_client(limits, address.options.get("endpoint", "")),
+            parts.netloc,
+            prefix=parts.path.strip("/") or None,
+            config=config_for(parts.netloc, options),  # type: ignore[arg-type]  # each kind has its own type
+            client_options=_client(limits, options.get("endpoint", "")),
             retry_config=_retries(limits),
         )
     except ValueError as error:  # raised by us, or by obstore for the prefix
-        listed = f" with the options {', '.join(options.split())}" if options else " without options"
+        listed = f" with the options {', '.join(known.split())}" if known else " without options"
         raise SettingsError(f"PRSHOTS_STORE_URL: {error}; it takes {form}{listed}") from None
     except BaseError as error:
         raise SettingsError(f"PRSHOTS_STORE_URL: {first_line(error)}") from None
@@ -98,7 +92,8 @@ def first_line(error: BaseException) -> str:
     return _URL_QUERY.sub("", str(error).partition("\n")[0])[:300]
 
 
-def _parse_address(parts: SplitResult, known: frozenset[str]) -> _Address:
+def _parse_options(parts: SplitResult, known: frozenset[str]) -> Options:
+    """Return the options in the URL. Raises ValueError for an invalid URL."""
     # No message quotes the value, because it may contain a secret.
     if "@" in parts.netloc:
         raise ValueError("credentials belong in the environment, not in the URL")
@@ -110,7 +105,7 @@ def _parse_address(parts: SplitResult, known: frozenset[str]) -> _Address:
         raise ValueError("an option is unknown, empty or given twice")
     if "endpoint" in options:
         _check_endpoint(options["endpoint"])
-    return _Address(parts.netloc, parts.path.strip("/") or None, options)
+    return options
 
 
 def _check_endpoint(url: str) -> None:
@@ -120,14 +115,14 @@ def _check_endpoint(url: str) -> None:
         raise ValueError("endpoint is not http:// or https:// with a host and an optional port")
 
 
-def _s3(address: _Address) -> dict[str, Any]:
-    endpoint, region = address.options.get("endpoint"), address.options.get("region")
-    addressing = address.options.get("addressing", "path" if endpoint else "virtual")
+def _s3(bucket: str, options: Options) -> dict[str, Any]:
+    endpoint, region = options.get("endpoint"), options.get("region")
+    addressing = options.get("addressing", "path" if endpoint else "virtual")
     if addressing not in {"path", "virtual"}:
         raise ValueError("addressing must be path or virtual")
     is_virtual = addressing == "virtual"
     if endpoint and is_virtual:
-        endpoint = endpoint.replace("://", f"://{address.bucket}.")
+        endpoint = endpoint.replace("://", f"://{bucket}.")
     config: dict[str, Any] = {
         "virtual_hosted_style_request": is_virtual,
         # TLS or a local connection already protects the body, so a second hash would be useless.
@@ -146,9 +141,9 @@ def _is_protected(endpoint: str) -> bool:
     return parts.scheme == "https" or is_this_machine(parts.hostname or "")
 
 
-def _az(address: _Address) -> dict[str, Any]:
+def _az(_bucket: str, options: Options) -> dict[str, Any]:
     names = {"endpoint": "endpoint", "account": "account_name"}
-    return {names[option]: value for option, value in address.options.items()}
+    return {names[option]: value for option, value in options.items()}
 
 
 def _client(limits: RequestLimits, endpoint: str) -> "ClientConfig":

@@ -17,7 +17,7 @@ from typing import TypeVar
 import structlog
 
 from prshots.contract.errors import StoreError, StoreFullError
-from prshots.contract.object_names import DIFF_EXT, OBJECT_NAME, ORIGIN_KEY, OWNER_MARK, THUMBNAIL_EXT
+from prshots.contract.object_names import DIFF_EXT, OBJECT_NAME, OWNER_MARK, THUMBNAIL_EXT
 from prshots.server.adapters import deadlines
 from prshots.server.adapters.private_files import FOLDER, IMAGE_FILE, IMAGE_FOLDER, write_synced
 from prshots.server.bounded_cache import BoundedCache
@@ -67,13 +67,9 @@ class DiskReader:
         except OSError as error:
             os.close(fd)
             raise StoreError(f"cannot read {key}: not a file") from error
-        self._remember(key, size)
-        return OpenObject(fd, size)
-
-    def _remember(self, key: str, size: int) -> None:
-        """Remember an image's size, which never changes, unlike that of a thumbnail or difference image."""
-        if not key.endswith((THUMBNAIL_EXT, DIFF_EXT)):
+        if not key.endswith((THUMBNAIL_EXT, DIFF_EXT)):  # an image's size never changes, unlike theirs
             self._sizes.put(key, size)
+        return OpenObject(fd, size)
 
     def check(self) -> None:
         try:
@@ -171,23 +167,15 @@ class DiskStore:
     ) -> AsyncIterator[list[str]]:
         existing = await self._in_thread("list", lambda: sorted(_names(self.root, _SHARD)))
         for shard in existing if shards is None else sorted(set(existing).intersection(shards)):
-            yield await self._in_thread(
-                "list",
-                lambda shard=shard: [  # type: ignore[misc]
-                    f"{shard}/{name}"
-                    for name in sorted(_names(self.root / shard, OBJECT_NAME, written_before=cutoff))
-                    if name.startswith(shard)
-                ],
-                NO_DEADLINE,
-            )
+            yield await self._in_thread("list", partial(self._keys_in, shard, cutoff), NO_DEADLINE)
 
     async def sizes(self, shard: str) -> dict[str, int]:
         def sizes() -> dict[str, int]:
             found: dict[str, int] = {}
-            for name in _names(self.root / shard, OBJECT_NAME):
+            for key in self._keys_in(shard):
                 with contextlib.suppress(FileNotFoundError):  # gone since it was listed
-                    found[f"{shard}/{name}"] = os.stat(f"{self._root}{shard}/{name}").st_size
-            return {key: size for key, size in found.items() if ORIGIN_KEY.fullmatch(key)}
+                    found[key] = os.stat(self._root + key).st_size
+            return found
 
         return await self._in_thread("list", sizes, NO_DEADLINE)
 
@@ -229,6 +217,10 @@ class DiskStore:
             except OSError as error:
                 kind = StoreFullError if error.errno in _DISK_FULL else StoreError
                 raise kind(f"{error.strerror}: {error.filename or self.root}") from error
+
+    def _keys_in(self, shard: str, written_before: float | None = None) -> list[str]:
+        names = sorted(_names(self.root / shard, OBJECT_NAME, written_before))
+        return [f"{shard}/{name}" for name in names if name.startswith(shard)]
 
     def _put(self, key: str, chunks: Sequence[bytes]) -> None:
         folder = self._root + key.rpartition("/")[0]

@@ -5,7 +5,6 @@ the store, with the copy's ETag. Delivery sends the copy only if the store confi
 exists and is unchanged. Copies stay in memory, because delivery writes nothing.
 """
 
-import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +21,6 @@ if TYPE_CHECKING:  # obstore has it for type checkers only
 
 MIN_COPIES = 8
 """Objects larger than the limit divided by this aren't kept, because they would displace too many others."""
-
 
 _HITS, _MISSES = CACHED_READS.labels("hit"), CACHED_READS.labels("miss")
 
@@ -98,12 +96,11 @@ class HotReader(CloudReader):
 
     async def _get_unless(self, copy: Copy, key: str, part: range | None) -> "GetResult | Copy | None":
         """Return the copy if the object is unchanged."""
-        with self._ask("get"):
-            async with asyncio.timeout(self._limits.total_seconds):
-                try:
-                    return await self._get_once(key, part, copy.tag)
-                except NotModifiedError:
-                    return copy
+        async with self._ask("get"):
+            try:
+                return await self._get_once(key, part, copy.tag)
+            except NotModifiedError:
+                return copy
 
     async def _keep_copy(
         self, key: str, tag: str, size: int, chunks: AsyncGenerator[bytes, None]
@@ -114,18 +111,17 @@ class HotReader(CloudReader):
                 async for chunk in chunks:
                     yield chunk
                 return
-            content: bytes | None = None
+            taken: list[bytes] = []
             try:
-                taken = []
                 async for chunk in chunks:
                     taken.append(chunk)
                     yield chunk
-                content = b"".join(taken)
             finally:
-                if content is None or len(content) != size:
-                    self.copies.release(size)
-                else:
+                content = b"".join(taken)
+                if len(content) == size:
                     self.copies.keep(key, Copy(tag, content))
+                else:
+                    self.copies.release(size)
 
 
 async def _at_once(content: bytes) -> AsyncGenerator[bytes, None]:

@@ -35,19 +35,15 @@ class SqlPeople:
     # Sign-in links and used states
 
     async def add_login_state(self, state: LoginState) -> None:
-        adding = sa.insert(login_states).values(asdict(state))
         with conflict_as("the login state already exists"):
-            await self._database.execute(adding)
+            await self._database.execute(sa.insert(login_states).values(asdict(state)))
 
     async def take_login_state(self, sha256: str) -> LoginState | None:
         this = login_states.c.sha256 == sha256
-        finding, taking = (
-            sa.select(_STATE[0]).where(this),
-            sa.delete(login_states).where(this).returning(*_STATE),
-        )
         # Anyone can request a link that doesn't exist. That must not wait for a write.
-        if await self._database.first(finding) is None:
+        if await self._database.first(sa.select(_STATE[0]).where(this)) is None:
             return None
+        taking = sa.delete(login_states).where(this).returning(*_STATE)
         row = await self._database.write(lambda connection: connection.execute(taking).first())
         return LoginState(*row) if row else None
 
@@ -84,8 +80,7 @@ class SqlPeople:
     # Sessions
 
     async def add_session(self, session: Session) -> None:
-        adding = sa.insert(sessions).values(asdict(session))
-        await self._database.execute(adding)
+        await self._database.execute(sa.insert(sessions).values(asdict(session)))
 
     async def session(self, sha256: str) -> tuple[Session, User] | None:
         row = await self._database.look_up(_USER_OF_SESSION, sha256=sha256)
@@ -96,12 +91,10 @@ class SqlPeople:
         await self._database.execute(touching)
 
     async def end_session(self, sha256: str) -> None:
-        ending = sa.delete(sessions).where(sessions.c.sha256 == sha256)
-        await self._database.execute(ending)
+        await self._database.execute(sa.delete(sessions).where(sessions.c.sha256 == sha256))
 
     async def end_sessions_of(self, user_id: str) -> None:
-        ending = sa.delete(sessions).where(sessions.c.user_id == user_id)
-        await self._database.execute(ending)
+        await self._database.execute(sa.delete(sessions).where(sessions.c.user_id == user_id))
 
     async def discard_old_logins(self, states: int, sessions_made: int, unseen: int) -> int:
         old_states = sa.delete(login_states).where(login_states.c.created_at < states)

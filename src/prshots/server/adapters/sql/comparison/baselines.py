@@ -44,22 +44,16 @@ _COMMITS_WITH_ANY = (
     )
     .group_by(baseline_commits.c.commit_sha)
 )
-_OF_COMMIT = (
+_OF_PROJECT = (
     select(*_COLUMNS)
     .select_from(_WITH_IMAGE)
-    .where(*given(baselines, "project_id", "commit_sha"), ACTIVE)
+    .where(*given(baselines, "project_id"), ACTIVE)
     .order_by(*_BEST_LAST)
 )
-_OF_NAMES = (
-    select(*_COLUMNS)
-    .select_from(_WITH_IMAGE)
-    .where(
-        *given(baselines, "project_id"),
-        baselines.c.commit_sha.in_(bindparam("commits", expanding=True)),
-        baselines.c.name.in_(bindparam("names", expanding=True)),
-        ACTIVE,
-    )
-    .order_by(*_BEST_LAST)
+_OF_COMMIT = _OF_PROJECT.where(*given(baselines, "commit_sha"))
+_OF_NAMES = _OF_PROJECT.where(
+    baselines.c.commit_sha.in_(bindparam("commits", expanding=True)),
+    baselines.c.name.in_(bindparam("names", expanding=True)),
 )
 _NEWEST = (
     select(func.max(baselines.c.seq).label("seq"))

@@ -27,9 +27,8 @@ CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)"  # doesn't wait for other connecti
 
 def reclaim_some(connection: Connection) -> int:
     """Cut up to `STEP_PAGES` free pages off the file. Return the bytes freed. Call this in a transaction."""
-    if connection.dialect.name != "sqlite":  # PostgreSQL's autovacuum reuses the space
-        return 0
-    if _pragma(connection, "auto_vacuum") != INCREMENTAL:
+    # PostgreSQL's autovacuum reuses the space.
+    if connection.dialect.name != "sqlite" or _pragma(connection, "auto_vacuum") != INCREMENTAL:
         return 0
     free, pages = _pragma(connection, "freelist_count"), _pragma(connection, "page_count")
     surplus = free - max(KEPT_FREE[0], int(pages * KEPT_FREE[1]))

@@ -3,6 +3,7 @@
 Processes of the previous version keep working during and after the upgrade: see `steps.py`.
 """
 
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,10 +22,9 @@ if TYPE_CHECKING:
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 RETRY_SECONDS = 3.0
-"""How long a step waits before it tries to lock its table again. Uploads queued behind it proceed meanwhile.
-"""
+"""How long a step waits before it tries to lock its table again. Uploads queued behind it then proceed."""
 
-SAY_SECONDS = 60.0
+LOG_SECONDS = 60.0
 _LOCKED = {"55P03", "40P01"}  # PostgreSQL's codes: lock timeout, deadlock
 _OLDEST_TRANSACTION = text(
     "SELECT format('process %s of %s, open for %s s', pid, application_name, "
@@ -49,7 +49,7 @@ def migrate(engine: Engine) -> Migration:
     Raises SchemaTooNewError if this version of prshots may not run on it, and RecordsError if it is too old.
     """
     before = now = _found(engine)
-    waits = _LockWaits(engine)
+    logged_at = -math.inf
     while not now.is_usable:
         now.require_known()
         try:
@@ -57,7 +57,9 @@ def migrate(engine: Engine) -> Migration:
         except DBAPIError as error:
             if getattr(error.orig, "sqlstate", None) not in _LOCKED:
                 raise
-            waits.note()
+            if time.monotonic() - logged_at > LOG_SECONDS:
+                _log_lock_wait(engine)
+                logged_at = time.monotonic()
             time.sleep(RETRY_SECONDS)
         now = _found(engine)
     return Migration(before, now)
@@ -93,20 +95,11 @@ def _config() -> "Config":
     return config
 
 
-class _LockWaits:
-    """Logs once a minute that a step can't lock its table, and who most likely holds the lock."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._said_at = -SAY_SECONDS
-
-    def note(self) -> None:
-        if time.monotonic() - self._said_at < SAY_SECONDS:
-            return
-        self._said_at = time.monotonic()
-        with self._engine.connect() as connection:
-            oldest = connection.execute(_OLDEST_TRANSACTION).scalar()
-        _log.warning(
-            "the migration waits for a table that another transaction uses, and tries again until it ends",
-            oldest_transaction=oldest or "none",
-        )
+def _log_lock_wait(engine: Engine) -> None:
+    """Log that a step can't lock its table, and who most likely holds the lock."""
+    with engine.connect() as connection:
+        oldest = connection.execute(_OLDEST_TRANSACTION).scalar()
+    _log.warning(
+        "the migration waits for a table that another transaction uses, and tries again until it ends",
+        oldest_transaction=oldest or "none",
+    )

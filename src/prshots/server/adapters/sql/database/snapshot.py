@@ -28,7 +28,7 @@ class Snapshot:
         if not source.is_file():
             raise RecordsError(f"there is no database at {source}")
         with translating(), contextlib.closing(_open_read_only(source)) as original:
-            self._copy = sqlite3.connect(copy, isolation_level=None)
+            self._copy = sqlite3.connect(copy)
             try:
                 original.backup(self._copy)
                 self._copy.execute("PRAGMA journal_mode = DELETE")  # no extra files next to the copy
@@ -48,8 +48,7 @@ class Snapshot:
         return self._one("SELECT id FROM installation")
 
     def count(self) -> int:
-        with translating():
-            return int(self._copy.execute("SELECT count(*) FROM images").fetchone()[0])
+        return int(self._one("SELECT count(*) FROM images"))
 
     def images(self) -> Iterator[SnapshotImage]:
         """Return all images by id, which is the order of their files on disk."""
@@ -71,8 +70,7 @@ class Snapshot:
 
         An archive doesn't include them, and comparing again recreates them.
         """
-        with translating():
-            self._copy.execute("UPDATE images SET diff_base = NULL WHERE diff_base IS NOT NULL")
+        self._change("UPDATE images SET diff_base = NULL WHERE diff_base IS NOT NULL", [()])
 
     def forget_move(self) -> None:
         """Remove the tables and triggers of `prshots move`.
@@ -89,11 +87,8 @@ class Snapshot:
         self._copy.close()
 
     def _change(self, statement: str, values: list[tuple[object, ...]]) -> None:
-        if values:
-            with translating():
-                self._copy.execute("BEGIN")
-                self._copy.executemany(statement, values)
-                self._copy.execute("COMMIT")
+        with translating(), self._copy:  # a transaction
+            self._copy.executemany(statement, values)
 
     def _one(self, query: str) -> str:
         with translating():

@@ -141,15 +141,12 @@ class ArrivingImages:
                 arriving.finish(None)
 
     async def _report_failure(self, batch: _Batch, error: Exception) -> None:
-        committed = await self._find_committed(batch) if isinstance(error, RecordsUnsureError) else set()
+        committed: set[str] = set()
+        if isinstance(error, RecordsUnsureError):  # some may be committed, and others may still appear later
+            with contextlib.suppress(RecordsError):
+                committed = await self._known_ids([arriving.image.id for arriving in batch.members()])
         for arriving in batch.members():
             arriving.finish(None if arriving.image.id in committed else error)
-
-    async def _find_committed(self, batch: _Batch) -> set[str]:
-        """Return which of these images were committed despite the error. Others may still appear later."""
-        with contextlib.suppress(RecordsError):
-            return await self._known_ids([arriving.image.id for arriving in batch.members()])
-        return set()
 
 
 def _is_outage(error: Exception) -> bool:

@@ -52,17 +52,18 @@ def overdue_in(policy: str, retain_days: int | None, since: int) -> list[Rule]:
     return overdue
 
 
-def _first(rule: Rule) -> Select[Any]:
-    of_project = images.c.project_id == projects.c.id
-    return select(images.c.seq).where(of_project, ACTIVE, rule.condition).order_by(rule.order).limit(1)
+def _due(project_id: str | ColumnElement[str], rule: Rule, limit: int) -> Select[Any]:
+    """Select the `seq` of up to `limit` images of a project that are due by this rule."""
+    of_project = images.c.project_id == project_id
+    return select(images.c.seq).where(of_project, ACTIVE, rule.condition).order_by(rule.order).limit(limit)
 
 
-_OLD = _first(_past(cast(projects.c.retain_days, BigInteger), bindparam("now", type_=BigInteger)))
+_OLD = _past(cast(projects.c.retain_days, BigInteger), bindparam("now", type_=BigInteger))
+_has_old, _has_closed = (
+    _due(projects.c.id, rule, 1).scalar_subquery().is_not(None) for rule in (_OLD, _OF_CLOSED_PR)
+)
 _WITH_DUE = select(projects.c.id, projects.c.policy, projects.c.retain_days).where(
-    or_(
-        _OLD.scalar_subquery().is_not(None),
-        (projects.c.policy == Policy.PR_CLOSE) & _first(_OF_CLOSED_PR).scalar_subquery().is_not(None),
-    )
+    or_(_has_old, (projects.c.policy == Policy.PR_CLOSE) & _has_closed)
 )
 
 
@@ -77,14 +78,11 @@ def some_due(connection: Connection, project_id: str, rule: Rule, limit: int) ->
     This skips rows that another transaction has locked. Either a concurrent sweep handles them, or they are
     still due in the next sweep.
     """
-    mine = images.c.project_id == project_id
-    due = select(images.c.seq).where(mine, ACTIVE, rule.condition)
-    some = due.order_by(rule.order).limit(limit).with_for_update(skip_locked=True)
+    some = _due(project_id, rule, limit).with_for_update(skip_locked=True)
     return list(connection.execute(some).scalars())
 
 
 def count_due(connection: Connection, project_id: str, rule: Rule, most: int) -> int:
     """Return how many of a project's images are due by this rule, counting up to `most`."""
-    mine = images.c.project_id == project_id
-    due = select(images.c.seq).where(mine, ACTIVE, rule.condition).order_by(rule.order).limit(most)
-    return connection.execute(select(func.count()).select_from(due.subquery())).scalar_one()
+    due = _due(project_id, rule, most).subquery()
+    return connection.execute(select(func.count()).select_from(due)).scalar_one()

@@ -85,10 +85,6 @@ def add_images(connection: Connection, arrived: Sequence[Image]) -> None:
         for image in arrived
     ]
     _ADD_IMAGES.run(connection, rows)
-    _count_added(connection, arrived)
-
-
-def _count_added(connection: Connection, arrived: Iterable[Image]) -> None:
     by_pull: dict[tuple[str, int], list[Image]] = {}
     by_day: dict[tuple[str, int], list[Image]] = {}
     for image in arrived:

@@ -4,7 +4,6 @@ They aren't part of the schema: a move needs no migration and leaves nothing in 
 """
 
 import json
-import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -30,7 +29,6 @@ _state = sa.Table(
     sa.Column("store_place", text(), nullable=False),
     sa.Column("copying", text(), nullable=False),
     sa.Column("after", text(), nullable=False),
-    sa.Column("started_at", sa.BigInteger, nullable=False),
 )
 
 # The rows that have changed since they were copied. `row_key` is a JSON list.
@@ -57,11 +55,6 @@ class MoveState:
     """The table that is being copied. Tables before it are done."""
     after: Key = ()
     """The key of the last row copied from that table, or () before the first."""
-    started_at: int = 0
-
-    @classmethod
-    def begin(cls, move_id: str, phase: Phase, database_place: str, store_place: str) -> "MoveState":
-        return cls(move_id, phase, database_place, store_place, started_at=int(time.time()))
 
     @property
     def where_to(self) -> str:

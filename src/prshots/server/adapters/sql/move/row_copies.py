@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from prshots.server.adapters.sql.columns import in_batches
+from prshots.server.adapters.sql.columns import ACTIVE, in_batches
 from prshots.server.adapters.sql.database.schema import images, metadata
 from prshots.server.adapters.sql.move.move_state import Key
 
@@ -27,16 +27,15 @@ def key_of(table: sa.Table, row: Sequence[Any]) -> Key:
     return tuple(row[names.index(column.name)] for column in table.primary_key)
 
 
-def page_after(connection: sa.Connection, table: sa.Table, after: Key, limit: int = PAGE) -> Rows:
+def page_after(connection: sa.Connection, table: sa.Table, after: Key) -> Rows:
     """Return the next rows by key."""
-    query = sa.select(table).order_by(*table.primary_key).limit(limit)
-    return connection.execute(query.where(_is_after(table, after)) if after else query).all()
+    query = sa.select(table).where(*_between(table, after, None))
+    return connection.execute(query.order_by(*table.primary_key).limit(PAGE)).all()
 
 
 def rows_between(connection: sa.Connection, table: sa.Table, after: Key, until: Key | None) -> Rows:
     """Return the rows after `after`, up to and including `until`, or to the end if it is None."""
-    query = sa.select(table).where(*_between(table, after, until)).order_by(*table.primary_key)
-    return connection.execute(query).all()
+    return connection.execute(sa.select(table).where(*_between(table, after, until))).all()
 
 
 def rows_with(connection: sa.Connection, table: sa.Table, keys: Collection[Key]) -> Iterator[Rows]:
@@ -140,20 +139,20 @@ def continue_numbers(connection: sa.Connection, numbers: dict[str, int]) -> None
 
 def images_of_shard(connection: sa.Connection, shard: str) -> Rows:
     """Return id, ext, sha256, thumbnail and diff_base of the active images whose ids have this prefix."""
-    return connection.execute(
-        _OBJECTS.where(images.c.id >= shard, images.c.id < f"{shard}g", images.c.scheduled_at.is_(None))
-    ).all()
+    return connection.execute(_OBJECTS.where(images.c.id >= shard, images.c.id < f"{shard}g")).all()
 
 
 def images_with(connection: sa.Connection, image_ids: Collection[str]) -> Rows:
     """Return the same columns for the active images among these."""
     found: list[Sequence[Any]] = []
     for some in in_batches(image_ids):
-        found += connection.execute(_OBJECTS.where(images.c.id.in_(some), images.c.scheduled_at.is_(None)))
+        found += connection.execute(_OBJECTS.where(images.c.id.in_(some)))
     return found
 
 
-_OBJECTS = sa.select(images.c.id, images.c.ext, images.c.sha256, images.c.thumbnail, images.c.diff_base)
+_OBJECTS = sa.select(
+    images.c.id, images.c.ext, images.c.sha256, images.c.thumbnail, images.c.diff_base
+).where(ACTIVE)
 
 
 def _numbered_tables() -> list[sa.Table]:
@@ -174,14 +173,11 @@ def _insert(connection: sa.Connection, table: sa.Table, rows: Rows) -> None:
 
 
 def _between(table: sa.Table, after: Key, until: Key | None) -> list[sa.ColumnElement[bool]]:
-    limits = [_is_after(table, after)] if after else []
+    key = sa.tuple_(*table.primary_key)
+    limits = [key > _value(table, after)] if after else []
     if until is not None:
-        limits.append(sa.tuple_(*table.primary_key) <= _value(table, until))
+        limits.append(key <= _value(table, until))
     return limits
-
-
-def _is_after(table: sa.Table, after: Key) -> sa.ColumnElement[bool]:
-    return sa.tuple_(*table.primary_key) > _value(table, after)
 
 
 def _primary_keys(table: sa.Table, keys: Collection[Key]) -> set[Key]:

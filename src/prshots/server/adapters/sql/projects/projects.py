@@ -40,9 +40,8 @@ class SqlProjects:
 
     async def add_project(self, project: Project) -> None:
         row = {key: value for key, value in asdict(project).items() if key != "organization"}
-        adding = insert(projects).values(**row)
         with conflict_as(_name_taken(project)):
-            await self._database.execute(adding)
+            await self._database.execute(insert(projects).values(row))
 
     async def project(self, name: str, organization_id: str) -> Project | None:
         query = (
@@ -137,9 +136,8 @@ class SqlTokens:
         self._database = database
 
     async def add_token(self, token: UploadToken) -> None:
-        adding = insert(tokens).values(asdict(token))
         with project_gone_as(NotFoundError("not found")):
-            await self._database.execute(adding)
+            await self._database.execute(insert(tokens).values(asdict(token)))
 
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
         row = await self._database.look_up(_PROJECT_OF_TOKEN, sha256=sha256)

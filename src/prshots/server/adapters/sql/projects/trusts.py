@@ -52,8 +52,7 @@ class SqlTrusts:
             await self._database.write(add)
 
     async def trusts(self, project_id: str) -> list[Trust]:
-        query = _newest_first(project_id)
-        return [_trust(row) for row in await self._database.rows(query)]
+        return [_trust(row) for row in await self._database.rows(_newest_first(project_id))]
 
     async def is_trusted(self, issuer: str) -> bool:
         row = await self._database.look_up(_FIRST_ANCHOR, issuer=issuer)
@@ -102,9 +101,8 @@ class SqlTrusts:
         await self._database.execute(noting)
 
     async def add_token_of_trust(self, token: UploadToken) -> bool:
-        adding = sa.insert(tokens).values(asdict(token))
         try:
-            await self._database.execute(adding)
+            await self._database.execute(sa.insert(tokens).values(asdict(token)))
         except RecordsError as error:
             if is_refusal(error):  # the trust that its foreign key names no longer exists
                 return False

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select, text
@@ -10,7 +9,6 @@ from sqlalchemy import Connection, func, select, text
 from prshots.contract.limits import MAX_PR_NUMBER
 from prshots.server.adapters.sql.columns import ACTIVE, IMAGE
 from prshots.server.adapters.sql.database.database import Database
-from prshots.server.adapters.sql.database.found_schema import FoundSchema, found_schema
 from prshots.server.adapters.sql.database.free_pages import (
     CHECKPOINT,
     is_small_enough_to_rewrite,
@@ -19,7 +17,6 @@ from prshots.server.adapters.sql.database.free_pages import (
 )
 from prshots.server.adapters.sql.database.schema import images, installation, project_totals
 from prshots.server.adapters.sql.images.due import count_due, overdue_in, projects_with_due
-from prshots.server.adapters.sql.upkeep.key_fingerprints import fingerprints_in
 from prshots.server.domain.images.models import SECONDS_PER_DAY, Image
 from prshots.server.domain.upkeep.ports import Total, WrongTotal
 
@@ -33,11 +30,10 @@ class SqlUpkeep:
         self._database = database
 
     async def installation_id(self) -> str:
-        query = select(installation.c.id)
-        return await self._database.value(query)
+        return await self._database.value(select(installation.c.id))
 
     async def time(self) -> float | None:
-        return await self._database.read(server_time)
+        return await self._database.read(_server_time)
 
     async def stored(self) -> tuple[int, int]:
         number, size = await self._database.first(_STORED)
@@ -58,6 +54,11 @@ class SqlUpkeep:
         query = select(*IMAGE).where(images.c.id > after, images.c.id <= until)
         page = query.order_by(images.c.id).limit(limit)
         return [Image(*row) for row in await self._database.rows(page)]
+
+    async def count_signed_with_others(self, kids: Collection[str]) -> dict[str, int]:
+        """Count the images whose URLs are signed with keys other than these, by kid."""
+        signed = select(images.c.kid, func.count()).where(images.c.kid.not_in(kids)).group_by(images.c.kid)
+        return dict(await self._database.rows(signed))
 
     async def active_ids(self, image_ids: Collection[str]) -> set[str]:
         query = select(images.c.id).where(images.c.id.in_(image_ids), ACTIVE)
@@ -88,49 +89,11 @@ class SqlUpkeep:
         return given
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """The state of a database. The installation and its keys are only known if we may work with the schema.
-
-    `dead` is the number of images, by kid, whose URLs are signed with a key that we don't have.
-    `fingerprints` are those of the registered signing keys, by kid.
-    """
-
-    schema: FoundSchema
-    clock_ahead: float
-    installation_id: str = ""
-    dead: dict[str, int] = field(default_factory=dict)
-    fingerprints: dict[str, str] = field(default_factory=dict)
-
-
-async def condition_of(database: Database, known_kids: Collection[str]) -> Condition:
-    """Return the condition of a database. Raises RecordsError if it doesn't answer."""
-
-    def ask(connection: Connection) -> Condition:
-        schema, ahead = found_schema(connection), _clock_ahead(connection)
-        if not schema.is_usable:
-            return Condition(schema, ahead)
-        signed = select(images.c.kid, func.count()).where(images.c.kid.not_in(known_kids))
-        rows = connection.execute(signed.group_by(images.c.kid)).all()
-        dead: dict[str, int] = {kid: number for kid, number in rows}  # noqa: C416 - dict() would not be typed
-        installation_id = connection.execute(select(installation.c.id)).scalar_one()
-        return Condition(schema, ahead, installation_id, dead, fingerprints_in(connection))
-
-    return await database.read(ask)
-
-
-def server_time(connection: Connection) -> float | None:
+def _server_time(connection: Connection) -> float | None:
     """Return the time by the server's clock, or None for SQLite, which uses ours."""
     if connection.dialect.name == "sqlite":
         return None
     return float(connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
-
-
-def _clock_ahead(connection: Connection) -> float:
-    """Return how many seconds the server's clock is ahead of ours, or 0 without a server."""
-    asked = time.time()
-    theirs = server_time(connection)
-    return 0.0 if theirs is None else theirs - (asked + time.time()) / 2
 
 
 # Compare the stored totals with actual counts, and recompute wrong totals. A comparison is one statement, and
