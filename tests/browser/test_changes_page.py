@@ -30,15 +30,11 @@ class Shop(NamedTuple):
         files = {"image": ("shot.png", image, "image/png")}
         self.ci.post("/v1/baseline", data=form, files=files).raise_for_status()
 
-    def push(self, pr_number: int, commit: str, **shots: bytes) -> None:
+    def push(self, pr_number: int, commit: str, before: bytes | None = None, **shots: bytes) -> None:
+        """Upload shots, each as a pair with this before image if there is one."""
+        about = {"viewport": VIEWPORT, "pr_number": pr_number, "commit_sha": sha(commit)}
         for name, image in shots.items():
-            fields = {"name": name, "viewport": VIEWPORT, "pr_number": pr_number, "commit_sha": sha(commit)}
-            upload(self.ci, image, **fields).raise_for_status()
-
-    def pair(self, pr_number: int, commit: str, name: str) -> None:
-        form = {"name": name, "viewport": VIEWPORT, "pr_number": pr_number, "commit_sha": sha(commit)}
-        files = {"image": ("after.png", RED, "image/png"), "before": ("before.png", PLAIN, "image/png")}
-        self.ci.post("/v1/upload", data=form, files=files).raise_for_status()
+            upload(self.ci, image, name=name, before=before, **about).raise_for_status()
 
     def compare(self, pr_number: int, commit: str, *bases: str, **fields: object) -> dict[str, Any]:
         body = {"pr_number": pr_number, "commit_sha": sha(commit), "branch": "main"} | fields
@@ -218,7 +214,7 @@ class TestStates:
         self, new_context: Callable[..., BrowserContext], ci: httpx.Client, project: str
     ) -> None:
         bare = Shop(project, ci)
-        bare.pair(7, "push", "cart")
+        bare.push(7, "push", before=PLAIN, cart=RED)
         assert bare.compare(7, "push")["state"] == "compared"
         page = new_context(bypass_csp=True).new_page()
         page.goto(bare.page())
@@ -246,7 +242,7 @@ class TestStates:
         page.goto(bare.page(query="?tab=changes"))
         expect(page.get_by_text("so 1 other shot of this run was not compared")).to_be_visible()
 
-    def test_settings_take_the_repository_and_how_many_baselines_to_keep(
+    def test_settings_take_the_repository_the_baselines_to_keep_and_the_upload_limit(
         self, page: Page, ann: Person, project: str
     ) -> None:
         page.goto(f"/projects/{project}/settings")
@@ -266,12 +262,8 @@ class TestStates:
         found = ann.get_json(f"/projects/{project}")
         assert (found["repository"], found["keep_baselines"]) == ("https://forge.example/acme/shop", 7)
 
-    def test_settings_take_the_upload_limit(self, page: Page, ann: Person, project: str) -> None:
-        page.goto(f"/projects/{project}/settings")
-        limit, save = (
-            page.get_by_label("Uploads per minute"),
-            page.get_by_role("button", name="Save upload limit"),
-        )
+        limit = page.get_by_label("Uploads per minute")
+        save = page.get_by_role("button", name="Save upload limit")
         expect(page.get_by_text("service\u2019s limit: 120 per minute")).to_be_visible()
         for given, stored in (("300", 300), ("", None)):
             limit.fill(given)

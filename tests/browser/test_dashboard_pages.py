@@ -57,63 +57,65 @@ def new_service(tmp_path: Path) -> Iterator[Service]:
         yield service
 
 
-class TestOnboarding:
-    def test_leads_from_the_printed_link_to_the_first_screenshot(
-        self, running_browser: Browser, new_service: Service, tmp_path: Path
-    ) -> None:
-        """All steps of a new user, following only what the screen shows."""
-        link = printed_link(new_service)
-        context = running_browser.new_context(permissions=["clipboard-read", "clipboard-write"])
-        page = context.new_page()
-        page.goto(link)
-        expect(page.get_by_role("heading", name="Projects")).to_be_visible()
-        assert "#" not in page.url
+def test_onboarding_leads_from_the_printed_link_to_the_first_screenshot(
+    running_browser: Browser, new_service: Service, tmp_path: Path
+) -> None:
+    """All steps of a new user, following only what the screen shows."""
+    link = printed_link(new_service)
+    context = running_browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(link)
+    expect(page.get_by_role("heading", name="Projects")).to_be_visible()
+    assert "#" not in page.url
 
-        page.get_by_label("Your first project").fill("my shop")
-        page.get_by_role("button", name="Create project").click()
-        expect(page.get_by_text("Created my shop.")).to_be_visible()
+    page.get_by_label("Your first project").fill("my shop")
+    page.get_by_role("button", name="Create project").click()
+    expect(page.get_by_text("Created my shop.")).to_be_visible()
 
-        page.get_by_label("Label").fill("laptop")
-        page.get_by_role("button", name="Create token").click()
-        dialog = page.get_by_role("dialog", name="Your new token")
-        expect(dialog).to_contain_text("cannot be shown again")
-        dialog.get_by_role("button", name="Copy token").click()
-        token = copied(page)
-        assert re.fullmatch("msr_[0-9a-f]{64}", token)
-        dialog.get_by_role("button", name=re.compile("stored it")).click()
-        expect(page.get_by_text(token)).to_have_count(0)
+    page.get_by_label("Label").fill("laptop")
+    page.get_by_role("button", name="Create token").click()
+    dialog = page.get_by_role("dialog", name="Your new token")
+    expect(dialog).to_contain_text("cannot be shown again")
+    dialog.get_by_role("button", name="Copy token").click()
+    token = copied(page)
+    assert re.fullmatch("msr_[0-9a-f]{64}", token)
+    dialog.get_by_role("button", name=re.compile("stored it")).click()
+    expect(page.get_by_text(token)).to_have_count(0)
 
-        page.get_by_role("link", name="curl").click()
-        page.get_by_role("button", name="Copy", exact=True).first.click()
-        command = copied(page).replace("$(git rev-parse HEAD)", "0123abc")
-        page.get_by_role("link", name="Pull requests").click()
-        expect(page.get_by_text("No screenshots yet")).to_be_visible()
-        (tmp_path / "screenshot.png").write_bytes(picture())
-        subprocess.run(
-            ["bash", "-ec", command],
-            cwd=tmp_path,
-            env=os.environ | {"PRSHOTS_TOKEN": token},
-            check=True,
-            capture_output=True,
-            timeout=60,
-        )
-        page.get_by_role("link", name="#1", exact=True).click()  # appears without a reload
-        loaded(row(page, "checkout/cart").get_by_role("img"))
-        context.close()
+    page.get_by_role("link", name="curl").click()
+    page.get_by_role("button", name="Copy", exact=True).first.click()
+    command = copied(page).replace("$(git rev-parse HEAD)", "0123abc")
+    page.get_by_role("link", name="Pull requests").click()
+    expect(page.get_by_text("No screenshots yet")).to_be_visible()
+    (tmp_path / "screenshot.png").write_bytes(picture())
+    subprocess.run(
+        ["bash", "-ec", command],
+        cwd=tmp_path,
+        env=os.environ | {"PRSHOTS_TOKEN": token},
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    page.get_by_role("link", name="#1", exact=True).click()  # appears without a reload
+    loaded(row(page, "checkout/cart").get_by_role("img"))
+    context.close()
 
 
 @pytest.mark.slow
 class TestProjects:
-    def test_cards_show_image_and_pull_request_counts(
+    def test_cards_and_usage_count_images_and_pull_requests(
         self, page: Page, ann: Person, ci: httpx.Client, project: str
     ) -> None:
-        shot(ci)
+        shot(ci, pr_number=31)
         name = ann.get_json(f"/projects/{project}")["name"]
         page.goto("/")
         card = page.get_by_role("listitem").filter(has_text=name)
         expect(card).to_contain_text(re.compile("Images\\s*1"))
         expect(card).to_contain_text(re.compile("Open PRs\\s*1"))
         expect(card.get_by_role("img", name=re.compile("Uploads per day"))).to_be_visible()
+        page.goto(f"/projects/{project}/usage")
+        expect(page.get_by_role("img", name=re.compile("upload", re.IGNORECASE)).first).to_be_visible()
+        expect(page.get_by_role("link", name="#31")).to_be_visible()
 
     def test_a_taken_name_shows_an_error_and_keeps_the_input(self, page: Page, ann: Person) -> None:
         ann.project("taken")
@@ -148,15 +150,23 @@ class TestPullRequests:
         page.get_by_role("searchbox").fill("zebra")
         expect(page.get_by_text("No results")).to_be_visible()
 
-    def test_new_uploads_appear_without_a_reload(self, page: Page, ci: httpx.Client, project: str) -> None:
-        shot(ci, pr_number=21)
+    def test_uploads_and_deletions_show_without_a_reload_in_the_list_and_the_gallery(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
+        first = shot(ci, "first", pr_number=21)
         page.goto(f"/projects/{project}")
         expect(page.get_by_role("link", name="#21")).to_be_visible()
         page.evaluate("window.sameDocument = true")
         shot(ci, pr_number=22)
         expect(page.get_by_role("link", name="#22")).to_be_visible()
-        shot(ci, pr_number=21, commit_sha="f" * 40)
+        shot(ci, "first", pr_number=22, commit_sha="f" * 40)
         expect(page.get_by_text("fffffff").first).to_be_visible()
+        page.get_by_role("link", name="#21").click()
+        expect(row(page, "first")).to_be_visible()
+        shot(ci, "second", pr_number=21)
+        loaded(row(page, "second").get_by_role("img"))
+        ci.delete(f"/v1/images/{first['id']}")
+        expect(row(page, "first")).to_have_count(0)
         assert page.evaluate("window.sameDocument")
 
 
@@ -249,53 +259,42 @@ class TestGallery:
         expect(opened.get_by_role("button", name="Show image")).to_be_visible()
         expect(opened.get_by_role("img", name="slow")).to_have_count(0)  # the browser does not decode it
 
-    def test_markup_in_a_name_is_shown_as_text(self, page: Page, ci: httpx.Client, project: str) -> None:
-        shot(ci, NASTY)
+    def test_the_comment_view_shows_and_copies_the_real_comment_with_markup_in_a_name_as_text(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
+        url = shot(ci, NASTY)["view_url"]
         page.goto(f"/projects/{project}/prs/7")
         expect(page.get_by_role("heading", name=NASTY)).to_be_visible()
         page.get_by_role("link", name="Comment").click()
+        expect(page.get_by_role("heading", name="1 screenshot", exact=True)).to_be_visible()
         comment = page.locator(".forge-comment")
         expect(comment.get_by_role("img")).to_have_count(1)
+        loaded(comment.get_by_role("img"))
         expect(comment.get_by_role("img")).to_have_attribute("alt", NASTY)
+        expect(comment.get_by_role("img")).to_have_attribute("src", url)
         expect(comment.get_by_role("link")).to_have_count(0)
-
-    def test_new_and_deleted_shots_update_without_a_reload(
-        self, page: Page, ci: httpx.Client, project: str
-    ) -> None:
-        first = shot(ci, "first")
-        page.goto(f"/projects/{project}/prs/7")
-        expect(row(page, "first")).to_be_visible()
-        shot(ci, "second")
-        loaded(row(page, "second").get_by_role("img"))
-        ci.delete(f"/v1/images/{first['id']}")
-        expect(row(page, "first")).to_have_count(0)
-
-    def test_the_comment_view_shows_and_copies_the_real_comment(
-        self, page: Page, ci: httpx.Client, project: str
-    ) -> None:
-        url = shot(ci, "cart")["view_url"]
-        page.goto(f"/projects/{project}/prs/7?tab=comment")
-        expect(page.get_by_role("heading", name="1 screenshot", exact=True)).to_be_visible()
-        loaded(page.locator(".forge-comment").get_by_role("img"))
-        assert page.locator(".forge-comment img").get_attribute("src") == url
         page.get_by_role("button", name="Copy markdown").click()
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
         assert copied(page) == ci.get("/v1/comment?pr_number=7").json()["markdown"]
 
-    def test_deleting_screenshots_asks_first_and_shows_the_result(
+    def test_all_screenshots_are_downloaded_as_a_zip_and_deleted_after_a_question(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
-        urls = [shot(ci, name)["view_url"] for name in ("one", "two")]
+        urls = [shot(ci, name)["view_url"] for name in ("checkout/cart", "two")]
         page.goto(f"/projects/{project}/prs/7")
-        page.get_by_role("button", name="More actions").click()
-        page.get_by_role("button", name="Delete screenshots").click()
+        with page.expect_download() as downloading:
+            page.get_by_role("link", name="Download all").click()
+        assert downloading.value.suggested_filename.endswith("-pr-7.zip")
+        with zipfile.ZipFile(downloading.value.path()) as archive:
+            assert archive.read("checkout/cart@320x200.png") == picture()
+
         dialog = page.get_by_role("dialog")
-        expect(dialog).to_contain_text("Delete 2 screenshots of #7?")
-        dialog.get_by_role("button", name="Cancel").click()
-        assert httpx.get(urls[0]).status_code == 200
-        page.get_by_role("button", name="More actions").click()
-        page.get_by_role("button", name="Delete screenshots").click()
-        page.get_by_role("dialog").get_by_role("button", name="Delete 2 screenshots").click()
+        for button in ("Cancel", "Delete 2 screenshots"):
+            assert httpx.get(urls[0]).status_code == 200
+            page.get_by_role("button", name="More actions").click()
+            page.get_by_role("button", name="Delete screenshots").click()
+            expect(dialog).to_contain_text("Delete 2 screenshots of #7?")
+            dialog.get_by_role("button", name=button).click()
         expect(page.get_by_text("Deleted 2 screenshots.")).to_be_visible()
         expect(page.get_by_text("No screenshots", exact=True)).to_be_visible()
         assert [httpx.get(url).status_code for url in urls] == [410, 410]
@@ -336,17 +335,6 @@ class TestGallery:
         expect(row(page, "account/0").get_by_role("link")).to_be_focused()
         page.keyboard.press("?")
         expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Filter by name")
-
-    def test_all_screenshots_are_downloaded_as_a_zip(
-        self, page: Page, ci: httpx.Client, project: str
-    ) -> None:
-        shot(ci, "checkout/cart")
-        page.goto(f"/projects/{project}/prs/7")
-        with page.expect_download() as downloading:
-            page.get_by_role("link", name="Download all").click()
-        assert downloading.value.suggested_filename.endswith("-pr-7.zip")
-        with zipfile.ZipFile(downloading.value.path()) as archive:
-            assert archive.read("checkout/cart@320x200.png") == picture()
 
     def test_the_theme_is_chosen_and_remembered(self, page: Page, project: str) -> None:
         page.emulate_media(color_scheme="light")
@@ -513,34 +501,25 @@ class TestTokensAndSettings:
         assert httpx.get(url).status_code == 410
         assert ann.ask("GET", f"/projects/{project}").status_code == 404
 
-    def test_usage_shows_uploads_and_the_biggest_pull_requests(
-        self, page: Page, ci: httpx.Client, project: str
-    ) -> None:
-        shot(ci, pr_number=31)
-        page.goto(f"/projects/{project}/usage")
-        expect(page.get_by_role("img", name=re.compile("upload", re.IGNORECASE)).first).to_be_visible()
-        expect(page.get_by_role("link", name="#31")).to_be_visible()
-
 
 @pytest.mark.slow
-class TestOrganization:
-    def test_members_are_added_and_removed(self, page: Page, service: Service, ann: Person) -> None:
-        sign_in(service, "bob").close()
-        page.goto(f"/organizations/{ann.organization_id}")
-        page.get_by_label("Login").fill("nobody-yet")
-        page.get_by_role("button", name="Add member").click()
-        expect(page.get_by_text("ask them to sign in once")).to_be_visible()
-        page.get_by_label("Login").fill("bob")
-        page.get_by_role("button", name="Add member").click()
-        expect(page.get_by_text("Added bob.")).to_be_visible()
-        page.get_by_label("Role of bob").select_option("owner")
-        expect(page.get_by_text("bob is now an owner.")).to_be_visible()
-        removing = page.get_by_role("button", name="Remove bob")
-        expect(removing).to_have_attribute("aria-busy", "false")  # while busy, it ignores clicks
-        removing.click()
-        page.get_by_role("dialog").get_by_role("button", name="Remove bob").click()
-        expect(page.get_by_text("Removed bob.")).to_be_visible()
-        expect(page.get_by_label("Role of bob")).to_have_count(0)
+def test_members_of_an_organization_are_added_and_removed(page: Page, service: Service, ann: Person) -> None:
+    sign_in(service, "bob").close()
+    page.goto(f"/organizations/{ann.organization_id}")
+    page.get_by_label("Login").fill("nobody-yet")
+    page.get_by_role("button", name="Add member").click()
+    expect(page.get_by_text("ask them to sign in once")).to_be_visible()
+    page.get_by_label("Login").fill("bob")
+    page.get_by_role("button", name="Add member").click()
+    expect(page.get_by_text("Added bob.")).to_be_visible()
+    page.get_by_label("Role of bob").select_option("owner")
+    expect(page.get_by_text("bob is now an owner.")).to_be_visible()
+    removing = page.get_by_role("button", name="Remove bob")
+    expect(removing).to_have_attribute("aria-busy", "false")  # while busy, it ignores clicks
+    removing.click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove bob").click()
+    expect(page.get_by_text("Removed bob.")).to_be_visible()
+    expect(page.get_by_label("Role of bob")).to_have_count(0)
 
 
 @pytest.fixture(scope="module")
@@ -587,7 +566,9 @@ def test_every_page_passes_axe_fits_a_phone_and_has_a_title_and_one_heading(
     page = new_context(bypass_csp=True, has_touch=True).new_page()
     found, titles, too_wide = {}, [], []
     for name, address in addresses.items():
-        settle(page, address)
+        page.goto(address)
+        expect(page.locator("h1")).not_to_have_text("…")
+        page.wait_for_load_state("networkidle")
         expect(page.locator("h1")).to_have_count(1)
         titles.append(page.title())
         found[name] = violations(page)
@@ -598,12 +579,6 @@ def test_every_page_passes_axe_fits_a_phone_and_has_a_title_and_one_heading(
     assert len(set(titles)) > len(titles) / 2
 
 
-def settle(page: Page, address: str) -> None:
-    page.goto(address)
-    expect(page.locator("h1")).not_to_have_text("…")
-    page.wait_for_load_state("networkidle")
-
-
 def test_the_compressed_scripts_stay_within_the_size_limit() -> None:
     assets = Path(prshots.__file__).parent / "server" / "web" / "dashboard" / "assets"
     scripts = [gzip.compress(path.read_bytes()) for path in assets.glob("*.js")]
@@ -612,46 +587,45 @@ def test_the_compressed_scripts_stay_within_the_size_limit() -> None:
 
 
 @pytest.mark.slow
-class TestWhenTheApiIsDown:
-    def test_the_page_shows_a_notice_keeps_its_content_and_recovers(
-        self, running_browser: Browser, tmp_path: Path
-    ) -> None:
-        service = Service(tmp_path)
-        log = (tmp_path / "parts.log").open("ab")
+def test_while_the_api_is_down_the_page_shows_a_notice_keeps_its_content_and_recovers(
+    running_browser: Browser, tmp_path: Path
+) -> None:
+    service = Service(tmp_path)
+    log = (tmp_path / "parts.log").open("ab")
 
-        def serve(*parts: str) -> subprocess.Popen[bytes]:
-            return subprocess.Popen([PRSHOTS, "serve", *parts], env=service.env, stdout=log, stderr=log)
+    def serve(*parts: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([PRSHOTS, "serve", *parts], env=service.env, stdout=log, stderr=log)
 
-        web, api = serve("web"), serve("api", "delivery")
-        try:
-            service.wait_until_up()
-            with sign_in(service) as person, service.client(person.token(person.project("kept"))) as ci:
-                shot(ci)
-                context = running_browser.new_context(base_url=service.web_url)
-                context.add_cookies(person.browser_cookies)
-                page = context.new_page()
-                page.goto("/")
-                expect(page.get_by_role("link", name="kept")).to_be_visible()
-                api.terminate()
-                api.wait(timeout=60)
-                expect(page.get_by_text("The service is not responding")).to_be_visible()
-                expect(page.get_by_role("link", name="kept")).to_be_visible()
-                fresh = context.new_page()
-                fresh.goto("/")
-                expect(fresh.get_by_text("not responding").first).to_be_visible()
-                api = serve("api", "delivery")
-                expect(page.get_by_text("The service is not responding")).to_have_count(0)
-                expect(fresh.get_by_role("link", name="kept")).to_be_visible()
-                context.set_offline(True)
-                expect(page.get_by_text(re.compile("You.re offline"))).to_be_visible()
-                context.set_offline(False)
-                expect(page.get_by_text(re.compile("You.re offline"))).to_have_count(0)
-                context.close()
-        finally:
-            for process in (web, api):
-                process.terminate()
-                process.wait(timeout=60)
-            log.close()
+    web, api = serve("web"), serve("api", "delivery")
+    try:
+        service.wait_until_up()
+        with sign_in(service) as person, service.client(person.token(person.project("kept"))) as ci:
+            shot(ci)
+            context = running_browser.new_context(base_url=service.web_url)
+            context.add_cookies(person.browser_cookies)
+            page = context.new_page()
+            page.goto("/")
+            expect(page.get_by_role("link", name="kept")).to_be_visible()
+            api.terminate()
+            api.wait(timeout=60)
+            expect(page.get_by_text("The service is not responding")).to_be_visible()
+            expect(page.get_by_role("link", name="kept")).to_be_visible()
+            fresh = context.new_page()
+            fresh.goto("/")
+            expect(fresh.get_by_text("not responding").first).to_be_visible()
+            api = serve("api", "delivery")
+            expect(page.get_by_text("The service is not responding")).to_have_count(0)
+            expect(fresh.get_by_role("link", name="kept")).to_be_visible()
+            context.set_offline(True)
+            expect(page.get_by_text(re.compile("You.re offline"))).to_be_visible()
+            context.set_offline(False)
+            expect(page.get_by_text(re.compile("You.re offline"))).to_have_count(0)
+            context.close()
+    finally:
+        for process in (web, api):
+            process.terminate()
+            process.wait(timeout=60)
+        log.close()
 
 
 @pytest.mark.slow

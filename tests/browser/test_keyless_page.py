@@ -1,28 +1,23 @@
 """Keyless uploads, allowed and revoked in real Chromium, and a setup page whose snippets work."""
 
 import json
-import shlex
 import sqlite3
 import time
 import tomllib
 from contextlib import closing
 from itertools import chain
-from pathlib import Path
 
 import pytest
 import yaml
 from playwright.sync_api import Page, expect
-from typer.core import TyperGroup
-from typer.main import get_command
 
 from prshots import __version__
-from prshots.cli import app
+from support.deploy_checkers import ROOT, parse_command
 from support.service import Service
 from support.signed_in_people import Person
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 GITHUB = "https://token.actions.githubusercontent.com"
 NPX = f"npx --yes prshots@{__version__} "
 WAYS = ("GitHub Actions", "GitLab CI", "Playwright", "pytest", "Command line", "curl")
@@ -110,7 +105,7 @@ def test_snippets_on_the_setup_page_use_only_existing_commands(
         commands = [line.replace(NPX, "prshots ") for line in commands if line.startswith(("prshots ", NPX))]
         assert len(commands) == 6
         for command in commands:
-            parse(command)
+            parse_command(command)
         for way in ("GitHub Actions", "Playwright", "pytest"):
             check_workflow(shown[way][-1], keyless=access != "With a token")
         check_include(shown["GitLab CI"][0])
@@ -126,15 +121,6 @@ def snippets(page: Page, way: str) -> list[str]:
     page.get_by_role("link", name=way, exact=True).click()
     expect(page.get_by_role("link", name=way, exact=True)).to_have_attribute("aria-current", "true")
     return page.locator("pre").all_inner_texts()
-
-
-def parse(line: str) -> None:
-    """Parse a line with the real command line, without running it. Raise click's UsageError if it is invalid."""
-    command, words = get_command(app), shlex.split(line)[1:]
-    while isinstance(command, TyperGroup):
-        name, *words = words
-        command = command.commands[name]
-    command.make_context(command.name, words).close()
 
 
 def check_workflow(text: str, *, keyless: bool) -> None:

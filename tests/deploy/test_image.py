@@ -3,18 +3,18 @@
 import os
 import re
 import runpy
-import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from prshots.server.config.settings import PREFIX, SETTINGS, load_settings
 from support.deploy_checkers import DEPLOY, ROOT, passes
-from support.service import Service, png, upload
+from support.http_server import answering, as_json
+from support.processes import completed
+from support.service import PRSHOTS, Service, png, upload
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 HEALTHCHECK = DEPLOY / "docker" / "healthcheck.py"
@@ -62,64 +62,41 @@ def test_every_variable_is_a_valid_setting(monkeypatch: pytest.MonkeyPatch) -> N
     }
 
 
-def check(**ports: int) -> subprocess.CompletedProcess[str]:
+def check(**ports: int) -> tuple[int, str]:
+    """Run the health check, and return its exit code and its message."""
     ports = dict.fromkeys(("web", "api", "img", "sweep"), 1) | ports  # nothing listens on port 1
     variables = {f"{PREFIX}{name.upper()}_PORT": str(port) for name, port in ports.items()}
-    return subprocess.run(
-        [sys.executable, HEALTHCHECK], env=variables, capture_output=True, text=True, check=False, timeout=60
-    )
-
-
-@pytest.fixture
-def patient_check(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return the health check, run in this process with a timeout of 60 s for busy machines. It raises SystemExit."""
-    script = runpy.run_path(str(HEALTHCHECK))
-    monkeypatch.setitem(script["problem_at"].__globals__, "SECONDS", 60)
-
-    def check_here(**ports: int) -> None:
-        for name, port in ({"sweep": 1} | ports).items():
-            monkeypatch.setenv(f"{PREFIX}{name.upper()}_PORT", str(port))
-        script["main"]()
-
-    return check_here
+    done = completed([sys.executable, HEALTHCHECK], env=variables)
+    return done.returncode, done.stderr
 
 
 def test_healthy_when_all_components_run_here_or_the_others_elsewhere(
-    shared_service: Service, patient_check: Callable[..., None]
+    shared_service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    patient_check(web=shared_service.web_port, api=shared_service.api_port, img=shared_service.img_port)
-    patient_check(web=1, api=shared_service.api_port, img=1)
+    """In this process, with a timeout of 60 s for busy machines. A problem would raise SystemExit."""
+    script = runpy.run_path(str(HEALTHCHECK))
+    monkeypatch.setitem(script["problem_at"].__globals__, "SECONDS", 60)
+    for name in ("WEB", "IMG", "SWEEP"):
+        monkeypatch.setenv(f"{PREFIX}{name}_PORT", "1")
+    monkeypatch.setenv(f"{PREFIX}API_PORT", str(shared_service.api_port))
+    script["main"]()
+    monkeypatch.setenv(f"{PREFIX}WEB_PORT", str(shared_service.web_port))
+    monkeypatch.setenv(f"{PREFIX}IMG_PORT", str(shared_service.img_port))
+    script["main"]()
 
 
-def test_unhealthy_when_nothing_listens() -> None:
-    done = check()
-    assert (done.returncode, done.stderr) == (1, "no component listens in this container\n")
+def test_unhealthy_when_nothing_listens_or_a_port_answers_500() -> None:
+    assert check() == (1, "no component listens in this container\n")
+    with answering(lambda *_: as_json(500, {})) as url:
+        port = int(url.rpartition(":")[2])
+        assert check(web=port) == (1, f"port {port}: status 500\n")
 
 
 @pytest.mark.slow
 def test_unhealthy_when_one_component_hangs() -> None:
     with socket.create_server(("127.0.0.1", 0)) as hanging:
         port = hanging.getsockname()[1]
-        done = check(sweep=port)
-    assert (done.returncode, done.stderr) == (1, f"port {port}: timed out\n")
-
-
-def test_unhealthy_when_a_port_answers_500() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-        asked = subprocess.Popen(
-            [sys.executable, HEALTHCHECK],
-            env={f"{PREFIX}WEB_PORT": str(port)}
-            | {f"{PREFIX}{name}_PORT": "1" for name in ("API", "IMG", "SWEEP")},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        connection, _ = listener.accept()
-        with connection:
-            connection.recv(1000)
-            connection.sendall(b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-        assert asked.communicate(timeout=60)[1] == f"port {port}: status 500\n"
-        assert asked.returncode == 1
+        assert check(sweep=port) == (1, f"port {port}: timed out\n")
 
 
 @pytest.mark.skipif(
@@ -131,28 +108,16 @@ def test_serves_on_a_read_only_file_system(service: Service, tmp_path: Path) -> 
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     service.data_dir.mkdir()
-    prshots = Path(sys.executable).with_name("prshots")
-    script = "; ".join(
-        [
-            "set -e",
-            *(
-                f"mount --bind {shlex.quote(str(kept))} {shlex.quote(str(kept))}"
-                for kept in (service.data_dir, temporary)
-            ),
-            "mount -o remount,bind,ro /",
-            "cd /",
-            f"exec {shlex.quote(str(prshots))} serve",
-        ]
+    script = (
+        'set -e; for kept in "$1" "$2"; do mount --bind "$kept" "$kept"; done; '
+        'mount -o remount,bind,ro /; cd /; exec "$0" serve'
     )
     env = {name: value for name, value in service.env.items() if name.startswith(PREFIX)}
     env |= {"PATH": "/usr/bin:/bin", "TMPDIR": str(temporary), "PYTHONDONTWRITEBYTECODE": "1"}
-    log = (tmp_path / "serve.log").open("ab")
-    with log:
+    command = [*("unshare", "--mount", "--propagation", "private", "sh", "-c", script), PRSHOTS]
+    with (tmp_path / "serve.log").open("ab") as log:
         service.process = subprocess.Popen(
-            ["unshare", "--mount", "--propagation", "private", "sh", "-c", script],
-            env=env,
-            stdout=log,
-            stderr=log,
+            [*command, service.data_dir, temporary], env=env, stdout=log, stderr=log
         )
     service.wait_until_up()
     with service.client(service.new_token()) as client:

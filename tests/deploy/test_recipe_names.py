@@ -2,13 +2,13 @@
 
 import os
 import re
-import subprocess
 from pathlib import Path
 
 from PIL import Image
 
 from prshots.client.shots import find_shots
 from support.deploy_checkers import ROOT
+from support.processes import completed
 
 RECIPES = ROOT / "docs" / "use" / "recipes"
 
@@ -58,9 +58,7 @@ def shots(folder: Path) -> list[tuple[str, str, str]]:
 
 
 def run(folder: Path, *command: str, status: int = 0, **environ: str) -> None:
-    done = subprocess.run(
-        command, cwd=folder, env=os.environ | environ, capture_output=True, text=True, timeout=60, check=False
-    )
+    done = completed(command, cwd=folder, env=os.environ | environ)
     assert done.returncode == status, done.stdout + done.stderr
 
 

@@ -64,10 +64,13 @@ def directives(name: str) -> list[str]:
     ]
 
 
-def test_both_units_have_the_same_directives() -> None:
+def test_both_units_start_prshots_serve_with_the_same_directives() -> None:
     whole, part = map(directives, NAMES)
     assert whole == part
     assert {"NoNewPrivileges=yes", "ProtectSystem=strict", "User=prshots", "KillMode=mixed"} <= set(whole)
+    assert "Environment=PYTHONSAFEPATH=1" in whole  # import no code from the working directory
+    calls = [re.findall(r"^ExecStart=(.+)$", (UNITS / name).read_text(), re.MULTILINE) for name in NAMES]
+    assert calls == [[f"{PROGRAM} serve"], [f"{PROGRAM} serve %i"]]
 
 
 def test_only_the_service_reads_its_data_and_only_root_its_settings() -> None:
@@ -76,10 +79,6 @@ def test_only_the_service_reads_its_data_and_only_root_its_settings() -> None:
     for page in (*(UNITS / name for name in NAMES), ROOT / "docs/run/install.md"):
         [install] = re.findall(r"install -D .*prshots\.env /etc/prshots/prshots\.env", page.read_text())
         assert install == "install -D -m 0600 prshots.env /etc/prshots/prshots.env", page
-
-
-def test_no_python_code_is_imported_from_the_working_directory() -> None:
-    assert "Environment=PYTHONSAFEPATH=1" in directives("prshots.service")
 
 
 @pytest.mark.slow
@@ -94,11 +93,6 @@ def test_the_documented_second_api_is_a_valid_service(folder: Path) -> None:
     shutil.copy(folder / "prshots@.service", folder / "prshots@api2.service")
     verify(folder / "prshots@api2.service")  # without `ExecStart=` there would be two
     assert f"ExecStart={PROGRAM} serve api\\n" in written
-
-
-def test_the_units_start_prshots_serve() -> None:
-    calls = [re.findall(r"^ExecStart=(.+)$", (UNITS / name).read_text(), re.MULTILINE) for name in NAMES]
-    assert calls == [[f"{PROGRAM} serve"], [f"{PROGRAM} serve %i"]]
 
 
 def test_the_example_settings_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:

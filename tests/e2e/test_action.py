@@ -271,12 +271,6 @@ def test_the_action_asks_github_for_what_the_event_omits(repository: Repository)
     [posted] = github.comments(number)
     assert f"Look at {head[:7]}" in posted["body"]  # not the checkout, which is the base branch
 
-    preview = {"deployment": {"sha": FIRST}, "deployment_status": {}, "repository": {"id": 1}}
-    done = repository.run(preview, on="deployment_status")
-    assert done.succeeded, done.said
-    [(level, _)] = done.annotations
-    assert (level, done.seen["count"]) == ("notice", "")  # no open pull request has this head
-
 
 def push(branch: str, sha: str) -> dict[str, Any]:
     """Return GitHub's event for a push."""
@@ -317,21 +311,17 @@ def test_a_pull_request_is_compared_with_the_baselines_of_a_push(repository: Rep
     git.branch("main", main)
 
 
-@pytest.mark.parametrize(
-    ("branch", "broken", "words"),
-    [
-        ("cart", "", "This job runs for neither a pull request nor the branch of the "),
-        ("main", "yes", "A step before this one failed, "),
-    ],
-    ids=["another branch", "a step before failed"],
-)
-def test_a_push_without_anything_to_upload_is_only_noted(
-    repository: Repository, branch: str, broken: str, words: str
-) -> None:
-    done = repository.run(push(branch, FIRST), on="push", broken=broken)
-    assert done.succeeded == (not broken)
-    [(level, said)] = done.annotations
-    assert (level, said[: len(words)], done.seen["count"]) == ("notice", words, "")
+def test_a_run_without_anything_to_upload_is_only_noted(repository: Repository) -> None:
+    preview = {"deployment": {"sha": FIRST}, "deployment_status": {}, "repository": {"id": 1}}
+    for on, event_of_run, broken, words in (
+        ("deployment_status", preview, "", ""),  # no open pull request has this head
+        ("push", push("cart", FIRST), "", "This job runs for neither a pull request nor the branch of the "),
+        ("push", push("main", FIRST), "yes", "A step before this one failed, "),
+    ):
+        done = repository.run(event_of_run, on=on, broken=broken)
+        assert done.succeeded == (not broken), done.said
+        [(level, said)] = done.annotations
+        assert (level, said[: len(words)], done.seen["count"]) == ("notice", words, "")
 
 
 @dataclass
@@ -422,16 +412,9 @@ def step(shared_service: Service, tmp_path: Path) -> Step:
     return Step(tmp_path, shared_service, shared_service.new_token())
 
 
-def test_the_action_needs_nothing_but_node(step: Step) -> None:
+def test_the_action_needs_nothing_but_node_even_to_shrink_images_that_are_too_large(step: Step) -> None:
     """As in a container that has no git, no Python and no shell."""
     step.environ = {"PATH": ""}
-    done = step.run(event("opened", 7, FIRST), "refs/pull/7/merge", FIRST, PATHS="home.png")
-    assert done.succeeded, done.said
-    assert (done.seen["count"], done.annotations) == ("1", [])
-    assert "home" in done.summary
-
-
-def test_images_that_are_too_large_are_shrunk(step: Step) -> None:
     Image.effect_noise((150, 150), 60).save(step.folder / "work" / "home.png")
     limits = {"max_image_bytes": 12_000, "uploads_per_minute": 120, "max_name_characters": 200}
     of_pull = (event("opened", 7, FIRST), "refs/pull/7/merge", FIRST)
@@ -443,6 +426,8 @@ def test_images_that_are_too_large_are_shrunk(step: Step) -> None:
     [(level, words)] = refused.annotations
     assert (level, words[:35]) == ("error", "No file was uploaded. home.png: is ")
     assert done.succeeded, done.said
+    assert (done.seen["count"], done.annotations) == ("1", [])
+    assert "home" in done.summary
     content = httpx.get(done.seen["view-url"], trust_env=False).content
     assert len(content) < limits["max_image_bytes"]
     assert Image.open(io.BytesIO(content)).format == "PNG"
@@ -477,29 +462,18 @@ def test_screenshots_staged_before_the_pull_request_existed_move_to_it(step: Ste
     assert "other" not in done.summary
 
 
-class TestForks:
-    FORK = "somebody/shop"
-
-    def test_without_secrets_the_job_only_warns(self, repository: Repository) -> None:
-        number = repository.github.new_pr()
-        done = repository.run(event("opened", number, head_repository=self.FORK), token="")
-        assert done.succeeded
-        [(level, words)] = done.annotations
-        assert level == "warning"
-        assert "comes from a fork" in words
-        assert repository.github.comments(number) == []
-
-    def test_with_a_read_only_token_images_are_uploaded_without_a_comment(
-        self, repository: Repository
-    ) -> None:
-        number, github = repository.github.new_pr(), repository.github
-        of_a_fork = event("opened", number, head_repository=self.FORK)
-        done = repository.run(of_a_fork, github_token=github.fork_token)
-        assert done.succeeded, done.said
-        [(level, words)] = done.annotations
+def test_a_forks_job_warns_and_uploads_only_with_a_token_and_never_comments(repository: Repository) -> None:
+    number, github = repository.github.new_pr(), repository.github
+    of_a_fork = event("opened", number, head_repository="somebody/shop")
+    without_secrets = repository.run(of_a_fork, token="")
+    done = repository.run(of_a_fork, github_token=github.fork_token)
+    for run in (without_secrets, done):
+        assert run.succeeded, run.said
+        [(level, words)] = run.annotations
         assert level == "warning"
         assert "fork" in words
-        assert done.seen["count"] == "2"
-        assert all(url in unescape(done.summary) for url in done.seen["urls"].split())
-        assert github.comments(number) == []
-        assert github.fork_token not in done.said
+    assert "comes from a fork" in without_secrets.annotations[0][1]
+    assert (without_secrets.seen["count"], done.seen["count"]) == ("", "2")
+    assert all(url in unescape(done.summary) for url in done.seen["urls"].split())
+    assert github.comments(number) == []
+    assert github.fork_token not in done.said

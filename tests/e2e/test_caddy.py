@@ -1,7 +1,6 @@
 """Caddy as a reverse proxy, with deploy/caddy/Caddyfile. Only addresses differ."""
 
 import contextlib
-import subprocess
 from pathlib import Path
 
 import httpx
@@ -10,19 +9,17 @@ import pytest
 from support.caddy_front import CADDY, SHIPPED, caddy, parts_of
 from support.free_ports import free_port
 from support.nginx_front import raw, started
+from support.processes import completed
 from support.service import MAX_BYTES, PNG, Service, png, upload
 from support.service_processes import fetch
 from support.waiting import wait_until
 
 
 def test_the_shipped_caddyfile_is_valid_and_formatted(tmp_path: Path) -> None:
-    def run(*command: str) -> subprocess.CompletedProcess[str]:
-        env = {"HOME": str(tmp_path)}
-        return subprocess.run([CADDY, *command], env=env, capture_output=True, text=True, check=False)
-
-    done = run("validate", "--adapter", "caddyfile", "--config", str(SHIPPED))
+    env = {"HOME": str(tmp_path)}
+    done = completed([CADDY, "validate", "--adapter", "caddyfile", "--config", SHIPPED], env=env)
     assert done.returncode == 0, done.stderr
-    assert run("fmt", str(SHIPPED)).stdout == SHIPPED.read_text()
+    assert completed([CADDY, "fmt", SHIPPED], env=env).stdout == SHIPPED.read_text()
 
 
 @pytest.mark.slow
@@ -80,19 +77,21 @@ def use_everything(url: str, service: Service) -> str:
 
 
 @pytest.mark.slow
-def test_a_component_that_is_down_is_502_and_a_dead_replica_is_skipped(
+def test_a_component_that_is_down_is_502_a_dead_replica_is_skipped_and_a_half_sent_head_is_closed(
     shared_service: Service, tmp_path: Path
 ) -> None:
+    """Caddy ends the half-sent head after read_header, here a second."""
     port, nobody = free_port(), f"127.0.0.1:{free_port()}"
     url, parts = f"http://127.0.0.1:{port}", parts_of(shared_service)
     # The dashboard and delivery are down, and one of two API replicas.
-    server = caddy(tmp_path / "caddy", port, {8080: nobody, 8081: f"{nobody} {parts[8081]}", 8082: nobody})
-    with started(server):
+    parts = {8080: nobody, 8081: f"{nobody} {parts[8081]}", 8082: nobody}
+    with started(caddy(tmp_path / "caddy", port, parts, {"read_header 10s": "read_header 1s"})):
         assert {fetch(f"{url}/auth/providers").status_code for _ in range(4)} == {200}
         for path, part in (("/", "dashboard"), ("/i/x", "delivery")):
             reply = fetch(url + path)
             assert (reply.status_code, reply.json()) == (502, {"error": f"{part} unavailable"})
             assert reply.headers["retry-after"] == "5"
+        assert b" 200 " not in raw(port, b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
 
 
 @pytest.mark.slow
@@ -116,12 +115,3 @@ def test_every_reply_over_https_has_hsts(shared_service: Service, tmp_path: Path
             reply = get_securely(path)
             assert reply.status_code == status
             assert reply.headers.get_list("strict-transport-security") == ["max-age=31536000"], path
-
-
-@pytest.mark.slow
-def test_a_half_sent_head_is_closed(shared_service: Service, tmp_path: Path) -> None:
-    """Caddy ends it after read_header, here a second."""
-    port = free_port()
-    server = caddy(tmp_path / "caddy", port, parts_of(shared_service), {"read_header 10s": "read_header 1s"})
-    with started(server):
-        assert b" 200 " not in raw(port, b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")

@@ -18,8 +18,6 @@ from support.engine_servers import PostgreSQL, SeaweedFS
 from support.service import Service, upload
 from support.service_processes import change_database
 from support.stores_and_records import a_project, an_image, open_records
-from support.upload_load import UploadLoad
-from support.waiting import wait_until
 
 
 def filled(service: Service, images: int, uploaded_at: int, retain_days: int | None = None) -> list[Path]:
@@ -142,20 +140,4 @@ def test_images_lost_with_a_bucket_are_found_and_repaired(
         assert (code, said["repaired"]) == (0, 2)
         comment = client.get("/v1/comment", params={"pr_number": 7}).json()
         assert not any(image_id in str(comment) for image_id in ids[:2])
-    assert service.stop() == 0
-
-
-@pytest.mark.slow
-def test_a_busy_service_has_no_differences(service: Service) -> None:
-    service.settings["UPLOADS_PER_MINUTE"] = "1000000"
-    load = UploadLoad(service.start().new_token(), 2, [service.base_url], [service.img_url])
-
-    def check_often() -> None:
-        wait_until(lambda: len(load.shots) > 60, "some images")
-        for _ in range(5):
-            code, said = checked(service, "--repair")
-            assert (code, said["findings"]) == (0, [])
-
-    load.run_during(check_often)
-    assert not load.wrong
     assert service.stop() == 0

@@ -20,6 +20,7 @@ from prshots.cli import app
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
 from prshots.server.domain.projects.service import Projects
+from support.processes import completed
 from support.service import PRSHOTS, Service, upload
 from support.service_processes import change_database
 from support.stores_and_records import open_records, read_only
@@ -267,6 +268,9 @@ class TestErrors:
         with read_only(service.data_dir):
             for command in (("project", "create", "x"), ("keys", "rotate")):
                 failure(service, *command)
+        empty = service.folder / "empty"
+        with read_only(empty):
+            assert str(empty) in failure(service, "serve", DATA_DIR=str(empty))
 
     def test_an_invalid_key_file_is_named_but_not_shown(self, service: Service) -> None:
         service.data_dir.mkdir()
@@ -278,38 +282,26 @@ class TestErrors:
 
 
 class TestOutput:
-    def list_keys_into(self, stdout: int | IO[bytes], cli: Service) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [PRSHOTS, "keys", "list"],
-            env=cli.env,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-            timeout=60,
-            check=False,
-        )
+    def list_keys_into(self, stdout: int | IO[bytes], cli: Service) -> tuple[int, bytes]:
+        """Return the exit code and the standard error."""
+        with subprocess.Popen(
+            [PRSHOTS, "keys", "list"], env=cli.env, stdout=stdout, stderr=subprocess.PIPE
+        ) as process:
+            said = process.communicate(timeout=60)[1]
+        return process.returncode, said
 
-    def test_to_a_closed_pipe_fails_without_a_message(self, cli: Service) -> None:
+    def test_to_a_closed_pipe_or_a_full_disk_fails_in_at_most_one_line(self, cli: Service) -> None:
         reading, writing = os.pipe()
         os.close(reading)
-        done = self.list_keys_into(writing, cli)
+        assert self.list_keys_into(writing, cli) == (1, b"")
         os.close(writing)
-        assert (done.returncode, done.stderr) == (1, b"")
-
-    def test_to_a_full_disk_fails_in_one_line(self, cli: Service) -> None:
         with Path("/dev/full").open("wb") as full:
-            done = self.list_keys_into(full, cli)
-        assert done.returncode == 1
-        assert done.stderr == b"prshots: [Errno 28] No space left on device\n"
+            no_space = b"prshots: [Errno 28] No space left on device\n"
+            assert self.list_keys_into(full, cli) == (1, no_space)
 
     def test_escapes_characters_that_the_terminal_cannot_show(self, cli: Service) -> None:
-        done = subprocess.run(
-            [PRSHOTS, "project", "list"],
-            env=cli.env | {"PYTHONIOENCODING": "ascii"},
-            capture_output=True,
-            timeout=60,
-            check=True,
-        )
-        assert rb"gr\xf6\xdfer" in done.stdout
+        ascii_only = cli.env | {"PYTHONIOENCODING": "ascii"}
+        assert r"gr\xf6\xdfer" in completed([PRSHOTS, "project", "list"], env=ascii_only).stdout
 
 
 def comment(client: httpx.Client) -> str:

@@ -31,7 +31,6 @@ class Workflow:
     client: httpx.Client
     client_name: str
     settings: dict[str, str] = field(default_factory=dict)
-    view: str = "latest"
 
     @property
     def pr_number(self) -> int:
@@ -74,8 +73,8 @@ class Workflow:
         assert reply.status_code == 200
         return str(reply.json()["view_url"])
 
-    def markdown(self) -> str:
-        reply = self.client.get("/v1/comment", params={"pr_number": self.pr_number, "view": self.view})
+    def markdown(self, view: str = "latest") -> str:
+        reply = self.client.get("/v1/comment", params={"pr_number": self.pr_number, "view": view})
         return str(reply.json()["markdown"])
 
     def bodies(self) -> list[str]:
@@ -209,14 +208,6 @@ def test_expire_removes_images_from_the_comment_and_the_image_proxy(workflow: Wo
 
 
 class TestExpire:
-    def test_without_post_only_deletes_the_images(self, workflow: Workflow) -> None:
-        workflow.upload()
-        said = workflow.here("expire")
-        assert (said.returncode, said.stdout) == (0, "")
-        assert said.stderr == f"Deleted 1 screenshot of pull request {workflow.pr_number}.\n"
-        printed = json.loads(workflow.here("expire", "--json").stdout)
-        assert printed == {"pr_number": workflow.pr_number, "policy": "pr_close", "marked": 0, "expired": 0}
-
     def test_keeps_images_in_the_comment_that_the_policy_keeps(self, workflow: Workflow) -> None:
         token = workflow.service.new_token(policy="manual")
         workflow.settings = {"PRSHOTS_TOKEN": token}
@@ -239,9 +230,8 @@ class TestExpire:
         workflow.here("comment", "--post")
         with UnreliableProxy(workflow.service.base_url, reopen) as service:
             assert workflow.here("expire", "--post", PRSHOTS_URL=service.url).returncode == 0
-        workflow.view = "all"
-        assert "`reopened`" in workflow.markdown()
-        assert workflow.bodies() == [workflow.markdown()]
+        assert "`reopened`" in workflow.markdown("all")
+        assert workflow.bodies() == [workflow.markdown("all")]
 
     @pytest.mark.parametrize("client_name", NODE_NIGHTLY, indirect=True)
     def test_creates_no_comment_and_leaves_another_users_unchanged(self, workflow: Workflow) -> None:
@@ -293,7 +283,11 @@ class TestComment:
         assert "has no screenshots, so no comment was posted" in done.stderr
         workflow.upload()
         workflow.here("comment", "--post")
-        workflow.here("expire")
+        said = workflow.here("expire")  # without --post, it leaves the comment as it is
+        assert (said.returncode, said.stdout) == (0, "")
+        assert said.stderr == f"Deleted 1 screenshot of pull request {workflow.pr_number}.\n"
+        printed = json.loads(workflow.here("expire", "--json").stdout)
+        assert printed == {"pr_number": workflow.pr_number, "policy": "pr_close", "marked": 0, "expired": 0}
         assert "Updated" in workflow.here("comment", "--post").stderr
         assert "### Screenshots deleted" in workflow.bodies()[0]
 

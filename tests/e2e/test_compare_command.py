@@ -58,16 +58,6 @@ def shots(tmp_path: Path) -> Path:
     return tmp_path / "shots"
 
 
-@pytest.fixture
-def compared(run: Run, shots: Path) -> Path:
-    """Upload baselines, and a pull request 7 with one change."""
-    uploaded = run("upload", "shots", "--baseline", "--branch", "main", "--commit", MAIN)
-    assert uploaded.returncode == 0, uploaded.stderr
-    draw(shots / "cart@160x120.dark.png", 2)
-    assert run("upload", "shots", "--pr", "7").returncode == 0
-    return shots
-
-
 def running(pr_number: int = 7, **changed: object) -> dict[str, object]:
     about = {"pr_number": pr_number, "commit_sha": SHA, "branch": "main", "base_commit": None}
     return about | {"state": "running", "counts": {}, "shots": [], "dashboard_url": "http://d"} | changed
@@ -137,8 +127,11 @@ def test_an_image_is_compared_with_the_before_image_of_its_upload(
     assert "Compared with its own before image: 1 changed." in done.stderr
 
 
-@pytest.mark.usefixtures("compared")
-def test_compare_prints_a_table_and_the_dashboard_last(run: Run) -> None:
+def test_compare_prints_a_table_and_the_comment_shows_the_changes(run: Run, shots: Path) -> None:
+    uploaded = run("upload", "shots", "--baseline", "--branch", "main", "--commit", MAIN)
+    assert uploaded.returncode == 0, uploaded.stderr
+    draw(shots / "cart@160x120.dark.png", 2)
+    assert run("upload", "shots", "--pr", "7").returncode == 0
     done = run("compare", "--pr", "7")
     assert done.returncode == 0
     cells = [" ".join(line.split()) for line in done.stdout.splitlines()]
@@ -150,6 +143,24 @@ def test_compare_prints_a_table_and_the_dashboard_last(run: Run) -> None:
     ]
     assert "Compared with main at 1111111: 1 changed, 2 unchanged." in done.stderr
     assert done.stderr.splitlines()[-1].startswith("Dashboard: http")
+
+    changes = run("comment", "--pr", "7")
+    assert "### 3 screenshots: 1 changed, 2 unchanged" in changes.stdout
+    assert changes.stdout == run("comment", "--pr", "7", "--view", "changes").stdout
+    page = changes.stderr.splitlines()[-1].removeprefix("Dashboard: ")
+    assert page.endswith("/prs/7")
+    latest = run("comment", "--pr", "7", "--view", "latest").stdout
+    assert latest.splitlines()[1] == "### 3 screenshots"
+    everything = run("comment", "--pr", "7", "--view", "all").stdout
+    assert everything.count("![") == 3
+    assert run("upload", "shots", "--pr", "8", "--no-compare").returncode == 0
+    assert run("comment", "--pr", "8").stdout.splitlines()[1] == "### 3 screenshots"
+    assert run("comment", "--pr", "8", "--view", "newest").returncode == 2
+
+    template = shots.parent / "around.md"
+    template.write_text("{{screenshots}}\n\n[All of them]({{dashboard_url}})\n")
+    around = run("comment", "--pr", "7", "--template", str(template)).stdout
+    assert around.endswith(f"\n\n[All of them]({page})\n")
 
 
 @pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
@@ -298,24 +309,3 @@ def test_the_service_gets_a_description_of_the_pull_request(
         {"pr_number": 8},
     ]
     assert run("expire", "--merged-as", "abc1234", **github).returncode == 2
-
-
-def test_the_comment_shows_changes_if_there_is_a_comparison(run: Run, compared: Path) -> None:
-    changes = run("comment", "--pr", "7")
-    assert "### 3 screenshots: 1 changed, 2 unchanged" in changes.stdout
-    assert changes.stdout == run("comment", "--pr", "7", "--view", "changes").stdout
-    page = changes.stderr.splitlines()[-1].removeprefix("Dashboard: ")
-    assert page.endswith("/prs/7")
-    latest = run("comment", "--pr", "7", "--view", "latest").stdout
-    assert latest.splitlines()[1] == "### 3 screenshots"
-    everything = run("comment", "--pr", "7", "--view", "all").stdout
-    assert everything.count("![") == 3
-    assert run("upload", "shots", "--pr", "8", "--no-compare").returncode == 0
-    assert run("comment", "--pr", "8").stdout.splitlines()[1] == "### 3 screenshots"
-    assert run("comment", "--pr", "8", "--view", "newest").returncode == 2
-
-    template = compared.parent / "around.md"
-    template.write_text("{{screenshots}}\n\n[All of them]({{dashboard_url}})\n")
-    assert run("comment", "--pr", "7", "--template", str(template)).stdout.endswith(
-        f"\n\n[All of them]({page})\n"
-    )

@@ -2,11 +2,11 @@
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from support.processes import completed
 from support.service import PRSHOTS
 
 pytestmark = pytest.mark.slow
@@ -21,7 +21,7 @@ COMPLETED = {
 
 
 def run(command: list[str], **environ: str) -> str:
-    done = subprocess.run(command, env=ENV | environ, capture_output=True, text=True, timeout=60, check=False)
+    done = completed(command, env=ENV | environ)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -39,15 +39,12 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
     assert run(["bash", "--norc", "-c", script]).split() == COMPLETED[line]
 
 
-def test_zsh_is_told_what_completes() -> None:
+def test_zsh_completes(tmp_path: Path) -> None:
     said = run(["prshots"], _PRSHOTS_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS="prshots project tr")
     assert said.startswith("_arguments '*: :((")
     assert all(f'"{word}"' in said for word in COMPLETED["prshots project tr"])
-
-
-def test_zsh_loads_it(tmp_path: Path) -> None:
     if shutil.which("zsh") is None:
-        pytest.skip("no zsh here: install it to run this")
+        pytest.skip("no zsh here: install it to run the rest of this test")
     (tmp_path / "_prshots").write_text(run(["prshots"], _PRSHOTS_COMPLETE="source_zsh"))
     script = 'fpath=("$1" $fpath); autoload -Uz compinit; compinit -u -D; print $_comps[prshots]'
     assert run(["zsh", "-f", "-c", script, "zsh", str(tmp_path)], HOME=str(tmp_path)).strip() == "_prshots"

@@ -11,17 +11,11 @@ from prshots.client.heads import Head, current_head, find_local_checkout
 from prshots.contract.errors import InvalidInputError
 from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
 from support.forges.gitea_look_alike import GiteaLookAlike
-from support.git_repositories import ALONE, Repository
+from support.git_repositories import Repository, alone_with_git  # noqa: F401 - a fixture of every test here
+
+pytestmark = pytest.mark.usefixtures("alone_with_git")
 
 BASE = ("https://github.com", "acme/shop")
-
-
-@pytest.fixture(autouse=True)
-def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    for name, value in ALONE.items():
-        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture
@@ -57,8 +51,10 @@ def test_remote_names_the_repository_and_its_forge(
 
 @pytest.mark.slow  # runs git many times
 def test_a_fork_as_origin_has_the_branch_and_upstream_gets_the_pull_request(shop: Repository) -> None:
-    shop.git("remote", "add", "origin", "git@github.com:Ann/shop.git")
+    shop.git("remote", "add", "origin", "git@github.com:Acme/Shop.git")
     shop.git("remote", "add", "upstream", "https://github.com/acme/shop")
+    assert not find_local_checkout({}).from_fork  # SSH and HTTPS of one repository
+    shop.git("remote", "set-url", "origin", "git@github.com:Ann/shop.git")
     desk = find_local_checkout({})
     assert (desk.job.repository, desk.repository, desk.from_fork) == ("acme/shop", "Ann/shop", True)
     # A branch that tracks upstream's main is still in the fork.
@@ -69,13 +65,6 @@ def test_a_fork_as_origin_has_the_branch_and_upstream_gets_the_pull_request(shop
     assert (find_local_checkout({}).repository, find_local_checkout({}).from_fork) == ("acme/shop", False)
     shop.git("config", "branch.cart.pushRemote", "https://github.com/bob/shop.git")
     assert (find_local_checkout({}).repository, find_local_checkout({}).from_fork) == ("bob/shop", True)
-
-
-@pytest.mark.slow  # runs git many times
-def test_ssh_and_https_of_one_repository_are_not_a_fork(shop: Repository) -> None:
-    shop.git("remote", "add", "origin", "git@github.com:acme/shop.git")
-    shop.git("remote", "add", "upstream", "https://github.com/Acme/Shop")
-    assert not find_local_checkout({}).from_fork
 
 
 @pytest.mark.slow  # runs git many times
@@ -132,51 +121,39 @@ class TestPullRequestOfBranch:
             shop.git("remote", "add", "origin", f"{made.public_url}/{made.repository}.git")
             yield made
 
-    @pytest.fixture
-    def environ(self, gitea: GiteaLookAlike) -> dict[str, str]:
-        return {"PRSHOTS_FORGE_TOKEN": gitea.token}
-
-    def head(self, gitea: GiteaLookAlike, environ: dict[str, str], pr: int | None = None) -> Head:
+    def head(self, gitea: GiteaLookAlike, pr: int | None = None, token: str | None = None) -> Head:
+        environ = {"PRSHOTS_FORGE_TOKEN": gitea.token if token is None else token}
         return current_head(environ, pr, lambda job: replace(job, forge=ForgeKind.GITEA, forge_api=gitea.url))
 
-    def test_pull_request_is_found_with_its_title_and_author(
-        self, gitea: GiteaLookAlike, environ: dict[str, str]
+    def test_open_pull_request_of_the_branch_is_found_and_several_require_pr_option(
+        self, gitea: GiteaLookAlike
     ) -> None:
-        found = self.head(gitea, environ)
+        found = self.head(gitea)
         assert (found.job.pr_number, found.job.title, found.job.author) == (11, "A new cart", "ann")
         assert (found.branch, found.repository, found.from_fork) == ("cart", "acme/shop", False)
         assert (found.job.target_branch, found.unknown, found.unsure) == ("main", "", "")
+        number = gitea.propose("cart")
+        with pytest.raises(InvalidInputError, match=rf"several pull requests: 11, {number}\. Use --pr N"):
+            self.head(gitea)
+        assert self.head(gitea, pr=number).job.pr_number == number
 
-    def test_closed_and_foreign_pull_requests_are_ignored(
-        self, shop: Repository, gitea: GiteaLookAlike, environ: dict[str, str]
+    def test_closed_and_foreign_pull_requests_are_ignored_unless_given(
+        self, shop: Repository, gitea: GiteaLookAlike
     ) -> None:
+        foreign = gitea.propose("basket", "stranger/shop")
+        given = self.head(gitea, pr=foreign)
+        assert (given.branch, given.repository, given.from_fork) == ("basket", "stranger/shop", True)
         shop.branch("basket")
-        gitea.propose("basket", "stranger/shop")
         gitea.propose("basket", is_open=False)
-        found = self.head(gitea, environ)
+        found = self.head(gitea)
         assert found.job.pr_number is None
         assert found.unknown == "acme/shop has no open pull request from basket"
 
-    def test_several_pull_requests_require_pr_option(
-        self, gitea: GiteaLookAlike, environ: dict[str, str]
-    ) -> None:
-        number = gitea.propose("cart")
-        with pytest.raises(InvalidInputError, match=rf"several pull requests: 11, {number}\. Use --pr N"):
-            self.head(gitea, environ)
-        assert self.head(gitea, environ, pr=number).job.pr_number == number
-
-    def test_given_pull_request_has_the_branch_that_the_forge_names(
-        self, gitea: GiteaLookAlike, environ: dict[str, str]
-    ) -> None:
-        number = gitea.propose("basket", "stranger/shop")
-        found = self.head(gitea, environ, pr=number)
-        assert (found.branch, found.repository, found.from_fork) == ("basket", "stranger/shop", True)
-
     def test_without_a_token_or_an_answer_the_reason_is_given(self, gitea: GiteaLookAlike) -> None:
-        assert "no token for gitea: set PRSHOTS_FORGE_TOKEN" in self.head(gitea, {}).unknown
-        wrong = self.head(gitea, {"PRSHOTS_FORGE_TOKEN": "wrong"})
+        assert "no token for gitea: set PRSHOTS_FORGE_TOKEN" in self.head(gitea, token="").unknown
+        wrong = self.head(gitea, token="wrong")
         assert "the forge cannot be asked: Gitea refused the token" in wrong.unknown
-        given = self.head(gitea, {}, pr=11)
+        given = self.head(gitea, pr=11, token="")
         assert (given.job.pr_number, given.unknown) == (11, "")
         assert "no token" in given.unsure
         assert given.job.source_branch == ""

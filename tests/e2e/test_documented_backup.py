@@ -9,6 +9,7 @@ import pytest
 
 from support.deploy_checkers import ROOT
 from support.engine_servers import PostgreSQL
+from support.raw_requests import running_service
 from support.service import Service
 from support.service_processes import key_of, records
 from support.upload_load import UploadLoad
@@ -37,10 +38,9 @@ def test_an_incremental_backup_under_load_has_the_bytes_of_every_record(tmp_path
     """Without deletes in between, no record may lack its bytes: the database is copied first."""
     take, put_back = code(BACKUP, "console")[:2]
     assert take.index("VACUUM INTO") < take.index("rsync")
-    service, backups = Service(tmp_path, {"UPLOADS_PER_MINUTE": "100000"}), tmp_path / "backups"
+    backups = tmp_path / "backups"
     backups.mkdir()
-    service.start()
-    try:
+    with running_service(tmp_path, UPLOADS_PER_MINUTE="100000") as service:
         load = UploadLoad(service.new_token(), 1, [service.base_url], [service.img_url])
 
         def back_up_three_times() -> None:  # the second and third copy only what is new
@@ -49,7 +49,6 @@ def test_an_incremental_backup_under_load_has_the_bytes_of_every_record(tmp_path
                 shell(take, service.data_dir, backups)
 
         load.run_during(back_up_three_times)
-    finally:
         assert service.stop() == 0
     assert load.wrong == []
     assert not list(backups.rglob(".*.new"))

@@ -1,4 +1,4 @@
-"""A running service on PostgreSQL, S3 and Valkey that freeze or are killed: replies in time, few log lines, recovery."""
+"""A running service on PostgreSQL and S3 that freeze or are killed: replies in time, few log lines, recovery."""
 
 import contextlib
 import json
@@ -8,18 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
-import psycopg
 import pytest
 
-from support.engine_servers import (
-    PostgreSQL,
-    SeaweedFS,
-    Server,
-    Valkey,
-    running_postgresql,
-    running_seaweedfs,
-    running_valkey,
-)
+from support.engine_servers import PostgreSQL, SeaweedFS, Server, running_postgresql, running_seaweedfs
 from support.service import Service, upload
 from support.service_processes import fetch
 from support.waiting import wait_for, wait_until
@@ -33,9 +24,9 @@ EXPIRE_FAILED = (503, {"error": "expire failed, retry later"})
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[tuple[PostgreSQL, SeaweedFS, Valkey]]:
-    with running_postgresql() as database, running_seaweedfs() as store, running_valkey() as counter:
-        yield database, store, counter
+def servers() -> Iterator[tuple[PostgreSQL, SeaweedFS]]:
+    with running_postgresql() as database, running_seaweedfs() as store:
+        yield database, store
 
 
 @dataclass
@@ -46,7 +37,6 @@ class Engines:
     service: Service
     database: PostgreSQL
     store: SeaweedFS
-    counter: Valkey
 
     @contextlib.contextmanager
     def away(self, server: Server) -> Iterator[None]:
@@ -66,15 +56,14 @@ class Engines:
 
 @pytest.fixture(scope="module", params=["frozen", "killed"])
 def engines(
-    servers: tuple[PostgreSQL, SeaweedFS, Valkey],
+    servers: tuple[PostgreSQL, SeaweedFS],
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Engines]:
-    database, store, counter = servers
+    database, store = servers
     settings = {
         "DATABASE_URL": database.new_database(),
         "STORE_URL": store.store_url(store.new_bucket()),
-        "COUNTER_URL": counter.url,
         "LOG_FORMAT": "json",
         "UPLOADS_PER_MINUTE": "100000",
     }
@@ -86,9 +75,6 @@ def engines(
         yield Engines(request.param, service, *servers)
         assert service.stop() == 0
         assert "Traceback" not in service.log
-
-
-only_frozen = pytest.mark.parametrize("engines", ["frozen"], indirect=True)
 
 
 @pytest.fixture
@@ -153,27 +139,7 @@ def test_without_a_store_uploads_get_503_and_the_rest_of_the_api_works(
     assert fetch(uploaded["view_url"]).status_code == 410
 
 
-@only_frozen
-def test_while_valkey_is_frozen_uploads_pass(engines: Engines, client: httpx.Client) -> None:
-    away = "rate counter unavailable, uploads are not limited"
-    before = len(engines.logged(away))  # on a busy machine, an earlier upload may not have waited for Valkey
-    with engines.counter.frozen():
-        replies = [upload(client).status_code for _ in range(5)]
-    assert replies == [200] * 5
-    assert 1 <= len(engines.logged(away)) <= before + 1
-
-
-@only_frozen
-def test_a_delete_of_a_locked_image_promises_nothing(engines: Engines, client: httpx.Client) -> None:
-    uploaded = upload(client).json()
-    with psycopg.connect(engines.service.settings["DATABASE_URL"]) as holding:
-        holding.execute("SELECT 1 FROM images WHERE id = %s FOR UPDATE", [uploaded["id"]])
-        assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == DATABASE_DOWN
-    assert fetch(uploaded["view_url"]).status_code == 200
-    assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == (200, {"ok": True, "id": uploaded["id"]})
-
-
-@only_frozen
+@pytest.mark.parametrize("engines", ["frozen"], indirect=True)
 def test_clients_that_leave_keep_no_connection_to_the_database(
     engines: Engines, client: httpx.Client
 ) -> None:

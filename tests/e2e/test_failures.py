@@ -141,14 +141,6 @@ def test_the_sweep_finishes_a_failed_delete(running: Service, client: httpx.Clie
     assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == (404, {"error": "not found"})
 
 
-def test_a_failed_delete_can_be_retried(running: Service, client: httpx.Client) -> None:
-    uploaded = upload(client).json()
-    with undeletable(running.images_dir / key_of(uploaded["view_url"])):
-        assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == EXPIRE_FAILED
-    assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == (200, {"ok": True, "id": uploaded["id"]})
-    assert records(running) == []
-
-
 def test_one_undeletable_image_does_not_stop_the_others_from_expiring(
     running: Service, client: httpx.Client
 ) -> None:

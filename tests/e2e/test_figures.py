@@ -3,21 +3,15 @@
 import stat
 from pathlib import Path
 
-import httpx
 import pytest
 
 from prshots.server.observability.metrics_folder import PREFIX
 from support.service import Service, upload
-from support.service_processes import component_pids, kill, wait_for_first_sweep, wait_until
+from support.service_processes import component_pids, kill, metric, wait_for_first_sweep, wait_until
 from support.stores_and_records import small_disk
 
-
-def stored(address: str) -> float:
-    """Return the number of stored uploads in this component's metrics."""
-    text = httpx.get(f"{address}/metrics", timeout=30, trust_env=False).text
-    return next(
-        float(line.split()[1]) for line in text.splitlines() if 'uploads_total{result="stored"}' in line
-    )
+STORED = 'prshots_uploads_total{result="stored"}'
+RESTARTS = 'prshots_worker_restarts_total{component="api"}'
 
 
 @pytest.fixture
@@ -39,12 +33,11 @@ def test_metrics_outlive_their_process_without_adding_files(service: Service, te
     with service.client(service.new_token()) as client:
         for number in (1, 2):
             assert upload(client).status_code == 200
-            wait_until(lambda number=number: stored(service.img_url) == number, "the upload to be counted")
+            wait_until(lambda number=number: metric(service.img_url, STORED) == number, "the count")
             kill(component_pids(service)["api"])
             service.wait_until_up()
-            assert stored(service.base_url) == number  # reported by the new worker
-    restarts = 'prshots_worker_restarts_total{component="api"} 2.0'
-    wait_until(lambda: restarts in httpx.get(f"{service.web_url}/metrics").text, "the restarts to be counted")
+            assert metric(service.base_url, STORED) == number  # reported by the new worker
+    wait_until(lambda: metric(service.web_url, RESTARTS) == 2, "the restarts to be counted")
     assert {path.name: path.stat().st_size for path in folder.iterdir()} == files
     assert service.stop() == 0
     assert list(temporary.glob(f"{PREFIX}*")) == []
@@ -58,6 +51,6 @@ def test_without_disk_space_each_component_reports_its_own_metrics(service: Serv
         assert list(temporary.glob(f"{PREFIX}*")) == []
         with service.client(service.new_token()) as client:
             assert upload(client).status_code == 200
-        assert stored(service.base_url) == 1
-        assert stored(service.img_url) == 0
+        assert metric(service.base_url, STORED) == 1
+        assert metric(service.img_url, STORED) == 0
         assert service.stop() == 0

@@ -13,19 +13,13 @@ from prshots.client.ci.base_commits import BaseCommits, base_of
 from prshots.client.ci.checkout import default_branch
 from prshots.contract.errors import InvalidInputError
 from support.engine_servers import process_state
-from support.git_repositories import ALONE, Repository, checkout_of
+from support.git_repositories import Repository, alone_with_git, checkout_of  # noqa: F401 - a fixture
 from support.vectors import cases
 from support.waiting import wait_until
 
+pytestmark = pytest.mark.usefixtures("alone_with_git")
+
 HEAD = "0123456789abcdef0123456789abcdef01234567"
-
-
-@pytest.fixture(autouse=True)
-def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    for name, value in ALONE.items():
-        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture
@@ -50,15 +44,6 @@ def test_the_commit_comes_from_the_option_then_the_ci_then_git(
         service_options.commit("", Job(), 7)
 
 
-Told = list[str]
-"""The sentences for the user."""
-
-
-@pytest.fixture
-def told() -> Told:
-    return []
-
-
 def test_the_default_branch_comes_from_the_ci_then_the_remote_then_its_usual_name(
     work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,8 +61,9 @@ def test_the_default_branch_comes_from_the_ci_then_the_remote_then_its_usual_nam
 
 @pytest.mark.parametrize("case", cases("base_commits", "bases"))
 def test_the_base_by_the_rules_of_both_clients(
-    case: dict[str, Any], work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+    case: dict[str, Any], work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    told: list[str] = []
     history = work.commits(case["main"])
     work.branch("cart", history[case["off"]])
     head = work.commit()
@@ -110,7 +96,7 @@ def test_the_base_by_the_rules_of_both_clients(
 
 
 def test_a_merge_ref_of_a_remote_that_serves_no_commit_by_its_sha_has_a_base(
-    work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+    work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history = work.commits(4)
     work.branch("cart", history[1])
@@ -120,16 +106,14 @@ def test_a_merge_ref_of_a_remote_that_serves_no_commit_by_its_sha_has_a_base(
     job = checkout_of(work, tmp_path / "job", "refs/pull/7/merge")
     job.git("config", "protocol.version", "0")  # the second version does not refuse it
     monkeypatch.chdir(job.folder)
-    assert git_module.fetch(history[1], depth=9, say=told.append, what="").error
-    base = base_of(Job(commit_sha=head, target_branch="main"), head, "", told.append)
+    assert git_module.fetch(history[1], depth=9, say=print, what="").error
+    base = base_of(Job(commit_sha=head, target_branch="main"), head, "", print)
     assert base == BaseCommits("main", tuple(history[1:]))
-    of_another_branch = base_of(Job(commit_sha=head, target_branch="main"), head, "cart", told.append)
+    of_another_branch = base_of(Job(commit_sha=head, target_branch="main"), head, "cart", print)
     assert of_another_branch.commits[0] == head
 
 
-def test_first_parents_leave_out_what_was_merged(
-    work: Repository, monkeypatch: pytest.MonkeyPatch, told: Told
-) -> None:
+def test_first_parents_leave_out_what_was_merged(work: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     first = work.commit()
     work.branch("side")
     work.commit()
@@ -140,11 +124,11 @@ def test_first_parents_leave_out_what_was_merged(
     head = work.commit()
     work.push("main", "cart")
     monkeypatch.chdir(work.folder)
-    assert base_of(Job(), head, "", told.append) == BaseCommits("main", (merge, first))
+    assert base_of(Job(), head, "", print) == BaseCommits("main", (merge, first))
 
 
 def test_a_head_that_is_not_checked_out_is_fetched(
-    work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+    work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second workflow runs on the default branch, even for a head that was since overwritten."""
     first, _ = work.commit(), work.commit()
@@ -155,34 +139,38 @@ def test_a_head_that_is_not_checked_out_is_fetched(
     for depth in (0, 1):
         checkout_of(work, tmp_path / f"job{depth}", "refs/heads/main", depth=depth)
         monkeypatch.chdir(tmp_path / f"job{depth}")
-        assert base_of(Job(target_branch="main"), head, "", told.append) == BaseCommits("main", (first,))
+        assert base_of(Job(target_branch="main"), head, "", print) == BaseCommits("main", (first,))
 
 
 class TestGitCannotTell:
     def test_outside_a_repository_or_without_git_the_reason_is_given(
-        self, monkeypatch: pytest.MonkeyPatch, told: Told
+        self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        base = base_of(Job(target_branch="main"), "abc1234", "", told.append)
+        base = base_of(Job(target_branch="main"), "abc1234", "", print)
         assert base.commits == ()
         assert base.unknown.startswith("not a git repository")
         monkeypatch.setenv("PATH", "")
-        assert base_of(Job(), HEAD, "", told.append).unknown.startswith("git does not run: No such file")
+        assert base_of(Job(), HEAD, "", print).unknown.startswith("git does not run: No such file")
         named = Job(commit_sha=HEAD, target_branch="main", base_sha=HEAD)  # as GitLab does
-        assert base_of(named, HEAD, "", told.append) == BaseCommits("main", (HEAD,))
+        assert base_of(named, HEAD, "", print) == BaseCommits("main", (HEAD,))
 
-    def test_a_target_that_shares_no_commit_has_no_base(
-        self, work: Repository, monkeypatch: pytest.MonkeyPatch, told: Told
+    def test_a_target_that_shares_no_commit_has_no_base_and_a_branch_is_never_an_option(
+        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         work.commit()
         work.git("checkout", "--quiet", "--orphan", "other")
         other = work.commit()
         work.push("main", "other")
         monkeypatch.chdir(work.folder)
-        assert "share" in base_of(Job(), other, "main", told.append).unknown
+        assert "share" in base_of(Job(), other, "main", print).unknown
+        for branch in (f"--upload-pack=touch {tmp_path}/owned;", "-u", "--all"):
+            assert base_of(Job(), other, branch, print).unknown
+        assert not (tmp_path / "owned").exists()
 
     def test_a_remote_that_never_answers_is_given_up(
-        self, work: Repository, monkeypatch: pytest.MonkeyPatch, told: Told
+        self, work: Repository, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        told: list[str] = []
         head = work.commit()
         work.git("remote", "set-url", "origin", "ssh://ann:hunter2@git.example/shop")
         started = work.folder / "ssh.pid"
@@ -200,19 +188,9 @@ class TestGitCannotTell:
         assert told == ["Fetching the history of release …"]
         wait_until(lambda: process_state(int(started.read_text())) == "Z", "ssh to end")
 
-    def test_a_branch_is_never_an_option(
-        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
-    ) -> None:
-        head = work.commit()
-        work.push("main")
-        monkeypatch.chdir(work.folder)
-        for branch in (f"--upload-pack=touch {tmp_path}/owned;", "-u", "--all"):
-            assert base_of(Job(), head, branch, told.append).unknown
-        assert not (tmp_path / "owned").exists()
-
 
 def test_fetch_waits_for_another_processs_lock(
-    work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+    work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history = work.commits(3)
     work.push("main")
@@ -227,11 +205,10 @@ def test_fetch_waits_for_another_processs_lock(
     release = threading.Timer(0.1, lock.unlink)
     release.start()
     try:
-        assert base_of(Job(target_branch="main"), head, "", told.append) == BaseCommits(
-            "main", tuple(history)
-        )
+        found = base_of(Job(target_branch="main"), head, "", print)
+        assert found == BaseCommits("main", tuple(history))
     finally:
         release.join()
     lock.touch()
     monkeypatch.setattr(git_module, "LOCK_PAUSES", (0.01,))
-    assert "shallow.lock" in git_module.fetch("refs/heads/main", depth=9, say=told.append, what="").error
+    assert "shallow.lock" in git_module.fetch("refs/heads/main", depth=9, say=print, what="").error

@@ -17,18 +17,14 @@ pytestmark = pytest.mark.slow
 REPOSITORY = "octo/keyless"
 
 
-@pytest.fixture(params=CLIENTS)
-def client_name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def job(shared_service: Service, ci_issuer: CiIssuer, tmp_path: Path) -> dict[str, str]:
-    """Return the environment of a job of GitHub Actions for pull request 8."""
+@pytest.mark.parametrize("client_name", CLIENTS)
+def test_a_trusted_job_uploads_and_another_does_not(
+    client_name: str, shared_service: Service, ci_issuer: CiIssuer, tmp_path: Path
+) -> None:
     draw(tmp_path / "shots" / "cart.png", 1)
     event = tmp_path / "event.json"
     event.write_text(json.dumps({"pull_request": {"number": 8, "head": {"sha": SHA}, "base": {}}}))
-    return {
+    job = {
         "PATH": os.environ["PATH"],
         "PRSHOTS_URL": f"{shared_service.base_url}/",
         "GITHUB_ACTIONS": "true",
@@ -37,11 +33,6 @@ def job(shared_service: Service, ci_issuer: CiIssuer, tmp_path: Path) -> dict[st
         "ACTIONS_ID_TOKEN_REQUEST_URL": ci_issuer.job_url(repository=REPOSITORY, ref="refs/pull/8/merge"),
         "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "of-the-runner",
     }
-
-
-def test_a_trusted_job_uploads_and_another_does_not(
-    client_name: str, job: dict[str, str], shared_service: Service, ci_issuer: CiIssuer, tmp_path: Path
-) -> None:
     name = f"keyless {client_name}"
     token = shared_service.new_token(name)
     trust = ("--issuer", ci_issuer.url, "--claim", f"repository={REPOSITORY}")

@@ -9,8 +9,8 @@ import pytest
 
 from support.engine_servers import PostgreSQL
 from support.service import Service, upload
-from support.service_processes import fetch, serve
-from support.waiting import wait_for, wait_until
+from support.service_processes import fetch
+from support.waiting import wait_for
 
 
 @pytest.fixture
@@ -31,35 +31,20 @@ def keys_of(machine: Service) -> Path:
     return machine.data_dir / "signing-keys"
 
 
-def start(machine: Service) -> None:
-    serve(machine, "api", "delivery")
-    for address in (machine.base_url, machine.img_url):
-        wait_until(lambda address=address: is_up(address), lambda: f"the components to be up: {machine.log}")
-
-
-def is_up(address: str) -> bool:
-    try:
-        return httpx.get(f"{address}/healthz", timeout=60, trust_env=False).status_code == 200
-    except httpx.TransportError:
-        return False
-
-
 def readiness(address: str) -> tuple[int, str]:
     reply = httpx.get(f"{address}/readyz", timeout=60, trust_env=False)
     return reply.status_code, reply.json().get("error", "")
 
 
-def wait_until_ready(*machines: Service) -> None:
-    for machine in machines:
-        for address in (machine.base_url, machine.img_url):
-            wait_for(lambda address=address: readiness(address), lambda answer: answer[0] == 200)
+def wait_until_ready(machine: Service) -> None:
+    for address in (machine.base_url, machine.img_url):
+        wait_for(lambda address=address: readiness(address), lambda answer: answer[0] == 200)
 
 
 @pytest.mark.slow
 def test_a_replica_signs_only_with_the_keys_of_the_others(machines: list[Service]) -> None:
     first, second = machines
-    start(first)
-    wait_until_ready(first)
+    wait_until_ready(first.start())
     token = first.new_token()
     with first.client(token) as client:
         view_url = upload(client).json()["view_url"]
@@ -68,7 +53,7 @@ def test_a_replica_signs_only_with_the_keys_of_the_others(machines: list[Service
     # Another key under the same kid
     keys_of(second).parent.mkdir(parents=True)
     keys_of(second).write_text(f"k1:{'ab' * 32}\n")
-    start(second)
+    second.start()
     assert readiness(second.base_url) == (503, "not ready: keys")
     assert "the signing key k1 differs from the key k1 of the other replicas" in second.log
     assert "ab" * 32 not in second.log
@@ -82,7 +67,7 @@ def test_a_replica_signs_only_with_the_keys_of_the_others(machines: list[Service
 
     # No key file: it makes none, and says what to do.
     keys_of(second).unlink()
-    start(second)
+    second.start()
     assert readiness(second.base_url) == readiness(second.img_url) == (503, "not ready: keys")
     with second.client(token) as client:
         reply = upload(client)
@@ -101,8 +86,7 @@ def test_a_replica_signs_only_with_the_keys_of_the_others(machines: list[Service
 @pytest.mark.slow
 def test_keys_are_rotated_and_replaced_by_commands(machines: list[Service]) -> None:
     first, _ = machines
-    start(first)
-    wait_until_ready(first)
+    wait_until_ready(first.start())
     assert "k2 signs" in first.run("keys", "rotate").stderr
 
     def kid_of_an_upload() -> str:
@@ -116,7 +100,7 @@ def test_keys_are_rotated_and_replaced_by_commands(machines: list[Service]) -> N
     assert first.stop() == 0
 
     keys_of(first).unlink()  # lost for good
-    start(first)
+    first.start()
     assert readiness(first.base_url) == (503, "not ready: keys")
     assert "with key k3" in first.run("keys", "create").stderr
     wait_until_ready(first)

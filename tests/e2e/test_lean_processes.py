@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from prshots.server.lean_imports import not_installed
+from support.processes import completed
 from support.service import PRSHOTS
 
 EVERYWHERE = {
@@ -23,16 +24,15 @@ EVERYWHERE = {
     "psycopg",
     "redis",
 }
-STARTS = {
-    "supervisor": "import prshots.server.supervise",
-    "web": "from prshots.server.wiring.web import build_web as build",
-    "api": "from prshots.server.wiring.api import build_api as build",
-    "delivery": "from prshots.server.wiring.delivery import build_delivery as build",
-}
 BUILD = """
+import prshots.server.processes  # first, as by `python -m prshots.server.processes.worker`
+from prshots.server.wiring.{part} import build_{part}
 from prshots.server.processes import settings_of_child, worker
-build(settings_of_child())
+build_{part}(settings_of_child())
 """
+STARTS = {"supervisor": "import prshots.server.supervise"} | {
+    part: BUILD.format(part=part) for part in ("web", "api", "delivery")
+}
 NOT_LOADED = {
     "supervisor": {
         "ssl",
@@ -62,18 +62,9 @@ def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_a_process_does_not_load_what_it_does_not_need(
     part: str, environ: dict[str, str], tmp_path: Path
 ) -> None:
-    # `processes` is imported first, as by `python -m prshots.server.processes.worker`.
-    build = "" if part == "supervisor" else BUILD
-    first = "" if part == "supervisor" else "import prshots.server.processes\n"
-    code = f"{first}{STARTS[part]}\n{build}\nimport sys\nprint(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code],
-        env=environ,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    code = f"{STARTS[part]}\nimport sys\nprint(*sys.modules)"
+    done = completed([sys.executable, "-P", "-c", code], env=environ, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())
     assert "structlog" in loaded
     assert loaded & (EVERYWHERE | NOT_LOADED[part]) == set()

@@ -20,7 +20,9 @@ def venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_server_packages_are_not_installed(venv: Path) -> None:
+def test_server_packages_are_not_installed_and_server_commands_name_the_missing_extra(
+    venv: Path, tmp_path: Path
+) -> None:
     code = f"""
 import importlib.util, json, pathlib, prshots.client, prshots.cli
 package = pathlib.Path(prshots.__file__).parent
@@ -32,6 +34,13 @@ print(json.dumps({{
 """
     said = json.loads(run(venv, "python", "-I", "-c", code).stdout)
     assert said == {"installed": [], "dashboard": False, "typed": True}
+    assert "upload" in run(venv, "prshots", "--help").stdout
+    assert "--dry-run" in run(venv, "prshots", "upload", "--help").stdout
+    served = run(venv, "prshots", "serve", PRSHOTS_DATA_DIR=str(tmp_path))
+    assert (served.returncode, served.stdout) == (1, "")
+    assert served.stderr.startswith("prshots: this command needs ")
+    assert served.stderr.endswith("pip install 'prshots[server]'\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_client_does_not_import_installed_server_packages() -> None:
@@ -67,15 +76,3 @@ def test_upload_works_with_the_client_alone(venv: Path, shared_service: Service,
         assert client.get(uploaded["view_url"]).content.startswith(PNG)
     for said in (tried.stdout, tried.stderr, done.stdout, done.stderr):
         assert token not in said
-
-
-@pytest.mark.slow
-def test_server_commands_name_the_missing_extra(venv: Path, tmp_path: Path) -> None:
-    assert "upload" in run(venv, "prshots", "--help").stdout
-    assert "--dry-run" in run(venv, "prshots", "upload", "--help").stdout
-    served = run(venv, "prshots", "serve", PRSHOTS_DATA_DIR=str(tmp_path))
-    assert served.returncode == 1
-    assert served.stderr.startswith("prshots: this command needs ")
-    assert served.stderr.endswith("pip install 'prshots[server]'\n")
-    assert served.stdout == ""
-    assert list(tmp_path.iterdir()) == []

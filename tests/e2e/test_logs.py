@@ -72,11 +72,8 @@ def use_it_all(service: Service) -> list[str]:
                 assert reply.status_code == status
         client.delete(f"/v1/images/{token}")
         puts = use_a_put_url(service, client)
-        aside = service.images_dir.rename(service.folder / "aside")
-        service.images_dir.write_text("a file in place of the folder")
-        assert upload(client).status_code == fetch(uploaded["view_url"]).status_code == 503
-        service.images_dir.unlink()
-        aside.rename(service.images_dir)
+        with service.broken_store():
+            assert upload(client).status_code == fetch(uploaded["view_url"]).status_code == 503
     code, cookie = sign_in(service)
     keys = re.findall(r":([0-9a-f]{32,})", (service.data_dir / "signing-keys").read_text())
     signature = uploaded["view_url"].rpartition(".")[2]

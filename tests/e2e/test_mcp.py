@@ -148,7 +148,7 @@ async def test_the_sdks_client_gets_the_progress_of_each_screenshot(desk: AgentD
 
 
 @pytest.mark.slow
-def test_invalid_arguments_are_refused_with_what_to_do(desk: AgentDesk) -> None:
+def test_invalid_arguments_are_refused_and_a_remote_agent_sends_the_bytes_itself(desk: AgentDesk) -> None:
     secret = desk.shop.folder / "id_rsa"
     secret.write_text("-----BEGIN OPENSSH PRIVATE KEY-----\n")
     secret.with_suffix(".png").write_bytes(secret.read_bytes())
@@ -170,11 +170,7 @@ def test_invalid_arguments_are_refused_with_what_to_do(desk: AgentDesk) -> None:
         assert "content_type" in agent.refused("upload_url", **url, content_type="text/plain")
         assert agent.call("show", paths=[])["shots"] == []
 
-
-@pytest.mark.slow
-def test_a_remote_agent_sends_the_bytes_itself(desk: AgentDesk) -> None:
-    asked = {"name": "cart", "viewport": "320x240", "with_before": True, "folder": str(desk.shop.folder)}
-    with session(desk) as agent:
+        asked = {"name": "cart", "viewport": "320x240", "with_before": True, "folder": str(desk.shop.folder)}
         given = agent.call("upload_url", **asked)
         for url, color in ((given["before_put_url"], "#0060df"), (given["put_url"], "#e60000")):
             content = Path(desk.screenshot("x.png", button=color)).read_bytes()

@@ -90,17 +90,8 @@ def test_upload_compare_comment_expire(programs: Path, job: dict[str, str], tmp_
 def test_the_pytest_plugin_uploads(programs: Path, job: dict[str, str], tmp_path: Path) -> None:
     draw(tmp_path / "dot.png", 1)
     (tmp_path / "test_dot.py").write_text("def test_dot(shot):\n    shot('dot.png', 'dot')\n")
-    done = run_client(
-        programs,
-        "pytest",
-        "-q",
-        "--prshots=on",
-        "-p",
-        "no:cacheprovider",
-        cwd=tmp_path,
-        PRSHOTS_PR="8",
-        **job,
-    )
+    options = ("-q", "--prshots=on", "-p", "no:cacheprovider")
+    done = run_client(programs, "pytest", *options, cwd=tmp_path, PRSHOTS_PR="8", **job)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "dot" in run_client(programs, "prshots", "comment", "--pr", "8", **job).stdout
 

@@ -3,9 +3,8 @@
 import contextlib
 import json
 import re
-import resource
 import socket
-from collections.abc import Iterator
+from collections import Counter
 from pathlib import Path
 
 import httpx
@@ -13,6 +12,7 @@ import pytest
 
 from support.free_ports import free_port
 from support.nginx_front import NGINX, NGINX_VERSIONS, HangsUp, Nginx, last_log, raw, running_nginx, started
+from support.open_files import many_files  # noqa: F401 - a fixture
 from support.service import MAX_BYTES, upload
 
 pytestmark = pytest.mark.slow
@@ -134,43 +134,42 @@ def test_images_have_their_own_limit(tmp_path: Path, program: Path) -> None:
             connection.close()
 
 
-def test_a_failed_post_says_close_and_is_logged_as_a_post(tmp_path: Path, program: Path) -> None:
-    front = in_front_of(tmp_path, [free_port()], program)
-    with running_nginx(front):
+def test_a_failed_post_says_close_and_a_half_sent_head_is_closed(tmp_path: Path, program: Path) -> None:
+    """Nginx ends the half-sent head after client_header_timeout, here a second."""
+    short = {"client_header_timeout 10s;": "client_header_timeout 1s;"}
+    with running_nginx(in_front_of(tmp_path, [free_port()], program, short)) as front:
         # `raw` returns when nginx closes the connection: the reply must say that it does.
         status, fields, body = parsed(raw(front.port, request("POST", "/v1/expire", 1000)))
         assert (status, body) == (502, {"error": "api unavailable"})
         assert (fields["connection"], fields["retry-after"]) == ("close", "5")
         assert '"POST /v1/expire HTTP/1.1" 502' in last_log(front, "/v1/expire")
+        assert raw(front.port, b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ") == b""
 
 
-def test_every_request_is_tried_although_all_replicas_just_failed(tmp_path: Path, program: Path) -> None:
-    """Otherwise nginx answers "no live upstreams" for seconds after a moment in which all of them failed."""
+def test_each_upload_is_tried_once_a_get_by_every_replica_and_forwarded_headers_are_replaced(
+    tmp_path: Path, program: Path
+) -> None:
+    """Otherwise nginx answers "no live upstreams" for seconds after a moment in which all replicas failed."""
+    false = {"X-Forwarded-For": "1.2.3.4", "X-Request-Id": "mine", "X-Forwarded-Proto": "https"}
     with (
         HangsUp() as one,
         HangsUp() as other,
         running_nginx(in_front_of(tmp_path, [one.port, other.port], program)) as front,
-        httpx.Client(base_url=front.url, timeout=30) as client,
+        httpx.Client(base_url=front.url, headers=false, timeout=30) as client,
     ):
-        assert {upload(client).status_code for _ in range(10)} == {502}
-        assert len(one.requests) + len(other.requests) == 10
+        for _ in range(10):
+            reply = upload(client)
+            assert (reply.status_code, reply.json()) == (502, {"error": "api unavailable"})
+        assert client.get("/").status_code == 502
         assert "no live upstreams" not in front.logs
-
-
-def test_a_half_sent_head_is_closed(tmp_path: Path, program: Path) -> None:
-    """Nginx ends it after client_header_timeout, here a second."""
-    short = {"client_header_timeout 10s;": "client_header_timeout 1s;"}
-    with running_nginx(in_front_of(tmp_path, [free_port()], program, short)) as front:
-        assert raw(front.port, b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ") == b""
-
-
-@pytest.fixture
-def many_files() -> Iterator[None]:
-    """Allow this process and the nginx it starts as many open files as the system lets them have."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        heads = [request.partition(b"\r\n\r\n")[0].decode() for request in one.requests + other.requests]
+    assert Counter(head.partition(" ")[0] for head in heads) == {"POST": 10, "GET": 2}
+    ours = "\r\nX-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: 127.0.0.1\r\n"
+    for head in heads:
+        assert ours in head
+        assert "1.2.3.4" not in head
+        assert "mine" not in head
+        assert re.search(r"\r\nX-Request-Id: [0-9a-f]{32}(\r\n|$)", head)
 
 
 @pytest.mark.usefixtures("many_files")

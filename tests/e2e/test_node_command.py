@@ -7,13 +7,9 @@ from pathlib import Path
 import pytest
 
 from support.clients import PACKAGE, command_of
+from support.processes import completed
 
 ROOT = Path(__file__).parents[2]
-
-
-def node(*args: str, cwd: Path | None = None) -> str:
-    done = subprocess.run(["node", *args], cwd=cwd, capture_output=True, text=True, timeout=60, check=True)
-    return done.stdout
 
 
 @pytest.mark.slow
@@ -21,8 +17,8 @@ def test_the_package_has_what_the_command_needs_and_nothing_else(tmp_path: Path)
     built = Path(command_of("node")[1]).parents[2]
     for name in ("README.md", "LICENSE"):
         (built / name).write_bytes((PACKAGE / name).read_bytes())
-    command = ["npm", "pack", "--json", "--ignore-scripts", "--pack-destination", str(tmp_path)]
-    packed = subprocess.run(command, cwd=built, capture_output=True, text=True, timeout=60, check=True)
+    command = ["npm", "pack", "--json", "--ignore-scripts", "--pack-destination", tmp_path]
+    packed = completed(command, cwd=built)
     [about] = json.loads(packed.stdout)
     files = {file["path"] for file in about["files"]}
     beside = {path for path in files if not path.startswith("dist/")}
@@ -34,8 +30,9 @@ def test_the_package_has_what_the_command_needs_and_nothing_else(tmp_path: Path)
     subprocess.run(["tar", "-xzf", about["filename"]], cwd=tmp_path, check=True)
     main = tmp_path / "package" / json.loads((PACKAGE / "package.json").read_text())["bin"]["prshots"]
     assert main.read_text().startswith("#!/usr/bin/env node\n")
-    assert node(str(main), "--version", cwd=tmp_path) == f"prshots {about['version']}\n"
-    assert "--allow-empty" in node(str(main), "upload", "--help", cwd=tmp_path)
+    shown = completed(["node", main, "--version"], cwd=tmp_path)
+    assert shown.stdout == f"prshots {about['version']}\n"
+    assert "--allow-empty" in completed(["node", main, "upload", "--help"], cwd=tmp_path).stdout
 
 
 def test_the_packages_license_is_the_projects() -> None:

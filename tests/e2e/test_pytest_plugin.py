@@ -345,9 +345,8 @@ def test_ctrl_c_stops_the_run_while_an_upload_hangs(tmp_path: Path, job: Job) ->
     )
     with socket.create_server(("127.0.0.1", 0)) as silent:
         job.environ["PRSHOTS_URL"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        status, said = run_elsewhere(
-            tmp_path, job, "--prshots-post"
-        )  # without Ctrl-C it would wait 60 s for the reply
+        # Without Ctrl-C, it would wait 60 s for the reply.
+        status, said = run_elsewhere(tmp_path, job, "--prshots-post")
     assert status == pytest.ExitCode.INTERRUPTED
     assert lines(said) == ["1 screenshot not uploaded: interrupted"]
 

@@ -130,7 +130,8 @@ def test_our_own_fork_shows_on_its_pull_request_but_nothing_staged_moves(desk: A
 
 
 @pytest.mark.slow
-def test_a_file_that_is_not_an_image_is_one_line_and_sends_nothing(desk: AgentDesk) -> None:
+def test_invalid_files_and_arguments_are_refused_with_the_reason(desk: AgentDesk) -> None:
+    small = desk.screenshot("cart.png")
     path = desk.shop.folder / "id_rsa.png"
     path.write_text("-----BEGIN OPENSSH PRIVATE KEY-----\n")
     out, said = desk.prshots("show", str(path), code=1)
@@ -138,27 +139,20 @@ def test_a_file_that_is_not_an_image_is_one_line_and_sends_nothing(desk: AgentDe
     assert "is not a PNG, JPEG or WebP image" in said
     with desk.service.client(desk.token) as client:
         assert client.get("/v1/staged", params={"branch": "cart"}).json()["staged"] == []
-    desk.prshots("show", str(path), desk.screenshot("cart.png"), code=3)
+    desk.prshots("show", str(path), small, code=3)
 
-
-@pytest.mark.slow
-def test_a_huge_image_and_a_huge_before_image_name_the_limit(desk: AgentDesk) -> None:
-    small, huge = desk.screenshot("cart.png"), desk.shop.folder / "huge.png"
+    huge = desk.shop.folder / "huge.png"
     huge.write_bytes(Path(small).read_bytes() + bytes(6 * 1024 * 1024))
     _, said = desk.prshots("show", str(huge), code=1)
     assert "the service takes less than" in said
     _, said = desk.prshots("show", small, "--before", str(huge), code=1)
     assert "its before image is" in said
 
-
-@pytest.mark.slow
-def test_wrong_arguments_exit_with_2(desk: AgentDesk) -> None:
-    after = desk.screenshot("cart.png")
     for args, words in (
-        (("--before", after), "needs the screenshot after it"),
-        ((after, "--viewport", "wide"), "invalid viewport"),
-        ((after, "--theme", "blue"), "invalid theme"),
-        ((after, "--pr", "0"), "--pr"),
+        (("--before", small), "needs the screenshot after it"),
+        ((small, "--viewport", "wide"), "invalid viewport"),
+        ((small, "--theme", "blue"), "invalid theme"),
+        ((small, "--pr", "0"), "--pr"),
     ):
         assert words in desk.prshots("show", *args, code=2)[1]
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import resource
 import selectors
 import socket
 from collections import Counter
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from support.open_files import many_files  # noqa: F401 - a fixture
 from support.raw_requests import MULTIPART, image_head, read_reply, request_head
 from support.service import MAX_BYTES, Service, png, upload
 from support.service_processes import component_pids, resident_bytes
@@ -26,15 +26,6 @@ HALF_A_HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\nCookie: "
 
 def unfinished_upload(token: str) -> bytes:
     return request_head(token, f"Content-Type: {MULTIPART}", f"Content-Length: {MAX_BYTES}") + image_head()
-
-
-@pytest.fixture
-def many_files() -> Iterator[None]:
-    """Allow this process as many sockets as the test opens."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 @contextlib.contextmanager

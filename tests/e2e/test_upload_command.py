@@ -333,36 +333,36 @@ class TestOutput:
         assert r"x\n.png: is empty" in ran.err
         assert "\x1b" not in ran.out + ran.err
 
-    @pytest.mark.parametrize("output_format", ["table", "json", "markdown"])
-    def test_a_dry_run_sends_nothing_and_needs_no_token(self, run: Any, output_format: str) -> None:
+    def test_a_dry_run_sends_nothing_and_names_what_a_real_upload_still_needs(self, run: Any) -> None:
         nobody = {"PRSHOTS_URL": "http://127.0.0.1:9", "PRSHOTS_TOKEN": "", "PRSHOTS_COMMIT": ""}
-        ran = run("upload", "shots", "--dry-run", "--pr", "3", "--format", output_format, **nobody)
-        assert ran.code == 0
-        assert "Dry run: 4 would be uploaded to pull request 3" in ran.err
-        if output_format == "table":
-            assert ran.out.count("would be uploaded") == 4
-        elif output_format == "json":
-            told = json.loads(ran.out)
-            assert (told["uploaded"], told["failed"], told["count"], told["pr_number"]) == ([], [], 0, 3)
-            assert told["would_upload"][0] == {
-                "path": "shots/checkout/cart.png", "name": "checkout/cart", "viewport": "160x120", "note": ""
-            }  # fmt: skip
-        else:
-            assert "http" not in ran.out
-
-    def test_a_dry_run_names_what_a_real_upload_still_needs(self, run: Any) -> None:
+        printed = {}
+        for output_format in ("table", "json", "markdown"):
+            ran = run("upload", "shots", "--dry-run", "--pr", "3", "--format", output_format, **nobody)
+            assert ran.code == 0
+            assert "Dry run: 4 would be uploaded to pull request 3" in ran.err
+            printed[output_format] = ran.out
+        assert printed["table"].count("would be uploaded") == 4
+        assert "http" not in printed["markdown"]
+        told = json.loads(printed["json"])
+        assert (told["uploaded"], told["failed"], told["count"], told["pr_number"]) == ([], [], 0, 3)
+        assert told["would_upload"][0] == {
+            "path": "shots/checkout/cart.png", "name": "checkout/cart", "viewport": "160x120", "note": ""
+        }  # fmt: skip
         ran = run("upload", "shots", "--dry-run")
         assert ran.code == 0
         assert "A real upload also needs this: no pull request" in ran.err
 
 
 class TestExitCodes:
-    def test_exits_1_without_screenshots_but_0_with_allow_empty(self, run: Any, folder: Path) -> None:
+    def test_exits_1_without_valid_screenshots_but_0_with_allow_empty(self, run: Any, folder: Path) -> None:
         ran = run("upload", "nowhere", "shots/*.webp", "--pr", "1")
         assert (ran.code, ran.out) == (1, "")
         assert f"no screenshots found: no PNG, JPEG or WebP at nowhere, shots/*.webp in {folder}" in ran.err
         ran = run("upload", "nowhere", "shots/*.webp", "--allow-empty", "--format", "json", PRSHOTS_TOKEN="")
         assert (ran.code, json.loads(ran.out)["count"]) == (0, 0)
+        (folder / "bad.png").write_bytes(b"")
+        ran = run("upload", "bad.png", "--pr", "1")
+        assert ran == Ran(1, "", "bad.png: is empty\nNo screenshots to upload.\n")
 
     @pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
     def test_exits_3_if_one_path_is_missing_but_0_with_allow_empty(self, run: Any) -> None:
@@ -370,11 +370,6 @@ class TestExitCodes:
         assert ran.code == 3
         assert "nowhere.png: no such file or folder" in ran.err
         assert run("upload", "shots/home.png", "nowhere.png", "--pr", "34", "--allow-empty").code == 0
-
-    def test_exits_1_if_every_file_is_invalid(self, run: Any, folder: Path) -> None:
-        (folder / "bad.png").write_bytes(b"")
-        ran = run("upload", "bad.png", "--pr", "1")
-        assert ran == Ran(1, "", "bad.png: is empty\nNo screenshots to upload.\n")
 
     def test_an_error_that_stops_every_upload_is_printed_once(
         self, run: Any, env: dict[str, str], front: UnreliableProxy
@@ -441,15 +436,13 @@ class TestExitCodes:
         assert len(ran.err.splitlines()) == 1
         assert WRONG_TOKEN[4:] not in ran.err
 
-    @pytest.mark.parametrize("args", [("upload", "shots"), ("comment",)], ids=["upload", "comment"])
     @pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
-    def test_the_image_address_says_what_was_meant(
-        self, run: Any, shared_service: Service, args: tuple[str, ...]
-    ) -> None:
+    def test_the_image_address_says_what_was_meant(self, run: Any, shared_service: Service) -> None:
         url = shared_service.img_url
-        ran = run(*args, "--pr", "1", PRSHOTS_URL=url)
         said = f"prshots: {url} is the image address of a prshots service: set --url (PRSHOTS_URL) to the address"
-        assert ran == Ran(2, "", f"{said} of its API or its dashboard\n")
+        for args in (("upload", "shots"), ("comment",)):
+            ran = run(*args, "--pr", "1", PRSHOTS_URL=url)
+            assert ran == Ran(2, "", f"{said} of its API or its dashboard\n")
 
     @pytest.mark.parametrize("run", ONLY_PYTHON, indirect=True)
     def test_exits_2_for_shrink_without_pillow(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

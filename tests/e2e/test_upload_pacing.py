@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-import httpx
 import pytest
 
 from prshots.client import Client, ShotFile, sender, upload_all
 from prshots.client.sender import Sender
 from support.engine_servers import running_valkey
 from support.raw_requests import running_service
-from support.service import SHA, Service, png
+from support.service import SHA, png
+from support.service_processes import metric
 from support.waiting import wait_until
 
 pytestmark = pytest.mark.nightly
@@ -35,12 +35,6 @@ for _, key in ipairs(redis.call('KEYS', '*:uploads:*')) do
     end
 end
 """
-
-
-def metrics(service: Service) -> dict[str, float]:
-    shown = httpx.get(f"{service.base_url}/metrics", trust_env=False).text
-    found = re.findall(r"^(prshots_uploads\S*) (\S+)$", shown, re.MULTILINE)
-    return {name: float(value) for name, value in found}
 
 
 def test_the_client_waits_and_is_never_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,10 +57,10 @@ def test_the_client_waits_and_is_never_refused(tmp_path: Path, monkeypatch: pyte
         token = service.new_token(uploads_per_minute=LIMIT)
         with Client(service.base_url, token, on_wait=said.append) as client:
             outcomes = upload_all(client, shots, pr_number=7, commit_sha=SHA, concurrency=4)
-        wait_until(lambda: metrics(service)[STORED] == UPLOADS, "the metrics of all uploads")
-        counted = metrics(service)
+        wait_until(lambda: metric(service.base_url, STORED) == UPLOADS, "the metrics of all uploads")
+        not_limited, refused = (metric(service.base_url, series) for series in (NOT_LIMITED, REFUSED))
     assert [outcome.error for outcome in outcomes if outcome.error] == []
     assert all(WORDS.fullmatch(words) for words in said), said
-    if not counted[NOT_LIMITED]:  # a busy machine may not count an upload in time, and then there is no limit
-        assert counted[REFUSED] == 0
+    if not not_limited:  # a busy machine may not count an upload in time, and then there is no limit
+        assert refused == 0
         assert len(said) >= UPLOADS // LIMIT

@@ -2,7 +2,6 @@
 
 import contextlib
 import random
-import re
 import socket
 import threading
 import time
@@ -20,6 +19,7 @@ from support.service_processes import (
     fetch,
     is_ready,
     kill,
+    metric,
     pids_of,
     records,
     wait_for_first_sweep,
@@ -80,14 +80,8 @@ def test_connections_and_metrics_are_those_of_all_workers(service: Service) -> N
     for _ in range(9):
         uploads.send()
     assert uploads.statuses == {200: 9}
-    assert [stored(service) for _ in range(2 * WORKERS)] == [9] * 2 * WORKERS
-
-
-def stored(service: Service) -> float:
-    """Return the number of stored uploads according to the worker that answers."""
-    metrics = httpx.get(f"{service.base_url}/metrics", trust_env=False).text
-    found = re.search(r'^prshots_uploads_total{result="stored"} (\S+)', metrics, re.MULTILINE)
-    return float(found[1]) if found else 0
+    stored = 'prshots_uploads_total{result="stored"}'  # according to each worker that answers
+    assert {metric(service.base_url, stored) for _ in range(2 * WORKERS)} == {9}
 
 
 def test_killed_workers_together_accept_exactly_the_limit_and_lose_nothing(service: Service) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import prshots
+from support.processes import completed
 from support.service import PRSHOTS, Service
 from support.service_processes import wait_for_first_sweep
 from support.waiting import wait_until
@@ -51,14 +52,7 @@ def test_running_the_package_imports_nothing_else_from_the_working_directory(poi
     (poisoned / "prshots" / "__init__.py").unlink()
     (poisoned / "prshots").rmdir()
     for options in ([], ["-P"]):
-        done = subprocess.run(
-            [sys.executable, *options, "-m", "prshots", "--version"],
-            cwd=poisoned,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = completed([sys.executable, *options, "-m", "prshots", "--version"], cwd=poisoned)
         assert (done.returncode, imported(poisoned)) == (0, []), done.stderr
 
 

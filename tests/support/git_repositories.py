@@ -6,6 +6,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 ALONE = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_SYSTEM": os.devnull,
@@ -15,6 +17,14 @@ ALONE = {
     "GIT_COMMITTER_EMAIL": "octo@example.com",
 }
 """Variables that keep git from reading the settings of this machine."""
+
+
+@pytest.fixture
+def alone_with_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the test in an empty folder, where git reads no settings and finds no repository of this machine."""
+    for name, value in (ALONE | {"GIT_CEILING_DIRECTORIES": str(tmp_path)}).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
 
 
 def commit_all(folder: Path, *, remote: str) -> None:

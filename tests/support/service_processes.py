@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -115,6 +116,13 @@ def is_ready(address: str) -> bool:
         return httpx.get(f"{address}/readyz", timeout=5, trust_env=False, verify=False).status_code == 200
     except httpx.TransportError:
         return False
+
+
+def metric(address: str, series: str) -> float:
+    """Return the value of a series in a component's metrics; 0 if it has none."""
+    text = httpx.get(f"{address}/metrics", timeout=30, trust_env=False).text
+    found = re.search(rf"^{re.escape(series)} (\S+)", text, re.MULTILINE)
+    return float(found[1]) if found else 0.0
 
 
 def descriptors(pid: int) -> int:
