@@ -63,7 +63,7 @@ interface BranchSectionProps {
 
 function BranchSection({ group: { branch, repository, staged }, projectId, onDeleted }: BranchSectionProps) {
   return (
-    <section class="section" aria-label={`Branch ${branch}`}>
+    <section class="section" aria-label={`Branch ${branch}${repository && ` of ${repository}`}`}>
       <h2 class="staged-branch">{branch}</h2>
       <p class="quiet staged-about">
         {repository && <span>{repository}</span>}
