@@ -268,7 +268,7 @@ async def remove_project(stores: Stores) -> None:
 
 
 async def look_after(stores: Stores) -> None:
-    """Ask what the sweep and `prshots check` ask, except for sums over all pull requests."""
+    """Run the queries of the sweep and `prshots check`, except for sums over all pull requests."""
     upkeep = stores.upkeep
     page = await upkeep.images_by_id("8", "g", 50)
     assert len(page) == 50

@@ -311,7 +311,7 @@ def test_a_pull_request_is_compared_with_the_baselines_of_a_push(repository: Rep
     git.branch("main", main)
 
 
-def test_a_run_without_anything_to_upload_is_only_noted(repository: Repository) -> None:
+def test_a_run_with_nothing_to_upload_succeeds_with_a_note(repository: Repository) -> None:
     preview = {"deployment": {"sha": FIRST}, "deployment_status": {}, "repository": {"id": 1}}
     for on, event_of_run, broken, words in (
         ("deployment_status", preview, "", ""),  # no open pull request has this head

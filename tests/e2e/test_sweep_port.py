@@ -44,6 +44,6 @@ def test_the_port_has_health_readiness_and_metrics_and_its_process_restarts(serv
 
 
 def test_beside_another_component_the_port_stays_closed(shared_service: Service) -> None:
-    """Any port shows the metrics of all processes, and one port less is one port less to protect."""
+    """Every port serves the metrics of all processes, so another open port would only need protection."""
     wait_until(lambda: SWEPT in fetch(f"{shared_service.web_url}/metrics").text, "the first sweep")
     assert not listens(shared_service.sweep_port)

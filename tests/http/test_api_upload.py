@@ -153,7 +153,7 @@ def test_an_upload_without_an_image_file_is_400(shared_service, token, image):
 
 
 @pytest.mark.parametrize("name", [*TEXTS, "theme"])
-def test_a_text_field_that_is_not_utf_8_is_400(shared_service, token, name):
+def test_refuses_a_text_field_that_is_not_utf_8(shared_service, token, name):
     body = body_of([image_part(), *text_parts(name), text_part(name, b"\xff\xfe7")])
     reply = post_body(shared_service, token, body)
     assert (reply.status, reply.error) == (400, MESSAGES[name])

@@ -363,7 +363,7 @@ def test_an_api_that_closes_the_connection_or_does_not_speak_http_is_502(
     assert unavailable(client.post("/v1/upload", content=bytes(UPLOAD_BYTES)))
 
 
-def test_an_api_that_is_down_is_502_until_it_is_back(tmp_path: Path) -> None:
+def test_replies_502_while_the_api_is_down(tmp_path: Path) -> None:
     port = free_port()
     with WebComponent(tmp_path, port, FILES) as web, web.client() as client:
         with structlog.testing.capture_logs() as logs:

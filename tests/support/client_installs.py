@@ -17,7 +17,7 @@ def install_client(
 ) -> Path:
     """Install a checkout, without the dashboard and the tools to build it. Return the folder of its programs.
 
-    `pinned` takes the versions of requirements/client.txt. Otherwise pip takes the newest, as for a user.
+    `pinned` takes the versions of requirements/client.txt. Otherwise pip installs the newest versions, as it would for a user.
     """
     checkout, venv = folder / "checkout", folder / "venv"
     checkout.mkdir()

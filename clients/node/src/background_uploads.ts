@@ -78,7 +78,7 @@ export class BackgroundUploads {
     else await this.service.baseline(shot, baselineOf, commitSha);
   }
 
-  /** Wait for all uploads. The ones that were not tried are one problem. */
+  /** Wait for all uploads. Reports the uploads that were not tried as one problem. */
   async finish(): Promise<void> {
     await this.#queue.idle();
     if (this.#notTried)
