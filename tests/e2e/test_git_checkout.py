@@ -189,7 +189,7 @@ class TestGitCannotTell:
         wait_until(lambda: process_state(int(started.read_text())) == "Z", "ssh to end")
 
 
-def test_fetch_waits_for_another_processs_lock(
+def test_fetch_waits_for_the_lock_of_another_process(
     work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history = work.commits(3)

@@ -46,7 +46,7 @@ CASES: dict[str, tuple[str, object, str]] = {
     "LOG_FORMAT": ("json", "json", "xml"),
     "LOG_REQUESTS": ("true", True, "perhaps"),
 }
-"""Of each setting that is more than text: a valid text, the value that it is read as, and an invalid text."""
+"""For each setting that is not plain text: a valid text, its value, and an invalid text."""
 
 SECRET_URLS = ["database_url", "store_url", "counter_url"]
 
