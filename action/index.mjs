@@ -376,7 +376,24 @@ var CONTRACT = {
     "no_pull_request_in_event": "the event names no pull request for commit {commit}",
     "set_pull_request": "Set the pull request: {--pr}, or `pr-number` in the action",
     "head_of_several": "{missing}, and it is the head of several: {numbers}. {advice}",
-    "head_of_none": "{missing}, and no open pull request has it as its head. {advice}"
+    "head_of_none": "{missing}, and no open pull request has it as its head. {advice}",
+    "limit_of_uploads": "limit of {quota} uploads per minute ({whose})",
+    "projects_own_limit": "the project's own limit",
+    "limits_the_rate": "{host} limits the rate",
+    "asks_to_wait": "{reason} and asks to wait {seconds} s",
+    "waiting": "{reason}; waiting {seconds} s",
+    "retrying": "{reason}; retrying in {seconds} s, {tried} of {tries}",
+    "answered": "{who} answered {status}",
+    "answered_why": "{who} answered {status}: {why}",
+    "after_tries": "{problem} after {tries} tries",
+    "cannot_connect": "cannot connect to {host} ({why})",
+    "connection_refused": "connection refused",
+    "host_not_found": "name not found",
+    "timed_out": "timed out",
+    "network_unreachable": "network unreachable",
+    "no_answer": "no answer from {host} (timed out)",
+    "lost_connection": "lost the connection to {host}",
+    "stopped": "stopped"
   }
 };
 
@@ -1746,9 +1763,31 @@ async function askForge(job, sender, missing, advice2, question) {
 // src/sender.ts
 import { setTimeout as pause2 } from "node:timers/promises";
 
+// src/wording.ts
+var NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
+var SHORT_ESCAPES = { "	": "\\t", "\n": "\\n", "\r": "\\r" };
+function printable(text2) {
+  return text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character));
+}
+function escapeCharacter(character) {
+  const code = character.codePointAt(0) ?? 0;
+  const hex = (digits) => code.toString(16).padStart(digits, "0");
+  if (code > 65535) return `\\U${hex(8)}`;
+  return SHORT_ESCAPES[character] ?? (code > 255 ? `\\u${hex(4)}` : `\\x${hex(2)}`);
+}
+function quote(given, length = 60) {
+  const text2 = printable(Array.from(given).slice(0, length).join("").replaceAll("\\", "\\\\"));
+  return text2.includes("'") && !text2.includes('"') ? `"${text2}"` : `'${text2.replaceAll("'", "\\'")}'`;
+}
+function formatNumber(count) {
+  return count.toLocaleString("en-US");
+}
+function pluralize(count, noun) {
+  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 // src/pace.ts
 var WINDOW_SECONDS = 60;
-var WHOSE = { uploads: "PRSHOTS_UPLOADS_PER_MINUTE", project: "the project's own limit" };
 var ITEM = /(?:^|,)\s*"(uploads|project)"((?:\s*;\s*[a-z]+=(?:[0-9]+|"[^"]*"|:[^:]*:))*)\s*(?=,|$)/g;
 var NUMBER = /;\s*([a-z]+)=([0-9]{1,15})(?=\s*(?:;|$))/g;
 function rateLimitOf(headers) {
@@ -1768,7 +1807,8 @@ function items(field) {
   );
 }
 function limitMessage({ policy, quota }) {
-  return `limit of ${quota.toLocaleString("en-US")} uploads per minute (${WHOSE[policy]})`;
+  const whose = policy === "project" ? message("projects_own_limit") : "PRSHOTS_UPLOADS_PER_MINUTE";
+  return message("limit_of_uploads", { quota: formatNumber(quota), whose });
 }
 var Pace = class {
   limit;
@@ -1858,7 +1898,8 @@ var Sender = class {
       tried += 1;
       if (tried < tries) await this.#pauseAfter(url, reply, tried, tries);
       else if (!(reply instanceof PrshotsError)) return reply;
-      else throw tried > 1 ? new UnreachableError(`${reply.message} after ${tried} tries`) : reply;
+      else if (tried === 1) throw reply;
+      else throw new UnreachableError(message("after_tries", { problem: reply.message, tries: tried }));
     }
   }
   /** Send an upload as soon as the service has room for it. */
@@ -1881,7 +1922,7 @@ var Sender = class {
       const reply = await fetch(url, { ...request, redirect: "manual", signal });
       return { url, status: reply.status, headers: reply.headers, text: await reply.text() };
     } catch (error) {
-      if (this.stopped.aborted) throw new UnreachableError("stopped");
+      if (this.stopped.aborted) throw new UnreachableError(message("stopped"));
       const permanent = permanentError(url, error);
       if (permanent) throw permanent;
       return new UnreachableError(noReplyMessage(url, error));
@@ -1889,12 +1930,13 @@ var Sender = class {
   }
   #limit(reply, asked, limits) {
     const limit = rateLimitOf(reply.headers);
-    const reason = limit ? limitMessage(limit) : `${new URL(reply.url).host} limits the rate`;
+    const { host } = new URL(reply.url);
+    const reason = limit ? limitMessage(limit) : message("limits_the_rate", { host });
     if (limits === LIMITS || asked > LONGEST_LIMIT_SECONDS)
-      throw new RateLimitedError(`${reason} and asks to wait ${Math.round(asked)} s`);
+      throw new RateLimitedError(message("asks_to_wait", { reason, seconds: Math.round(asked) }));
     const seconds = Math.max(asked, FIRST_PAUSE_SECONDS);
     this.#limitedUntil = Math.max(this.#limitedUntil, this.clock.now() + seconds);
-    this.#tell(reason, `waiting ${Math.ceil(seconds)} s`, seconds);
+    this.#tellWait(reason, seconds);
   }
   async #waitForTheLimit() {
     for (let left = this.#left(); left > 0; left = this.#left()) await this.#pause(left);
@@ -1909,7 +1951,7 @@ var Sender = class {
       if (seconds === void 0) await this.#pace.otherResponse();
       else {
         if (this.#pace.limit && seconds > SAID_FROM_SECONDS)
-          this.#tell(limitMessage(this.#pace.limit), `waiting ${Math.ceil(seconds)} s`, seconds);
+          this.#tellWait(limitMessage(this.#pace.limit), seconds);
         await this.#pause(seconds);
       }
     }
@@ -1920,22 +1962,27 @@ var Sender = class {
     const isError = reply instanceof PrshotsError;
     const asked = isError ? 0 : retryAfter(reply, this.clock.now()) ?? 0;
     const seconds = Math.max(own, Math.min(asked, LONGEST_PAUSE_SECONDS));
-    const reason = isError ? reply.message : `${new URL(url).host} answered ${reply.status}`;
-    this.#tell(reason, `retrying in ${Math.ceil(seconds)} s, ${tried} of ${tries}`, seconds);
+    const { host } = new URL(url);
+    const reason = isError ? reply.message : message("answered", { who: host, status: reply.status });
+    const words2 = message("retrying", { reason, seconds: Math.ceil(seconds), tried, tries });
+    this.#tell(reason, words2, seconds);
     return this.#pause(seconds);
   }
+  #tellWait(reason, seconds) {
+    this.#tell(reason, message("waiting", { reason, seconds: Math.ceil(seconds) }), seconds);
+  }
   /** Say why there is a pause once, even if many requests run into it. */
-  #tell(reason, what, seconds) {
+  #tell(reason, words2, seconds) {
     const now = this.clock.now();
     if (now < (this.#told.get(reason) ?? 0)) return;
     this.#told.set(reason, now + seconds);
-    this.say(`${reason}; ${what}`);
+    this.say(words2);
   }
   async #pause(seconds) {
     try {
       await this.clock.pause(seconds, this.stopped);
     } catch {
-      throw new UnreachableError("stopped");
+      throw new UnreachableError(message("stopped"));
     }
   }
 };
@@ -1981,21 +2028,22 @@ function permanentError(url, error) {
   return void 0;
 }
 var NO_CONNECTION = {
-  ECONNREFUSED: "connection refused",
-  ENOTFOUND: "name not found",
-  EAI_AGAIN: "name not found",
-  ETIMEDOUT: "timed out",
-  UND_ERR_CONNECT_TIMEOUT: "timed out",
-  ENETUNREACH: "network unreachable",
-  EHOSTUNREACH: "network unreachable"
+  ECONNREFUSED: "connection_refused",
+  ENOTFOUND: "host_not_found",
+  EAI_AGAIN: "host_not_found",
+  ETIMEDOUT: "timed_out",
+  UND_ERR_CONNECT_TIMEOUT: "timed_out",
+  ENETUNREACH: "network_unreachable",
+  EHOSTUNREACH: "network_unreachable"
 };
 function noReplyMessage(url, error) {
   const { host } = new URL(url);
   const code = causeOf(error);
-  if (code in NO_CONNECTION) return `cannot connect to ${host} (${NO_CONNECTION[code]})`;
+  const why = NO_CONNECTION[code];
+  if (why) return message("cannot_connect", { host, why: message(why) });
   const isLate = error instanceof DOMException && error.name === "TimeoutError";
-  if (isLate || /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code)) return `no answer from ${host} (timed out)`;
-  return `lost the connection to ${host}`;
+  if (isLate || /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code)) return message("no_answer", { host });
+  return message("lost_connection", { host });
 }
 function causeOf(error) {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -2111,29 +2159,6 @@ function objectIn(text2) {
   } catch {
     return void 0;
   }
-}
-
-// src/wording.ts
-var NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
-var SHORT_ESCAPES = { "	": "\\t", "\n": "\\n", "\r": "\\r" };
-function printable(text2) {
-  return text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character));
-}
-function escapeCharacter(character) {
-  const code = character.codePointAt(0) ?? 0;
-  const hex = (digits) => code.toString(16).padStart(digits, "0");
-  if (code > 65535) return `\\U${hex(8)}`;
-  return SHORT_ESCAPES[character] ?? (code > 255 ? `\\u${hex(4)}` : `\\x${hex(2)}`);
-}
-function quote(given, length = 60) {
-  const text2 = printable(Array.from(given).slice(0, length).join("").replaceAll("\\", "\\\\"));
-  return text2.includes("'") && !text2.includes('"') ? `"${text2}"` : `'${text2.replaceAll("'", "\\'")}'`;
-}
-function formatNumber(count) {
-  return count.toLocaleString("en-US");
-}
-function pluralize(count, noun) {
-  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 // src/compare.ts
@@ -2602,16 +2627,18 @@ var Service = class {
       );
     const value = objectIn(reply.text);
     if (status === 404 && value && FINDING_ROUTES.test(path4))
-      throw new NotFoundError(`${this.url} answered 404: not found`);
+      throw new NotFoundError(message("answered_why", { who: this.url, status, why: "not found" }));
     if (!value || status === 404) {
-      const answered = `${this.url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim();
+      const phrase = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
+      const answered = message("answered", { who: this.url, status: phrase });
       if (status >= 500) throw new CallError(answered);
       throw new WrongAddressError(message("is_this_prshots", { answered }));
     }
     if (status === 200 || status === 202) return value;
     if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
-    const words2 = `${this.url} answered ${status}: ${value.error ?? STATUS_CODES[status]}`;
+    const why = String(value.error ?? STATUS_CODES[status]);
+    const words2 = message("answered_why", { who: this.url, status, why });
     if (status === 413) throw new PayloadTooLargeError(words2);
     throw [400, 415].includes(status) ? new RefusedInputError(words2) : new CallError(words2);
   }
