@@ -313,6 +313,14 @@ var CONTRACT = {
     "still_comparing": "Still comparing after {seconds} s …",
     "comparison_replaced": "the comparison of {commit} was replaced: the latest one is of {other}",
     "base_unknown": "Note: git can't find the base of {commit}: {why}. Compared with the newest baselines of {branch} instead.",
+    "fetching_history": "Fetching the history of {what} …",
+    "no_remote": "the checkout has no remote",
+    "git_does_not_run": "git does not run: {why}",
+    "git_too_slow": "git took longer than {seconds} s",
+    "git_failed": "git failed",
+    "commit_not_in_checkout": "the checkout does not have the commit {commit}",
+    "could_not_fetch": "Could not fetch {branch}: {why}. Using what the checkout has.",
+    "no_shared_commit": "the checkout shows no commit that {branch} and {commit} share",
     "own_before_image": "its own before image",
     "own_before_images": "their own before images",
     "compared_with_own": "Compared with {own}: {counts}.",
@@ -377,6 +385,10 @@ var CONTRACT = {
     "set_pull_request": "Set the pull request: {--pr}, or `pr-number` in the action",
     "head_of_several": "{missing}, and it is the head of several: {numbers}. {advice}",
     "head_of_none": "{missing}, and no open pull request has it as its head. {advice}",
+    "no_head_in_event": "the event does not name the head of pull request {number}",
+    "set_commit": "Set the commit: {--commit}, or `commit` in the action",
+    "head_not_reported": "{missing}, and the forge doesn't report it. {advice}",
+    "cannot_ask_forge": "{missing}, and the forge cannot be asked: {why}. {advice}",
     "limit_of_uploads": "limit of {quota} uploads per minute ({whose})",
     "projects_own_limit": "the project's own limit",
     "limits_the_rate": "{host} limits the rate",
@@ -440,6 +452,21 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+
+// src/statements.ts
+var EXIT_CODES = CONTRACT.exit_codes;
+var PLACEHOLDER = /\{(--)?([a-z][a-z_-]*)\}/g;
+function message(name, values = {}) {
+  return CONTRACT.messages[name].replace(
+    PLACEHOLDER,
+    (_, isOption, key) => isOption ? setting(key) : String(values[key])
+  );
+}
+function setting(option) {
+  const { variable } = CONTRACT.options[option];
+  const name = option === "pr" ? "prNumber" : option.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
+  return `${name} (${variable})`;
+}
 
 // src/ci/validate.ts
 import { isIPv6 } from "node:net";
@@ -543,7 +570,7 @@ function git(...words2) {
 }
 async function fetchFrom(refspec, depth, say, what) {
   const remote = await remoteName();
-  if (!remote) return { output: "", error: "the checkout has no remote" };
+  if (!remote) return { output: "", error: message("no_remote") };
   const limit = depth ? [`--depth=${depth}`] : [];
   const command = [
     "fetch",
@@ -556,7 +583,7 @@ async function fetchFrom(refspec, depth, say, what) {
     refspec
   ];
   for (let tries = 0; ; tries++) {
-    const ran = await run(command, FETCH_SECONDS, () => say(`Fetching ${what} …`));
+    const ran = await run(command, FETCH_SECONDS, () => say(message("fetching_history", { what })));
     const seconds = LOCK_PAUSES[tries];
     if (seconds === void 0 || !LOCKED.test(ran.error)) return ran;
     await pause(seconds * 1e3);
@@ -580,11 +607,11 @@ function run(words2, seconds, onWait = () => {
     const told = setTimeout(onWait, TELL_AFTER_SECONDS * 1e3);
     const late = setTimeout(() => {
       kill(child);
-      end({ output: "", error: `git took longer than ${seconds} s` });
+      end({ output: "", error: message("git_too_slow", { seconds }) });
     }, seconds * 1e3);
     child.on(
       "error",
-      (error) => end({ output: "", error: `git does not run: ${error.code ?? error.message}` })
+      (error) => end({ output: "", error: message("git_does_not_run", { why: error.code ?? error.message }) })
     );
     child.on(
       "close",
@@ -612,9 +639,9 @@ function kill(child) {
 }
 function reasonIn(said) {
   const lines = said.split("\n").filter((line) => line.trim());
-  const reason = lines.find((line) => FIRST_WORDS.test(line)) ?? lines[0] ?? "git failed";
+  const reason = lines.find((line) => FIRST_WORDS.test(line)) ?? lines[0] ?? "";
   const shown = reason.replace(FIRST_WORDS, "").replace(/:\/\/[^\s/]*@/g, "://[hidden]@");
-  return shown.trim().replace(/\.+$/, "").slice(0, MAX_REASON_CHARACTERS) || "git failed";
+  return shown.trim().replace(/\.+$/, "").slice(0, MAX_REASON_CHARACTERS) || message("git_failed");
 }
 async function commitAt(revision) {
   return fullCommit((await git("rev-parse", "--verify", "--quiet", `${revision}^{commit}`)).output);
@@ -1700,21 +1727,6 @@ function tokenAdvice(job) {
   return `; in ${label} Actions, set env: GITHUB_TOKEN: \${{ github.token }} in the step`;
 }
 
-// src/statements.ts
-var EXIT_CODES = CONTRACT.exit_codes;
-var PLACEHOLDER = /\{(--)?([a-z][a-z_-]*)\}/g;
-function message(name, values = {}) {
-  return CONTRACT.messages[name].replace(
-    PLACEHOLDER,
-    (_, isOption, key) => isOption ? setting(key) : String(values[key])
-  );
-}
-function setting(option) {
-  const { variable } = CONTRACT.options[option];
-  const name = option === "pr" ? "prNumber" : option.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
-  return `${name} (${variable})`;
-}
-
 // src/lookup.ts
 async function pullRequestOf(job, sender) {
   if (job.prNumber !== void 0 || !job.lookup) return job.prNumber;
@@ -1738,10 +1750,10 @@ async function pullRequestOf(job, sender) {
 async function commitOf(job, prNumber2, sender) {
   if (job.commitSha) return job.commitSha;
   if (job.lookup !== "head") return commitHere();
-  const missing = `the event does not name the head of pull request ${prNumber2}`;
-  const advice2 = "Set the commit: commit (PRSHOTS_COMMIT), or `commit` in the action";
+  const missing = message("no_head_in_event", { number: prNumber2 });
+  const advice2 = message("set_commit");
   const sha = await askForge(job, sender, missing, advice2, (forge) => forge.headOf(prNumber2));
-  if (!sha) throw new InvalidInputError(`${missing}, and the forge doesn't report it. ${advice2}`);
+  if (!sha) throw new InvalidInputError(message("head_not_reported", { missing, advice: advice2 }));
   return sha;
 }
 async function commitHere() {
@@ -1756,7 +1768,7 @@ async function askForge(job, sender, missing, advice2, question) {
   try {
     return await question(forgeOf(job, sender));
   } catch (error) {
-    throw new InvalidInputError(`${missing}, and the forge cannot be asked: ${messageOf(error)}. ${advice2}`);
+    throw new InvalidInputError(message("cannot_ask_forge", { missing, why: messageOf(error), advice: advice2 }));
   }
 }
 
@@ -2080,7 +2092,7 @@ async function baseOf(job, commitSha, branch2, say) {
   const unknown = (why) => ({ branch: target, commits: [], unknown: why });
   const { error } = await git("rev-parse", "--git-dir");
   if (error) return unknown(error);
-  if (!head) return unknown(`the checkout does not have the commit ${commitSha}`);
+  if (!head) return unknown(message("commit_not_in_checkout", { commit: commitSha }));
   return commitsSinceForkPoint(target, head, say);
 }
 async function mergeTarget(head) {
@@ -2094,8 +2106,8 @@ async function historyFrom(start, target, say) {
   const shallow = await isShallow();
   if (!found.length || shallow && found.length < ENOUGH_COMMITS) {
     const depth = shallow ? ENOUGH_COMMITS : 0;
-    if ((await fetchFrom(start, depth, say, historyOf(target))).error)
-      await fetchFrom(await refspecOf(target), depth, say, historyOf(target));
+    if ((await fetchFrom(start, depth, say, target)).error)
+      await fetchFrom(await refspecOf(target), depth, say, target);
     found = await firstParents(start);
   }
   return found.length ? found : [start];
@@ -2108,14 +2120,13 @@ async function commitsSinceForkPoint(target, head, say) {
     commits = await firstParents(await mergeBase(target, head));
     if (problem || commits.length >= ENOUGH_COMMITS || !await isShallow()) break;
   }
-  if (problem && commits.length) say(`Could not fetch ${target}: ${problem}. Using what the checkout has.`);
-  const nothingShared = `the checkout shows no commit that ${target} and ${head.slice(0, 7)} share`;
+  if (problem && commits.length) say(message("could_not_fetch", { branch: target, why: problem }));
+  const nothingShared = message("no_shared_commit", { branch: target, commit: head.slice(0, 7) });
   return { branch: target, commits, unknown: commits.length ? "" : problem || nothingShared };
 }
 async function fetchBranches(target, head, depth, say) {
-  const { error } = await fetchFrom(await refspecOf(target), depth, say, historyOf(target));
-  if (!error && (depth || !await commitAt(head)))
-    await fetchFrom(head, depth, say, historyOf(head.slice(0, 7)));
+  const { error } = await fetchFrom(await refspecOf(target), depth, say, target);
+  if (!error && (depth || !await commitAt(head))) await fetchFrom(head, depth, say, head.slice(0, 7));
   return error;
 }
 async function mergeBase(target, head) {
@@ -2132,9 +2143,6 @@ async function refspecOf(target) {
 }
 async function trackingRef(target) {
   return `refs/remotes/${await remoteName() || "origin"}/${target}`;
-}
-function historyOf(what) {
-  return `the history of ${what}`;
 }
 
 // src/replies.ts
