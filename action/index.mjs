@@ -346,6 +346,14 @@ var CONTRACT = {
     "comment_up_to_date": "The comment was already up to date.",
     "no_comment_to_update": "There is no comment to update.",
     "proxy_kept_copies": "Warning: the image proxy kept {count} of its copies. They expire on their own.",
+    "forge_refused_token": "{forge} refused the token ({why}): it is wrong, expired or revoked. {needs}",
+    "forge_does_not_allow": "{forge} does not allow it with this token: {why}. {needs}",
+    "required_scopes": " (it requires {scopes})",
+    "forge_sent_no_json": "{forge} answered {path} with something other than JSON",
+    "forge_sent_no_list": "{forge} answered {path} with something other than a list",
+    "forge_rejects_comment": "{forge} does not accept the comment: {why}",
+    "listed_but_gone": "{forge} lists our comment, but says it doesn't exist when we change it",
+    "from_a_fork": "this pull request comes from a fork, so its job is read-only. {advice}",
     "comment_not_changed": "the screenshots are deleted, but the comment could not be changed: {why}. Run the same command again to finish",
     "image_not_found": "not found in this project",
     "delete_retried": "could not be deleted now: the service retries within the hour",
@@ -1241,21 +1249,20 @@ var ForgeApi = class {
     const { pathname } = new URL(reply.url);
     if (reply.status === 404 || reply.status === 410)
       throw new NotFoundError(`${this.label} has nothing at ${pathname}, or the token has no access to it`);
-    if (reply.status === 401)
-      throw new ForgeError(
-        `${this.label} refused the token (${errorMessage(reply)}): it is wrong, expired or revoked. ${this.needs}`
-      );
-    if (reply.status === 403)
-      throw new ForgeRefusedError(
-        `${this.label} does not allow it with this token: ${errorMessage(reply)}. ${this.needs}`
-      );
-    if (reply.status < 200 || reply.status >= 300)
-      throw new ForgeError(`${this.label} answered ${reply.status}: ${errorMessage(reply)}`);
+    if (reply.status < 200 || reply.status >= 300) throw this.#error(reply);
     if (reply.text === "") return null;
     const value = parseJson(reply.text);
     if (value === void 0)
-      throw new ForgeError(`${this.label} answered ${pathname} with something other than JSON`);
+      throw new ForgeError(message("forge_sent_no_json", { forge: this.label, path: pathname }));
     return value;
+  }
+  #error(reply) {
+    const { label: forge, needs } = this;
+    const { status } = reply;
+    const why = errorMessage(reply);
+    if (status === 401) return new ForgeError(message("forge_refused_token", { forge, why, needs }));
+    if (status === 403) return new ForgeRefusedError(message("forge_does_not_allow", { forge, why, needs }));
+    return new ForgeError(message("answered_why", { who: forge, status, why }));
   }
   /**
    * Return all entries of a list. `next` finds the address of the next page. Only its query is used, because a forge
@@ -1269,7 +1276,7 @@ var ForgeApi = class {
       const value = this.value(reply);
       const page = entriesOf2(value);
       if (!Array.isArray(page) || !page.every((entry) => typeof entry === "object" && entry !== null))
-        throw new ForgeError(`${this.label} answered ${path4} with something other than a list`);
+        throw new ForgeError(message("forge_sent_no_list", { forge: this.label, path: path4 }));
       found.push(...page);
       const following = next(reply, value);
       if (!following) return found;
@@ -1334,7 +1341,7 @@ function errorMessage(reply) {
 function scopes(value) {
   const { error } = value ?? {};
   const required = error?.detail?.required;
-  return Array.isArray(required) ? ` (it requires ${required.join(", ")})` : "";
+  return Array.isArray(required) ? message("required_scopes", { scopes: required.join(", ") }) : "";
 }
 function parseJson(text2) {
   try {
@@ -1433,7 +1440,7 @@ function withForkAdvice(error, job) {
 }
 function forkAdvice(job) {
   if (!job.fromFork || !job.forge) return "";
-  return `this pull request comes from a fork, so its job is read-only. ${FROM_A_FORK[job.forge]}`;
+  return message("from_a_fork", { advice: FROM_A_FORK[job.forge] });
 }
 
 // src/forges/pull_requests.ts
@@ -1584,8 +1591,10 @@ var GitHub = class {
     const reply = await this.#api.reply(method, path4, { json: { body } });
     if (reply.status === 403 && errorMessage(reply).includes("locked"))
       throw new ForgeError(`GitHub takes no comment: ${errorMessage(reply)} Unlock the conversation`);
-    if (reply.status === 422)
-      throw new ForgeError(`GitHub does not accept the comment: ${objections(reply) || errorMessage(reply)}`);
+    if (reply.status === 422) {
+      const why = objections(reply) || errorMessage(reply);
+      throw new ForgeError(message("forge_rejects_comment", { forge: this.label, why }));
+    }
     return this.#api.value(reply);
   }
   async #inPullRequest(prNumber2, call) {
@@ -2947,7 +2956,7 @@ async function keepCurrent(forge, prNumber2, render, creating = true) {
     written = JSON.stringify([kept.id, text2]);
   }
   if (posted.outcome === "unchanged")
-    throw new ForgeError(`${forge.label} lists our comment, but says it doesn't exist when we change it`);
+    throw new ForgeError(message("listed_but_gone", { forge: forge.label }));
   return posted;
 }
 var OurComments = class {
