@@ -173,6 +173,7 @@ var CONTRACT = {
     }
   },
   "options": {
+    "version": { "help": "Print the version and exit." },
     "url": { "takes": "URL", "variable": "PRSHOTS_URL", "help": "The address of your prshots service." },
     "token": {
       "takes": "TOKEN",
@@ -278,6 +279,12 @@ var CONTRACT = {
     "use_address": "use an address such as https://prshots.example.com",
     "did_you_mean": "did you mean {meant}?",
     "invalid_url": "{--url} is not an address: got {given}; {advice}",
+    "misspelled_variable": "unknown variable {name} is ignored: did you mean {meant}?",
+    "pull_request_rule": "the number of a pull request, such as 7",
+    "commit_rule": "7 to 40 hexadecimal characters",
+    "full_commit_rule": "all 40 hexadecimal characters of the commit",
+    "branch_rule": "the name of a branch, such as main",
+    "verdicts_rule": "one or more of {verdicts}, comma-separated",
     "no_ci": "no supported CI detected",
     "job_without_pull_request": "this {ci} job doesn't run for one",
     "no_pull_request": "no pull request: {why}. Set {--pr}",
@@ -303,9 +310,16 @@ var CONTRACT = {
     "not_compared": "Warning: not compared: {problem}.",
     "interrupted": "Interrupted: {count} of {total} screenshots processed.",
     "uploading": "Uploading … {count} of {total}",
+    "result_would_be_uploaded": "would be uploaded",
+    "result_already_there": "already there",
+    "result_uploaded": "uploaded",
+    "dashboard": "Dashboard: {url}",
     "not_tried": "not tried: an earlier error stopped the upload",
     "too_large": "is {size}: the service takes less than {limit}",
     "shrunk": "shrunk from {before} to {after} as {format}",
+    "too_large_to_shrink": "is larger than {limit}: too large to shrink",
+    "too_many_pixels": "has more than {limit} pixels: too many to shrink",
+    "cannot_shrink_enough": "cannot be shrunk enough",
     "nothing_to_compare": "Nothing to compare: this job uploads {target} at {commit}.",
     "baselines_complete": "Marked {target} at {commit} complete.",
     "gated": "{shots} matched --fail-on {verdicts}.",
@@ -327,9 +341,16 @@ var CONTRACT = {
     "pairs_with_own": " ({pairs} with {own})",
     "compared": "Compared with {base}: {counts}{pairs}.",
     "no_baselines": "Nothing to compare with: {branch} has no baselines yet. Run prshots upload on {branch} to create them.",
+    "base_at": "{branch} at {commit}",
+    "no_screenshots": "no screenshots",
     "comparison_failed": "The comparison with {branch} failed. Run prshots compare again.",
     "others_not_compared": "{summary} The other screenshots are not compared: {branch} has no baselines yet.",
     "incomplete": "{summary} Some of the base's screenshots are missing in this run: see prshots compare --complete.",
+    "shot_not_compared": "{shot}: not compared{reason}",
+    "verdict_of_pair": "{verdict} (own before image)",
+    "verdict_since_newest": "{verdict} (since the newest baseline)",
+    "rows_inserted": "{rows} rows inserted",
+    "rows_removed": "{rows} rows removed",
     "nothing_to_comment_on": "Nothing to comment on: this job runs for {branch}, not for a pull request.",
     "comment_created": "Posted the comment on pull request {number} at {forge}.",
     "comment_updated": "Updated the comment on pull request {number} at {forge}.",
@@ -338,6 +359,9 @@ var CONTRACT = {
     "template_left_out": "the template is left out: it is too long for a comment on {forge}",
     "without_image": "{count} of {total} screenshots have no image in the comment, which can have at most {limit} bytes",
     "unreachable_images": "{forge} can't fetch the images from {address}, which isn't on the internet, so the comment shows none: set PRSHOTS_IMG_URL on the service to a public address",
+    "staged_moved": "{screenshots} moved to pull request {number}",
+    "staged_not_moved": "{screenshots} not moved: {why}",
+    "staged_of_branch_not_moved": "staged screenshots of {branch} not moved: {why}",
     "kept_as_baselines": "Kept {screenshots} of the merged pull request as baselines. {closed}",
     "deleted": "Deleted {screenshots} of pull request {number}.",
     "marked_closed": "Marked {screenshots} of pull request {number} as closed. The project's policy, {policy}, keeps them for now.",
@@ -366,7 +390,8 @@ var CONTRACT = {
     "invalid_viewport": "invalid viewport {given}: use <width>x<height>, such as 1280x800",
     "invalid_theme": "invalid theme {given}: use light or dark",
     "name_for_one": "--name is for one screenshot, but {count} files were found",
-    "same_shot": "has the same {parts} as {other}: rename one",
+    "same_shot": "has the same name and viewport as {other}: rename one",
+    "same_themed_shot": "has the same name, viewport and theme as {other}: rename one",
     "no_pixel_size": "has no size in pixels: the file may be damaged",
     "viewport_out_of_range": "has the viewport {viewport}: use --viewport, with sides of 1 to 99999",
     "other_format": "is a {format}, despite its extension",
@@ -417,6 +442,21 @@ var CONTRACT = {
   }
 };
 
+// src/statements.ts
+var EXIT_CODES = CONTRACT.exit_codes;
+var PLACEHOLDER = /\{(--)?([a-z][a-z_-]*)\}/g;
+function message(name, values = {}) {
+  return CONTRACT.messages[name].replace(
+    PLACEHOLDER,
+    (_, isOption, key) => isOption ? setting(key) : String(values[key])
+  );
+}
+function setting(option) {
+  const { variable } = CONTRACT.options[option];
+  const name = option === "pr" ? "prNumber" : option.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
+  return `${name} (${variable})`;
+}
+
 // src/variables.ts
 var PREFIX = "PRSHOTS_";
 var KNOWN = CONTRACT.variables;
@@ -424,7 +464,8 @@ var SIMILAR = 0.8;
 function misspelledVariables(environ) {
   return Object.keys(environ).filter((name) => name.startsWith(PREFIX) && environ[name]).map((name) => name.slice(PREFIX.length)).filter((name) => !KNOWN.includes(name)).sort().flatMap((name) => {
     const meant = nearest(name);
-    return meant ? [`unknown variable ${PREFIX}${name} is ignored: did you mean ${PREFIX}${meant}?`] : [];
+    if (!meant) return [];
+    return [message("misspelled_variable", { name: PREFIX + name, meant: PREFIX + meant })];
   });
 }
 function nearest(name) {
@@ -460,21 +501,6 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-
-// src/statements.ts
-var EXIT_CODES = CONTRACT.exit_codes;
-var PLACEHOLDER = /\{(--)?([a-z][a-z_-]*)\}/g;
-function message(name, values = {}) {
-  return CONTRACT.messages[name].replace(
-    PLACEHOLDER,
-    (_, isOption, key) => isOption ? setting(key) : String(values[key])
-  );
-}
-function setting(option) {
-  const { variable } = CONTRACT.options[option];
-  const name = option === "pr" ? "prNumber" : option.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
-  return `${name} (${variable})`;
-}
 
 // src/ci/validate.ts
 import { isIPv6 } from "node:net";
@@ -2239,15 +2265,15 @@ async function viewAndPage(service, prNumber2, job) {
 function summary({ state, branch: branch2, baseCommit, counts, pairs }) {
   if (state === "no_baseline") return message("no_baselines", { branch: branch2 });
   if (state === "failed") return message("comparison_failed", { branch: branch2 });
-  const at = baseCommit ? ` at ${baseCommit.slice(0, 7)}` : "";
+  const base = baseCommit ? message("base_at", { branch: branch2, commit: baseCommit.slice(0, 7) }) : branch2;
   const sums = VERDICTS.filter((verdict) => counts[verdict]).map(
     (verdict) => `${formatNumber(counts[verdict] ?? 0)} ${verdict}`
   );
-  const found = sums.join(", ") || "no screenshots";
+  const found = sums.join(", ") || message("no_screenshots");
   const shots = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const own = message(pairs === 1 ? "own_before_image" : "own_before_images");
   const ofPairs = pairs ? message("pairs_with_own", { pairs: formatNumber(pairs), own }) : "";
-  const words2 = pairs && pairs === shots ? message("compared_with_own", { own, counts: found }) : message("compared", { base: branch2 + at, counts: found, pairs: ofPairs });
+  const words2 = pairs && pairs === shots ? message("compared_with_own", { own, counts: found }) : message("compared", { base, counts: found, pairs: ofPairs });
   if (state !== "incomplete") return words2;
   if (pairs && !baseCommit) return message("others_not_compared", { summary: words2, branch: branch2 });
   return message("incomplete", { summary: words2 });
@@ -2434,9 +2460,9 @@ function refuseImageAddress(url, reply) {
   if (isDelivery) throw new ImageAddressError(message("image_address", { url, advice: advice(url) }));
 }
 function advice(url) {
-  if (new URL(url).port === IMAGE_PORT)
-    return `; did you mean ${url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`)}?`;
-  return message("use_service_address");
+  if (new URL(url).port !== IMAGE_PORT) return message("use_service_address");
+  const meant = url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`);
+  return `; ${message("did_you_mean", { meant })}`;
 }
 
 // src/service.ts
@@ -2705,15 +2731,15 @@ function forgeIn(given) {
   return FORGES.find((forge) => forge === given);
 }
 function prIn({ pr }, environ) {
-  const takes = "the number of a pull request, such as 7";
+  const takes = message("pull_request_rule");
   return checked("prNumber (PRSHOTS_PR)", pr ?? environ.PRSHOTS_PR, prNumber, takes);
 }
 function commitIn({ commit: commit2 }, environ) {
-  const takes = "7 to 40 hexadecimal characters";
+  const takes = message("commit_rule");
   return checked("commit (PRSHOTS_COMMIT)", commit2 || environ.PRSHOTS_COMMIT, commit, takes) ?? "";
 }
 function branchIn2({ branch: branch2 }, environ) {
-  const takes = "the name of a branch, such as main";
+  const takes = message("branch_rule");
   return checked("branch (PRSHOTS_BRANCH)", branch2 || environ.PRSHOTS_BRANCH, branch, takes) ?? "";
 }
 function checked(name, given, read2, takes) {
@@ -2767,15 +2793,15 @@ async function compare(options, context) {
 function parseVerdicts(given) {
   const names = given.trim() ? given.split(",").map((name) => name.trim()) : [];
   const unknown = names.find((name) => !GATES.includes(name));
-  if (unknown !== void 0)
-    throw new InvalidInputError(
-      `--fail-on is invalid: got ${quote(unknown)}; use one or more of ${GATES.join(", ")}, comma-separated`
-    );
+  if (unknown !== void 0) {
+    const rule = message("verdicts_rule", { verdicts: GATES.join(", ") });
+    throw new InvalidInputError(`--fail-on is invalid: got ${quote(unknown)}; use ${rule}`);
+  }
   return names;
 }
 function failureOf({ name, viewport, theme, reason }) {
   const which = [name, viewport, theme].filter(Boolean).join(" ");
-  return printable(`${which}: not compared${reason ? `: ${reason}` : ""}`);
+  return printable(message("shot_not_compared", { shot: which, reason: reason && `: ${reason}` }));
 }
 
 // src/action/runner.ts
@@ -3496,7 +3522,7 @@ async function expire(options, context) {
   return { json: { ...jsonOf2(closed.expired), ...commentJson(closed) }, posted: closed.posted };
 }
 async function mergeOf3(job, prNumber2, given, branch2) {
-  const takes = "all 40 hexadecimal characters of the commit";
+  const takes = message("full_commit_rule");
   const isJobsOwn = prNumber2 === job.prNumber;
   const mergedAs = checked("--merged-as", given, fullCommit, takes) ?? (isJobsOwn ? job.mergedAs : "");
   if (!mergedAs) return { mergedAs: "", branch: "" };
@@ -3542,12 +3568,16 @@ async function moveStaged(options, context) {
   try {
     const own = repository2.includes("/") ? repository2 : repositoryOfRemote(repositoryUrl).repository;
     const done = await service.moveStaged(sourceBranch, prNumber2, fromFork ? "" : own, fromFork);
-    const words2 = done.moved ? [`${staged(done.moved)} moved to pull request ${prNumber2}`] : [];
-    if (done.kept) words2.push(`${staged(done.kept)} not moved: ${done.reason}`);
+    const words2 = [];
+    if (done.moved)
+      words2.push(message("staged_moved", { screenshots: staged(done.moved), number: prNumber2 }));
+    if (done.kept)
+      words2.push(message("staged_not_moved", { screenshots: staged(done.kept), why: done.reason }));
     if (words2.length) say(`Note: ${words2.join("; ")}.`);
   } catch (error) {
     if (!(error instanceof PrshotsError)) throw error;
-    fail(`Warning: staged screenshots of ${sourceBranch} not moved: ${messageOf(error)}.`);
+    const words2 = message("staged_of_branch_not_moved", { branch: sourceBranch, why: messageOf(error) });
+    fail(`Warning: ${words2}.`);
   }
 }
 function staged(count) {
@@ -3656,7 +3686,7 @@ function entryOf({ shot, uploaded, note }) {
 function uploadTable({ outcomes, isDry }) {
   const good = outcomes.filter(({ error }) => !error);
   if (good.length > MAX_ROWS) return "";
-  const done = ({ isKnown }) => isDry ? "would be uploaded" : isKnown ? "already there" : "uploaded";
+  const done = ({ isKnown }) => message(isDry ? "result_would_be_uploaded" : isKnown ? "result_already_there" : "result_uploaded");
   return tableOf(
     good.map((outcome) => ({
       ...namesOf(outcome.shot),
@@ -3681,7 +3711,7 @@ function shotTable(shots) {
 function pixelsOf({ verdict, pixels, shift }) {
   if (verdict === "changed") return formatNumber(pixels);
   if (verdict === "moved")
-    return `${formatNumber(Math.abs(shift))} rows ${shift < 0 ? "removed" : "inserted"}`;
+    return message(shift < 0 ? "rows_removed" : "rows_inserted", { rows: formatNumber(Math.abs(shift)) });
   return "-";
 }
 function namesOf({ name, viewport, theme }) {
@@ -3707,8 +3737,8 @@ function pad(text2, width = 0) {
   return text2 + " ".repeat(width - lengthOf(text2));
 }
 function verdictOf({ verdict, isPair, ancestor }) {
-  if (isPair) return `${verdict} (own before image)`;
-  return ancestor ? verdict : `${verdict} (since the newest baseline)`;
+  if (isPair) return message("verdict_of_pair", { verdict });
+  return ancestor ? verdict : message("verdict_since_newest", { verdict });
 }
 
 // src/shots.ts
@@ -3873,8 +3903,7 @@ function withoutRepetitions(files) {
   return [...byPath.values()].reverse();
 }
 function sameShot({ theme }, other) {
-  const same = theme ? "name, viewport and theme" : "name and viewport";
-  return message("same_shot", { parts: same, other: other.path });
+  return message(theme ? "same_themed_shot" : "same_shot", { other: other.path });
 }
 function inOrder(one, other) {
   return byNumbers([one.name, one.viewport, one.theme], [other.name, other.viewport, other.theme]);
@@ -3985,9 +4014,7 @@ async function decode(image, maxPixels) {
   if (header.readUInt8(8) !== EIGHT_BITS || !samples || header.readUInt8(12) !== 0)
     throw new InvalidInputError("cannot be shrunk: it is interlaced, or has other than 8 bits per channel");
   if (width * height > maxPixels)
-    throw new InvalidInputError(
-      `has more than ${maxPixels.toLocaleString("en-US")} pixels: too many to shrink`
-    );
+    throw new InvalidInputError(message("too_many_pixels", { limit: formatNumber(maxPixels) }));
   const stride = width * samples;
   const filtered = await inflated(data, (stride + 1) * height);
   const pixels = unfiltered(filtered, stride, height, samples);
@@ -4137,7 +4164,7 @@ async function shrink(image, limit) {
       `cannot be shrunk: only PNG can, not ${contentType ? LABELS[contentType] : "this format"}. Take the screenshot as a PNG, or upload with the Python client (pip install 'prshots[shrink]')`
     );
   if (image.length > MAX_FILE_BYTES)
-    throw new InvalidInputError(`is larger than ${MAX_FILE_BYTES / 1024 ** 2} MB: too large to shrink`);
+    throw new InvalidInputError(message("too_large_to_shrink", { limit: readableSize(MAX_FILE_BYTES) }));
   let bitmap = await decode(image, MAX_PIXELS);
   for (; ; ) {
     for (const bits of SHADES) {
@@ -4145,7 +4172,8 @@ async function shrink(image, limit) {
       if (attempt.length < limit) return { image: attempt, contentType, label: LABELS[contentType] };
       if (attempt.length > HOPELESS2 * limit) break;
     }
-    if (bitmap.width === 1 && bitmap.height === 1) throw new InvalidInputError("cannot be shrunk enough");
+    if (bitmap.width === 1 && bitmap.height === 1)
+      throw new InvalidInputError(message("cannot_shrink_enough"));
     bitmap = halve(bitmap);
   }
 }
@@ -4545,7 +4573,7 @@ var Steps = class {
     if (!failOn) return true;
     const { gated, dashboardUrl } = await this.#run((context) => compare({ failOn, branch: branch2 }, context));
     if (!gated) return true;
-    const dashboard = dashboardUrl && ` Dashboard: ${dashboardUrl}`;
+    const dashboard = dashboardUrl && ` ${message("dashboard", { url: dashboardUrl })}`;
     return this.#failStep(`${pluralize(gated, "shot")} matched \`fail-on: ${failOn}\`.${dashboard}`);
   }
   /** Run a command that may post. A job without secrets may be read-only: if it cannot post, only warn. */
