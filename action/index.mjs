@@ -173,6 +173,7 @@ var CONTRACT = {
     }
   },
   "options": {
+    "version": { "help": "Print the version and exit." },
     "url": { "takes": "URL", "variable": "PRSHOTS_URL", "help": "The address of your prshots service." },
     "token": {
       "takes": "TOKEN",
@@ -278,6 +279,12 @@ var CONTRACT = {
     "use_address": "use an address such as https://prshots.example.com",
     "did_you_mean": "did you mean {meant}?",
     "invalid_url": "{--url} is not an address: got {given}; {advice}",
+    "misspelled_variable": "unknown variable {name} is ignored: did you mean {meant}?",
+    "pull_request_rule": "the number of a pull request, such as 7",
+    "commit_rule": "7 to 40 hexadecimal characters",
+    "full_commit_rule": "all 40 hexadecimal characters of the commit",
+    "branch_rule": "the name of a branch, such as main",
+    "verdicts_rule": "one or more of {verdicts}, comma-separated",
     "no_ci": "no supported CI detected",
     "job_without_pull_request": "this {ci} job doesn't run for one",
     "no_pull_request": "no pull request: {why}. Set {--pr}",
@@ -303,9 +310,16 @@ var CONTRACT = {
     "not_compared": "Warning: not compared: {problem}.",
     "interrupted": "Interrupted: {count} of {total} screenshots processed.",
     "uploading": "Uploading … {count} of {total}",
+    "result_would_be_uploaded": "would be uploaded",
+    "result_already_there": "already there",
+    "result_uploaded": "uploaded",
+    "dashboard": "Dashboard: {url}",
     "not_tried": "not tried: an earlier error stopped the upload",
     "too_large": "is {size}: the service takes less than {limit}",
     "shrunk": "shrunk from {before} to {after} as {format}",
+    "too_large_to_shrink": "is larger than {limit}: too large to shrink",
+    "too_many_pixels": "has more than {limit} pixels: too many to shrink",
+    "cannot_shrink_enough": "cannot be shrunk enough",
     "nothing_to_compare": "Nothing to compare: this job uploads {target} at {commit}.",
     "baselines_complete": "Marked {target} at {commit} complete.",
     "gated": "{shots} matched --fail-on {verdicts}.",
@@ -313,15 +327,30 @@ var CONTRACT = {
     "still_comparing": "Still comparing after {seconds} s …",
     "comparison_replaced": "the comparison of {commit} was replaced: the latest one is of {other}",
     "base_unknown": "Note: git can't find the base of {commit}: {why}. Compared with the newest baselines of {branch} instead.",
+    "fetching_history": "Fetching the history of {what} …",
+    "no_remote": "the checkout has no remote",
+    "git_does_not_run": "git does not run: {why}",
+    "git_too_slow": "git took longer than {seconds} s",
+    "git_failed": "git failed",
+    "commit_not_in_checkout": "the checkout does not have the commit {commit}",
+    "could_not_fetch": "Could not fetch {branch}: {why}. Using what the checkout has.",
+    "no_shared_commit": "the checkout shows no commit that {branch} and {commit} share",
     "own_before_image": "its own before image",
     "own_before_images": "their own before images",
     "compared_with_own": "Compared with {own}: {counts}.",
     "pairs_with_own": " ({pairs} with {own})",
     "compared": "Compared with {base}: {counts}{pairs}.",
     "no_baselines": "Nothing to compare with: {branch} has no baselines yet. Run prshots upload on {branch} to create them.",
+    "base_at": "{branch} at {commit}",
+    "no_screenshots": "no screenshots",
     "comparison_failed": "The comparison with {branch} failed. Run prshots compare again.",
     "others_not_compared": "{summary} The other screenshots are not compared: {branch} has no baselines yet.",
     "incomplete": "{summary} Some of the base's screenshots are missing in this run: see prshots compare --complete.",
+    "shot_not_compared": "{shot}: not compared{reason}",
+    "verdict_of_pair": "{verdict} (own before image)",
+    "verdict_since_newest": "{verdict} (since the newest baseline)",
+    "rows_inserted": "{rows} rows inserted",
+    "rows_removed": "{rows} rows removed",
     "nothing_to_comment_on": "Nothing to comment on: this job runs for {branch}, not for a pull request.",
     "comment_created": "Posted the comment on pull request {number} at {forge}.",
     "comment_updated": "Updated the comment on pull request {number} at {forge}.",
@@ -330,6 +359,16 @@ var CONTRACT = {
     "template_left_out": "the template is left out: it is too long for a comment on {forge}",
     "without_image": "{count} of {total} screenshots have no image in the comment, which can have at most {limit} bytes",
     "unreachable_images": "{forge} can't fetch the images from {address}, which isn't on the internet, so the comment shows none: set PRSHOTS_IMG_URL on the service to a public address",
+    "staged_moved": "{screenshots} moved to pull request {number}",
+    "staged_not_moved": "{screenshots} not moved: {why}",
+    "staged_of_branch_not_moved": "staged screenshots of {branch} not moved: {why}",
+    "run_uploaded": "{screenshots} uploaded to {target}",
+    "run_not_uploaded": "{screenshots} not uploaded: {why}",
+    "not_compared_because": "not compared: {why}",
+    "run_commented": "comment {outcome}",
+    "run_commented_at": "comment {outcome}: {url}",
+    "run_commented_with_warning": "{commented}. Warning: {warning}",
+    "run_not_commented": "the comment was not posted: {why}",
     "kept_as_baselines": "Kept {screenshots} of the merged pull request as baselines. {closed}",
     "deleted": "Deleted {screenshots} of pull request {number}.",
     "marked_closed": "Marked {screenshots} of pull request {number} as closed. The project's policy, {policy}, keeps them for now.",
@@ -338,6 +377,14 @@ var CONTRACT = {
     "comment_up_to_date": "The comment was already up to date.",
     "no_comment_to_update": "There is no comment to update.",
     "proxy_kept_copies": "Warning: the image proxy kept {count} of its copies. They expire on their own.",
+    "forge_refused_token": "{forge} refused the token ({why}): it is wrong, expired or revoked. {needs}",
+    "forge_does_not_allow": "{forge} does not allow it with this token: {why}. {needs}",
+    "required_scopes": " (it requires {scopes})",
+    "forge_sent_no_json": "{forge} answered {path} with something other than JSON",
+    "forge_sent_no_list": "{forge} answered {path} with something other than a list",
+    "forge_rejects_comment": "{forge} does not accept the comment: {why}",
+    "listed_but_gone": "{forge} lists our comment, but says it doesn't exist when we change it",
+    "from_a_fork": "this pull request comes from a fork, so its job is read-only. {advice}",
     "comment_not_changed": "the screenshots are deleted, but the comment could not be changed: {why}. Run the same command again to finish",
     "image_not_found": "not found in this project",
     "delete_retried": "could not be deleted now: the service retries within the hour",
@@ -350,7 +397,8 @@ var CONTRACT = {
     "invalid_viewport": "invalid viewport {given}: use <width>x<height>, such as 1280x800",
     "invalid_theme": "invalid theme {given}: use light or dark",
     "name_for_one": "--name is for one screenshot, but {count} files were found",
-    "same_shot": "has the same {parts} as {other}: rename one",
+    "same_shot": "has the same name and viewport as {other}: rename one",
+    "same_themed_shot": "has the same name, viewport and theme as {other}: rename one",
     "no_pixel_size": "has no size in pixels: the file may be damaged",
     "viewport_out_of_range": "has the viewport {viewport}: use --viewport, with sides of 1 to 99999",
     "other_format": "is a {format}, despite its extension",
@@ -376,9 +424,45 @@ var CONTRACT = {
     "no_pull_request_in_event": "the event names no pull request for commit {commit}",
     "set_pull_request": "Set the pull request: {--pr}, or `pr-number` in the action",
     "head_of_several": "{missing}, and it is the head of several: {numbers}. {advice}",
-    "head_of_none": "{missing}, and no open pull request has it as its head. {advice}"
+    "head_of_none": "{missing}, and no open pull request has it as its head. {advice}",
+    "no_head_in_event": "the event does not name the head of pull request {number}",
+    "set_commit": "Set the commit: {--commit}, or `commit` in the action",
+    "head_not_reported": "{missing}, and the forge doesn't report it. {advice}",
+    "cannot_ask_forge": "{missing}, and the forge cannot be asked: {why}. {advice}",
+    "limit_of_uploads": "limit of {quota} uploads per minute ({whose})",
+    "projects_own_limit": "the project's own limit",
+    "limits_the_rate": "{host} limits the rate",
+    "asks_to_wait": "{reason} and asks to wait {seconds} s",
+    "waiting": "{reason}; waiting {seconds} s",
+    "retrying": "{reason}; retrying in {seconds} s, {tried} of {tries}",
+    "answered": "{who} answered {status}",
+    "answered_why": "{who} answered {status}: {why}",
+    "after_tries": "{problem} after {tries} tries",
+    "cannot_connect": "cannot connect to {host} ({why})",
+    "connection_refused": "connection refused",
+    "host_not_found": "name not found",
+    "timed_out": "timed out",
+    "network_unreachable": "network unreachable",
+    "no_answer": "no answer from {host} (timed out)",
+    "lost_connection": "lost the connection to {host}",
+    "stopped": "stopped"
   }
 };
+
+// src/statements.ts
+var EXIT_CODES = CONTRACT.exit_codes;
+var PLACEHOLDER = /\{(--)?([a-z][a-z_-]*)\}/g;
+function message(name, values = {}) {
+  return CONTRACT.messages[name].replace(
+    PLACEHOLDER,
+    (_, isOption, key) => isOption ? setting(key) : String(values[key])
+  );
+}
+function setting(option) {
+  const { variable } = CONTRACT.options[option];
+  const name = option === "pr" ? "prNumber" : option.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
+  return `${name} (${variable})`;
+}
 
 // src/variables.ts
 var PREFIX = "PRSHOTS_";
@@ -387,7 +471,8 @@ var SIMILAR = 0.8;
 function misspelledVariables(environ) {
   return Object.keys(environ).filter((name) => name.startsWith(PREFIX) && environ[name]).map((name) => name.slice(PREFIX.length)).filter((name) => !KNOWN.includes(name)).sort().flatMap((name) => {
     const meant = nearest(name);
-    return meant ? [`unknown variable ${PREFIX}${name} is ignored: did you mean ${PREFIX}${meant}?`] : [];
+    if (!meant) return [];
+    return [message("misspelled_variable", { name: PREFIX + name, meant: PREFIX + meant })];
   });
 }
 function nearest(name) {
@@ -526,7 +611,7 @@ function git(...words2) {
 }
 async function fetchFrom(refspec, depth, say, what) {
   const remote = await remoteName();
-  if (!remote) return { output: "", error: "the checkout has no remote" };
+  if (!remote) return { output: "", error: message("no_remote") };
   const limit = depth ? [`--depth=${depth}`] : [];
   const command = [
     "fetch",
@@ -539,7 +624,7 @@ async function fetchFrom(refspec, depth, say, what) {
     refspec
   ];
   for (let tries = 0; ; tries++) {
-    const ran = await run(command, FETCH_SECONDS, () => say(`Fetching ${what} …`));
+    const ran = await run(command, FETCH_SECONDS, () => say(message("fetching_history", { what })));
     const seconds = LOCK_PAUSES[tries];
     if (seconds === void 0 || !LOCKED.test(ran.error)) return ran;
     await pause(seconds * 1e3);
@@ -563,11 +648,11 @@ function run(words2, seconds, onWait = () => {
     const told = setTimeout(onWait, TELL_AFTER_SECONDS * 1e3);
     const late = setTimeout(() => {
       kill(child);
-      end({ output: "", error: `git took longer than ${seconds} s` });
+      end({ output: "", error: message("git_too_slow", { seconds }) });
     }, seconds * 1e3);
     child.on(
       "error",
-      (error) => end({ output: "", error: `git does not run: ${error.code ?? error.message}` })
+      (error) => end({ output: "", error: message("git_does_not_run", { why: error.code ?? error.message }) })
     );
     child.on(
       "close",
@@ -595,9 +680,9 @@ function kill(child) {
 }
 function reasonIn(said) {
   const lines = said.split("\n").filter((line) => line.trim());
-  const reason = lines.find((line) => FIRST_WORDS.test(line)) ?? lines[0] ?? "git failed";
+  const reason = lines.find((line) => FIRST_WORDS.test(line)) ?? lines[0] ?? "";
   const shown = reason.replace(FIRST_WORDS, "").replace(/:\/\/[^\s/]*@/g, "://[hidden]@");
-  return shown.trim().replace(/\.+$/, "").slice(0, MAX_REASON_CHARACTERS) || "git failed";
+  return shown.trim().replace(/\.+$/, "").slice(0, MAX_REASON_CHARACTERS) || message("git_failed");
 }
 async function commitAt(revision) {
   return fullCommit((await git("rev-parse", "--verify", "--quiet", `${revision}^{commit}`)).output);
@@ -1197,21 +1282,20 @@ var ForgeApi = class {
     const { pathname } = new URL(reply.url);
     if (reply.status === 404 || reply.status === 410)
       throw new NotFoundError(`${this.label} has nothing at ${pathname}, or the token has no access to it`);
-    if (reply.status === 401)
-      throw new ForgeError(
-        `${this.label} refused the token (${errorMessage(reply)}): it is wrong, expired or revoked. ${this.needs}`
-      );
-    if (reply.status === 403)
-      throw new ForgeRefusedError(
-        `${this.label} does not allow it with this token: ${errorMessage(reply)}. ${this.needs}`
-      );
-    if (reply.status < 200 || reply.status >= 300)
-      throw new ForgeError(`${this.label} answered ${reply.status}: ${errorMessage(reply)}`);
+    if (reply.status < 200 || reply.status >= 300) throw this.#error(reply);
     if (reply.text === "") return null;
     const value = parseJson(reply.text);
     if (value === void 0)
-      throw new ForgeError(`${this.label} answered ${pathname} with something other than JSON`);
+      throw new ForgeError(message("forge_sent_no_json", { forge: this.label, path: pathname }));
     return value;
+  }
+  #error(reply) {
+    const { label: forge, needs } = this;
+    const { status } = reply;
+    const why = errorMessage(reply);
+    if (status === 401) return new ForgeError(message("forge_refused_token", { forge, why, needs }));
+    if (status === 403) return new ForgeRefusedError(message("forge_does_not_allow", { forge, why, needs }));
+    return new ForgeError(message("answered_why", { who: forge, status, why }));
   }
   /**
    * Return all entries of a list. `next` finds the address of the next page. Only its query is used, because a forge
@@ -1225,7 +1309,7 @@ var ForgeApi = class {
       const value = this.value(reply);
       const page = entriesOf2(value);
       if (!Array.isArray(page) || !page.every((entry) => typeof entry === "object" && entry !== null))
-        throw new ForgeError(`${this.label} answered ${path4} with something other than a list`);
+        throw new ForgeError(message("forge_sent_no_list", { forge: this.label, path: path4 }));
       found.push(...page);
       const following = next(reply, value);
       if (!following) return found;
@@ -1290,7 +1374,7 @@ function errorMessage(reply) {
 function scopes(value) {
   const { error } = value ?? {};
   const required = error?.detail?.required;
-  return Array.isArray(required) ? ` (it requires ${required.join(", ")})` : "";
+  return Array.isArray(required) ? message("required_scopes", { scopes: required.join(", ") }) : "";
 }
 function parseJson(text2) {
   try {
@@ -1389,7 +1473,7 @@ function withForkAdvice(error, job) {
 }
 function forkAdvice(job) {
   if (!job.fromFork || !job.forge) return "";
-  return `this pull request comes from a fork, so its job is read-only. ${FROM_A_FORK[job.forge]}`;
+  return message("from_a_fork", { advice: FROM_A_FORK[job.forge] });
 }
 
 // src/forges/pull_requests.ts
@@ -1540,8 +1624,10 @@ var GitHub = class {
     const reply = await this.#api.reply(method, path4, { json: { body } });
     if (reply.status === 403 && errorMessage(reply).includes("locked"))
       throw new ForgeError(`GitHub takes no comment: ${errorMessage(reply)} Unlock the conversation`);
-    if (reply.status === 422)
-      throw new ForgeError(`GitHub does not accept the comment: ${objections(reply) || errorMessage(reply)}`);
+    if (reply.status === 422) {
+      const why = objections(reply) || errorMessage(reply);
+      throw new ForgeError(message("forge_rejects_comment", { forge: this.label, why }));
+    }
     return this.#api.value(reply);
   }
   async #inPullRequest(prNumber2, call) {
@@ -1683,21 +1769,6 @@ function tokenAdvice(job) {
   return `; in ${label} Actions, set env: GITHUB_TOKEN: \${{ github.token }} in the step`;
 }
 
-// src/statements.ts
-var EXIT_CODES = CONTRACT.exit_codes;
-var PLACEHOLDER = /\{(--)?([a-z][a-z_-]*)\}/g;
-function message(name, values = {}) {
-  return CONTRACT.messages[name].replace(
-    PLACEHOLDER,
-    (_, isOption, key) => isOption ? setting(key) : String(values[key])
-  );
-}
-function setting(option) {
-  const { variable } = CONTRACT.options[option];
-  const name = option === "pr" ? "prNumber" : option.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
-  return `${name} (${variable})`;
-}
-
 // src/lookup.ts
 async function pullRequestOf(job, sender) {
   if (job.prNumber !== void 0 || !job.lookup) return job.prNumber;
@@ -1721,10 +1792,10 @@ async function pullRequestOf(job, sender) {
 async function commitOf(job, prNumber2, sender) {
   if (job.commitSha) return job.commitSha;
   if (job.lookup !== "head") return commitHere();
-  const missing = `the event does not name the head of pull request ${prNumber2}`;
-  const advice2 = "Set the commit: commit (PRSHOTS_COMMIT), or `commit` in the action";
+  const missing = message("no_head_in_event", { number: prNumber2 });
+  const advice2 = message("set_commit");
   const sha = await askForge(job, sender, missing, advice2, (forge) => forge.headOf(prNumber2));
-  if (!sha) throw new InvalidInputError(`${missing}, and the forge doesn't report it. ${advice2}`);
+  if (!sha) throw new InvalidInputError(message("head_not_reported", { missing, advice: advice2 }));
   return sha;
 }
 async function commitHere() {
@@ -1739,16 +1810,38 @@ async function askForge(job, sender, missing, advice2, question) {
   try {
     return await question(forgeOf(job, sender));
   } catch (error) {
-    throw new InvalidInputError(`${missing}, and the forge cannot be asked: ${messageOf(error)}. ${advice2}`);
+    throw new InvalidInputError(message("cannot_ask_forge", { missing, why: messageOf(error), advice: advice2 }));
   }
 }
 
 // src/sender.ts
 import { setTimeout as pause2 } from "node:timers/promises";
 
+// src/wording.ts
+var NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
+var SHORT_ESCAPES = { "	": "\\t", "\n": "\\n", "\r": "\\r" };
+function printable(text2) {
+  return text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character));
+}
+function escapeCharacter(character) {
+  const code = character.codePointAt(0) ?? 0;
+  const hex = (digits) => code.toString(16).padStart(digits, "0");
+  if (code > 65535) return `\\U${hex(8)}`;
+  return SHORT_ESCAPES[character] ?? (code > 255 ? `\\u${hex(4)}` : `\\x${hex(2)}`);
+}
+function quote(given, length = 60) {
+  const text2 = printable(Array.from(given).slice(0, length).join("").replaceAll("\\", "\\\\"));
+  return text2.includes("'") && !text2.includes('"') ? `"${text2}"` : `'${text2.replaceAll("'", "\\'")}'`;
+}
+function formatNumber(count) {
+  return count.toLocaleString("en-US");
+}
+function pluralize(count, noun) {
+  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 // src/pace.ts
 var WINDOW_SECONDS = 60;
-var WHOSE = { uploads: "PRSHOTS_UPLOADS_PER_MINUTE", project: "the project's own limit" };
 var ITEM = /(?:^|,)\s*"(uploads|project)"((?:\s*;\s*[a-z]+=(?:[0-9]+|"[^"]*"|:[^:]*:))*)\s*(?=,|$)/g;
 var NUMBER = /;\s*([a-z]+)=([0-9]{1,15})(?=\s*(?:;|$))/g;
 function rateLimitOf(headers) {
@@ -1768,7 +1861,8 @@ function items(field) {
   );
 }
 function limitMessage({ policy, quota }) {
-  return `limit of ${quota.toLocaleString("en-US")} uploads per minute (${WHOSE[policy]})`;
+  const whose = policy === "project" ? message("projects_own_limit") : "PRSHOTS_UPLOADS_PER_MINUTE";
+  return message("limit_of_uploads", { quota: formatNumber(quota), whose });
 }
 var Pace = class {
   limit;
@@ -1858,7 +1952,8 @@ var Sender = class {
       tried += 1;
       if (tried < tries) await this.#pauseAfter(url, reply, tried, tries);
       else if (!(reply instanceof PrshotsError)) return reply;
-      else throw tried > 1 ? new UnreachableError(`${reply.message} after ${tried} tries`) : reply;
+      else if (tried === 1) throw reply;
+      else throw new UnreachableError(message("after_tries", { problem: reply.message, tries: tried }));
     }
   }
   /** Send an upload as soon as the service has room for it. */
@@ -1881,7 +1976,7 @@ var Sender = class {
       const reply = await fetch(url, { ...request, redirect: "manual", signal });
       return { url, status: reply.status, headers: reply.headers, text: await reply.text() };
     } catch (error) {
-      if (this.stopped.aborted) throw new UnreachableError("stopped");
+      if (this.stopped.aborted) throw new UnreachableError(message("stopped"));
       const permanent = permanentError(url, error);
       if (permanent) throw permanent;
       return new UnreachableError(noReplyMessage(url, error));
@@ -1889,12 +1984,13 @@ var Sender = class {
   }
   #limit(reply, asked, limits) {
     const limit = rateLimitOf(reply.headers);
-    const reason = limit ? limitMessage(limit) : `${new URL(reply.url).host} limits the rate`;
+    const { host } = new URL(reply.url);
+    const reason = limit ? limitMessage(limit) : message("limits_the_rate", { host });
     if (limits === LIMITS || asked > LONGEST_LIMIT_SECONDS)
-      throw new RateLimitedError(`${reason} and asks to wait ${Math.round(asked)} s`);
+      throw new RateLimitedError(message("asks_to_wait", { reason, seconds: Math.round(asked) }));
     const seconds = Math.max(asked, FIRST_PAUSE_SECONDS);
     this.#limitedUntil = Math.max(this.#limitedUntil, this.clock.now() + seconds);
-    this.#tell(reason, `waiting ${Math.ceil(seconds)} s`, seconds);
+    this.#tellWait(reason, seconds);
   }
   async #waitForTheLimit() {
     for (let left = this.#left(); left > 0; left = this.#left()) await this.#pause(left);
@@ -1909,7 +2005,7 @@ var Sender = class {
       if (seconds === void 0) await this.#pace.otherResponse();
       else {
         if (this.#pace.limit && seconds > SAID_FROM_SECONDS)
-          this.#tell(limitMessage(this.#pace.limit), `waiting ${Math.ceil(seconds)} s`, seconds);
+          this.#tellWait(limitMessage(this.#pace.limit), seconds);
         await this.#pause(seconds);
       }
     }
@@ -1920,22 +2016,27 @@ var Sender = class {
     const isError = reply instanceof PrshotsError;
     const asked = isError ? 0 : retryAfter(reply, this.clock.now()) ?? 0;
     const seconds = Math.max(own, Math.min(asked, LONGEST_PAUSE_SECONDS));
-    const reason = isError ? reply.message : `${new URL(url).host} answered ${reply.status}`;
-    this.#tell(reason, `retrying in ${Math.ceil(seconds)} s, ${tried} of ${tries}`, seconds);
+    const { host } = new URL(url);
+    const reason = isError ? reply.message : message("answered", { who: host, status: reply.status });
+    const words2 = message("retrying", { reason, seconds: Math.ceil(seconds), tried, tries });
+    this.#tell(reason, words2, seconds);
     return this.#pause(seconds);
   }
+  #tellWait(reason, seconds) {
+    this.#tell(reason, message("waiting", { reason, seconds: Math.ceil(seconds) }), seconds);
+  }
   /** Say why there is a pause once, even if many requests run into it. */
-  #tell(reason, what, seconds) {
+  #tell(reason, words2, seconds) {
     const now = this.clock.now();
     if (now < (this.#told.get(reason) ?? 0)) return;
     this.#told.set(reason, now + seconds);
-    this.say(`${reason}; ${what}`);
+    this.say(words2);
   }
   async #pause(seconds) {
     try {
       await this.clock.pause(seconds, this.stopped);
     } catch {
-      throw new UnreachableError("stopped");
+      throw new UnreachableError(message("stopped"));
     }
   }
 };
@@ -1981,21 +2082,22 @@ function permanentError(url, error) {
   return void 0;
 }
 var NO_CONNECTION = {
-  ECONNREFUSED: "connection refused",
-  ENOTFOUND: "name not found",
-  EAI_AGAIN: "name not found",
-  ETIMEDOUT: "timed out",
-  UND_ERR_CONNECT_TIMEOUT: "timed out",
-  ENETUNREACH: "network unreachable",
-  EHOSTUNREACH: "network unreachable"
+  ECONNREFUSED: "connection_refused",
+  ENOTFOUND: "host_not_found",
+  EAI_AGAIN: "host_not_found",
+  ETIMEDOUT: "timed_out",
+  UND_ERR_CONNECT_TIMEOUT: "timed_out",
+  ENETUNREACH: "network_unreachable",
+  EHOSTUNREACH: "network_unreachable"
 };
 function noReplyMessage(url, error) {
   const { host } = new URL(url);
   const code = causeOf(error);
-  if (code in NO_CONNECTION) return `cannot connect to ${host} (${NO_CONNECTION[code]})`;
+  const why = NO_CONNECTION[code];
+  if (why) return message("cannot_connect", { host, why: message(why) });
   const isLate = error instanceof DOMException && error.name === "TimeoutError";
-  if (isLate || /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code)) return `no answer from ${host} (timed out)`;
-  return `lost the connection to ${host}`;
+  if (isLate || /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code)) return message("no_answer", { host });
+  return message("lost_connection", { host });
 }
 function causeOf(error) {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -2032,7 +2134,7 @@ async function baseOf(job, commitSha, branch2, say) {
   const unknown = (why) => ({ branch: target, commits: [], unknown: why });
   const { error } = await git("rev-parse", "--git-dir");
   if (error) return unknown(error);
-  if (!head) return unknown(`the checkout does not have the commit ${commitSha}`);
+  if (!head) return unknown(message("commit_not_in_checkout", { commit: commitSha }));
   return commitsSinceForkPoint(target, head, say);
 }
 async function mergeTarget(head) {
@@ -2046,8 +2148,8 @@ async function historyFrom(start, target, say) {
   const shallow = await isShallow();
   if (!found.length || shallow && found.length < ENOUGH_COMMITS) {
     const depth = shallow ? ENOUGH_COMMITS : 0;
-    if ((await fetchFrom(start, depth, say, historyOf(target))).error)
-      await fetchFrom(await refspecOf(target), depth, say, historyOf(target));
+    if ((await fetchFrom(start, depth, say, target)).error)
+      await fetchFrom(await refspecOf(target), depth, say, target);
     found = await firstParents(start);
   }
   return found.length ? found : [start];
@@ -2060,14 +2162,13 @@ async function commitsSinceForkPoint(target, head, say) {
     commits = await firstParents(await mergeBase(target, head));
     if (problem || commits.length >= ENOUGH_COMMITS || !await isShallow()) break;
   }
-  if (problem && commits.length) say(`Could not fetch ${target}: ${problem}. Using what the checkout has.`);
-  const nothingShared = `the checkout shows no commit that ${target} and ${head.slice(0, 7)} share`;
+  if (problem && commits.length) say(message("could_not_fetch", { branch: target, why: problem }));
+  const nothingShared = message("no_shared_commit", { branch: target, commit: head.slice(0, 7) });
   return { branch: target, commits, unknown: commits.length ? "" : problem || nothingShared };
 }
 async function fetchBranches(target, head, depth, say) {
-  const { error } = await fetchFrom(await refspecOf(target), depth, say, historyOf(target));
-  if (!error && (depth || !await commitAt(head)))
-    await fetchFrom(head, depth, say, historyOf(head.slice(0, 7)));
+  const { error } = await fetchFrom(await refspecOf(target), depth, say, target);
+  if (!error && (depth || !await commitAt(head))) await fetchFrom(head, depth, say, head.slice(0, 7));
   return error;
 }
 async function mergeBase(target, head) {
@@ -2084,9 +2185,6 @@ async function refspecOf(target) {
 }
 async function trackingRef(target) {
   return `refs/remotes/${await remoteName() || "origin"}/${target}`;
-}
-function historyOf(what) {
-  return `the history of ${what}`;
 }
 
 // src/replies.ts
@@ -2111,29 +2209,6 @@ function objectIn(text2) {
   } catch {
     return void 0;
   }
-}
-
-// src/wording.ts
-var NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
-var SHORT_ESCAPES = { "	": "\\t", "\n": "\\n", "\r": "\\r" };
-function printable(text2) {
-  return text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character));
-}
-function escapeCharacter(character) {
-  const code = character.codePointAt(0) ?? 0;
-  const hex = (digits) => code.toString(16).padStart(digits, "0");
-  if (code > 65535) return `\\U${hex(8)}`;
-  return SHORT_ESCAPES[character] ?? (code > 255 ? `\\u${hex(4)}` : `\\x${hex(2)}`);
-}
-function quote(given, length = 60) {
-  const text2 = printable(Array.from(given).slice(0, length).join("").replaceAll("\\", "\\\\"));
-  return text2.includes("'") && !text2.includes('"') ? `"${text2}"` : `'${text2.replaceAll("'", "\\'")}'`;
-}
-function formatNumber(count) {
-  return count.toLocaleString("en-US");
-}
-function pluralize(count, noun) {
-  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 // src/compare.ts
@@ -2197,15 +2272,15 @@ async function viewAndPage(service, prNumber2, job) {
 function summary({ state, branch: branch2, baseCommit, counts, pairs }) {
   if (state === "no_baseline") return message("no_baselines", { branch: branch2 });
   if (state === "failed") return message("comparison_failed", { branch: branch2 });
-  const at = baseCommit ? ` at ${baseCommit.slice(0, 7)}` : "";
+  const base = baseCommit ? message("base_at", { branch: branch2, commit: baseCommit.slice(0, 7) }) : branch2;
   const sums = VERDICTS.filter((verdict) => counts[verdict]).map(
     (verdict) => `${formatNumber(counts[verdict] ?? 0)} ${verdict}`
   );
-  const found = sums.join(", ") || "no screenshots";
+  const found = sums.join(", ") || message("no_screenshots");
   const shots = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const own = message(pairs === 1 ? "own_before_image" : "own_before_images");
   const ofPairs = pairs ? message("pairs_with_own", { pairs: formatNumber(pairs), own }) : "";
-  const words2 = pairs && pairs === shots ? message("compared_with_own", { own, counts: found }) : message("compared", { base: branch2 + at, counts: found, pairs: ofPairs });
+  const words2 = pairs && pairs === shots ? message("compared_with_own", { own, counts: found }) : message("compared", { base, counts: found, pairs: ofPairs });
   if (state !== "incomplete") return words2;
   if (pairs && !baseCommit) return message("others_not_compared", { summary: words2, branch: branch2 });
   return message("incomplete", { summary: words2 });
@@ -2392,9 +2467,9 @@ function refuseImageAddress(url, reply) {
   if (isDelivery) throw new ImageAddressError(message("image_address", { url, advice: advice(url) }));
 }
 function advice(url) {
-  if (new URL(url).port === IMAGE_PORT)
-    return `; did you mean ${url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`)}?`;
-  return message("use_service_address");
+  if (new URL(url).port !== IMAGE_PORT) return message("use_service_address");
+  const meant = url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`);
+  return `; ${message("did_you_mean", { meant })}`;
 }
 
 // src/service.ts
@@ -2602,16 +2677,18 @@ var Service = class {
       );
     const value = objectIn(reply.text);
     if (status === 404 && value && FINDING_ROUTES.test(path4))
-      throw new NotFoundError(`${this.url} answered 404: not found`);
+      throw new NotFoundError(message("answered_why", { who: this.url, status, why: "not found" }));
     if (!value || status === 404) {
-      const answered = `${this.url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim();
+      const phrase = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
+      const answered = message("answered", { who: this.url, status: phrase });
       if (status >= 500) throw new CallError(answered);
       throw new WrongAddressError(message("is_this_prshots", { answered }));
     }
     if (status === 200 || status === 202) return value;
     if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
-    const words2 = `${this.url} answered ${status}: ${value.error ?? STATUS_CODES[status]}`;
+    const why = String(value.error ?? STATUS_CODES[status]);
+    const words2 = message("answered_why", { who: this.url, status, why });
     if (status === 413) throw new PayloadTooLargeError(words2);
     throw [400, 415].includes(status) ? new RefusedInputError(words2) : new CallError(words2);
   }
@@ -2661,15 +2738,15 @@ function forgeIn(given) {
   return FORGES.find((forge) => forge === given);
 }
 function prIn({ pr }, environ) {
-  const takes = "the number of a pull request, such as 7";
+  const takes = message("pull_request_rule");
   return checked("prNumber (PRSHOTS_PR)", pr ?? environ.PRSHOTS_PR, prNumber, takes);
 }
 function commitIn({ commit: commit2 }, environ) {
-  const takes = "7 to 40 hexadecimal characters";
+  const takes = message("commit_rule");
   return checked("commit (PRSHOTS_COMMIT)", commit2 || environ.PRSHOTS_COMMIT, commit, takes) ?? "";
 }
 function branchIn2({ branch: branch2 }, environ) {
-  const takes = "the name of a branch, such as main";
+  const takes = message("branch_rule");
   return checked("branch (PRSHOTS_BRANCH)", branch2 || environ.PRSHOTS_BRANCH, branch, takes) ?? "";
 }
 function checked(name, given, read2, takes) {
@@ -2723,15 +2800,15 @@ async function compare(options, context) {
 function parseVerdicts(given) {
   const names = given.trim() ? given.split(",").map((name) => name.trim()) : [];
   const unknown = names.find((name) => !GATES.includes(name));
-  if (unknown !== void 0)
-    throw new InvalidInputError(
-      `--fail-on is invalid: got ${quote(unknown)}; use one or more of ${GATES.join(", ")}, comma-separated`
-    );
+  if (unknown !== void 0) {
+    const rule = message("verdicts_rule", { verdicts: GATES.join(", ") });
+    throw new InvalidInputError(`--fail-on is invalid: got ${quote(unknown)}; use ${rule}`);
+  }
   return names;
 }
 function failureOf({ name, viewport, theme, reason }) {
   const which = [name, viewport, theme].filter(Boolean).join(" ");
-  return printable(`${which}: not compared${reason ? `: ${reason}` : ""}`);
+  return printable(message("shot_not_compared", { shot: which, reason: reason && `: ${reason}` }));
 }
 
 // src/action/runner.ts
@@ -2912,7 +2989,7 @@ async function keepCurrent(forge, prNumber2, render, creating = true) {
     written = JSON.stringify([kept.id, text2]);
   }
   if (posted.outcome === "unchanged")
-    throw new ForgeError(`${forge.label} lists our comment, but says it doesn't exist when we change it`);
+    throw new ForgeError(message("listed_but_gone", { forge: forge.label }));
   return posted;
 }
 var OurComments = class {
@@ -3452,7 +3529,7 @@ async function expire(options, context) {
   return { json: { ...jsonOf2(closed.expired), ...commentJson(closed) }, posted: closed.posted };
 }
 async function mergeOf3(job, prNumber2, given, branch2) {
-  const takes = "all 40 hexadecimal characters of the commit";
+  const takes = message("full_commit_rule");
   const isJobsOwn = prNumber2 === job.prNumber;
   const mergedAs = checked("--merged-as", given, fullCommit, takes) ?? (isJobsOwn ? job.mergedAs : "");
   if (!mergedAs) return { mergedAs: "", branch: "" };
@@ -3498,12 +3575,16 @@ async function moveStaged(options, context) {
   try {
     const own = repository2.includes("/") ? repository2 : repositoryOfRemote(repositoryUrl).repository;
     const done = await service.moveStaged(sourceBranch, prNumber2, fromFork ? "" : own, fromFork);
-    const words2 = done.moved ? [`${staged(done.moved)} moved to pull request ${prNumber2}`] : [];
-    if (done.kept) words2.push(`${staged(done.kept)} not moved: ${done.reason}`);
+    const words2 = [];
+    if (done.moved)
+      words2.push(message("staged_moved", { screenshots: staged(done.moved), number: prNumber2 }));
+    if (done.kept)
+      words2.push(message("staged_not_moved", { screenshots: staged(done.kept), why: done.reason }));
     if (words2.length) say(`Note: ${words2.join("; ")}.`);
   } catch (error) {
     if (!(error instanceof PrshotsError)) throw error;
-    fail(`Warning: staged screenshots of ${sourceBranch} not moved: ${messageOf(error)}.`);
+    const words2 = message("staged_of_branch_not_moved", { branch: sourceBranch, why: messageOf(error) });
+    fail(`Warning: ${words2}.`);
   }
 }
 function staged(count) {
@@ -3612,7 +3693,7 @@ function entryOf({ shot, uploaded, note }) {
 function uploadTable({ outcomes, isDry }) {
   const good = outcomes.filter(({ error }) => !error);
   if (good.length > MAX_ROWS) return "";
-  const done = ({ isKnown }) => isDry ? "would be uploaded" : isKnown ? "already there" : "uploaded";
+  const done = ({ isKnown }) => message(isDry ? "result_would_be_uploaded" : isKnown ? "result_already_there" : "result_uploaded");
   return tableOf(
     good.map((outcome) => ({
       ...namesOf(outcome.shot),
@@ -3637,7 +3718,7 @@ function shotTable(shots) {
 function pixelsOf({ verdict, pixels, shift }) {
   if (verdict === "changed") return formatNumber(pixels);
   if (verdict === "moved")
-    return `${formatNumber(Math.abs(shift))} rows ${shift < 0 ? "removed" : "inserted"}`;
+    return message(shift < 0 ? "rows_removed" : "rows_inserted", { rows: formatNumber(Math.abs(shift)) });
   return "-";
 }
 function namesOf({ name, viewport, theme }) {
@@ -3663,8 +3744,8 @@ function pad(text2, width = 0) {
   return text2 + " ".repeat(width - lengthOf(text2));
 }
 function verdictOf({ verdict, isPair, ancestor }) {
-  if (isPair) return `${verdict} (own before image)`;
-  return ancestor ? verdict : `${verdict} (since the newest baseline)`;
+  if (isPair) return message("verdict_of_pair", { verdict });
+  return ancestor ? verdict : message("verdict_since_newest", { verdict });
 }
 
 // src/shots.ts
@@ -3829,8 +3910,7 @@ function withoutRepetitions(files) {
   return [...byPath.values()].reverse();
 }
 function sameShot({ theme }, other) {
-  const same = theme ? "name, viewport and theme" : "name and viewport";
-  return message("same_shot", { parts: same, other: other.path });
+  return message(theme ? "same_themed_shot" : "same_shot", { other: other.path });
 }
 function inOrder(one, other) {
   return byNumbers([one.name, one.viewport, one.theme], [other.name, other.viewport, other.theme]);
@@ -3941,9 +4021,7 @@ async function decode(image, maxPixels) {
   if (header.readUInt8(8) !== EIGHT_BITS || !samples || header.readUInt8(12) !== 0)
     throw new InvalidInputError("cannot be shrunk: it is interlaced, or has other than 8 bits per channel");
   if (width * height > maxPixels)
-    throw new InvalidInputError(
-      `has more than ${maxPixels.toLocaleString("en-US")} pixels: too many to shrink`
-    );
+    throw new InvalidInputError(message("too_many_pixels", { limit: formatNumber(maxPixels) }));
   const stride = width * samples;
   const filtered = await inflated(data, (stride + 1) * height);
   const pixels = unfiltered(filtered, stride, height, samples);
@@ -4093,7 +4171,7 @@ async function shrink(image, limit) {
       `cannot be shrunk: only PNG can, not ${contentType ? LABELS[contentType] : "this format"}. Take the screenshot as a PNG, or upload with the Python client (pip install 'prshots[shrink]')`
     );
   if (image.length > MAX_FILE_BYTES)
-    throw new InvalidInputError(`is larger than ${MAX_FILE_BYTES / 1024 ** 2} MB: too large to shrink`);
+    throw new InvalidInputError(message("too_large_to_shrink", { limit: readableSize(MAX_FILE_BYTES) }));
   let bitmap = await decode(image, MAX_PIXELS);
   for (; ; ) {
     for (const bits of SHADES) {
@@ -4101,7 +4179,8 @@ async function shrink(image, limit) {
       if (attempt.length < limit) return { image: attempt, contentType, label: LABELS[contentType] };
       if (attempt.length > HOPELESS2 * limit) break;
     }
-    if (bitmap.width === 1 && bitmap.height === 1) throw new InvalidInputError("cannot be shrunk enough");
+    if (bitmap.width === 1 && bitmap.height === 1)
+      throw new InvalidInputError(message("cannot_shrink_enough"));
     bitmap = halve(bitmap);
   }
 }
@@ -4501,7 +4580,7 @@ var Steps = class {
     if (!failOn) return true;
     const { gated, dashboardUrl } = await this.#run((context) => compare({ failOn, branch: branch2 }, context));
     if (!gated) return true;
-    const dashboard = dashboardUrl && ` Dashboard: ${dashboardUrl}`;
+    const dashboard = dashboardUrl && ` ${message("dashboard", { url: dashboardUrl })}`;
     return this.#failStep(`${pluralize(gated, "shot")} matched \`fail-on: ${failOn}\`.${dashboard}`);
   }
   /** Run a command that may post. A job without secrets may be read-only: if it cannot post, only warn. */

@@ -172,7 +172,7 @@ class TestRateLimits:
         with httpx.Client() as bare:
             sender = Sender(bare, told.append)
             for reason, seconds in (("a", 60), ("a", 60), ("b", 0), ("b", 0), ("a", 60)):
-                sender._tell(reason, f"waiting {seconds} s", seconds)
+                sender._tell_wait(reason, seconds)
         assert told == ["a; waiting 60 s", "b; waiting 0 s", "b; waiting 0 s"]
 
 

@@ -8,6 +8,7 @@ import type { Service, Shot } from "./service.js";
 import { type Title, VIEWPORT } from "./shot_names.js";
 import { cutOffWarning } from "./shots.js";
 import { readableSize } from "./sizes.js";
+import { message } from "./statements.js";
 import type { Target } from "./target.js";
 
 export const AT_ONCE = 4;
@@ -81,8 +82,9 @@ export class BackgroundUploads {
   /** Wait for all uploads. Reports the uploads that were not tried as one problem. */
   async finish(): Promise<void> {
     await this.#queue.idle();
-    if (this.#notTried)
-      this.problems.push(`${countScreenshots(this.#notTried)} not uploaded: ${this.#patience.reason}`);
+    if (!this.#notTried) return;
+    const screenshots = countScreenshots(this.#notTried);
+    this.problems.push(message("run_not_uploaded", { screenshots, why: this.#patience.reason }));
   }
 
   /** Give up if every other upload would fail for the same reason. */

@@ -107,18 +107,18 @@ export async function viewAndPage(
 export function summary({ state, branch, baseCommit, counts, pairs }: Comparison): string {
   if (state === "no_baseline") return message("no_baselines", { branch });
   if (state === "failed") return message("comparison_failed", { branch });
-  const at = baseCommit ? ` at ${baseCommit.slice(0, 7)}` : "";
+  const base = baseCommit ? message("base_at", { branch, commit: baseCommit.slice(0, 7) }) : branch;
   const sums = VERDICTS.filter((verdict) => counts[verdict]).map(
     (verdict) => `${formatNumber(counts[verdict] ?? 0)} ${verdict}`,
   );
-  const found = sums.join(", ") || "no screenshots";
+  const found = sums.join(", ") || message("no_screenshots");
   const shots = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const own = message(pairs === 1 ? "own_before_image" : "own_before_images");
   const ofPairs = pairs ? message("pairs_with_own", { pairs: formatNumber(pairs), own }) : "";
   const words =
     pairs && pairs === shots
       ? message("compared_with_own", { own, counts: found })
-      : message("compared", { base: branch + at, counts: found, pairs: ofPairs });
+      : message("compared", { base, counts: found, pairs: ofPairs });
   if (state !== "incomplete") return words;
   if (pairs && !baseCommit) return message("others_not_compared", { summary: words, branch });
   return message("incomplete", { summary: words });

@@ -25,7 +25,7 @@ export function refuseImageAddress(url: string, reply: Pick<Reply, "status" | "h
 }
 
 function advice(url: string): string {
-  if (new URL(url).port === IMAGE_PORT)
-    return `; did you mean ${url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`)}?`;
-  return message("use_service_address");
+  if (new URL(url).port !== IMAGE_PORT) return message("use_service_address");
+  const meant = url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`);
+  return `; ${message("did_you_mean", { meant })}`;
 }

@@ -31,10 +31,10 @@ export async function pullRequestOf(job: Job, sender: Sender): Promise<number | 
 export async function commitOf(job: Job, prNumber: number, sender: Sender): Promise<string> {
   if (job.commitSha) return job.commitSha;
   if (job.lookup !== "head") return commitHere(); // otherwise here is the base's checkout
-  const missing = `the event does not name the head of pull request ${prNumber}`;
-  const advice = "Set the commit: commit (PRSHOTS_COMMIT), or `commit` in the action";
+  const missing = message("no_head_in_event", { number: prNumber });
+  const advice = message("set_commit");
   const sha = await askForge(job, sender, missing, advice, (forge) => forge.headOf(prNumber));
-  if (!sha) throw new InvalidInputError(`${missing}, and the forge doesn't report it. ${advice}`);
+  if (!sha) throw new InvalidInputError(message("head_not_reported", { missing, advice }));
   return sha;
 }
 
@@ -59,6 +59,6 @@ async function askForge<T>(
   try {
     return await question(forgeOf(job, sender) as unknown as AnswersLookups);
   } catch (error) {
-    throw new InvalidInputError(`${missing}, and the forge cannot be asked: ${messageOf(error)}. ${advice}`);
+    throw new InvalidInputError(message("cannot_ask_forge", { missing, why: messageOf(error), advice }));
   }
 }

@@ -1,13 +1,14 @@
 /** Pace uploads by what the service says about its rate limit, so that it does not have to refuse any. */
+import { message } from "./statements.js";
+import { formatNumber } from "./wording.js";
 
 const WINDOW_SECONDS = 60;
-const WHOSE = { uploads: "PRSHOTS_UPLOADS_PER_MINUTE", project: "the project's own limit" };
 const ITEM = /(?:^|,)\s*"(uploads|project)"((?:\s*;\s*[a-z]+=(?:[0-9]+|"[^"]*"|:[^:]*:))*)\s*(?=,|$)/g;
 const NUMBER = /;\s*([a-z]+)=([0-9]{1,15})(?=\s*(?:;|$))/g;
 
 /** How many uploads a project may make in a minute, how many are left, and in how many seconds more will be left. */
 export interface RateLimit {
-  policy: keyof typeof WHOSE;
+  policy: "uploads" | "project";
   quota: number;
   remaining: number;
   seconds: number;
@@ -38,7 +39,8 @@ function items(field: string | null): Map<RateLimit["policy"], Partial<Record<st
 }
 
 export function limitMessage({ policy, quota }: RateLimit): string {
-  return `limit of ${quota.toLocaleString("en-US")} uploads per minute (${WHOSE[policy]})`;
+  const whose = policy === "project" ? message("projects_own_limit") : "PRSHOTS_UPLOADS_PER_MINUTE";
+  return message("limit_of_uploads", { quota: formatNumber(quota), whose });
 }
 
 /**

@@ -2,6 +2,8 @@
 import { promisify } from "node:util";
 import { constants, deflate, inflate } from "node:zlib";
 import { InvalidInputError } from "./errors.js";
+import { message } from "./statements.js";
+import { formatNumber } from "./wording.js";
 
 const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 const EIGHT_BITS = 8;
@@ -36,9 +38,7 @@ export async function decode(image: Buffer, maxPixels: number): Promise<Bitmap> 
   if (header.readUInt8(8) !== EIGHT_BITS || !samples || header.readUInt8(12) !== 0)
     throw new InvalidInputError("cannot be shrunk: it is interlaced, or has other than 8 bits per channel");
   if (width * height > maxPixels)
-    throw new InvalidInputError(
-      `has more than ${maxPixels.toLocaleString("en-US")} pixels: too many to shrink`,
-    );
+    throw new InvalidInputError(message("too_many_pixels", { limit: formatNumber(maxPixels) }));
   const stride = width * samples;
   const filtered = await inflated(data, (stride + 1) * height);
   const pixels = unfiltered(filtered, stride, height, samples);

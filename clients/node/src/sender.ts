@@ -8,6 +8,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { CallError, PrshotsError, RateLimitedError, UnreachableError } from "./errors.js";
 import { limitMessage, Pace, rateLimitOf } from "./pace.js";
+import { type MessageName, message } from "./statements.js";
 
 /** How often to send a request that gets no response or a temporary error. */
 export const TRIES = 5;
@@ -88,7 +89,8 @@ export class Sender {
       tried += 1;
       if (tried < tries) await this.#pauseAfter(url, reply, tried, tries);
       else if (!(reply instanceof PrshotsError)) return reply;
-      else throw tried > 1 ? new UnreachableError(`${reply.message} after ${tried} tries`) : reply;
+      else if (tried === 1) throw reply;
+      else throw new UnreachableError(message("after_tries", { problem: reply.message, tries: tried }));
     }
   }
 
@@ -113,7 +115,7 @@ export class Sender {
       const reply = await fetch(url, { ...request, redirect: "manual", signal });
       return { url, status: reply.status, headers: reply.headers, text: await reply.text() };
     } catch (error) {
-      if (this.stopped.aborted) throw new UnreachableError("stopped");
+      if (this.stopped.aborted) throw new UnreachableError(message("stopped"));
       const permanent = permanentError(url, error);
       if (permanent) throw permanent;
       return new UnreachableError(noReplyMessage(url, error));
@@ -122,12 +124,13 @@ export class Sender {
 
   #limit(reply: Reply, asked: number, limits: number): void {
     const limit = rateLimitOf(reply.headers);
-    const reason = limit ? limitMessage(limit) : `${new URL(reply.url).host} limits the rate`;
+    const { host } = new URL(reply.url);
+    const reason = limit ? limitMessage(limit) : message("limits_the_rate", { host });
     if (limits === LIMITS || asked > LONGEST_LIMIT_SECONDS)
-      throw new RateLimitedError(`${reason} and asks to wait ${Math.round(asked)} s`);
+      throw new RateLimitedError(message("asks_to_wait", { reason, seconds: Math.round(asked) }));
     const seconds = Math.max(asked, FIRST_PAUSE_SECONDS);
     this.#limitedUntil = Math.max(this.#limitedUntil, this.clock.now() + seconds);
-    this.#tell(reason, `waiting ${Math.ceil(seconds)} s`, seconds);
+    this.#tellWait(reason, seconds);
   }
 
   async #waitForTheLimit(): Promise<void> {
@@ -145,7 +148,7 @@ export class Sender {
       if (seconds === undefined) await this.#pace.otherResponse();
       else {
         if (this.#pace.limit && seconds > SAID_FROM_SECONDS)
-          this.#tell(limitMessage(this.#pace.limit), `waiting ${Math.ceil(seconds)} s`, seconds);
+          this.#tellWait(limitMessage(this.#pace.limit), seconds);
         await this.#pause(seconds);
       }
     }
@@ -157,24 +160,30 @@ export class Sender {
     const isError = reply instanceof PrshotsError;
     const asked = isError ? 0 : (retryAfter(reply, this.clock.now()) ?? 0);
     const seconds = Math.max(own, Math.min(asked, LONGEST_PAUSE_SECONDS));
-    const reason = isError ? reply.message : `${new URL(url).host} answered ${reply.status}`;
-    this.#tell(reason, `retrying in ${Math.ceil(seconds)} s, ${tried} of ${tries}`, seconds);
+    const { host } = new URL(url);
+    const reason = isError ? reply.message : message("answered", { who: host, status: reply.status });
+    const words = message("retrying", { reason, seconds: Math.ceil(seconds), tried, tries });
+    this.#tell(reason, words, seconds);
     return this.#pause(seconds);
   }
 
+  #tellWait(reason: string, seconds: number): void {
+    this.#tell(reason, message("waiting", { reason, seconds: Math.ceil(seconds) }), seconds);
+  }
+
   /** Say why there is a pause once, even if many requests run into it. */
-  #tell(reason: string, what: string, seconds: number): void {
+  #tell(reason: string, words: string, seconds: number): void {
     const now = this.clock.now();
     if (now < (this.#told.get(reason) ?? 0)) return;
     this.#told.set(reason, now + seconds);
-    this.say(`${reason}; ${what}`);
+    this.say(words);
   }
 
   async #pause(seconds: number): Promise<void> {
     try {
       await this.clock.pause(seconds, this.stopped);
     } catch {
-      throw new UnreachableError("stopped");
+      throw new UnreachableError(message("stopped"));
     }
   }
 }
@@ -234,24 +243,25 @@ function permanentError(url: string, error: unknown): CallError | undefined {
   return undefined;
 }
 
-const NO_CONNECTION: Record<string, string> = {
-  ECONNREFUSED: "connection refused",
-  ENOTFOUND: "name not found",
-  EAI_AGAIN: "name not found",
-  ETIMEDOUT: "timed out",
-  UND_ERR_CONNECT_TIMEOUT: "timed out",
-  ENETUNREACH: "network unreachable",
-  EHOSTUNREACH: "network unreachable",
+const NO_CONNECTION: Partial<Record<string, MessageName>> = {
+  ECONNREFUSED: "connection_refused",
+  ENOTFOUND: "host_not_found",
+  EAI_AGAIN: "host_not_found",
+  ETIMEDOUT: "timed_out",
+  UND_ERR_CONNECT_TIMEOUT: "timed_out",
+  ENETUNREACH: "network_unreachable",
+  EHOSTUNREACH: "network_unreachable",
 };
 
 /** Return in plain words why a request got no response. */
 export function noReplyMessage(url: string, error: unknown): string {
   const { host } = new URL(url);
   const code = causeOf(error);
-  if (code in NO_CONNECTION) return `cannot connect to ${host} (${NO_CONNECTION[code]})`;
+  const why = NO_CONNECTION[code];
+  if (why) return message("cannot_connect", { host, why: message(why) });
   const isLate = error instanceof DOMException && error.name === "TimeoutError";
-  if (isLate || /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code)) return `no answer from ${host} (timed out)`;
-  return `lost the connection to ${host}`;
+  if (isLate || /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code)) return message("no_answer", { host });
+  return message("lost_connection", { host });
 }
 
 /** Return why a request got no response. fetch puts the reason into the cause. */

@@ -297,16 +297,18 @@ export class Service {
       );
     const value = objectIn(reply.text);
     if (status === 404 && value && FINDING_ROUTES.test(path))
-      throw new NotFoundError(`${this.url} answered 404: not found`);
+      throw new NotFoundError(message("answered_why", { who: this.url, status, why: "not found" }));
     if (!value || status === 404) {
-      const answered = `${this.url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim();
+      const phrase = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
+      const answered = message("answered", { who: this.url, status: phrase });
       if (status >= 500) throw new CallError(answered);
       throw new WrongAddressError(message("is_this_prshots", { answered }));
     }
     if (status === 200 || status === 202) return value;
     if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
-    const words = `${this.url} answered ${status}: ${value.error ?? STATUS_CODES[status]}`;
+    const why = String(value.error ?? STATUS_CODES[status]);
+    const words = message("answered_why", { who: this.url, status, why });
     if (status === 413) throw new PayloadTooLargeError(words);
     throw [400, 415].includes(status) ? new RefusedInputError(words) : new CallError(words);
   }

@@ -111,8 +111,7 @@ function withoutRepetitions(files: FoundFile[]): FoundFile[] {
 }
 
 function sameShot({ theme }: ShotFile, other: ShotFile): string {
-  const same = theme ? "name, viewport and theme" : "name and viewport";
-  return message("same_shot", { parts: same, other: other.path });
+  return message(theme ? "same_themed_shot" : "same_shot", { other: other.path });
 }
 
 function inOrder(one: ShotFile, other: ShotFile): number {

@@ -7,6 +7,8 @@
 import { InvalidInputError } from "./errors.js";
 import { type ContentType, contentTypeOf, LABELS } from "./formats.js";
 import { type Bitmap, decode, encode } from "./png.js";
+import { readableSize } from "./sizes.js";
+import { message } from "./statements.js";
 
 /** About 400 MB when decoded. Larger images are not decoded. */
 const MAX_PIXELS = 100_000_000;
@@ -31,7 +33,7 @@ export async function shrink(image: Buffer, limit: number): Promise<Shrunk> {
         "or upload with the Python client (pip install 'prshots[shrink]')",
     );
   if (image.length > MAX_FILE_BYTES)
-    throw new InvalidInputError(`is larger than ${MAX_FILE_BYTES / 1024 ** 2} MB: too large to shrink`);
+    throw new InvalidInputError(message("too_large_to_shrink", { limit: readableSize(MAX_FILE_BYTES) }));
   let bitmap = await decode(image, MAX_PIXELS);
   for (;;) {
     for (const bits of SHADES) {
@@ -39,7 +41,8 @@ export async function shrink(image: Buffer, limit: number): Promise<Shrunk> {
       if (attempt.length < limit) return { image: attempt, contentType, label: LABELS[contentType] };
       if (attempt.length > HOPELESS * limit) break;
     }
-    if (bitmap.width === 1 && bitmap.height === 1) throw new InvalidInputError("cannot be shrunk enough");
+    if (bitmap.width === 1 && bitmap.height === 1)
+      throw new InvalidInputError(message("cannot_shrink_enough"));
     bitmap = halve(bitmap);
   }
 }

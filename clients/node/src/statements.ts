@@ -3,7 +3,7 @@ import { CONTRACT } from "./contract.js";
 
 export const EXIT_CODES = CONTRACT.exit_codes;
 
-type MessageName = keyof typeof CONTRACT.messages;
+export type MessageName = keyof typeof CONTRACT.messages;
 
 const PLACEHOLDER = /\{(--)?([a-z][a-z_-]*)\}/g;
 

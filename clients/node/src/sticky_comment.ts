@@ -8,6 +8,7 @@
  */
 import { ForgeError, NotFoundError } from "./errors.js";
 import { type Comment, type Forge, markerLine } from "./forges/forge.js";
+import { message } from "./statements.js";
 
 export interface Posted {
   outcome: "created" | "updated" | "unchanged" | "none";
@@ -44,7 +45,7 @@ export async function keepCurrent(
     written = JSON.stringify([kept.id, text]);
   }
   if (posted.outcome === "unchanged")
-    throw new ForgeError(`${forge.label} lists our comment, but says it doesn't exist when we change it`);
+    throw new ForgeError(message("listed_but_gone", { forge: forge.label }));
   return posted; // there is something new to say each time; the job that uploads it posts it too
 }
 

@@ -1,6 +1,7 @@
 /** Recognizes misspelled PRSHOTS_ variables, as `contract/variables.py` does for the Python client. */
 import type { Environ } from "./ci/job.js";
 import { CONTRACT } from "./contract.js";
+import { message } from "./statements.js";
 
 const PREFIX = "PRSHOTS_";
 const KNOWN: readonly string[] = CONTRACT.variables;
@@ -15,7 +16,8 @@ export function misspelledVariables(environ: Environ): string[] {
     .sort()
     .flatMap((name) => {
       const meant = nearest(name);
-      return meant ? [`unknown variable ${PREFIX}${name} is ignored: did you mean ${PREFIX}${meant}?`] : [];
+      if (!meant) return [];
+      return [message("misspelled_variable", { name: PREFIX + name, meant: PREFIX + meant })];
     });
 }
 

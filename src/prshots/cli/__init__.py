@@ -4,6 +4,7 @@ import io
 import os
 import sys
 from functools import partial
+from typing import Annotated
 
 import typer
 
@@ -28,7 +29,15 @@ from prshots.cli import (
     tokens,
     upload,
 )
-from prshots.cli.common import CLIENT, SERVER, ClientCommand, Sections, say_failure, stated_help
+from prshots.cli.common import (
+    CLIENT,
+    SERVER,
+    ClientCommand,
+    Sections,
+    say_failure,
+    stated_help,
+    stated_option,
+)
 from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsError, RefusedInputError
 from prshots.contract.statements import exit_code, statements
 
@@ -77,13 +86,7 @@ def _print_version(asked: bool) -> None:
 @app.callback(help="\n\n".join([_INTRODUCTION, *statements()["general_help"]]))
 def prshots(
     *,
-    version: bool = typer.Option(
-        False,
-        "--version",
-        help="Print the version and exit.",
-        is_eager=True,
-        callback=_print_version,
-    ),
+    version: Annotated[bool, stated_option("version", is_eager=True, callback=_print_version)] = False,
 ) -> None:
     del version
 

@@ -30,8 +30,8 @@ class CompareFormat(StrEnum):
 def _check_verdicts(given: str) -> str:
     names = [name.strip() for name in given.split(",")] if given.strip() else []
     if unknown := [name for name in names if name not in GATES]:
-        allowed = ", ".join(GATES)
-        raise typer.BadParameter(f"got {unknown[0][:60]!r}: use one or more of {allowed}, comma-separated")
+        rule = message("verdicts_rule", verdicts=", ".join(GATES))
+        raise typer.BadParameter(f"got {unknown[0][:60]!r}: use {rule}")
     return ",".join(names)
 
 
@@ -96,8 +96,8 @@ def _print_shots(shots: "Sequence[ComparedShot]") -> None:
 
 def _verdict(shot: "ComparedShot") -> str:
     if shot.pair:
-        return f"{shot.verdict} (own before image)"
-    return shot.verdict if shot.ancestor else f"{shot.verdict} (since the newest baseline)"
+        return message("verdict_of_pair", verdict=shot.verdict)
+    return shot.verdict if shot.ancestor else message("verdict_since_newest", verdict=shot.verdict)
 
 
 def _pixels(shot: "ComparedShot") -> str:
@@ -105,10 +105,12 @@ def _pixels(shot: "ComparedShot") -> str:
         case Verdict.CHANGED:
             return f"{shot.pixels:,}"
         case Verdict.MOVED:
-            return f"{abs(shot.shift):,} rows {'removed' if shot.shift < 0 else 'inserted'}"
+            name = "rows_removed" if shot.shift < 0 else "rows_inserted"
+            return message(name, rows=f"{abs(shot.shift):,}")
     return "-"
 
 
 def _failure(shot: "ComparedShot") -> str:
     which = " ".join(filter(None, (shot.name, shot.viewport, shot.theme)))
-    return printable(f"{which}: not compared{f': {shot.reason}' if shot.reason else ''}")
+    reason = f": {shot.reason}" if shot.reason else ""
+    return printable(message("shot_not_compared", shot=which, reason=reason))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from prshots.contract.replies import Expired
 
 
-_check_full_commit = options.check_with(validate.full_commit, "all 40 hexadecimal characters of the commit")
+_check_full_commit = options.check_with(validate.full_commit, message("full_commit_rule"))
 
 
 def expire(

@@ -91,7 +91,8 @@ class UploadReport:
         print_shots(["SIZE", "RESULT"], rows)
 
     def _result(self, outcome: "UploadOutcome") -> str:
-        done = "would be uploaded" if self.is_dry else "already there" if outcome.is_known else "uploaded"
+        sent = "result_already_there" if outcome.is_known else "result_uploaded"
+        done = message("result_would_be_uploaded" if self.is_dry else sent)
         return f"{done}; {outcome.note}" if outcome.note else done
 
     def _json(self) -> dict[str, Any]:
@@ -153,7 +154,7 @@ def say_dashboard(url: str) -> None:
     """Print the link to the dashboard as the last line, after flushing standard output."""
     if url:
         print(end="", flush=True)
-        say(f"Dashboard: {url}")
+        say(message("dashboard", url=url))
 
 
 def printable(text: str) -> str:

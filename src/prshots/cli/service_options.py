@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def _check_pr(given: int | None) -> int | None:
     if given is not None and not validate.pr_number(given):
-        raise typer.BadParameter(f"got {given}: use the number of a pull request, such as 7")
+        raise typer.BadParameter(f"got {given}: use {message('pull_request_rule')}")
     return given
 
 
@@ -35,8 +35,8 @@ def check_with(validator: Callable[[str], str], rule: str) -> Callable[[str], st
     return check
 
 
-_check_commit = check_with(validate.commit, "7 to 40 hexadecimal characters")
-_check_branch = check_with(validate.branch, "the name of a branch, such as main")
+_check_commit = check_with(validate.commit, message("commit_rule"))
+_check_branch = check_with(validate.branch, message("branch_rule"))
 
 Url = Annotated[str, stated_option("url")]
 Token = Annotated[str, stated_option("token")]

@@ -88,15 +88,17 @@ def summary(found: ComparisonReply) -> str:
             return message("no_baselines", branch=found.branch)
         case ComparisonState.FAILED:
             return message("comparison_failed", branch=found.branch)
-    at = f" at {found.base_commit[:7]}" if found.base_commit else ""
+    base = found.branch
+    if found.base_commit:
+        base = message("base_at", branch=found.branch, commit=found.base_commit[:7])
     sums = [f"{count:,} {name}" for name in Verdict if (count := found.counts.get(name, 0))]
-    counts = ", ".join(sums) or "no screenshots"
+    counts = ", ".join(sums) or message("no_screenshots")
     own = message("own_before_image" if found.pairs == 1 else "own_before_images")
     if found.pairs and found.pairs == sum(found.counts.values()):
         words = message("compared_with_own", own=own, counts=counts)
     else:
         pairs = message("pairs_with_own", pairs=f"{found.pairs:,}", own=own) if found.pairs else ""
-        words = message("compared", base=f"{found.branch}{at}", counts=counts, pairs=pairs)
+        words = message("compared", base=base, counts=counts, pairs=pairs)
     if found.state is not ComparisonState.INCOMPLETE:
         return words
     if found.pairs and not found.base_commit:

@@ -32,5 +32,6 @@ def refuse_image_address(url: str, reply: httpx.Response) -> None:
 
 def _advice(url: str) -> str:
     if urlsplit(url).port == IMAGE_PORT:
-        return f"; did you mean {url.replace(f':{IMAGE_PORT}', f':{API_PORT}', 1)}?"
+        meant = url.replace(f":{IMAGE_PORT}", f":{API_PORT}", 1)
+        return f"; {message('did_you_mean', meant=meant)}"
     return message("use_service_address")

@@ -39,11 +39,11 @@ def with_head(job: Job, pr_number: int, on_wait: OnWait = ignore_wait) -> Job:
     """Return the job with the head of its pull request. Raises InvalidInputError and CallError."""
     if job.lookup is not Lookup.HEAD:
         return job
-    missing = f"the event does not name the head of pull request {pr_number}"
-    advice = "Set the commit: --commit (PRSHOTS_COMMIT), or `commit` in the action"
+    missing = message("no_head_in_event", number=pr_number)
+    advice = message("set_commit")
     sha = _ask_forge(job, missing, advice, lambda forge: forge.head_of(pr_number), on_wait)
     if not sha:
-        raise InvalidInputError(f"{missing}, and the forge doesn't report it. {advice}")
+        raise InvalidInputError(message("head_not_reported", missing=missing, advice=advice))
     return replace(job, commit_sha=sha, lookup=None)
 
 
@@ -56,4 +56,4 @@ def _ask_forge(
             return question(forge)
     except PrshotsError as error:
         kind = CallError if isinstance(error, CallError) else InvalidInputError
-        raise kind(f"{missing}, and the forge cannot be asked: {error}. {advice}") from error
+        raise kind(message("cannot_ask_forge", missing=missing, why=error, advice=advice)) from error

@@ -3,6 +3,7 @@
 from prshots.client.heads import Head
 from prshots.client.service import Client
 from prshots.contract.errors import PrshotsError
+from prshots.contract.statements import message
 
 
 def move_staged(service: Client, head: Head) -> tuple[int, str]:
@@ -17,12 +18,16 @@ def move_staged(service: Client, head: Head) -> tuple[int, str]:
         if head.unsure:
             count = len(service.staged(head.branch))
             why = f"pull request {number} may be of another branch, because {head.unsure}"
-            return 0, f"{_counted(count)} of {head.branch} not moved: {why}" if count else ""
+            staged = f"{_counted(count)} of {head.branch}"
+            return 0, message("staged_not_moved", screenshots=staged, why=why) if count else ""
         done = service.move_staged(head.branch, number, repository=head.repository, from_fork=head.from_fork)
     except PrshotsError as error:
-        return 0, f"staged screenshots of {head.branch} not moved: {error}"
-    words = [f"{_counted(done.moved)} moved to pull request {number}"] if done.moved else []
-    words += [f"{_counted(done.kept)} not moved: {done.reason}"] if done.kept else []
+        return 0, message("staged_of_branch_not_moved", branch=head.branch, why=error)
+    words: list[str] = []
+    if done.moved:
+        words.append(message("staged_moved", screenshots=_counted(done.moved), number=number))
+    if done.kept:
+        words.append(message("staged_not_moved", screenshots=_counted(done.kept), why=done.reason))
     return done.moved, "; ".join(words)
 
 

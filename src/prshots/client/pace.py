@@ -1,11 +1,7 @@
 """Pace uploads by the service's reported rate limit, to avoid refusals."""
 
 from prshots.contract.rate_limits import LimitPolicy, RateLimit
-
-_WHOSE = {
-    LimitPolicy.UPLOADS: "PRSHOTS_UPLOADS_PER_MINUTE",
-    LimitPolicy.PROJECT: "the project's own limit",
-}
+from prshots.contract.statements import message
 
 
 class Pace:
@@ -44,4 +40,6 @@ class Pace:
 
 
 def limit_message(limit: RateLimit) -> str:
-    return f"limit of {limit.quota:,} uploads per minute ({_WHOSE[limit.policy]})"
+    is_projects = limit.policy is LimitPolicy.PROJECT
+    whose = message("projects_own_limit") if is_projects else "PRSHOTS_UPLOADS_PER_MINUTE"
+    return message("limit_of_uploads", quota=f"{limit.quota:,}", whose=whose)

@@ -25,6 +25,7 @@ from prshots.client.pace import Pace, limit_message
 from prshots.contract.errors import CallError, RateLimitedError, UnreachableError
 from prshots.contract.rate_limits import RateLimit
 from prshots.contract.redaction import redact
+from prshots.contract.statements import message
 
 TRIES = 5
 """How many times to send a request that gets no reply or a 5xx."""
@@ -98,8 +99,9 @@ class Sender:
             elif isinstance(reply, httpx.Response):
                 return reply
             else:
-                after = f" after {tried} tries" if tried > 1 else ""
-                raise UnreachableError(f"{no_reply_message(reply.request, reply)}{after}") from reply
+                problem = no_reply_message(reply.request, reply)
+                words = message("after_tries", problem=problem, tries=tried) if tried > 1 else problem
+                raise UnreachableError(words) from reply
 
     def _send_paced(self, make_request: Callable[[], httpx.Request]) -> _Reply:
         """Send an upload as soon as the service has room for it."""
@@ -123,24 +125,24 @@ class Sender:
             return self._client.send(request)
         except httpx.RequestError as error:
             if self._closed.is_set():
-                raise UnreachableError("stopped") from error
+                raise UnreachableError(message("stopped")) from error
             if permanent := _permanent_error(request, error):
                 raise permanent from error
             return error
         except RuntimeError as error:  # httpx raises this if another thread has closed the client
             if self._closed.is_set():
-                raise UnreachableError("stopped") from error
+                raise UnreachableError(message("stopped")) from error
             raise
 
     def _note_limit(self, reply: httpx.Response, asked: float, limits: int) -> None:
         limit = RateLimit.of(reply.headers)
-        reason = limit_message(limit) if limit else f"{_place(reply.request)} limits the rate"
+        reason = limit_message(limit) if limit else message("limits_the_rate", host=_place(reply.request))
         if limits == LIMITS or asked > LONGEST_LIMIT_SECONDS:
-            raise RateLimitedError(f"{reason} and asks to wait {asked:.0f} s")
+            raise RateLimitedError(message("asks_to_wait", reason=reason, seconds=f"{asked:.0f}"))
         asked = max(asked, FIRST_PAUSE_SECONDS)
         with self._lock:
             self._limited_until = max(self._limited_until, time.monotonic() + asked)
-        self._tell(reason, f"waiting {math.ceil(asked)} s", asked)
+        self._tell_wait(reason, asked)
 
     def _wait_for_the_limit(self) -> None:
         while (left := self._limited_until - time.monotonic()) > 0:
@@ -158,22 +160,26 @@ class Sender:
                 if seconds is None and not self._closed.is_set():
                     self._pace_changed.wait()
             if seconds and limit and seconds > _SAID_FROM_SECONDS:
-                self._tell(limit_message(limit), f"waiting {math.ceil(seconds)} s", seconds)
+                self._tell_wait(limit_message(limit), seconds)
             self._sleep(seconds or 0)
 
     def _pause(self, reply: _Reply, tried: int, tries: int) -> None:
         if isinstance(reply, httpx.Response):
-            reason = f"{_place(reply.request)} answered {reply.status_code}"
+            reason = message("answered", who=_place(reply.request), status=reply.status_code)
             asked = min(retry_after(reply) or 0.0, LONGEST_PAUSE_SECONDS)
         else:
             reason, asked = no_reply_message(reply.request, reply), 0.0
         # The pause doubles each time. The jitter spreads out clients that failed at the same time.
         jitter = random.uniform(1.0, 1.5)  # noqa: S311 - not a secret
         seconds = max(FIRST_PAUSE_SECONDS * 2 ** (tried - 1) * jitter, asked)
-        self._tell(reason, f"retrying in {math.ceil(seconds)} s, {tried} of {tries}", seconds)
+        words = message("retrying", reason=reason, seconds=math.ceil(seconds), tried=tried, tries=tries)
+        self._tell(reason, words, seconds)
         self._sleep(seconds)
 
-    def _tell(self, reason: str, what: str, seconds: float) -> None:
+    def _tell_wait(self, reason: str, seconds: float) -> None:
+        self._tell(reason, message("waiting", reason=reason, seconds=math.ceil(seconds)), seconds)
+
+    def _tell(self, reason: str, words: str, seconds: float) -> None:
         """Report a pause once, even if it affects many threads."""
         now = time.monotonic()
         with self._lock:
@@ -181,11 +187,11 @@ class Sender:
             if is_news:
                 self._told[reason] = now + seconds
         if is_news:
-            self._on_wait(f"{reason}; {what}")
+            self._on_wait(words)
 
     def _sleep(self, seconds: float) -> None:
         if self._closed.wait(seconds):
-            raise UnreachableError("stopped")
+            raise UnreachableError(message("stopped"))
 
 
 def limit_of(reply: httpx.Response) -> float | None:
@@ -247,26 +253,26 @@ def no_reply_message(request: httpx.Request, error: httpx.RequestError) -> str:
     """Return the reason for a missing reply, in plain words."""
     match error:
         case httpx.ConnectError() | httpx.ConnectTimeout():
-            return f"cannot connect to {_place(request)} ({_connection_error(error)})"
+            return message("cannot_connect", host=_place(request), why=_connection_error(error))
         case httpx.ProxyError():
             return f"the proxy cannot connect to {_place(request)} ({redact(str(error))})"
         case httpx.TimeoutException():
-            return f"no answer from {_place(request)} (timed out)"
+            return message("no_answer", host=_place(request))
         case _:
-            return f"lost the connection to {_place(request)}"
+            return message("lost_connection", host=_place(request))
 
 
 def _connection_error(error: httpx.RequestError) -> str:
     for cause in _causes(error):
         match cause:
             case ConnectionRefusedError():
-                return "connection refused"
+                return message("connection_refused")
             case socket.gaierror():
-                return "name not found"
+                return message("host_not_found")
             case TimeoutError() | httpx.TimeoutException():
-                return "timed out"
+                return message("timed_out")
             case OSError(errno=errno.ENETUNREACH | errno.EHOSTUNREACH):
-                return "network unreachable"
+                return message("network_unreachable")
             case ConnectionResetError() | ssl.SSLError():
                 return "connection closed"
     return redact(str(error)) or "no connection"

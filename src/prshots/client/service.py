@@ -330,7 +330,7 @@ class Client:
             value = None
         is_wrong_address = status == httpx.codes.NOT_FOUND and not route.startswith(_FINDING_ROUTES)
         if not isinstance(value, dict) or is_wrong_address:
-            answered = f"{self.url} answered {status} {reply.reason_phrase}"
+            answered = message("answered", who=self.url, status=f"{status} {reply.reason_phrase}")
             if reply.is_server_error:
                 raise errors.CallError(answered)
             raise errors.WrongAddressError(message("is_this_prshots", answered=answered))
@@ -341,7 +341,8 @@ class Client:
             raise errors.UnauthorizedError(message("wrong_token", url=self.url))
         if words == errors.EXPIRE_FAILED:
             raise errors.ExpireFailedError(words)
-        raise _ERRORS.get(status, errors.CallError)(f"{self.url} answered {status}: {words}")
+        answered = message("answered_why", who=self.url, status=status, why=words)
+        raise _ERRORS.get(status, errors.CallError)(answered)
 
     def _read(self, kind: type[Reply], value: dict[str, Any]) -> Reply:
         """Parse the reply. Ignores fields that a later version adds."""

@@ -101,8 +101,8 @@ def find_shots(
             problems.append(Problem(str(path), str(error)))
             continue
         if (other := shots.setdefault(shot.key, shot)) is not shot:
-            same = "name, viewport and theme" if shot.theme else "name and viewport"
-            problems.append(Problem(str(path), message("same_shot", parts=same, other=other.path)))
+            words = message("same_themed_shot" if shot.theme else "same_shot", other=other.path)
+            problems.append(Problem(str(path), words))
     return Found(sorted(shots.values(), key=_order), problems)
 
 

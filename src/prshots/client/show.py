@@ -21,6 +21,7 @@ from prshots.client.upload import UploadOutcome, ignore_outcome, send_all, shot_
 from prshots.contract.errors import InvalidInputError, PayloadTooLargeError, PrshotsError
 from prshots.contract.replies import ServiceLimits, Staged, StagedShot, Uploaded
 from prshots.contract.sizes import readable_size
+from prshots.contract.statements import message
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +245,7 @@ def _compare(service: Client, shown: Shown, base_branch: str, say: Say) -> Shown
         )
         notes.append(summary(comparison).removesuffix("."))
     except PrshotsError as error:
-        notes.append(f"not compared: {error}")
+        notes.append(message("not_compared_because", why=error))
     return replace(shown, comparison=comparison, dashboard_url=dashboard_url, notes=notes)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from prshots.contract.errors import InvalidInputError, PictureTooLargeError, UnsupportedPictureError
 from prshots.contract.image_structure import check_structure
 from prshots.contract.sizes import readable_size
+from prshots.contract.statements import message
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 MAX_PIXELS = 100_000_000
 """About 400 MB when decoded. Larger images are not decoded."""
 
-TOO_MANY_PIXELS = f"has more than {MAX_PIXELS:,} pixels: too many to shrink"
 MAX_FILE_BYTES = 200 * 1024 * 1024
 _LARGEST_WEBP_SIDE = 16_383
 _QUALITIES = (90, 80, 65, 50)
@@ -49,7 +49,7 @@ def shrink(path: Path, limit: int) -> Shrunk:
         except Exception as error:  # Pillow doesn't document its errors
             raise InvalidInputError(f"cannot be shrunk: {error}") from error
     if found is None:
-        raise InvalidInputError("cannot be shrunk enough")
+        raise InvalidInputError(message("cannot_shrink_enough"))
     return found
 
 
@@ -58,17 +58,21 @@ def _decode(path: Path) -> "Image.Image":
     from PIL import Image, ImageOps
 
     if path.stat().st_size > MAX_FILE_BYTES:
-        raise InvalidInputError(f"is larger than {readable_size(MAX_FILE_BYTES)}: too large to shrink")
+        raise InvalidInputError(message("too_large_to_shrink", limit=readable_size(MAX_FILE_BYTES)))
     _check_structure(path)
     try:
         opened = Image.open(path, formats=("PNG", "JPEG", "WEBP"))
     except Image.DecompressionBombError as error:  # Pillow's own limit, which a program may change
-        raise InvalidInputError(TOO_MANY_PIXELS) from error
+        raise _too_many_pixels() from error
     with opened as picture:
         if math.prod(picture.size) > MAX_PIXELS:
-            raise InvalidInputError(TOO_MANY_PIXELS)
+            raise _too_many_pixels()
         turned = ImageOps.exif_transpose(picture)
         return turned.convert("RGBA" if turned.has_transparency_data else "RGB")
+
+
+def _too_many_pixels() -> InvalidInputError:
+    return InvalidInputError(message("too_many_pixels", limit=f"{MAX_PIXELS:,}"))
 
 
 def _check_structure(path: Path) -> None:

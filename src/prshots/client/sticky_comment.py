@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from prshots.client.forges import Comment, Forge
 from prshots.contract.errors import ForgeError, NotFoundError
+from prshots.contract.statements import message
 
 ROUNDS = 10
 
@@ -51,7 +52,7 @@ def keep_current(forge: Forge, pr_number: int, render: Callable[[], str], *, cre
             posted = Posted(PostOutcome.UPDATED, kept.url)
         written = kept.id, text
     if posted.outcome is PostOutcome.UNCHANGED:
-        raise ForgeError(f"{forge.label} lists our comment, but says it doesn't exist when we change it")
+        raise ForgeError(message("listed_but_gone", forge=forge.label))
     return posted  # the text keeps changing: every job that uploads also posts
 
 

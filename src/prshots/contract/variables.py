@@ -5,7 +5,7 @@ The service's settings are in `server/config/settings.py`. This module has all o
 
 from collections.abc import Collection, Mapping
 
-from prshots.contract.statements import statements
+from prshots.contract.statements import message, statements
 
 PREFIX = "PRSHOTS_"
 
@@ -53,7 +53,9 @@ def _given(environ: Mapping[str, str]) -> list[str]:
 
 
 def unknown_variable_message(name: str, nearest: str) -> str:
-    return f"unknown variable {name} is ignored{f': did you mean {nearest}?' if nearest else '.'}"
+    if nearest:
+        return message("misspelled_variable", name=name, meant=nearest)
+    return f"unknown variable {name} is ignored."
 
 
 def nearest_name(name: str, known: Collection[str], prefix: str = "") -> str:

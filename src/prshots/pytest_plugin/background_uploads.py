@@ -108,7 +108,7 @@ class BackgroundUploads:
         ]
         if left := self._started - uploaded - len(problems):
             reason = "interrupted" if hurry else self._crash or self._fatal_error()
-            problems.append(f"{screenshots(left)} not uploaded: {reason}")
+            problems.append(message("run_not_uploaded", screenshots=screenshots(left), why=reason))
         report.problems += problems
 
     def conclude(self, report: RunReport, *, compares: bool, is_complete: bool) -> None:
@@ -139,8 +139,11 @@ class BackgroundUploads:
             view, _ = view_and_page(self._client, pr_number, job)
             composer = Composer(self._client, pr_number, job, view=view)
             posted = post(forge, composer)
-        words = f"comment {posted.outcome}: {posted.url}" if posted.url else f"comment {posted.outcome}"
-        return f"{words}. Warning: {composer.warning}" if composer.warning else words
+        name = "run_commented_at" if posted.url else "run_commented"
+        words = message(name, outcome=posted.outcome, url=posted.url)
+        if not composer.warning:
+            return words
+        return message("run_commented_with_warning", commented=words, warning=composer.warning)
 
     def close(self) -> None:
         self._client.close()

@@ -65,7 +65,9 @@ class RunReport:
         if self.uploaded:
             known = f", {self.known} of them already there" if self.known else ""
             comment = f", {self.comment}" if self.comment else ""
-            lines.append(f"{screenshots(self.uploaded)} uploaded to {self.uploaded_to}{known}{comment}")
+            counted = screenshots(self.uploaded)
+            uploaded = message("run_uploaded", screenshots=counted, target=self.uploaded_to)
+            lines.append(f"{uploaded}{known}{comment}")
         if self.comparison:
             lines.append(self.comparison)
         if self.kept:
@@ -184,12 +186,12 @@ class PytestRun:
         try:
             uploads.conclude(self.report, compares=self.compares, is_complete=is_complete)
         except PrshotsError as error:
-            self.report.problems.append(f"not compared: {error}")
+            self.report.problems.append(message("not_compared_because", why=error))
         if self.posts and uploads.pr_number is not None:
             try:
                 self.report.comment = uploads.post(uploads.pr_number)
             except PrshotsError as error:
-                self.report.problems.append(f"the comment was not posted: {error}")
+                self.report.problems.append(message("run_not_commented", why=error))
 
     def _spool_image(self, taken: Screenshot) -> None:
         """Write the image to a temporary file, because a run's images may not fit in memory."""

@@ -8,7 +8,7 @@ import { compareText, uploadText } from "../commands/output.js";
 import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
 import { InvalidInputError, messageOf, PrshotsError } from "../errors.js";
-import { EXIT_CODES } from "../statements.js";
+import { EXIT_CODES, message } from "../statements.js";
 import type { Posted } from "../sticky_comment.js";
 import { pluralize } from "../wording.js";
 import { FORKS, withoutSecrets } from "./forks.js";
@@ -87,7 +87,7 @@ export class Steps {
     if (!failOn) return true;
     const { gated, dashboardUrl } = await this.#run((context) => compare({ failOn, branch }, context));
     if (!gated) return true;
-    const dashboard = dashboardUrl && ` Dashboard: ${dashboardUrl}`;
+    const dashboard = dashboardUrl && ` ${message("dashboard", { url: dashboardUrl })}`;
     return this.#failStep(`${pluralize(gated, "shot")} matched \`fail-on: ${failOn}\`.${dashboard}`);
   }
 

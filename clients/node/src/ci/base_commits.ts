@@ -4,6 +4,7 @@
  * The list starts where the pull request branched off, or at the commit that the CI merged it with, and follows first
  * parents. The client deepens a shallow clone, but no further than needed. See decision 0025.
  */
+import { message } from "../statements.js";
 import { defaultBranch, fullCommit } from "./checkout.js";
 import { commitAt, fetchFrom, git, isShallow, remoteName, type Say } from "./git.js";
 import type { Job } from "./job.js";
@@ -35,7 +36,7 @@ export async function baseOf(job: Job, commitSha: string, branch: string, say: S
   const unknown = (why: string): BaseCommits => ({ branch: target, commits: [], unknown: why });
   const { error } = await git("rev-parse", "--git-dir");
   if (error) return unknown(error);
-  if (!head) return unknown(`the checkout does not have the commit ${commitSha}`);
+  if (!head) return unknown(message("commit_not_in_checkout", { commit: commitSha }));
   return commitsSinceForkPoint(target, head, say);
 }
 
@@ -56,8 +57,8 @@ async function historyFrom(start: string, target: string, say: Say): Promise<str
   const shallow = await isShallow();
   if (!found.length || (shallow && found.length < ENOUGH_COMMITS)) {
     const depth = shallow ? ENOUGH_COMMITS : 0;
-    if ((await fetchFrom(start, depth, say, historyOf(target))).error)
-      await fetchFrom(await refspecOf(target), depth, say, historyOf(target));
+    if ((await fetchFrom(start, depth, say, target)).error)
+      await fetchFrom(await refspecOf(target), depth, say, target);
     found = await firstParents(start);
   }
   return found.length ? found : [start];
@@ -72,8 +73,8 @@ async function commitsSinceForkPoint(target: string, head: string, say: Say): Pr
     commits = await firstParents(await mergeBase(target, head));
     if (problem || commits.length >= ENOUGH_COMMITS || !(await isShallow())) break;
   }
-  if (problem && commits.length) say(`Could not fetch ${target}: ${problem}. Using what the checkout has.`);
-  const nothingShared = `the checkout shows no commit that ${target} and ${head.slice(0, 7)} share`;
+  if (problem && commits.length) say(message("could_not_fetch", { branch: target, why: problem }));
+  const nothingShared = message("no_shared_commit", { branch: target, commit: head.slice(0, 7) });
   return { branch: target, commits, unknown: commits.length ? "" : problem || nothingShared };
 }
 
@@ -82,9 +83,8 @@ async function commitsSinceForkPoint(target: string, head: string, say: Say): Pr
  * refs in one fetch, git may deepen only one. The head is optional, since some remotes do not hand out a commit by its SHA.
  */
 async function fetchBranches(target: string, head: string, depth: number, say: Say): Promise<string> {
-  const { error } = await fetchFrom(await refspecOf(target), depth, say, historyOf(target));
-  if (!error && (depth || !(await commitAt(head))))
-    await fetchFrom(head, depth, say, historyOf(head.slice(0, 7)));
+  const { error } = await fetchFrom(await refspecOf(target), depth, say, target);
+  if (!error && (depth || !(await commitAt(head)))) await fetchFrom(head, depth, say, head.slice(0, 7));
   return error;
 }
 
@@ -105,8 +105,4 @@ async function refspecOf(target: string): Promise<string> {
 
 async function trackingRef(target: string): Promise<string> {
   return `refs/remotes/${(await remoteName()) || "origin"}/${target}`;
-}
-
-function historyOf(what: string): string {
-  return `the history of ${what}`;
 }

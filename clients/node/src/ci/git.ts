@@ -8,6 +8,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { message } from "../statements.js";
 import * as validate from "./validate.js";
 
 const LOCAL_SECONDS = 30;
@@ -54,11 +55,11 @@ export function git(...words: string[]): Promise<Ran> {
 
 /**
  * Fetch from the remote, with at most `depth` commits of history; 0 for all. Another process may hold a lock: then try
- * again. After a second, `say` is called about `what`. Never rejects.
+ * again. After a second, `say` is called about the history of `what`. Never rejects.
  */
 export async function fetchFrom(refspec: string, depth: number, say: Say, what: string): Promise<Ran> {
   const remote = await remoteName();
-  if (!remote) return { output: "", error: "the checkout has no remote" };
+  if (!remote) return { output: "", error: message("no_remote") };
   const limit = depth ? [`--depth=${depth}`] : [];
   const command = [
     "fetch",
@@ -71,7 +72,7 @@ export async function fetchFrom(refspec: string, depth: number, say: Say, what: 
     refspec,
   ];
   for (let tries = 0; ; tries++) {
-    const ran = await run(command, FETCH_SECONDS, () => say(`Fetching ${what} …`));
+    const ran = await run(command, FETCH_SECONDS, () => say(message("fetching_history", { what })));
     const seconds = LOCK_PAUSES[tries];
     if (seconds === undefined || !LOCKED.test(ran.error)) return ran;
     await pause(seconds * 1000);
@@ -94,10 +95,10 @@ function run(words: string[], seconds: number, onWait: () => void = () => {}): P
     const told = setTimeout(onWait, TELL_AFTER_SECONDS * 1000);
     const late = setTimeout(() => {
       kill(child);
-      end({ output: "", error: `git took longer than ${seconds} s` });
+      end({ output: "", error: message("git_too_slow", { seconds }) });
     }, seconds * 1000);
     child.on("error", (error: NodeJS.ErrnoException) =>
-      end({ output: "", error: `git does not run: ${error.code ?? error.message}` }),
+      end({ output: "", error: message("git_does_not_run", { why: error.code ?? error.message }) }),
     );
     child.on("close", (code) =>
       end(code === 0 ? { output: output(), error: "" } : { output: "", error: reasonIn(said()) }),
@@ -136,9 +137,9 @@ function kill(child: ChildProcess): void {
 /** Return git's reason in one line. It may contain an address with a password. */
 function reasonIn(said: string): string {
   const lines = said.split("\n").filter((line) => line.trim());
-  const reason = lines.find((line) => FIRST_WORDS.test(line)) ?? lines[0] ?? "git failed";
+  const reason = lines.find((line) => FIRST_WORDS.test(line)) ?? lines[0] ?? "";
   const shown = reason.replace(FIRST_WORDS, "").replace(/:\/\/[^\s/]*@/g, "://[hidden]@");
-  return shown.trim().replace(/\.+$/, "").slice(0, MAX_REASON_CHARACTERS) || "git failed";
+  return shown.trim().replace(/\.+$/, "").slice(0, MAX_REASON_CHARACTERS) || message("git_failed");
 }
 
 /** Return the commit of `HEAD`, of a ref that starts with `refs/`, or of a SHA; nothing if it is not here. */

@@ -12,7 +12,7 @@ const INTRODUCTION = [
 export function generalHelp(): string {
   const rows: [string, string][] = Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary]);
   const options: [string, string][] = [
-    ["--version", "Print the version and exit."],
+    ["--version", CONTRACT.options.version.help],
     ["-h, --help", "Show this message and exit."],
   ];
   return [

@@ -14,7 +14,7 @@ import { InvalidInputError, messageOf, NotFoundError, PrshotsError, RefusedInput
 import { throughProxy } from "../proxy.js";
 import { redact, secretsOf } from "../redaction.js";
 import { VIEWS } from "../service.js";
-import { EXIT_CODES } from "../statements.js";
+import { EXIT_CODES, message } from "../statements.js";
 import { misspelledVariables } from "../variables.js";
 import { type Given, invalid, parseArguments } from "./arguments.js";
 import { generalHelp, helpOf } from "./help.js";
@@ -120,7 +120,7 @@ function usualFormat(given: Given): "table" | undefined {
 }
 
 function sayDashboard(url: string, { say }: Context): void {
-  if (url) say(`Dashboard: ${url}`);
+  if (url) say(message("dashboard", { url }));
 }
 
 /** Return the exit code. */

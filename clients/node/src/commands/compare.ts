@@ -57,14 +57,14 @@ export async function compare(options: CompareOptions, context: Context): Promis
 export function parseVerdicts(given: string): string[] {
   const names = given.trim() ? given.split(",").map((name) => name.trim()) : [];
   const unknown = names.find((name) => !GATES.includes(name));
-  if (unknown !== undefined)
-    throw new InvalidInputError(
-      `--fail-on is invalid: got ${quote(unknown)}; use one or more of ${GATES.join(", ")}, comma-separated`,
-    );
+  if (unknown !== undefined) {
+    const rule = message("verdicts_rule", { verdicts: GATES.join(", ") });
+    throw new InvalidInputError(`--fail-on is invalid: got ${quote(unknown)}; use ${rule}`);
+  }
   return names;
 }
 
 function failureOf({ name, viewport, theme, reason }: ComparedShot): string {
   const which = [name, viewport, theme].filter(Boolean).join(" ");
-  return printable(`${which}: not compared${reason ? `: ${reason}` : ""}`);
+  return printable(message("shot_not_compared", { shot: which, reason: reason && `: ${reason}` }));
 }

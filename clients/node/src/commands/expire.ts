@@ -43,7 +43,7 @@ export async function expire(options: ExpireOptions, context: Context): Promise<
 
 /** Return as which commit of which branch the pull request was merged; empty if that is not known. */
 async function mergeOf(job: Job, prNumber: number, given: string, branch: string) {
-  const takes = "all 40 hexadecimal characters of the commit";
+  const takes = message("full_commit_rule");
   const isJobsOwn = prNumber === job.prNumber;
   const mergedAs =
     checked("--merged-as", given, validate.fullCommit, takes) ?? (isJobsOwn ? job.mergedAs : "");

@@ -2,6 +2,7 @@
 import { detectJob } from "../ci/detection.js";
 import { repositoryOfRemote } from "../ci/forge_addresses.js";
 import { messageOf, PrshotsError } from "../errors.js";
+import { message } from "../statements.js";
 import { pluralize } from "../wording.js";
 import { connect, prIn } from "./service_options.js";
 import type { Context, ServiceOptions } from "./types.js";
@@ -21,12 +22,16 @@ export async function moveStaged(options: ServiceOptions & { pr?: number }, cont
     const own = repository.includes("/") ? repository : repositoryOfRemote(repositoryUrl).repository;
     // The branch of a fork is in another repository, which the event may not name. Nothing moves from there.
     const done = await service.moveStaged(sourceBranch, prNumber, fromFork ? "" : own, fromFork);
-    const words = done.moved ? [`${staged(done.moved)} moved to pull request ${prNumber}`] : [];
-    if (done.kept) words.push(`${staged(done.kept)} not moved: ${done.reason}`);
+    const words: string[] = [];
+    if (done.moved)
+      words.push(message("staged_moved", { screenshots: staged(done.moved), number: prNumber }));
+    if (done.kept)
+      words.push(message("staged_not_moved", { screenshots: staged(done.kept), why: done.reason }));
     if (words.length) say(`Note: ${words.join("; ")}.`);
   } catch (error) {
     if (!(error instanceof PrshotsError)) throw error;
-    fail(`Warning: staged screenshots of ${sourceBranch} not moved: ${messageOf(error)}.`);
+    const words = message("staged_of_branch_not_moved", { branch: sourceBranch, why: messageOf(error) });
+    fail(`Warning: ${words}.`);
   }
 }
 

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { CONTRACT } from "../contract.js";
 import type { ComparedShot, Comparison } from "../replies.js";
 import { readableSize } from "../sizes.js";
+import { message } from "../statements.js";
 import type { UploadOutcome } from "../upload.js";
 import { formatNumber, printable } from "../wording.js";
 import type { CompareResult, UploadResult } from "./types.js";
@@ -113,7 +114,7 @@ function uploadTable({ outcomes, isDry }: UploadResult): string {
   const good = outcomes.filter(({ error }) => !error);
   if (good.length > MAX_ROWS) return "";
   const done = ({ isKnown }: UploadOutcome) =>
-    isDry ? "would be uploaded" : isKnown ? "already there" : "uploaded";
+    message(isDry ? "result_would_be_uploaded" : isKnown ? "result_already_there" : "result_uploaded");
   return tableOf(
     good.map((outcome) => ({
       ...namesOf(outcome.shot),
@@ -141,7 +142,7 @@ function shotTable(shots: ComparedShot[]): string {
 function pixelsOf({ verdict, pixels, shift }: ComparedShot): string {
   if (verdict === "changed") return formatNumber(pixels);
   if (verdict === "moved")
-    return `${formatNumber(Math.abs(shift))} rows ${shift < 0 ? "removed" : "inserted"}`;
+    return message(shift < 0 ? "rows_removed" : "rows_inserted", { rows: formatNumber(Math.abs(shift)) });
   return "-";
 }
 
@@ -176,6 +177,6 @@ function pad(text: string, width = 0): string {
 }
 
 function verdictOf({ verdict, isPair, ancestor }: ComparedShot): string {
-  if (isPair) return `${verdict} (own before image)`;
-  return ancestor ? verdict : `${verdict} (since the newest baseline)`;
+  if (isPair) return message("verdict_of_pair", { verdict });
+  return ancestor ? verdict : message("verdict_since_newest", { verdict });
 }

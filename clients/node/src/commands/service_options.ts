@@ -64,19 +64,19 @@ function forgeIn(given: unknown) {
 
 /** Return the pull request that the option or the variable names. Throws InvalidInputError. */
 export function prIn({ pr }: { pr?: number | undefined }, environ: Environ): number | undefined {
-  const takes = "the number of a pull request, such as 7";
+  const takes = message("pull_request_rule");
   return checked("prNumber (PRSHOTS_PR)", pr ?? environ.PRSHOTS_PR, validate.prNumber, takes);
 }
 
 /** Return the commit that the option or the variable names. Throws InvalidInputError. */
 export function commitIn({ commit }: { commit?: string | undefined }, environ: Environ): string {
-  const takes = "7 to 40 hexadecimal characters";
+  const takes = message("commit_rule");
   return checked("commit (PRSHOTS_COMMIT)", commit || environ.PRSHOTS_COMMIT, validate.commit, takes) ?? "";
 }
 
 /** Return the branch that the option or the variable names. Throws InvalidInputError. */
 export function branchIn({ branch }: { branch?: string | undefined }, environ: Environ): string {
-  const takes = "the name of a branch, such as main";
+  const takes = message("branch_rule");
   return checked("branch (PRSHOTS_BRANCH)", branch || environ.PRSHOTS_BRANCH, validate.branch, takes) ?? "";
 }
 

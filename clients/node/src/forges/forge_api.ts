@@ -1,6 +1,7 @@
 /** JSON over HTTP with a forge: one way to call it, to page through lists, and to report errors. */
 import { ForgeError, ForgeRefusedError, NotFoundError } from "../errors.js";
 import type { Reply, Sender } from "../sender.js";
+import { message } from "../statements.js";
 import type { Comment } from "./forge.js";
 
 const MAX_PAGES = 1000;
@@ -47,21 +48,21 @@ export class ForgeApi {
     const { pathname } = new URL(reply.url);
     if (reply.status === 404 || reply.status === 410)
       throw new NotFoundError(`${this.label} has nothing at ${pathname}, or the token has no access to it`);
-    if (reply.status === 401)
-      throw new ForgeError(
-        `${this.label} refused the token (${errorMessage(reply)}): it is wrong, expired or revoked. ${this.needs}`,
-      );
-    if (reply.status === 403)
-      throw new ForgeRefusedError(
-        `${this.label} does not allow it with this token: ${errorMessage(reply)}. ${this.needs}`,
-      );
-    if (reply.status < 200 || reply.status >= 300)
-      throw new ForgeError(`${this.label} answered ${reply.status}: ${errorMessage(reply)}`);
+    if (reply.status < 200 || reply.status >= 300) throw this.#error(reply);
     if (reply.text === "") return null;
     const value = parseJson(reply.text);
     if (value === undefined)
-      throw new ForgeError(`${this.label} answered ${pathname} with something other than JSON`);
+      throw new ForgeError(message("forge_sent_no_json", { forge: this.label, path: pathname }));
     return value;
+  }
+
+  #error(reply: Reply): ForgeError {
+    const { label: forge, needs } = this;
+    const { status } = reply;
+    const why = errorMessage(reply);
+    if (status === 401) return new ForgeError(message("forge_refused_token", { forge, why, needs }));
+    if (status === 403) return new ForgeRefusedError(message("forge_does_not_allow", { forge, why, needs }));
+    return new ForgeError(message("answered_why", { who: forge, status, why }));
   }
 
   /**
@@ -80,7 +81,7 @@ export class ForgeApi {
       const value = this.value(reply);
       const page = entriesOf(value);
       if (!Array.isArray(page) || !page.every((entry) => typeof entry === "object" && entry !== null))
-        throw new ForgeError(`${this.label} answered ${path} with something other than a list`);
+        throw new ForgeError(message("forge_sent_no_list", { forge: this.label, path }));
       found.push(...(page as Json[]));
       const following = next(reply, value);
       if (!following) return found; // an empty page may not be the last: GitLab leaves out what we may not see
@@ -166,7 +167,7 @@ export function errorMessage(reply: Reply): string {
 function scopes(value: unknown): string {
   const { error } = (value ?? {}) as { error?: { detail?: { required?: unknown } } | null };
   const required = error?.detail?.required;
-  return Array.isArray(required) ? ` (it requires ${required.join(", ")})` : "";
+  return Array.isArray(required) ? message("required_scopes", { scopes: required.join(", ") }) : "";
 }
 
 /** Return what JSON says; undefined when it is none. */

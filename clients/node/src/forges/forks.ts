@@ -1,6 +1,7 @@
 /** A fork's pull request: its job gets no secrets and a read-only token. What to do then. */
 import type { ForgeKind, Job } from "../ci/job.js";
 import { ForgeError, type ForgeRefusedError } from "../errors.js";
+import { message } from "../statements.js";
 
 const FROM_A_FORK: Record<ForgeKind, string> = {
   github:
@@ -24,5 +25,5 @@ export function withForkAdvice(error: ForgeRefusedError, job: Job): ForgeError {
 /** Return what to do; nothing if the pull request does not come from a fork. */
 export function forkAdvice(job: Job): string {
   if (!job.fromFork || !job.forge) return "";
-  return `this pull request comes from a fork, so its job is read-only. ${FROM_A_FORK[job.forge]}`;
+  return message("from_a_fork", { advice: FROM_A_FORK[job.forge] });
 }

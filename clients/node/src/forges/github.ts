@@ -1,6 +1,7 @@
 /** GitHub, .com and Enterprise: the comment belongs to the issue behind the pull request. */
 import { ForgeError, NotFoundError } from "../errors.js";
 import type { Reply } from "../sender.js";
+import { message } from "../statements.js";
 import type { Access, Comment, Forge, Merge } from "./forge.js";
 import { errorMessage, ForgeApi, parseJson, textAt } from "./forge_api.js";
 import { type AnswersLookups, headOf, mergeOf, openWithHead } from "./pull_requests.js";
@@ -93,8 +94,10 @@ export class GitHub implements Forge, AnswersLookups {
     const reply = await this.#api.reply(method, path, { json: { body } });
     if (reply.status === 403 && errorMessage(reply).includes("locked"))
       throw new ForgeError(`GitHub takes no comment: ${errorMessage(reply)} Unlock the conversation`);
-    if (reply.status === 422)
-      throw new ForgeError(`GitHub does not accept the comment: ${objections(reply) || errorMessage(reply)}`);
+    if (reply.status === 422) {
+      const why = objections(reply) || errorMessage(reply);
+      throw new ForgeError(message("forge_rejects_comment", { forge: this.label, why }));
+    }
     return this.#api.value(reply);
   }
 

@@ -17,6 +17,7 @@ import { redact, secretsOf } from "../redaction.js";
 import { type Say, Sender } from "../sender.js";
 import { Service } from "../service.js";
 import { type Title, UniqueNames } from "../shot_names.js";
+import { message } from "../statements.js";
 import { describeTarget, type Target, targetOfJob } from "../target.js";
 import { misspelledVariables } from "../variables.js";
 import { screenshotsIn } from "./attachments.js";
@@ -85,8 +86,8 @@ class Run {
     const composer = new Composer(this.service, prNumber, job, { view });
     const { outcome, url } = await post(forge, composer);
     const { warning } = composer;
-    const words = url ? `comment ${outcome}: ${url}` : `comment ${outcome}`;
-    return warning ? `${words}. Warning: ${warning}` : words;
+    const commented = message(url ? "run_commented_at" : "run_commented", { outcome, url });
+    return warning ? message("run_commented_with_warning", { commented, warning }) : commented;
   }
 }
 
@@ -163,7 +164,7 @@ export default class PrshotsReporter implements Reporter {
     if (result.status !== "passed") this.#isComplete = false;
     if (run) await this.#end(run, interrupted);
     const warnings = [...misspelledVariables(process.env), ...(run?.uploads.warnings ?? [])];
-    const dashboard = run?.dashboardUrl ? [`Dashboard: ${run.dashboardUrl}`] : [];
+    const dashboard = run?.dashboardUrl ? [message("dashboard", { url: run.dashboardUrl })] : [];
     for (const line of [...this.#problems, ...warnings, ...dashboard]) this.#say(line);
     return this.#options.strict && this.#problems.length && result.status === "passed"
       ? { status: "failed" }
@@ -175,7 +176,8 @@ export default class PrshotsReporter implements Reporter {
     const { uploads, target } = run;
     await uploads.finish();
     this.#problems.push(...uploads.problems);
-    const done = [`${countScreenshots(uploads.uploaded)} uploaded to ${describeTarget(target)}`];
+    const screenshots = countScreenshots(uploads.uploaded);
+    const done = [message("run_uploaded", { screenshots, target: describeTarget(target) })];
     if (uploads.known) done.push(`${uploads.known} of them were already there`);
     const compared = uploads.uploaded && !interrupted ? await this.#compare(run) : "";
     const { prNumber } = target;
@@ -183,7 +185,7 @@ export default class PrshotsReporter implements Reporter {
       try {
         done.push(await run.comment(prNumber));
       } catch (error) {
-        this.#problems.push(`the comment was not posted: ${messageOf(error)}`);
+        this.#problems.push(message("run_not_commented", { why: messageOf(error) }));
       }
     }
     this.#say(done.join(", "));
@@ -196,7 +198,7 @@ export default class PrshotsReporter implements Reporter {
     try {
       return await run.conclude(isComplete, (words) => run.uploads.warnings.push(words));
     } catch (error) {
-      this.#problems.push(`not compared: ${messageOf(error)}`);
+      this.#problems.push(message("not_compared_because", { why: messageOf(error) }));
       return "";
     }
   }

@@ -10,6 +10,7 @@ from prshots.client.ci.checkout import default_branch, full_commit
 from prshots.client.ci.git import Say, commit_at, fetch, git, is_shallow, remote_name
 from prshots.client.ci.job import Job
 from prshots.contract.limits import MAX_BASE_COMMITS
+from prshots.contract.statements import message
 
 ENOUGH_COMMITS = 50
 """The client deepens a shallow clone until the list has this many commits. By default, a branch keeps
@@ -41,7 +42,7 @@ def base_of(job: Job, commit_sha: str, branch: str, say: Say) -> BaseCommits:
     if problem := git("rev-parse", "--git-dir").error:
         return BaseCommits(target, unknown=problem)
     if not head:
-        return BaseCommits(target, unknown=f"the checkout does not have the commit {commit_sha}")
+        return BaseCommits(target, unknown=message("commit_not_in_checkout", commit=commit_sha))
     return _commits_since_fork_point(target, head, say)
 
 
@@ -78,8 +79,8 @@ def _commits_since_fork_point(target: str, head: str, say: Say) -> BaseCommits:
         if problem or len(found) >= ENOUGH_COMMITS or not is_shallow():
             break
     if problem and found:
-        say(f"Could not fetch {target}: {problem}. Using what the checkout has.")
-    nothing_shared = f"the checkout shows no commit that {target} and {head[:7]} share"
+        say(message("could_not_fetch", branch=target, why=problem))
+    nothing_shared = message("no_shared_commit", branch=target, commit=head[:7])
     return BaseCommits(target, found, "" if found else problem or nothing_shared)
 
 

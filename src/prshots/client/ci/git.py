@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from prshots.client.ci import validate
 from prshots.contract.redaction import redact
+from prshots.contract.statements import message
 
 LOCAL_SECONDS = 30.0
 FETCH_SECONDS = 120.0
@@ -66,12 +67,12 @@ def fetch(refspec: str, *, depth: int, say: Say, what: str) -> GitResult:
     Retries while another process holds a lock. After a second, calls `say` about the history of `what`.
     """
     if not (remote := remote_name()):
-        return GitResult(error="the checkout has no remote")
+        return GitResult(error=message("no_remote"))
     limit = (f"--depth={depth}",) if depth else ()
     command = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", *limit, "--", remote, refspec)
     ran = GitResult()
     for pause in (*LOCK_PAUSES, None):
-        ran = _run(command, FETCH_SECONDS, lambda: say(f"Fetching the history of {what} …"))
+        ran = _run(command, FETCH_SECONDS, lambda: say(message("fetching_history", what=what)))
         if pause is None or not _LOCKED.search(ran.error):
             break
         time.sleep(pause)
@@ -91,12 +92,12 @@ def _run(arguments: tuple[str, ...], seconds: float, on_wait: Callable[[], None]
             start_new_session=True,  # without a terminal, ssh doesn't prompt either
         )
     except OSError as error:
-        return GitResult(error=f"git does not run: {error.strerror or error}")
+        return GitResult(error=message("git_does_not_run", why=error.strerror or error))
     with process:
         try:
             output, words = _communicate(process, seconds, on_wait)
         except subprocess.TimeoutExpired:
-            return GitResult(error=f"git took longer than {seconds:.0f} s")
+            return GitResult(error=message("git_too_slow", seconds=f"{seconds:.0f}"))
         finally:
             _end(process)
     return GitResult(output) if process.returncode == 0 else GitResult(error=_reason(words))
@@ -126,8 +127,8 @@ def _end(process: "subprocess.Popen[str]") -> None:
 def _reason(said: str) -> str:
     """Return git's reason on one line. It may contain an address with a password."""
     lines = [line for line in said.splitlines() if line.strip()]
-    reason = next((line for line in lines if _FIRST_WORDS.match(line)), lines[0] if lines else "git failed")
-    return redact(_FIRST_WORDS.sub("", reason)).strip().rstrip(".")[:300] or "git failed"
+    reason = next((line for line in lines if _FIRST_WORDS.match(line)), lines[0] if lines else "")
+    return redact(_FIRST_WORDS.sub("", reason)).strip().rstrip(".")[:300] or message("git_failed")
 
 
 def commit_at(revision: str) -> str:

@@ -9,6 +9,7 @@ import httpx
 from prshots.client.sender import OnWait, Sender, json_object, origin
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.contract.redaction import redact
+from prshots.contract.statements import message
 
 TIMEOUT_SECONDS = 30.0
 MAX_PAGES = 1000
@@ -51,23 +52,25 @@ class ForgeApi:
     def value(self, reply: httpx.Response) -> Any:  # noqa: ANN401 - any JSON value
         if reply.status_code in (httpx.codes.NOT_FOUND, httpx.codes.GONE):
             raise NotFoundError(f"{self.label} has nothing at {reply.url.path}, or the token may not read it")
-        if reply.status_code == httpx.codes.UNAUTHORIZED:
-            raise ForgeError(
-                f"{self.label} refused the token ({error_message(reply)}): it is wrong, expired or revoked. "
-                f"{self._needs}"
-            )
-        if reply.status_code == httpx.codes.FORBIDDEN:
-            raise ForgeRefusedError(
-                f"{self.label} does not allow it with this token: {error_message(reply)}. {self._needs}"
-            )
         if not reply.is_success:
-            raise ForgeError(f"{self.label} answered {reply.status_code}: {error_message(reply)}")
+            raise self._error(reply)
         try:
             return json.loads(reply.content) if reply.content else None
         except ValueError as error:
-            raise ForgeError(
-                f"{self.label} answered {reply.url.path} with something other than JSON"
-            ) from error
+            words = message("forge_sent_no_json", forge=self.label, path=reply.url.path)
+            raise ForgeError(words) from error
+
+    def _error(self, reply: httpx.Response) -> ForgeError:
+        why = error_message(reply)
+        match reply.status_code:
+            case httpx.codes.UNAUTHORIZED:
+                words = message("forge_refused_token", forge=self.label, why=why, needs=self._needs)
+                return ForgeError(words)
+            case httpx.codes.FORBIDDEN:
+                words = message("forge_does_not_allow", forge=self.label, why=why, needs=self._needs)
+                return ForgeRefusedError(words)
+            case status:
+                return ForgeError(message("answered_why", who=self.label, status=status, why=why))
 
     def entries(self, path: str, params: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """Yield the entries of a list. A header links its pages, or on Bitbucket the body.
@@ -80,7 +83,7 @@ class ForgeApi:
             if isinstance(page, dict):
                 page, following = page.get("values"), text_at(page, "next")
             if not isinstance(page, list) or not all(isinstance(entry, dict) for entry in page):
-                raise ForgeError(f"{self.label} answered {reply.url.path} with something other than a list")
+                raise ForgeError(message("forge_sent_no_list", forge=self.label, path=reply.url.path))
             yield from page
             if not following:  # an empty page may not be the last: GitLab omits entries that we can't read
                 return
@@ -100,7 +103,9 @@ def _scopes(error: object) -> str:
     """Return the scopes that Bitbucket requires, if its error lists them."""
     detail = error.get("detail") if isinstance(error, dict) else None
     required = detail.get("required") if isinstance(detail, dict) else None
-    return f" (it requires {', '.join(map(str, required))})" if isinstance(required, list) else ""
+    if not isinstance(required, list):
+        return ""
+    return message("required_scopes", scopes=", ".join(map(str, required)))
 
 
 def text_at(value: Any, *names: str) -> str:  # noqa: ANN401 - any JSON value

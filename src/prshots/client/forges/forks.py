@@ -2,6 +2,7 @@
 
 from prshots.client.ci import ForgeKind, Job
 from prshots.contract.errors import ForgeError, ForgeRefusedError
+from prshots.contract.statements import message
 
 _FROM_A_FORK = {
     ForgeKind.GITHUB: (
@@ -34,7 +35,5 @@ def fork_advice(job: Job) -> str:
     """Return advice, or "" if the pull request doesn't come from a fork."""
     if not job.from_fork or job.forge is None:
         return ""
-    return (
-        "this pull request comes from a fork, so its job is read-only. "
-        f"{_FROM_A_FORK[job.forge]}. Without --post, the command prints the markdown, for the job summary"
-    )
+    without_post = "Without --post, the command prints the markdown, for the job summary"
+    return message("from_a_fork", advice=f"{_FROM_A_FORK[job.forge]}. {without_post}")

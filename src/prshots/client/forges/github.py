@@ -12,6 +12,7 @@ from prshots.client.forges.forge_api import error_message, text_at
 from prshots.client.sender import OnWait, ignore_wait, json_object
 from prshots.contract.errors import ForgeError, NotFoundError
 from prshots.contract.redaction import redact
+from prshots.contract.statements import message
 
 API_VERSION = "2022-11-28"
 PURGE_SECONDS = 5.0
@@ -92,14 +93,13 @@ class GitHub(IssueForge):
     def _send(self, method: str, path: str, body: str) -> Any:  # noqa: ANN401 - any JSON value
         reply = self._api.reply(method, path, json={"body": body})
         if reply.status_code == httpx.codes.FORBIDDEN and "locked" in (words := error_message(reply)):
-            raise ForgeError(
-                f"GitHub does not accept the comment: {words} Unlock the conversation, or do not post"
-            )
+            raise self._rejected(f"{words} Unlock the conversation, or do not post")
         if reply.status_code == httpx.codes.UNPROCESSABLE_ENTITY:
-            raise ForgeError(
-                f"GitHub does not accept the comment: {_objections(reply) or error_message(reply)}"
-            )
+            raise self._rejected(_objections(reply) or error_message(reply))
         return self._api.value(reply)
+
+    def _rejected(self, why: str) -> ForgeError:
+        return ForgeError(message("forge_rejects_comment", forge=self.label, why=why))
 
     def _no_pull_request(self, pr_number: int) -> ForgeError:
         return ForgeError(
