@@ -2010,7 +2010,7 @@ var Sender = class {
       }
     }
   }
-  /** Pause, twice as long each time. A random part keeps jobs that failed together apart. */
+  /** Pause, twice as long each time. The random part spreads out jobs that failed at the same moment. */
   #pauseAfter(url, reply, tried, tries) {
     const own = FIRST_PAUSE_SECONDS * 2 ** (tried - 1) * (1 + Math.random() / 2);
     const isError = reply instanceof PrshotsError;
