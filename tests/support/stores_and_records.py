@@ -9,6 +9,7 @@ import os
 import secrets
 import sqlite3
 import tempfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -204,7 +205,7 @@ def engines_of(records: SqlRecords, store: ObjectStore) -> UpkeepEngines:
     )
 
 
-def image_service(records: SqlRecords, store: ObjectStore) -> Images:
+def image_service(records: SqlRecords, store: ObjectStore, clock: Callable[[], float] = time.time) -> Images:
     """Return the service for small images, with one signing key."""
     return Images(
         records=records,
@@ -214,6 +215,7 @@ def image_service(records: SqlRecords, store: ObjectStore) -> Images:
         img_url="http://img",
         web_url="http://web",
         max_image_bytes=9999,
+        clock=clock,
     )
 
 
