@@ -22,7 +22,6 @@ from prshots.contract.errors import RecordsFullError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers
 from prshots.server.adapters.private_files import create_private_file, make_private_folder
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
@@ -37,8 +36,6 @@ from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
-from prshots.server.domain.comments.service import Comments
-from prshots.server.domain.comparison.service import Comparisons
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 from prshots.server.domain.images.service import Images
@@ -183,17 +180,12 @@ async def open_all(folder: Path) -> AsyncIterator[tuple[SqlRecords, SqlPeople, S
     await database.close()
 
 
-def people_beside(records: SqlRecords) -> SqlPeople:
-    """Return the people in the same database."""
-    return SqlPeople(records._database)
-
-
 def engines_of(records: SqlRecords, store: ObjectStore) -> UpkeepEngines:
     """Return what a sweep and a check work on."""
     database = records._database
     return UpkeepEngines(
         records,
-        people_beside(records),
+        SqlPeople(database),
         store,
         SqlUpkeep(database),
         SqlBaselines(database),
@@ -217,18 +209,6 @@ def image_service(records: SqlRecords, store: ObjectStore, clock: Callable[[], f
         max_image_bytes=9999,
         clock=clock,
     )
-
-
-def comment_service(records: SqlRecords, store: ObjectStore, images: Images) -> Comments:
-    database = records._database
-    comparisons = Comparisons(
-        records=SqlComparisons(database),
-        baselines=SqlBaselines(database),
-        store=store,
-        images=images,
-        compare=PictureWorkers(COMPARING).compare,  # starts no process until something is compared
-    )
-    return Comments(records, images, comparisons)
 
 
 class DiskStoreAt(DiskStore):

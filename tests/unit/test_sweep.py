@@ -32,7 +32,6 @@ from support.stores_and_records import (
     an_image,
     engines_of,
     open_records,
-    people_beside,
 )
 
 
@@ -248,7 +247,7 @@ async def test_a_broken_database_or_store_raises_an_error(place: Place, tmp_path
 
 
 async def test_expired_sign_ins_and_sessions_are_deleted(place: Place) -> None:
-    people = people_beside(place.records)
+    people = place.engines.people
     user = User("ann", "github", "1", "ann", "Ann", "", NOW)
     await people.add_user(user, None)
     ages = {"new": (0, 0), "old": (SESSION_SECONDS + 1, 0), "idle": (IDLE_SECONDS + 1, IDLE_SECONDS + 1)}
