@@ -259,11 +259,6 @@ class TestAState:
         made = LoginFlow._derive("github", BROWSER, f"{new_secret()}.{NOW}.{page}", NOW, "/")
         assert (await desk.complete(made.state))[1] == "/"
 
-    @pytest.mark.parametrize("state", ["", "x", "x" * 43, "\ud800", "ü" * 43, "." * 3])
-    async def test_that_is_unknown_is_refused(self, desk: Desk, state: str) -> None:
-        with refused(Refusal.EXPIRED):
-            await desk.complete(state)
-
 
 class TestAUser:
     async def test_with_a_new_login_and_name_stays_the_same_user(self, desk: Desk) -> None:
