@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from prshots.contract.errors import ExpireFailedError, RecordsError, RecordsFullError
+from prshots.contract.errors import ExpireFailedError, RecordsFullError
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.database.postgresql import Timeouts, open_postgresql
 from prshots.server.domain.images.recorded_objects import expire_scheduled
@@ -50,14 +50,6 @@ async def place(postgresql: PostgreSQL, tmp_path: Path) -> AsyncIterator[Place]:
     yield made
     await made.close()
     made.store.close()
-
-
-async def test_a_locked_image_is_a_database_error_and_keeps_its_bytes(place: Place) -> None:
-    with place.locked("images"), pytest.raises(RecordsError, match="lock timeout"):
-        await place.delete()
-    assert not await place.is_marked()
-    assert await place.store.read(place.shown.key) is not None
-    await place.delete()
 
 
 async def test_a_locked_pull_request_leaves_the_marked_image_to_the_sweep(place: Place) -> None:

@@ -227,5 +227,8 @@ async def test_removing_a_project_deletes_its_tokens_images_and_counts(stores: S
     assert await stores.records.remove_project(stores.project.id)
     assert [each.id for each in await stores.records.projects()] == [neighbor.ID, other.id]
     assert await stores.overview.pull(stores.project.id, 7) is None
+    assert await stores.overview.summary_of(ANN.id, stores.project.id) is None
+    await stores.add_project(stores.project)  # it starts at zero
     assert await stores.overview.days([stores.project.id], 0) == {}
+    assert await stores.totals() == (0, 0, 0)
     assert await stores.records.retire_project(stores.project.id, NOW, 2) == 0

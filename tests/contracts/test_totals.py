@@ -8,7 +8,7 @@ import pytest
 
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.upkeep.ports import WrongTotal
-from support.contract_stores import ANN, Stores
+from support.contract_stores import Stores
 from support.stores_and_records import DAY, NOW, a_pair
 
 
@@ -29,17 +29,6 @@ async def test_totals_follow_uploads_closings_and_deletes(stores: Stores) -> Non
         await records.remove_images([first.id, other.id])
     assert await stores.totals() == (3, 21, 2)
     assert await records.retire_project(project.id, NOW, 2) == 3
-
-
-async def test_totals_of_a_removed_and_recreated_project_start_at_zero(stores: Stores) -> None:
-    records, project = stores.records, stores.project
-    image = await stores.add()
-    await records.remove_images([image.id])
-    assert await records.remove_project(project.id)
-    assert await stores.overview.summary_of(ANN.id, project.id) is None
-    await records.add_project(project)
-    assert await stores.totals() == (0, 0, 0)
-    assert await records.retire_project(project.id, NOW, 2) == 0
 
 
 @pytest.mark.parametrize("recomputed", [False, True])

@@ -9,6 +9,7 @@ import os
 import secrets
 import sqlite3
 import tempfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,6 @@ from prshots.contract.errors import RecordsFullError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers
 from prshots.server.adapters.private_files import create_private_file, make_private_folder
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
@@ -36,8 +36,6 @@ from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
-from prshots.server.domain.comments.service import Comments
-from prshots.server.domain.comparison.service import Comparisons
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 from prshots.server.domain.images.service import Images
@@ -182,17 +180,12 @@ async def open_all(folder: Path) -> AsyncIterator[tuple[SqlRecords, SqlPeople, S
     await database.close()
 
 
-def people_beside(records: SqlRecords) -> SqlPeople:
-    """Return the people in the same database."""
-    return SqlPeople(records._database)
-
-
 def engines_of(records: SqlRecords, store: ObjectStore) -> UpkeepEngines:
     """Return what a sweep and a check work on."""
     database = records._database
     return UpkeepEngines(
         records,
-        people_beside(records),
+        SqlPeople(database),
         store,
         SqlUpkeep(database),
         SqlBaselines(database),
@@ -204,7 +197,7 @@ def engines_of(records: SqlRecords, store: ObjectStore) -> UpkeepEngines:
     )
 
 
-def image_service(records: SqlRecords, store: ObjectStore) -> Images:
+def image_service(records: SqlRecords, store: ObjectStore, clock: Callable[[], float] = time.time) -> Images:
     """Return the service for small images, with one signing key."""
     return Images(
         records=records,
@@ -214,19 +207,8 @@ def image_service(records: SqlRecords, store: ObjectStore) -> Images:
         img_url="http://img",
         web_url="http://web",
         max_image_bytes=9999,
+        clock=clock,
     )
-
-
-def comment_service(records: SqlRecords, store: ObjectStore, images: Images) -> Comments:
-    database = records._database
-    comparisons = Comparisons(
-        records=SqlComparisons(database),
-        baselines=SqlBaselines(database),
-        store=store,
-        images=images,
-        compare=PictureWorkers(COMPARING).compare,  # starts no process until something is compared
-    )
-    return Comments(records, images, comparisons)
 
 
 class DiskStoreAt(DiskStore):

@@ -1,21 +1,20 @@
 """An image that is uploaded with its before image: stored whole or not at all, and deleted whole."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from prshots.contract.errors import ExpireFailedError, StoreFullError
-from prshots.contract.limits import Policy
 from prshots.server.domain.images.checks import Upload, UploadedFile, UploadFields
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
-from prshots.server.domain.upkeep.sweep import SweepReport, sweep
+from prshots.server.domain.upkeep.sweep import sweep
 from support.service import PNG, SHA
 from support.stores_and_records import (
-    DAY,
+    NOW,
     DiskStoreAt,
     SqlRecords,
     a_project,
@@ -66,17 +65,11 @@ class Place:
         found = (path for path in self.store.root.rglob("*.*") if path.is_file())
         return {str(path.relative_to(self.store.root)) for path in found if path.name != ".installation"}
 
-    async def sweep(self, days: int = 0) -> SweepReport:
-        now = self.service._now() + days * DAY
-        self.store.now = now
-        return await sweep(engines_of(self.records, self.store), clock=lambda: now)
-
 
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncIterator[Place]:
     records = open_records(tmp_path)
-    store = FailingStore(tmp_path / "images")
-    project = a_project(Policy.PR_CLOSE, retain_days=3)
+    store, project = FailingStore(tmp_path / "images"), a_project()
     await records.add_project(project)
     yield Place(records, store, image_service(records, store), project)
     await records.close()
@@ -91,32 +84,6 @@ async def test_a_store_that_fails_leaves_nothing_of_a_pair(place: Place, at: int
     assert (await place.records.images_of_pr(place.project.id, 7, 10))[0] == 0
 
 
-async def close_pull_request(place: Place) -> None:
-    expired = await place.service.expire(place.project, 7)
-    assert (expired.marked, expired.expired) == (1, 1)
-
-
-async def wait_for_retention(place: Place) -> None:
-    assert (await place.sweep(days=2)).expired == 0
-    assert (await place.sweep(days=4)).expired == 1
-
-
-async def delete_project(place: Place) -> None:
-    assert await place.service.remove_project(place.project, 10) == 0
-    assert await place.records.projects() == []
-
-
-@pytest.mark.parametrize("end", [close_pull_request, wait_for_retention, delete_project])
-async def test_both_images_of_a_pair_are_deleted_together(
-    place: Place, end: Callable[[Place], Awaitable[None]]
-) -> None:
-    after, before = await place.upload()
-    await end(place)
-    assert place.files() == set()
-    assert await place.records.known_ids([after.id, before.id]) == set()
-    assert await place.records.next_scheduled("", 10) == []
-
-
 @pytest.mark.parametrize("stays", ["after", "before"])
 async def test_the_sweep_deletes_an_image_of_a_pair_that_could_not_be_deleted_before(
     place: Place, stays: str
@@ -127,6 +94,6 @@ async def test_the_sweep_deletes_an_image_of_a_pair_that_could_not_be_deleted_be
         await place.service.delete(place.project, after.id)
     assert (await place.records.images_of_pr(place.project.id, 7, 10))[0] == 0
     place.store.undeletable = ()
-    await place.sweep()
+    await sweep(engines_of(place.records, place.store), clock=lambda: NOW)
     assert place.files() == set()
     assert await place.records.known_ids([after.id, before.id]) == set()

@@ -12,7 +12,7 @@ from prshots.contract.errors import InvalidInputError, UnauthorizedError
 from prshots.contract.limits import Policy
 from prshots.server.domain.projects.credentials import TOUCH_SECONDS, new_upload_token
 from prshots.server.domain.projects.models import MAX_NAME, Access
-from prshots.server.domain.projects.service import MAX_RETAIN_DAYS, ProjectChanges, Projects
+from prshots.server.domain.projects.service import MAX_RETAIN_DAYS, Projects
 from support.stores_and_records import NOW, open_records
 
 
@@ -67,28 +67,6 @@ class TestPolicies:
         web = await accounts.create_project("web")
         with pytest.raises(InvalidInputError, match=words):
             await accounts.change_project(web, policy=policy, retain_days=days)
-
-    async def test_a_change_keeps_the_fields_that_are_not_given(self, accounts: Projects) -> None:
-        web = await accounts.create_project("web", Policy.MANUAL, 30)
-        changes: list[tuple[ProjectChanges, tuple[str, Policy, int | None]]] = [
-            ({"policy": Policy.PR_CLOSE}, ("web", Policy.PR_CLOSE, 30)),
-            ({"retain_days": 9}, ("web", Policy.PR_CLOSE, 9)),
-            ({"policy": Policy.RETAIN_DAYS}, ("web", Policy.RETAIN_DAYS, 9)),
-            ({"name": "site"}, ("site", Policy.RETAIN_DAYS, 9)),
-        ]
-        for change, after in changes:
-            web = await accounts.change_project(web, **change)
-            assert (web.name, web.policy, web.retain_days) == after
-            assert await accounts.project(web.name) == web
-
-    async def test_retain_days_can_be_removed_unless_the_policy_requires_them(
-        self, accounts: Projects
-    ) -> None:
-        web = await accounts.create_project("web", Policy.RETAIN_DAYS, 30)
-        with pytest.raises(InvalidInputError):
-            await accounts.change_project(web, retain_days=None)
-        changed = await accounts.change_project(web, policy=Policy.MANUAL, retain_days=None)
-        assert (changed.policy, changed.retain_days) == (Policy.MANUAL, None)
 
 
 class TestTokens:
