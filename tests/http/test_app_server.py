@@ -185,15 +185,6 @@ async def test_a_chunked_body_ends_the_connection_and_trailers_are_ignored(runni
         assert await peer.is_closed()
 
 
-@pytest.mark.parametrize("chunk", [b"zz\r\nabc\r\n", b"3\r\nabcdef\r\n", b"-1\r\n"])
-async def test_a_broken_chunk_looks_like_a_client_that_has_left(running: Running, chunk: bytes) -> None:
-    async with running.peer() as peer:
-        peer.send(request("POST / HTTP/1.1", "Transfer-Encoding: chunked") + b"1\r\na\r\n" + chunk)
-        reply = await peer.reply()
-        assert reply.json["end"] == "http.disconnect"
-        assert await peer.is_closed()
-
-
 @pytest.mark.parametrize(
     ("fields", "body"),
     [(["Expect: 100-continue"], b""), ([], request("GET /smuggled HTTP/1.1"))],
