@@ -12,7 +12,7 @@ from prshots.client.forges.gitea import Gitea
 from prshots.client.forges.gitlab import GitLab
 from prshots.client.sticky_comment import keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
-from support.forges.bitbucket_look_alike import DELETED, INLINE, BitbucketLookAlike
+from support.forges.bitbucket_look_alike import BitbucketLookAlike
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
 from support.forges.forge_server import ForgeServer
 from support.forges.gitea_look_alike import GiteaLookAlike
@@ -115,17 +115,6 @@ def test_gitea_comment_on_a_locked_conversation_is_refused(gitea: GiteaLookAlike
 def bitbucket() -> Iterator[BitbucketLookAlike]:
     with BitbucketLookAlike() as made:
         yield made
-
-
-def test_bitbucket_inline_and_deleted_comments_are_skipped(bitbucket: BitbucketLookAlike) -> None:
-    bitbucket.write_as("ann", "on a line", INLINE)
-    bitbucket.write_as("ann", "", DELETED)
-    bitbucket.write_as("ann", "a comment")
-    with forge_at(bitbucket) as forge:
-        assert [comment.body for comment in forge.comments(11)] == ["a comment"]
-        made = forge.create(11, "ours")
-        forge.delete(11, made.id)
-        assert [comment.body for comment in forge.comments(11)] == ["a comment"]
 
 
 def test_bitbucket_access_token_changes_only_its_own_comments(bitbucket: BitbucketLookAlike) -> None:
