@@ -474,10 +474,7 @@ class TestInvalidRequests:
         "path",
         [
             "/projects?after=x",
-            *(
-                f"/projects/{{}}/pulls/1/shots?after={after}"
-                for after in ("x", "e30=", "WyJhIl0=", "WzFlOTk5LDFd")
-            ),
+            "/projects/{}/pulls/1/shots?after=x",
             "/projects/{}/pulls?state=ajar",
             f"/projects/{{}}/pulls?q={'x' * 201}",
             "/projects/{}/would-expire?policy=x",
