@@ -1,15 +1,12 @@
 """Behavior specific to GitLab, to Gitea and Forgejo, and to Bitbucket."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
 
 import pytest
 
-from prshots.client.forges import Forge
-from prshots.client.forges.bitbucket import Bitbucket
-from prshots.client.forges.gitea import Gitea
-from prshots.client.forges.gitlab import GitLab
+from prshots.client.ci import ForgeKind, Job
+from prshots.client.forges import Forge, forge_of
 from prshots.client.sticky_comment import keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from support.forges.bitbucket_look_alike import BitbucketLookAlike
@@ -18,16 +15,15 @@ from support.forges.forge_server import ForgeServer
 from support.forges.gitea_look_alike import GiteaLookAlike
 from support.forges.gitlab_look_alike import HIDDEN, SYSTEM, GitLabLookAlike
 
-KINDS: dict[str, Callable[..., Forge]] = {"gitlab": GitLab, "gitea": Gitea, "bitbucket": Bitbucket}
 
-
-def forge_at(look_alike: ForgeServer, token: str = "", repository: str = "") -> Any:
-    made = KINDS[look_alike.name](
-        api_url=look_alike.url,
+def forge_at(look_alike: ForgeServer, token: str = "", repository: str = "") -> closing[Forge]:
+    job = Job(
+        forge=ForgeKind(look_alike.name),
+        forge_api=look_alike.url,
         repository=repository or look_alike.repository,
-        token=token or look_alike.token,
+        forge_token=token or look_alike.token,
     )
-    return closing(made)
+    return closing(forge_of(job))
 
 
 # GitLab.
