@@ -27,7 +27,8 @@ from support.raw_requests import (
     text_part,
     text_parts,
 )
-from support.service import MAX_BYTES
+from support.service import MAX_BYTES, Service
+from support.waiting import wait_until
 
 MEGABYTE = 1024**2
 END = f"--{BOUNDARY}--\r\n".encode()
@@ -298,11 +299,17 @@ BROKEN_OFF = {
 }
 
 
+def settled_log(service: Service) -> str:
+    """Return the log as soon as it says that the service runs, which may be a moment after it is ready."""
+    wait_until(lambda: "is running" in service.log, "the end of the start")
+    return service.log
+
+
 @pytest.mark.parametrize("how", BROKEN_OFF)
 def test_an_incomplete_body_is_refused_and_stores_nothing(shared_service, token, how):
     """The client closes only its half of the connection, so it can still read the reply."""
     headers, beginning, refusal = BROKEN_OFF[how]
-    stored, log = shared_service.stored_files(), shared_service.log
+    stored, log = shared_service.stored_files(), settled_log(shared_service)
     with connect(shared_service) as connection:
         connection.sendall(request_head(token, f"Content-Type: {MULTIPART}", *headers) + beginning)
         connection.shutdown(socket.SHUT_WR)
@@ -315,7 +322,7 @@ def test_an_incomplete_body_is_refused_and_stores_nothing(shared_service, token,
 @pytest.mark.parametrize("how", ["known length, after the form", "chunked"])
 def test_a_client_that_disconnects_stores_and_logs_nothing(shared_service, token, how):
     headers, beginning, _ = BROKEN_OFF[how]
-    stored, log = shared_service.stored_files(), shared_service.log
+    stored, log = shared_service.stored_files(), settled_log(shared_service)
     with connect(shared_service) as connection:
         connection.sendall(request_head(token, f"Content-Type: {MULTIPART}", *headers) + beginning)
     assert post_body(shared_service, token, body_of(ALL, end=b"")).status == 400
