@@ -171,7 +171,7 @@ def sized_comment(client: httpx.Client, pr_number: int, **options: object) -> di
     return dict(reply.json())
 
 
-def test_an_unshortened_comment_has_the_same_markdown_and_more_fields(client, pr_number):
+def test_limit_and_marker_add_fields_and_only_the_link_marker_changes_the_markdown(client, pr_number):
     upload(client, pr_number=pr_number)
     upload(client, pr_number=pr_number)
     for options in ({"limit": 65536}, {"marker": "html"}, {"limit": 1024, "marker": "html"}):
@@ -184,6 +184,9 @@ def test_an_unshortened_comment_has_the_same_markdown_and_more_fields(client, pr
             "listed": 0,
             "omitted": 0,
         }
+    without_html = sized_comment(client, pr_number, marker="link")["markdown"]
+    assert without_html.startswith(f"[//]: # (svc:pr-{pr_number})\n\n### 2 screenshots\n\n`")
+    assert "<" not in without_html
 
 
 def test_a_limit_omits_the_oldest_images_and_links_to_the_dashboard(client, shared_service, pr_number):
@@ -198,14 +201,6 @@ def test_a_limit_omits_the_oldest_images_and_links_to_the_dashboard(client, shar
     assert images[0]["id"] not in text["markdown"]
     assert f"only in the [dashboard]({shared_service.web_url}/projects/" in text["markdown"]
     assert images[0]["id"] in comment(client, pr_number)
-
-
-def test_the_link_marker_gives_a_comment_without_html(client, pr_number):
-    uploaded = upload(client, pr_number=pr_number).json()
-    text = sized_comment(client, pr_number, marker="link")["markdown"]
-    assert text.startswith(f"[//]: # (svc:pr-{pr_number})\n\n### 1 screenshot\n\n`")
-    assert text.endswith(f"`\n\n{uploaded['markdown']}\n")
-    assert "<" not in text
 
 
 BAD_LIMIT = "limit must be a whole number from 1024 to 65536"
@@ -243,16 +238,6 @@ def test_the_comment_reports_deleted_images_only_while_the_pull_request_is_close
     assert comment(client, pr_number) == f"<!-- svc:pr-{pr_number} -->\n### 0 screenshots\n"
     upload(client, pr_number=pr_number)
     assert sized_comment(client, pr_number, limit=1024)["heading"] == "### 1 screenshot"
-
-
-def test_images_that_the_policy_keeps_stay_in_the_comment_after_closing(patient, pr_number):
-    _, client = patient
-    uploaded = upload(client, pr_number=pr_number).json()
-    expire(client, pr_number)
-    assert sized_comment(client, pr_number, limit=1024)["count"] == 1
-    assert client.delete(f"/v1/images/{uploaded['id']}").status_code == 200
-    assert not is_delivered(uploaded)
-    assert sized_comment(client, pr_number, limit=1024)["heading"] == "### Screenshots deleted"
 
 
 # Limits
@@ -307,7 +292,7 @@ def test_expire_with_policy_pr_close_deletes_the_pull_requests_images(client, st
     }
 
 
-def test_expire_with_another_policy_only_marks_the_images(patient, pr_number):
+def test_expire_with_another_policy_keeps_the_images_until_they_are_deleted(patient, pr_number):
     policy, client = patient
     marked_none = {"pr_number": pr_number, "policy": policy, "marked": 0, "expired": 0}
     images = [upload(client, pr_number=pr_number).json() for _ in range(2)]
@@ -317,6 +302,10 @@ def test_expire_with_another_policy_only_marks_the_images(patient, pr_number):
     assert expire(client, pr_number) == marked_none | {"marked": 1}
     assert all(map(is_delivered, images))
     assert comment(client, pr_number).startswith(f"<!-- svc:pr-{pr_number} -->\n### 3 screenshots\n")
+    for image in images:
+        assert client.delete(f"/v1/images/{image['id']}").status_code == 200
+    assert not any(map(is_delivered, images))
+    assert sized_comment(client, pr_number, limit=1024)["heading"] == "### Screenshots deleted"
 
 
 @pytest.mark.parametrize("number", ["997", "997.0", "9.97e2", "2147483647"])

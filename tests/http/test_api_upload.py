@@ -53,11 +53,6 @@ def test_each_format_is_stored_and_delivered(client, shared_service, content_typ
     assert delivered.content == image
 
 
-@pytest.mark.parametrize("declared", ["image/png; charset=binary", "IMAGE/PNG", "image/png;q=1"])
-def test_parameters_and_case_of_the_content_type_are_ignored(client, declared):
-    assert upload(client, content_type=declared).status_code == 200
-
-
 # Each field
 
 
@@ -76,7 +71,7 @@ MESSAGES = {
     "theme": "theme must be light or dark",
 }
 INVALID: dict[str, list[str | None]] = {
-    "name": [None, "", "n" * 201, "\N{FIRE}" * 201, "a\0b", "n" * 20_000],
+    "name": [None, "", "n" * 201, "\N{FIRE}" * 201, "a\0b", "n" * 20_000, "x" + "\N{FIRE}" * 5000],
     "pr_number": [
         *(None, "", "0", "-1", "+7", "1.5", "7.0", "1e3", "0x7", "seven"),
         *(" 7", "7 ", "7\n", "\u0667", "\uff17"),
@@ -102,13 +97,6 @@ def test_a_valid_field_is_accepted(client, field):
 def test_an_invalid_field_is_400(client, field):
     for value in INVALID[field]:
         assert_error(upload(client, **{field: value}), 400, MESSAGES[field])
-
-
-def test_an_image_one_byte_below_5_mb_is_stored(client):
-    image = png(MAX_BYTES - 1)
-    reply = upload(client, image)
-    assert reply.status_code == 200
-    assert httpx.get(reply.json()["view_url"]).content == image
 
 
 @pytest.mark.parametrize("size", [MAX_BYTES, MAX_BYTES + 1, MAX_BYTES + 900_000, 3 * MAX_BYTES])
@@ -197,15 +185,6 @@ def attempt_with(service: Service, token: str, *mistakes: str) -> Reply:
     parts = [image] if given["has_image"] else []
     parts += [text_part(name, given[name]) for name in TEXTS]
     return post_body(service, given["token"], body_of(parts) if given["is_complete"] else b"".join(parts))
-
-
-def test_a_single_mistake_is_reported_and_does_not_count_as_an_upload(shared_service):
-    token = shared_service.new_token(uploads_per_minute=1)
-    for name, (_, *refusal) in MISTAKES.items():
-        if name != "rate":
-            reply = attempt_with(shared_service, token, name)
-            assert [reply.status, reply.error] == refusal
-    assert attempt_with(shared_service, token).status == 200
 
 
 def test_of_two_mistakes_the_one_checked_first_is_reported(shared_service):

@@ -416,8 +416,6 @@ class TestOrganizations:
         assert reply.status_code == 404
         assert "has signed in here yet" in reply.json()["error"]
         assert ann.ask("POST", path, login="", role="member").status_code == 404
-        half = ann.post(f"/v1/dashboard{path}", content=b'{"login":"\\ud800","role":"member"}')
-        assert half.status_code == 400
         assert ann.ask("POST", path, login="x", role="king").status_code == 400
 
     def test_a_user_can_create_an_organization_and_becomes_its_owner(self, ann: Person) -> None:
@@ -436,11 +434,6 @@ class TestOrganizations:
 
 
 class TestInvalidRequests:
-    @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b"[" * 10_000, b'{"name":"' + b"x" * 70_000])
-    def test_a_body_that_is_not_a_json_object_is_400(self, shop: Shop, body: bytes) -> None:
-        reply = shop.ann.patch(shop.url, content=body)
-        assert (reply.status_code, set(reply.json())) == (400, {"error"})
-
     def test_an_invalid_setting_is_400_and_changes_nothing(self, shop: Shop) -> None:
         before = shop.get_json()
         settings: dict[str, list[Any]] = {
@@ -481,10 +474,7 @@ class TestInvalidRequests:
         "path",
         [
             "/projects?after=x",
-            *(
-                f"/projects/{{}}/pulls/1/shots?after={after}"
-                for after in ("x", "e30=", "WyJhIl0=", "WzFlOTk5LDFd")
-            ),
+            "/projects/{}/pulls/1/shots?after=x",
             "/projects/{}/pulls?state=ajar",
             f"/projects/{{}}/pulls?q={'x' * 201}",
             "/projects/{}/would-expire?policy=x",

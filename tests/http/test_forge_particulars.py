@@ -1,33 +1,29 @@
 """Behavior specific to GitLab, to Gitea and Forgejo, and to Bitbucket."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
 
 import pytest
 
-from prshots.client.forges import Forge
-from prshots.client.forges.bitbucket import Bitbucket
-from prshots.client.forges.gitea import Gitea
-from prshots.client.forges.gitlab import GitLab
+from prshots.client.ci import ForgeKind, Job
+from prshots.client.forges import Forge, forge_of
 from prshots.client.sticky_comment import keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
-from support.forges.bitbucket_look_alike import DELETED, INLINE, BitbucketLookAlike
+from support.forges.bitbucket_look_alike import BitbucketLookAlike
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
 from support.forges.forge_server import ForgeServer
 from support.forges.gitea_look_alike import GiteaLookAlike
 from support.forges.gitlab_look_alike import HIDDEN, SYSTEM, GitLabLookAlike
 
-KINDS: dict[str, Callable[..., Forge]] = {"gitlab": GitLab, "gitea": Gitea, "bitbucket": Bitbucket}
 
-
-def forge_at(look_alike: ForgeServer, token: str = "", repository: str = "") -> Any:
-    made = KINDS[look_alike.name](
-        api_url=look_alike.url,
+def forge_at(look_alike: ForgeServer, token: str = "", repository: str = "") -> closing[Forge]:
+    job = Job(
+        forge=ForgeKind(look_alike.name),
+        forge_api=look_alike.url,
         repository=repository or look_alike.repository,
-        token=token or look_alike.token,
+        forge_token=token or look_alike.token,
     )
-    return closing(made)
+    return closing(forge_of(job))
 
 
 # GitLab.
@@ -115,17 +111,6 @@ def test_gitea_comment_on_a_locked_conversation_is_refused(gitea: GiteaLookAlike
 def bitbucket() -> Iterator[BitbucketLookAlike]:
     with BitbucketLookAlike() as made:
         yield made
-
-
-def test_bitbucket_inline_and_deleted_comments_are_skipped(bitbucket: BitbucketLookAlike) -> None:
-    bitbucket.write_as("ann", "on a line", INLINE)
-    bitbucket.write_as("ann", "", DELETED)
-    bitbucket.write_as("ann", "a comment")
-    with forge_at(bitbucket) as forge:
-        assert [comment.body for comment in forge.comments(11)] == ["a comment"]
-        made = forge.create(11, "ours")
-        forge.delete(11, made.id)
-        assert [comment.body for comment in forge.comments(11)] == ["a comment"]
 
 
 def test_bitbucket_access_token_changes_only_its_own_comments(bitbucket: BitbucketLookAlike) -> None:

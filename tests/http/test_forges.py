@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,10 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from prshots.client.forges import Forge
-from prshots.client.forges.bitbucket import Bitbucket
-from prshots.client.forges.gitea import Gitea
-from prshots.client.forges.github import GitHub
+from prshots.client.ci import ForgeKind, Job
+from prshots.client.forges import Forge, forge_of
 from prshots.client.forges.gitlab import GitLab
 from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
@@ -34,6 +32,7 @@ ELSEWHERE = "https://img.example.com/i/0123.png?exp=1&token=k1.abc"
 class GitHubAsTheOthers:
     """GitHub's look-alike with the interface of the others. Each test has its own pull request."""
 
+    name = "github"
     page_size = 100
 
     def __init__(self, github: GitHubLookAlike) -> None:
@@ -66,7 +65,6 @@ class Place:
     """A forge's look-alike behind an unreliable proxy, and clients of it."""
 
     look_alike: Any
-    kind: Callable[..., Forge]
     front: UnreliableProxy
     stack: ExitStack
     waits: list[str] = field(default_factory=list)
@@ -75,14 +73,14 @@ class Place:
     def forge(self) -> Forge:
         return self.another_forge()
 
-    def another_forge(self, token: str | None = None, repository: str | None = None) -> Forge:
-        made = self.kind(
-            api_url=self.front.url + urlsplit(self.look_alike.url).path,
+    def another_forge(self, token: str = "", repository: str = "") -> Forge:
+        job = Job(
+            forge=ForgeKind(self.look_alike.name),
+            forge_api=self.front.url + urlsplit(self.look_alike.url).path,
             repository=repository or self.look_alike.repository,
-            token=self.look_alike.token if token is None else token,
-            on_wait=self.waits.append,
+            forge_token=token or self.look_alike.token,
         )
-        return self.stack.enter_context(closing(made))
+        return self.stack.enter_context(closing(forge_of(job, self.waits.append)))
 
     @property
     def pr_number(self) -> int:
@@ -98,27 +96,20 @@ class Place:
         )
 
 
-KINDS: dict[str, tuple[Callable[[], Any], Callable[..., Forge]]] = {
-    "gitlab": (GitLabLookAlike, GitLab),
-    "gitea": (GiteaLookAlike, Gitea),
-    "bitbucket": (BitbucketLookAlike, Bitbucket),
-}
+OTHERS = {made.name: made for made in (GitLabLookAlike, GiteaLookAlike, BitbucketLookAlike)}
 
 
-def _place(look_alike: Any, kind: Callable[..., Forge], stack: ExitStack) -> Place:
-    front = stack.enter_context(UnreliableProxy(look_alike.public_url))
-    look_alike.public_url = front.url
-    return Place(look_alike, kind, front, stack)
-
-
-@pytest.fixture(params=["github", *KINDS])
+@pytest.fixture(params=["github", *OTHERS])
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     with ExitStack() as stack:
+        look_alike: Any
         if request.param == "github":
-            yield _place(GitHubAsTheOthers(request.getfixturevalue("github")), GitHub, stack)
+            look_alike = GitHubAsTheOthers(request.getfixturevalue("github"))
         else:
-            look_alike, kind = KINDS[request.param]
-            yield _place(stack.enter_context(look_alike()), kind, stack)
+            look_alike = stack.enter_context(OTHERS[request.param]())
+        front = stack.enter_context(UnreliableProxy(look_alike.public_url))
+        look_alike.public_url = front.url
+        yield Place(look_alike, front, stack)
 
 
 @pytest.fixture
@@ -152,7 +143,7 @@ def test_a_comment_is_created_listed_updated_and_deleted(place: Place, text: str
     assert [(found.id, found.body) for found in forge.comments(place.pr_number)] == [(made.id, special)]
 
     forge.delete(place.pr_number, made.id)
-    assert place.bodies() == []
+    assert list(forge.comments(place.pr_number)) == []
     forge.delete(place.pr_number, made.id)  # already deleted: not an error
     with pytest.raises(NotFoundError):
         forge.update(place.pr_number, made.id, text)

@@ -81,7 +81,10 @@ def test_deliveries_and_expired_images_are_counted(observed: Service) -> None:
             (view_url, {}, 200),
             (view_url, {"Range": "bytes=0-9"}, 206),
             (view_url, {"If-None-Match": tag}, 304),
+            (view_url, {"Range": "bytes=5000-"}, 416),
             (f"{view_url}0", {}, 403),
+            (view_url.replace("/i/", "/check/i/"), {}, 305),
+            (view_url.replace("/i/", "/check/i/") + "0", {}, 403),
             (f"{observed.img_url}/nothing", {}, 404),
             (f"{observed.img_url}/healthz", {}, 200),
         ):
@@ -96,12 +99,15 @@ def test_deliveries_and_expired_images_are_counted(observed: Service) -> None:
     assert {name: count for name, count in counted.items() if count} == {
         "sent": 2,
         "not_modified": 1,
-        "invalid": 1,
+        "unsatisfiable": 1,
+        "invalid": 2,
         "expired": 1,
+        "checked": 1,
     }
     grown = {name: after[name] - before.get(name, 0) for name in after}
     assert grown["prshots_delivery_bytes_total"] == len(image) + 10
-    assert grown["prshots_delivery_seconds_count"] == 5  # one for each image request
+    assert grown["prshots_delivery_seconds_count"] == 8  # one for each image request and check
+    assert grown['prshots_delivery_seconds_bucket{le="+Inf"}'] == 8
     assert grown['prshots_expired_images_total{by="request"}'] == 2
     assert after["prshots_last_sweep_timestamp_seconds"] == pytest.approx(time.time(), abs=600)
 
@@ -159,40 +165,17 @@ def test_the_docs_page_lists_exactly_the_existing_metrics(observed: Service) -> 
         assert {value for value in values if f"`{value}`" not in rows[name]} == set()
 
 
-# Delivery's own counting
+async def test_delivery_counts_a_reply_that_it_waited_for() -> None:
+    async def wait() -> Reply:
+        return Reply(503, "", b"", "unavailable")
 
-
-def own(name: str, labels: dict[str, str] | None = None) -> float:
-    return metrics._own.get_sample_value(name, labels or {}) or 0.0
-
-
-async def test_delivery_hands_over_each_count_exactly_once() -> None:
-    sent, waited = Reply(200, "", b"", "sent"), Reply(503, "", b"", "unavailable")
-
-    async def pending() -> Reply:
-        return waited
-
-    def counted() -> tuple[float, ...]:
-        return (
-            own("prshots_deliveries_total", {"result": "sent"}),
-            own("prshots_deliveries_total", {"result": "unavailable"}),
-            own("prshots_delivery_seconds_count"),
-            own("prshots_delivery_bytes_total"),
-        )
+    def counted() -> float:
+        return metrics.DELIVERIES.labels("unavailable")._value.get()
 
     before = counted()
-    replies = iter([sent, sent, sent, pending])
-    delivery: Any = SimpleNamespace(respond=lambda _: next(replies))
-    watch = DeliveryTelemetry(delivery, Readiness({}))
-    request = Request("GET", "/i/x.png", {})
-    for _ in range(3):
-        assert watch.respond(request) is sent
-    later = watch.respond(request)
-    assert callable(later)
-    assert await later() is waited
-    watch.bytes_sent += 10
-    assert counted() == before  # no metric is updated during a request
-    for _ in range(2):
-        watch.hand_over()
-    assert [now - then for now, then in zip(counted(), before, strict=True)] == [3, 1, 4, 10]
-    assert own("prshots_delivery_seconds_bucket", {"le": "+Inf"}) == own("prshots_delivery_seconds_count")
+    delivery: Any = SimpleNamespace(respond=lambda _: wait)
+    telemetry = DeliveryTelemetry(delivery, Readiness({}))
+    pending: Any = telemetry.respond(Request("GET", "/i/x.png", {}))
+    await pending()
+    telemetry.hand_over()
+    assert counted() == before + 1

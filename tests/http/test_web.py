@@ -22,7 +22,7 @@ def kept_headers(response: httpx.Response) -> list[tuple[str, str]]:
     return sorted(header for header in response.headers.multi_items() if header[0] not in PER_REPLY)
 
 
-def test_an_image_uploaded_through_web_is_delivered(web_client: httpx.Client) -> None:
+def test_an_image_one_byte_below_5_mb_is_uploaded_through_web_and_delivered(web_client: httpx.Client) -> None:
     image = png(MAX_BYTES - 1)
     response = upload(web_client, image)
     assert response.status_code == 200

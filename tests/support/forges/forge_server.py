@@ -132,11 +132,6 @@ class ForgeServer(ABC):
             self.proposed.append(Proposed(number, branch, repository or self.repository, is_open))
         return number
 
-    def count(self, *methods: str) -> int:
-        """Count the requests with these methods."""
-        with self._lock:
-            return sum(request.split()[0] in methods for request in self.requests)
-
     def _reply(self, asked: BaseHTTPRequestHandler, body: bytes) -> http_server.Answer:
         headers = {name.lower(): value for name, value in asked.headers.items()}
         with self._lock:
