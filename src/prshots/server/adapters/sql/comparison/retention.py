@@ -14,7 +14,7 @@ from prshots.server.adapters.sql.database.schema import (
     projects,
     pulls,
 )
-from prshots.server.adapters.sql.images.marks import schedule_images, schedule_statement
+from prshots.server.adapters.sql.images.marks import schedule_images
 from prshots.server.domain.images.models import NO_PULL_REQUEST, ShotKey
 
 COMMITS_AT_ONCE = 20
@@ -90,12 +90,6 @@ _UNUSED = (
     .limit(bindparam("most"))
     .with_for_update(skip_locked=True, of=images)
 )
-# Checked again once the images are locked: until then, another transaction may have referred to one.
-_SCHEDULE = schedule_statement(
-    images.c.project_id == bindparam("of_project"),
-    images.c.seq.in_(bindparam("seqs", expanding=True)),
-    _IS_UNUSED,
-)
 
 
 async def release(database: Database, now: int, limit: int) -> int:
@@ -131,5 +125,8 @@ def _trim_some(connection: Connection, this: dict[str, str], keep: int, after: i
 
 def _schedule_unused(connection: Connection, project_id: str, now: int, most: int) -> int:
     unused = connection.execute(_UNUSED, {"project_id": project_id, "most": most}).scalars().all()
-    marks: dict[str, object] = {"of_project": project_id, "seqs": unused, "now": now}
-    return schedule_images(connection, _SCHEDULE, marks) if unused else 0
+    if not unused:
+        return 0
+    these = images.c.project_id == project_id, images.c.seq.in_(unused)
+    # Checked again once the images are locked: until then, another transaction may have referred to one.
+    return schedule_images(connection, now, *these, _IS_UNUSED)
