@@ -249,7 +249,6 @@ _RIGHTS = (
 )
 _CLOCK = "this machine's clock differs from the store's by too much: use NTP"
 _ADVICE = {
-    "NoSuchBucket": f"the bucket does not exist: {_CREATE}",
     "ContainerNotFound": f"the container does not exist: {_CREATE}",
     "InvalidBucketName": "the name of the bucket is invalid: correct PRSHOTS_STORE_URL",
     "InvalidAccessKeyId": f"the store does not know this access key: check {_KEY}, and `endpoint`",
@@ -261,8 +260,6 @@ _ADVICE = {
     "AllAccessDisabled": "the account or the bucket is blocked: ask your provider",
     "RequestTimeTooSkewed": _CLOCK,
     "AuthorizationHeaderMalformed": f"the bucket is in another region: {_REGION}",
-    "PermanentRedirect": f"the bucket is in another region: {_REGION}",
-    "TemporaryRedirect": f"the bucket is in another region: {_REGION}",
     "IllegalLocationConstraintException": f"the bucket is in another region: {_REGION}",
     "QuotaExceeded": "the store is full: delete images, or get more space",
     "SlowDown": "the store is overloaded: try again later",

@@ -15,7 +15,6 @@ class Snapshot:
 
     def __init__(self, source: Path, copy: Path) -> None:
         """Raise RecordsError if there is no database or copying it fails."""
-        self.path = copy
         if not source.is_file():
             raise RecordsError(f"there is no database at {source}")
         with translating(), contextlib.closing(_open_read_only(source)) as original:
