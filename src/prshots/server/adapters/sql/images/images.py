@@ -12,7 +12,6 @@ from prshots.server.adapters.sql.columns import (
     ACTIVE_OF_PR,
     IMAGE,
     LISTED_IMAGE,
-    SCHEDULED,
     SHOT,
     equal,
     given,
@@ -175,7 +174,7 @@ class SqlImages:
     async def next_scheduled(
         self, after: str, limit: int, project_id: str | None = None, pr_number: int | None = None
     ) -> list[Image]:
-        query = select(*IMAGE).where(SCHEDULED, images.c.id > after).order_by(images.c.id).limit(limit)
+        query = select(*IMAGE).where(~ACTIVE, images.c.id > after).order_by(images.c.id).limit(limit)
         if project_id is not None:
             query = query.where(images.c.project_id == project_id)
         if pr_number is not None:
