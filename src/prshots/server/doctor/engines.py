@@ -188,7 +188,7 @@ class Engines:
             return []
         database = wiring.database_as_it_is(self._settings)
         try:
-            return await check_sample(database, store)
+            return await _check_sample(SqlUpkeep(database), store)
         finally:
             await database.close()
 
@@ -298,9 +298,8 @@ async def _network_advice(settings: Settings) -> str:
     return f"{endpoint} answers HTTP, so try again, and check the rest of PRSHOTS_STORE_URL"
 
 
-async def check_sample(database: Database, store: ObjectStore) -> list[DoctorFinding]:
+async def _check_sample(upkeep: SqlUpkeep, store: ObjectStore) -> list[DoctorFinding]:
     """Look up some recorded images in the store. Raises RecordsError, StoreError."""
-    upkeep = SqlUpkeep(database)
     stored, _ = await upkeep.stored()
     if stored <= SAMPLE:
         images = await upkeep.images_by_id("", "g", SAMPLE)

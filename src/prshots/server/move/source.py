@@ -159,7 +159,7 @@ class SourceDatabase:
 
     def switch(self, connection: Connection, state: MoveState) -> None:
         """Refuse all writes from now on, in the transaction that holds the writers."""
-        silence_log(connection, metadata.sorted_tables)
+        silence_log(connection)
         write_state(connection, state)
         install_refusal(connection, state)
 
@@ -168,7 +168,7 @@ class SourceDatabase:
 
         def drop(connection: Connection) -> None:
             self._set_lock_timeout(connection)
-            remove_log(connection, metadata.sorted_tables)
+            remove_log(connection)
 
         with contextlib.suppress(RecordsError):
             self._write(drop)
@@ -178,7 +178,7 @@ class SourceDatabase:
         state = self.state()
 
         def cancel(connection: Connection) -> None:
-            remove_log(connection, metadata.sorted_tables)
+            remove_log(connection)
             remove_refusal(connection)
             drop_state(connection)
 

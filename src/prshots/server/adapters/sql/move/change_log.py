@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, Table, delete, func, select
 
-from prshots.server.adapters.sql.database.schema import images
+from prshots.server.adapters.sql.database.schema import images, metadata
 from prshots.server.adapters.sql.move.move_state import Key, changes
 
 PREFIX = "move_log"
@@ -42,8 +42,8 @@ def install_log(connection: Connection, tables: Iterable[Table]) -> None:
             connection.exec_driver_sql(statement)
 
 
-def remove_log(connection: Connection, tables: Iterable[Table]) -> None:
-    for table in tables:
+def remove_log(connection: Connection) -> None:
+    for table in metadata.sorted_tables:
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"DROP FUNCTION IF EXISTS {PREFIX}_{table.name}() CASCADE")
         else:
@@ -51,15 +51,15 @@ def remove_log(connection: Connection, tables: Iterable[Table]) -> None:
                 connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS {PREFIX}_{table.name}_{event}")
 
 
-def silence_log(connection: Connection, tables: Iterable[Table]) -> None:
+def silence_log(connection: Connection) -> None:
     """Make the triggers do nothing, without a lock that a reader could delay.
 
     `remove_log` needs such a lock.
     """
     if connection.dialect.name == "sqlite":
-        remove_log(connection, tables)
+        remove_log(connection)
         return
-    for table in tables:
+    for table in metadata.sorted_tables:
         nothing = "RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$"
         connection.exec_driver_sql(f"CREATE OR REPLACE FUNCTION {PREFIX}_{table.name}() {nothing}")
 

@@ -20,10 +20,6 @@ from prshots.server.adapters.sql.images.due import count_due, overdue_in, projec
 from prshots.server.domain.images.models import SECONDS_PER_DAY, Image
 from prshots.server.domain.upkeep.ports import Total, WrongTotal
 
-_STORED = select(
-    func.coalesce(func.sum(project_totals.c.images), 0), func.coalesce(func.sum(project_totals.c.bytes), 0)
-)
-
 
 class SqlUpkeep:
     def __init__(self, database: Database) -> None:
@@ -36,7 +32,9 @@ class SqlUpkeep:
         return await self._database.read(_server_time)
 
     async def stored(self) -> tuple[int, int]:
-        number, size = await self._database.first(_STORED)
+        totals = (project_totals.c.images, project_totals.c.bytes)
+        sums = select(*(func.coalesce(func.sum(column), 0) for column in totals))
+        number, size = await self._database.first(sums)
         return number, size
 
     async def count_overdue(self, since: int, most: int) -> int:
