@@ -24,9 +24,9 @@ from prshots.server.config.settings import Settings
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import Project
 from prshots.server.move import MoveReport, Progress, steps
-from prshots.server.move.ends import open_source
 from prshots.server.move.estimate import estimate
 from prshots.server.move.plan import MovePlan, settings_to_use
+from prshots.server.move.source import open_source
 from prshots.server.move.steps import move
 from support.engine_servers import PostgreSQL, SeaweedFS
 from support.stores_and_records import SqlRecords, a_pair, a_project, a_token, an_image, put_migrated_sqlite

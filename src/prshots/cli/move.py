@@ -220,7 +220,7 @@ def _next_steps(plan: "MovePlan") -> list[str]:
 
 def _cancel(settings: "Settings") -> None:
     """Cancel the move in the settings' database, ignoring the targets, which may be set as variables."""
-    from prshots.server.move.ends import open_source
+    from prshots.server.move.source import open_source
 
     with open_source(settings) as source, source.lock(settings):
         state = source.cancel()

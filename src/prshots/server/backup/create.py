@@ -25,7 +25,7 @@ from prshots.server import wiring
 from prshots.server.adapters.objects.disk import DiskReader, sync_folder
 from prshots.server.adapters.private_files import new_file
 from prshots.server.adapters.sql.database.found_schema import TOO_OLD, FoundSchema
-from prshots.server.adapters.sql.database.snapshot import Snapshot, SnapshotImage
+from prshots.server.adapters.sql.database.snapshot import Snapshot
 from prshots.server.backup import DATABASE, FORMAT, IMAGES, KEYS, MANIFEST, Manifest, workplace
 from prshots.server.config.settings import Settings
 
@@ -84,9 +84,9 @@ def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress
         archive = _Archive(file)
         images = _Images(DiskReader(settings.store_path), archive)
         total = snapshot.count()
-        for done, image in enumerate(snapshot.images()):
+        for done, (image_id, ext, has_thumbnail) in enumerate(snapshot.images()):
             progress(done, total)
-            images.add(image)
+            images.add(image_id, ext, has_thumbnail=has_thumbnail)
         now = int(time.time())
         snapshot.schedule(images.gone, now)
         snapshot.forget_thumbnails(images.without_thumbnail)
@@ -138,14 +138,14 @@ class _Images:
         self.thumbnails = 0
         self.bytes = 0
 
-    def add(self, image: SnapshotImage) -> None:
-        if not self._try_add(origin_key(image.id, image.ext)):
-            self.gone.append(image.id)
-        elif image.has_thumbnail:
-            if self._try_add(origin_key(image.id, THUMBNAIL_EXT)):
+    def add(self, image_id: str, ext: str, *, has_thumbnail: bool) -> None:
+        if not self._try_add(origin_key(image_id, ext)):
+            self.gone.append(image_id)
+        elif has_thumbnail:
+            if self._try_add(origin_key(image_id, THUMBNAIL_EXT)):
                 self.thumbnails += 1
             else:
-                self.without_thumbnail.append(image.id)
+                self.without_thumbnail.append(image_id)
 
     def _try_add(self, key: str) -> bool:
         found = self._store.open(key)

@@ -7,8 +7,8 @@ import os
 import re
 import stat
 import tarfile
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -163,11 +163,13 @@ def _empty_data_folder(settings: Settings) -> Path:
 
 def _check(file: IO[bytes], source: Path) -> Manifest:
     """Check the whole archive. Raises BackupError if it is incomplete, not a backup, or too new."""
-    last, missing, found = None, {DATABASE, KEYS, MANIFEST}, _Contents()
+    last, missing, found = None, {DATABASE, KEYS, MANIFEST}, Counter[str]()
     try:
         for last in members(file):
             missing.discard(last.name)
-            found.add(last)
+            if last.name.startswith(f"{IMAGES}/"):
+                found["thumbnails" if last.name.endswith(f".{THUMBNAIL_EXT}") else "images"] += 1
+                found["image_bytes"] += last.size
     except IncompleteError:
         last = None
     if last is None or missing or last.name != MANIFEST or last.size > _MANIFEST_BYTES:
@@ -181,25 +183,9 @@ def _check(file: IO[bytes], source: Path) -> Manifest:
         hashing.update(data)
     if hashing.hexdigest() != manifest.sha256:
         raise BackupError(f"{source} is damaged: its checksum does not match; use another backup")
-    if found != _Contents(manifest.images, manifest.thumbnails, manifest.image_bytes):
+    if any(found[name] != getattr(manifest, name) for name in ("images", "thumbnails", "image_bytes")):
         raise BackupError(f"{source} is damaged: its manifest does not match its images; use another backup")
     return manifest
-
-
-@dataclass(slots=True)
-class _Contents:
-    """The contents of an archive, to compare with its manifest."""
-
-    images: int = 0
-    thumbnails: int = 0
-    bytes: int = 0
-
-    def add(self, member: ArchiveEntry) -> None:
-        if member.name.startswith(f"{IMAGES}/"):
-            is_thumbnail = member.name.endswith(f".{THUMBNAIL_EXT}")
-            self.thumbnails += is_thumbnail
-            self.images += not is_thumbnail
-            self.bytes += member.size
 
 
 def _manifest(text: bytes, source: Path) -> Manifest:

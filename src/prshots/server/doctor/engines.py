@@ -188,7 +188,7 @@ class Engines:
             return []
         database = wiring.database_as_it_is(self._settings)
         try:
-            return await check_sample(database, store)
+            return await _check_sample(SqlUpkeep(database), store)
         finally:
             await database.close()
 
@@ -249,7 +249,6 @@ _RIGHTS = (
 )
 _CLOCK = "this machine's clock differs from the store's by too much: use NTP"
 _ADVICE = {
-    "NoSuchBucket": f"the bucket does not exist: {_CREATE}",
     "ContainerNotFound": f"the container does not exist: {_CREATE}",
     "InvalidBucketName": "the name of the bucket is invalid: correct PRSHOTS_STORE_URL",
     "InvalidAccessKeyId": f"the store does not know this access key: check {_KEY}, and `endpoint`",
@@ -261,8 +260,6 @@ _ADVICE = {
     "AllAccessDisabled": "the account or the bucket is blocked: ask your provider",
     "RequestTimeTooSkewed": _CLOCK,
     "AuthorizationHeaderMalformed": f"the bucket is in another region: {_REGION}",
-    "PermanentRedirect": f"the bucket is in another region: {_REGION}",
-    "TemporaryRedirect": f"the bucket is in another region: {_REGION}",
     "IllegalLocationConstraintException": f"the bucket is in another region: {_REGION}",
     "QuotaExceeded": "the store is full: delete images, or get more space",
     "SlowDown": "the store is overloaded: try again later",
@@ -301,9 +298,8 @@ async def _network_advice(settings: Settings) -> str:
     return f"{endpoint} answers HTTP, so try again, and check the rest of PRSHOTS_STORE_URL"
 
 
-async def check_sample(database: Database, store: ObjectStore) -> list[DoctorFinding]:
+async def _check_sample(upkeep: SqlUpkeep, store: ObjectStore) -> list[DoctorFinding]:
     """Look up some recorded images in the store. Raises RecordsError, StoreError."""
-    upkeep = SqlUpkeep(database)
     stored, _ = await upkeep.stored()
     if stored <= SAMPLE:
         images = await upkeep.images_by_id("", "g", SAMPLE)

@@ -11,7 +11,6 @@ from prshots.contract.object_names import origin_key
 from prshots.server import wiring
 from prshots.server.adapters.sql.database.schema import images
 from prshots.server.adapters.sql.move.row_copies import count_rows, digest, page_after
-from prshots.server.move.ends import open_source
 from prshots.server.move.objects import run_all
 from prshots.server.move.plan import (
     MovePlan,
@@ -19,7 +18,7 @@ from prshots.server.move.plan import (
     require_unused_database,
     require_unused_store,
 )
-from prshots.server.move.source import SourceDatabase
+from prshots.server.move.source import SourceDatabase, open_source
 from prshots.server.move.target import TABLES
 
 SAMPLE = 200

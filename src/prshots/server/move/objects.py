@@ -54,7 +54,7 @@ class ObjectCopies:
         is_active: Callable[[str], bool],
     ) -> None:
         """Prepare to copy. `is_active` returns whether a key's image is neither deleted nor about to be."""
-        self._source, self._target = source, target
+        self._source, self.target = source, target
         self._report = report
         self._is_active = is_active
         self._room = _Room(BYTES_AT_ONCE)
@@ -66,7 +66,7 @@ class ObjectCopies:
     ) -> None:
         """Make the target's shards equal to the wanted objects. Read `wanted` before the call."""
         there = await self._sizes(self._source, shards)
-        copied = await self._sizes(self._target, shards)
+        copied = await self._sizes(self.target, shards)
         surplus = copied.keys() - wanted.keys()
         await self._delete(surplus)
         # Also try objects missing from the source's list: they may be newer than the list.
@@ -89,7 +89,7 @@ class ObjectCopies:
             if sha256 is None or key in self._report.damaged:
                 original = await self._read(self._source, key)
                 sha256 = None if original is None else hashlib.sha256(original).hexdigest()
-            copy = await self._read(self._target, key)
+            copy = await self._read(self.target, key)
             found = None if copy is None else hashlib.sha256(copy).hexdigest()
             if found != sha256 and self._is_active(key):
                 raise MoveError(f"the copy of {key} differs: delete it from the target, and move again")
@@ -107,7 +107,7 @@ class ObjectCopies:
         ours = [key for key in wanted if key[:2] in self.compared]
 
         async def copy(key: str) -> None:
-            if key not in main or not await self._retry(lambda: self._target.exists(key)):
+            if key not in main or not await self._retry(lambda: self.target.exists(key)):
                 await self._copy(key, wanted[key], 0)
 
         await run_all(copy, ours)
@@ -121,7 +121,7 @@ class ObjectCopies:
                 return
             if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
                 self._report.damaged[key] = None
-            await self._retry(lambda: self._target.put(key, [data]))
+            await self._retry(lambda: self.target.put(key, [data]))
         self._report.objects += 1
         self._report.bytes += len(data)
 
@@ -134,7 +134,7 @@ class ObjectCopies:
 
     async def _delete(self, keys: Collection[str]) -> None:
         async def delete() -> None:
-            if failed := await self._target.delete(keys):
+            if failed := await self.target.delete(keys):
                 raise StoreError(f"{len(failed)} objects could not be deleted from the target")
 
         if keys:

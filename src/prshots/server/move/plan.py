@@ -77,14 +77,6 @@ def _name_options(message: str) -> str:
     return message.replace("PRSHOTS_DATABASE_URL", "--to-database").replace("PRSHOTS_STORE_URL", "--to-store")
 
 
-def require_source(engine: Engine, settings: Settings) -> None:
-    """Raise MoveError if there is nothing to move, or this version can't move it."""
-    with translating(), engine.connect() as connection:
-        if found_schema(connection).version is None:
-            raise MoveError(f"there is no prshots database at {settings.database_place}")
-        require_our_schema(connection)
-
-
 def require_our_schema(connection: Connection) -> None:
     """Raise MoveError unless this version knows every table and column."""
     found = found_schema(connection)

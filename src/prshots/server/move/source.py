@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from sqlalchemy import Connection, Engine, select, text
 
 from prshots.contract.errors import MoveError, RecordsError
+from prshots.server import wiring
 from prshots.server.adapters.sql.database.database import translating
+from prshots.server.adapters.sql.database.found_schema import found_schema
 from prshots.server.adapters.sql.database.schema import images, installation, metadata
 from prshots.server.adapters.sql.move.change_log import (
     Changes,
@@ -23,7 +25,7 @@ from prshots.server.adapters.sql.move.change_log import (
 from prshots.server.adapters.sql.move.move_state import MoveState, drop_state, read_state, write_state
 from prshots.server.adapters.sql.move.write_refusal import install_refusal, remove_refusal
 from prshots.server.config.settings import Settings
-from prshots.server.move.plan import MovePlan
+from prshots.server.move.plan import MovePlan, require_our_schema
 
 MOVE_LOCK = 0x7072_7368_6F74_7302
 """The number of the advisory lock on PostgreSQL. Any number works, as long as nothing else uses it."""
@@ -33,6 +35,22 @@ ATTEMPTS = 5
 
 HOLD_ATTEMPTS = 30
 """Attempts to stop the writers. Each attempt delays them by less than a second."""
+
+
+@contextlib.contextmanager
+def open_source(settings: Settings) -> Iterator["SourceDatabase"]:
+    """Open the database in the settings. Raises RecordsError, or MoveError if this version can't move it."""
+    if settings.on_sqlite and not settings.database_path.exists():
+        raise RecordsError(f"there is no database at {settings.database_path}")
+    engine = wiring.open_for_move(settings)
+    try:
+        with translating(), engine.connect() as connection:
+            if found_schema(connection).version is None:
+                raise MoveError(f"there is no prshots database at {settings.database_place}")
+            require_our_schema(connection)
+        yield SourceDatabase(engine)
+    finally:
+        engine.dispose()
 
 
 class SourceDatabase:
@@ -141,7 +159,7 @@ class SourceDatabase:
 
     def switch(self, connection: Connection, state: MoveState) -> None:
         """Refuse all writes from now on, in the transaction that holds the writers."""
-        silence_log(connection, metadata.sorted_tables)
+        silence_log(connection)
         write_state(connection, state)
         install_refusal(connection, state)
 
@@ -150,7 +168,7 @@ class SourceDatabase:
 
         def drop(connection: Connection) -> None:
             self._set_lock_timeout(connection)
-            remove_log(connection, metadata.sorted_tables)
+            remove_log(connection)
 
         with contextlib.suppress(RecordsError):
             self._write(drop)
@@ -160,7 +178,7 @@ class SourceDatabase:
         state = self.state()
 
         def cancel(connection: Connection) -> None:
-            remove_log(connection, metadata.sorted_tables)
+            remove_log(connection)
             remove_refusal(connection)
             drop_state(connection)
 

@@ -14,11 +14,13 @@ import contextlib
 import time
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 
 from sqlalchemy import Connection, Table
 
 from prshots.contract.errors import MoveError
-from prshots.contract.object_names import SHARDS
+from prshots.contract.object_names import SHARDS, image_id_of
+from prshots.server import wiring
 from prshots.server.adapters.sql.database.schema import images
 from prshots.server.adapters.sql.move.change_log import Changes, changes_in
 from prshots.server.adapters.sql.move.move_state import Key, MoveState
@@ -29,9 +31,14 @@ from prshots.server.adapters.sql.move.row_copies import (
     images_with,
 )
 from prshots.server.move import MoveReport, Progress, ShowProgress
-from prshots.server.move.ends import Ends, begin_or_continue, open_ends
 from prshots.server.move.objects import ObjectCopies, wanted_objects
-from prshots.server.move.plan import MovePlan, require_our_schema, require_unused_database
+from prshots.server.move.plan import (
+    MovePlan,
+    require_our_schema,
+    require_unused_database,
+    require_unused_store,
+)
+from prshots.server.move.source import SourceDatabase, open_source
 from prshots.server.move.target import TABLES, Page, TargetDatabase
 
 STOP_SECONDS = 3.0
@@ -55,18 +62,44 @@ async def move(plan: MovePlan, show: ShowProgress, *, verify: bool = False) -> M
 
     Raises MoveError, RecordsError, StoreError, and then leaves the source in use.
     """
-    async with open_ends(plan) as ends:
-        state = await begin_or_continue(ends)
-        return await MoveSteps(ends, state, show).run(verify=verify)
+    report, target, objects = MoveReport(), None, None
+    with contextlib.ExitStack() as stack:
+        source = stack.enter_context(open_source(plan.source))
+        stack.enter_context(source.lock(plan.source))
+        if plan.moves_database:
+            target = TargetDatabase(wiring.open_for_move(plan.target))
+            stack.callback(target.engine.dispose)
+        if plan.moves_store:
+            from_store, to_store = wiring.open_store(plan.source), wiring.open_store(plan.target)
+            stack.callback(from_store.close)
+            stack.callback(to_store.close)
+            objects = ObjectCopies(from_store, to_store, report, partial(_is_active, source))
+        return await MoveSteps(plan, source, target, objects, report=report, show=show).run(verify=verify)
+
+
+def _is_active(source: SourceDatabase, key: str) -> bool:
+    """Return whether the image with this key is neither deleted nor about to be."""
+    with source.snapshot() as snapshot:
+        return key in wanted_objects(images_with(snapshot, {image_id_of(key)}))
 
 
 class MoveSteps:
-    def __init__(self, ends: Ends, state: MoveState, show: ShowProgress) -> None:
-        self._plan, self._source = ends.plan, ends.source
-        self._target, self._objects = ends.target, ends.objects
-        self._state, self.report, self._show = state, ends.report, show
+    def __init__(
+        self,
+        plan: MovePlan,
+        source: SourceDatabase,
+        target: TargetDatabase | None,
+        objects: ObjectCopies | None,
+        *,
+        report: MoveReport,
+        show: ShowProgress,
+    ) -> None:
+        """Prepare to move. `target` is None if the records stay, and `objects` is None if the images stay."""
+        self._plan, self._source, self._target, self._objects = plan, source, target, objects
+        self.report, self._show = report, show
 
     async def run(self, *, verify: bool) -> MoveReport:
+        self._state = await self._begin_or_continue()
         self.report.was_done = self._state.phase == "moved"  # or a run was killed after the switch
         if not self.report.was_done:
             await self._copy()
@@ -76,6 +109,34 @@ class MoveSteps:
         if self._target and self._target.is_claimed_by(self._state.id):
             self._target.release()
         return self.report
+
+    async def _begin_or_continue(self) -> MoveState:
+        """Return the state of this move. Raises MoveError if a target is in use or another move has begun."""
+        plan, state = self._plan, self._source.state()
+        to_store = self._objects and self._objects.target
+        # After a move of only the store, the database is still in use, and its next move may begin.
+        is_past = state and state.phase == "moved" and not state.database_place and not plan.is_of(state)
+        if state is None or is_past:
+            if self._target:
+                require_unused_database(self._target.engine, plan.target)
+            if to_store:
+                await require_unused_store(to_store, plan.target, self._source.installation_id())
+            state = self._source.begin(plan)
+        if state.phase == "filling":
+            raise MoveError(
+                "`prshots move` has not finished filling this database: finish or cancel that first"
+            )
+        if not plan.is_of(state):
+            what = "is under way" if state.phase == "copying" else "is done"
+            raise MoveError(
+                f"a move that sets {state.where_to} {what}: give the same options, or run `prshots move "
+                "--cancel`"
+            )
+        if state.phase == "copying" and to_store:
+            installation_id = self._source.installation_id()
+            if await to_store.owner(installation_id) != installation_id:
+                raise MoveError(f"{plan.store_place} belongs to another installation now: name another one")
+        return state
 
     # Copy
 

@@ -73,9 +73,16 @@ class Issuer:
             raise ProviderError(f"the issuer {self.address} has no discovery document")
         return self._document
 
-    async def verify(self, token: str) -> jwt.Token:
-        """Return the token if this issuer signed it. Raises ProviderError, or one of BAD_TOKEN."""
-        return jwt.decode(token, await self._keys_for(_kid_of(token)), registry=_SIGNATURES)
+    async def verify(self, token: str, **expected: jwt.ClaimsOption) -> dict[str, Any]:
+        """Return the claims of a token if this issuer signed it and they are as expected.
+
+        Raises ProviderError, or one of BAD_TOKEN.
+        """
+        claims = jwt.decode(token, await self._keys_for(_kid_of(token)), registry=_SIGNATURES).claims
+        jwt.JWTClaimsRegistry(
+            now=int(self._clock()), leeway=CLOCK_LEEWAY_SECONDS, exp={"essential": True}, **expected
+        ).validate(claims)
+        return claims
 
     def endpoint(self, document: dict[str, Any], name: str) -> str:
         url = document.get(name)
@@ -126,21 +133,12 @@ class CiIssuers:
 
     def __init__(self, addresses: Collection[str], clock: Callable[[], float] = time.time) -> None:
         self._issuers = {address: Issuer(address, clock) for address in addresses}
-        self._clock = clock
 
     async def verify(self, issuer: str, id_token: str) -> dict[str, Any]:
-        registry = jwt.JWTClaimsRegistry(
-            now=int(self._clock()),
-            leeway=CLOCK_LEEWAY_SECONDS,
-            iss={"essential": True, "value": issuer},
-            exp={"essential": True},
-        )
         try:
-            token = await self._issuers[issuer].verify(id_token)
-            registry.validate(token.claims)
+            return await self._issuers[issuer].verify(id_token, iss={"essential": True, "value": issuer})
         except BAD_TOKEN as error:
             raise ExchangeRefusedError(f"the token is invalid: {error}") from error
-        return token.claims
 
 
 def _import_keys(key_set: object, address: str) -> KeySet:

@@ -8,10 +8,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from joserfc import jwt
-
 from prshots.contract.errors import ProviderError
-from prshots.server.adapters.identity.issuers import BAD_TOKEN, CLOCK_LEEWAY_SECONDS, Issuer
+from prshots.server.adapters.identity.issuers import BAD_TOKEN, Issuer
 from prshots.server.adapters.identity.oauth import OAuthClient, get_json, host_of
 from prshots.server.domain.people.models import Identity
 
@@ -43,7 +41,6 @@ class OidcProvider:
         self._scope = scope
         self._login_claims = login_claims
         self._client = OAuthClient(client_id, client_secret)
-        self._clock = clock
 
     async def authorization_url(self, *, redirect_uri: str, state: str, verifier: str, nonce: str) -> str:
         endpoint = self._issuer.endpoint(await self._issuer.document(), "authorization_endpoint")
@@ -77,22 +74,17 @@ class OidcProvider:
 
     async def _claims(self, document: dict[str, Any], id_token: object, nonce: str) -> dict[str, Any]:
         """Return the claims of an ID token that the issuer signed for us and this sign-in."""
-        registry = jwt.JWTClaimsRegistry(
-            now=int(self._clock()),
-            leeway=CLOCK_LEEWAY_SECONDS,
-            iss={"essential": True, "value": document["issuer"]},
-            aud={"essential": True, "value": self._client.client_id},
-            azp={"value": self._client.client_id},
-            exp={"essential": True},
-            sub={"essential": True},
-            nonce={"essential": True, "value": nonce},
-        )
         try:
-            token = await self._issuer.verify(str(id_token))
-            registry.validate(token.claims)
+            return await self._issuer.verify(
+                str(id_token),
+                iss={"essential": True, "value": document["issuer"]},
+                aud={"essential": True, "value": self._client.client_id},
+                azp={"value": self._client.client_id},
+                sub={"essential": True},
+                nonce={"essential": True, "value": nonce},
+            )
         except BAD_TOKEN as error:
             raise ProviderError(f"the ID token of {self._issuer.address} is invalid: {error}") from error
-        return token.claims
 
 
 class GitHubProvider:

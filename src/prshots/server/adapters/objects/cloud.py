@@ -196,7 +196,11 @@ class CloudStore(CloudReader):
         """Claim the store with a PUT that fails if the mark exists: only one of concurrent claims wins."""
         mark = await self.read(OWNER_MARK)
         if mark is None:
-            await self._claim(claimant)
+            async with self._ask("put"):
+                with contextlib.suppress(AlreadyExistsError):  # another process was faster
+                    await obstore.put_async(
+                        self._client, OWNER_MARK, claimant.encode(), mode="create", use_multipart=False
+                    )
             mark = await self.read(OWNER_MARK)
         if mark is None:
             raise StoreError(f"the store has lost {OWNER_MARK} right after it was written")
@@ -228,13 +232,6 @@ class CloudStore(CloudReader):
                     return
             yield [entry for entry in page if ORIGIN_KEY.fullmatch(entry["path"])]
 
-    async def _claim(self, claimant: str) -> None:
-        async with self._ask("put"):
-            with contextlib.suppress(AlreadyExistsError):  # another process was faster
-                await obstore.put_async(
-                    self._client, OWNER_MARK, claimant.encode(), mode="create", use_multipart=False
-                )
-
     async def _delete(self, keys: list[str], until: float) -> set[str]:
         """Delete with one request if possible, and return the keys that failed."""
         try:
@@ -258,7 +255,7 @@ class CloudStore(CloudReader):
                 if _code(error) not in _NO_SUCH_OBJECT:
                     raise
             except BaseError as error:
-                if not _is_about_one_object(error):
+                if "DeleteObjects request failed for key" not in str(error):  # not about an object
                     raise
                 kind = _SomeFailedError if len(keys) > 1 else _ObjectRefusedError
                 raise kind(first_line(error)) from None
@@ -270,10 +267,6 @@ class _ObjectRefusedError(StoreError):
 
 class _SomeFailedError(_ObjectRefusedError):
     """Some of the objects in one request couldn't be deleted."""
-
-
-def _is_about_one_object(error: BaseException) -> bool:
-    return "DeleteObjects request failed for key" in str(error)
 
 
 @contextlib.contextmanager

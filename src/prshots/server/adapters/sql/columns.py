@@ -33,7 +33,6 @@ PROJECT: list[ColumnElement[Any]] = [
     for field in fields(Project)
 ]
 SHOT = [images.c[name] for name in ShotKey._fields]
-SCHEDULED = images.c.scheduled_at.is_not(None)
 ACTIVE = images.c.scheduled_at.is_(None)
 
 

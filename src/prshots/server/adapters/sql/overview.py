@@ -176,10 +176,7 @@ class SqlOverview:
     async def would_expire(
         self, project_id: str, policy: Policy, retain_days: int | None, now: int
     ) -> tuple[int, int]:
-        due = due_in(policy, retain_days, now)
-        if not due:
-            return 0, 0
-        any_due = sa.or_(*(rule.condition for rule in due))
+        any_due = sa.or_(sa.false(), *(rule.condition for rule in due_in(policy, retain_days, now)))
         query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(images.c.size), 0)).where(
             images.c.project_id == project_id, ACTIVE, any_due
         )

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from prshots.contract.errors import NotFoundError
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, equal, given, in_batches, project_gone_as
-from prshots.server.adapters.sql.comparison.compared_images import OF_PR, active_images, at_commit, pairs_at
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull
@@ -27,15 +26,25 @@ from prshots.server.domain.images.models import Image, ShotKey
 KEPT_SECONDS = 600
 """How long to keep the comparison of an older commit, because a client may still request it."""
 
-_LOCK_IMAGES = (
-    sa.select(images.c.id)
-    .where(images.c.id.in_(sa.bindparam("image_ids", expanding=True)), ACTIVE)
-    .order_by(images.c.id)
-    .with_for_update(read=True)
+SHORTEST_SHA = 7
+
+_OF_PR = given(images, "project_id", "pr_number")
+_WITH_IDS = (images.c.id.in_(sa.bindparam("image_ids", expanding=True)), ACTIVE)
+_later = images.alias()
+_is_replaced = (
+    sa.select(_later.c.seq)
+    .where(
+        *(_later.c[name] == images.c[name] for name in ("project_id", "pr_number", *ShotKey._fields)),
+        _later.c.seq > images.c.seq,
+        _later.c.scheduled_at.is_(None),
+    )
+    .exists()
 )
+_LOCK_IMAGES = sa.select(images.c.id).where(*_WITH_IDS).order_by(images.c.id).with_for_update(read=True)
+_ACTIVE_IMAGES = sa.select(*IMAGE).where(*_WITH_IDS)
 _COMMIT = ("project_id", "pr_number", "commit_sha")
 _RESULT = ("verdict", "pixels", "regions", "shift", "reason")
-_NEWEST_SEQ = sa.select(sa.func.max(images.c.seq)).where(*OF_PR)
+_NEWEST_SEQ = sa.select(sa.func.max(images.c.seq)).where(*_OF_PR)
 _SHOT_RESULT = (
     sa.update(compared_shots)
     .where(*(compared_shots.c[name] == sa.bindparam(f"of_{name}") for name in (*_COMMIT, *ShotKey._fields)))
@@ -82,15 +91,22 @@ class SqlComparisons:
         self._database = database
 
     async def images_at(self, project_id: str, pr_number: int, commit_sha: str) -> list[Image]:
-        query = sa.select(*IMAGE).where(*OF_PR, at_commit(commit_sha), ACTIVE).order_by(images.c.seq)
+        query = sa.select(*IMAGE).where(*_OF_PR, _at_commit(commit_sha), ACTIVE).order_by(images.c.seq)
         rows = await self._database.rows(query, project_id=project_id, pr_number=pr_number)
         newest = {image.shot: image for image in (Image(*row) for row in rows)}
         return list(newest.values())
 
     async def pairs_at(self, project_id: str, pr_number: int, commit_sha: str) -> list[tuple[Image, Image]]:
-        return await self._database.read(
-            lambda connection: pairs_at(connection, project_id, pr_number, commit_sha)
-        )
+        is_shown = sa.or_(_at_commit(commit_sha), ~_is_replaced)
+        query = sa.select(*IMAGE).where(*_OF_PR, images.c.before_id.is_not(None), ACTIVE, is_shown)
+        of_pr = {"project_id": project_id, "pr_number": pr_number}
+
+        def read(connection: sa.Connection) -> list[tuple[Image, Image]]:
+            afters = [Image(*row) for row in connection.execute(query.order_by(images.c.seq), of_pr)]
+            active = _active_images(connection, (image.before_id for image in afters))
+            return [(image, before) for image in afters if (before := active.get(image.before_id))]
+
+        return await self._database.read(read)
 
     async def was_complete(self, project_id: str, pr_number: int, commit_sha: str) -> bool:
         query = sa.select(comparisons.c.complete).where(*_this(project_id, pr_number, commit_sha))
@@ -237,6 +253,22 @@ class SqlComparisons:
         return await self._database.write(discard)
 
 
+def _at_commit(commit_sha: str) -> sa.ColumnElement[bool]:
+    """Match a commit, ignoring case. Both the uploads and the request may name the commit by a prefix."""
+    sha = sa.func.lower(images.c.commit_sha)
+    asked = commit_sha.lower()
+    prefixes = [asked[:length] for length in range(SHORTEST_SHA, len(asked) + 1)]
+    return sa.or_(sha.in_(prefixes), sha.like(f"{asked}%"))
+
+
+def _active_images(connection: sa.Connection, ids: Iterable[str | None]) -> dict[str | None, Image]:
+    active: dict[str | None, Image] = {}
+    for some in in_batches(sorted({image_id for image_id in ids if image_id})):
+        rows = connection.execute(_ACTIVE_IMAGES, {"image_ids": some})
+        active |= {row.id: Image(*row) for row in rows}
+    return active
+
+
 def _this(project_id: str, pr_number: int, commit_sha: str) -> list[sa.ColumnElement[bool]]:
     return equal(comparisons, project_id=project_id, pr_number=pr_number, commit_sha=commit_sha.lower())
 
@@ -255,7 +287,7 @@ def _first_seq(connection: sa.Connection, request: ComparisonRequest) -> int:
     A commit without images counts as the newest.
     """
     of_pr = {"project_id": request.project_id, "pr_number": request.pr_number}
-    first = sa.select(sa.func.min(images.c.seq)).where(*OF_PR, at_commit(request.commit_sha))
+    first = sa.select(sa.func.min(images.c.seq)).where(*_OF_PR, _at_commit(request.commit_sha))
     found = connection.execute(first, of_pr).scalar()
     return found if found is not None else (connection.execute(_NEWEST_SEQ, of_pr).scalar() or 0) + 1
 
@@ -320,8 +352,8 @@ def _read_comparison(connection: sa.Connection, row: Any) -> StoredComparison:  
         bool(row.complete),
     )
     found = _SHOTS.rows(connection, _key(request))
-    active = active_images(
-        connection, {key for image_id, base_id, *_ in found for key in (image_id, base_id) if key}
+    active = _active_images(
+        connection, (key for image_id, base_id, *_ in found for key in (image_id, base_id))
     )
     shots = [
         PlannedShot(

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from sqlalchemy import Connection, bindparam, delete, func, select
+from sqlalchemy import Connection, delete, func, select
 
-from prshots.server.adapters.sql.columns import ACTIVE, OF_BASELINES, given
+from prshots.server.adapters.sql.columns import ACTIVE, OF_BASELINES, equal
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.schema import (
     baseline_commits,
@@ -14,35 +14,16 @@ from prshots.server.adapters.sql.database.schema import (
     projects,
     pulls,
 )
-from prshots.server.adapters.sql.images.marks import schedule_images, schedule_statement
+from prshots.server.adapters.sql.images.marks import schedule_images
 from prshots.server.domain.images.models import NO_PULL_REQUEST, ShotKey
 
 COMMITS_AT_ONCE = 20
-
 
 _BRANCHES = (
     select(baseline_commits.c.project_id, baseline_commits.c.branch, projects.c.keep_baselines)
     .select_from(baseline_commits.join(projects))
     .group_by(baseline_commits.c.project_id, baseline_commits.c.branch, projects.c.keep_baselines)
     .having(func.count() > projects.c.keep_baselines)
-)
-_OF_BRANCH = given(baseline_commits, "project_id", "branch")
-_OLDEST_KEPT = (
-    select(baseline_commits.c.seq)
-    .where(*_OF_BRANCH)
-    .order_by(baseline_commits.c.seq.desc())
-    .offset(bindparam("more"))
-    .limit(1)
-)
-_OLD_COMMITS = (
-    select(baseline_commits.c.seq, baseline_commits.c.commit_sha)
-    .where(
-        *_OF_BRANCH,
-        baseline_commits.c.seq < bindparam("oldest_kept"),
-        baseline_commits.c.seq > bindparam("after"),
-    )
-    .order_by(baseline_commits.c.seq)
-    .limit(COMMITS_AT_ONCE)
 )
 _later = baselines.alias()
 _has_later = (
@@ -53,20 +34,12 @@ _has_later = (
     )
     .exists()
 )
-_REMOVE_POINTERS = delete(baselines).where(
-    *given(baselines, "project_id", "branch"),
-    baselines.c.commit_sha.in_(bindparam("commits", expanding=True)),
-    _has_later,
-)
 _is_empty = ~(
     select(baselines.c.seq)
     .where(
         *(baselines.c[name] == baseline_commits.c[name] for name in ("project_id", "commit_sha", "branch"))
     )
     .exists()
-)
-_REMOVE_COMMITS = delete(baseline_commits).where(
-    baseline_commits.c.seq.in_(bindparam("seqs", expanding=True)), _is_empty
 )
 _WITH_BASELINES = select(pulls.c.project_id).where(pulls.c.pr_number == NO_PULL_REQUEST, pulls.c.images > 0)
 _is_baseline = select(baselines.c.seq).where(baselines.c.image_id == images.c.id).exists()
@@ -83,19 +56,6 @@ _is_shown = (
     .exists()
 )
 _IS_UNUSED = ~_is_baseline & ~_is_shown
-_UNUSED = (
-    select(images.c.seq)
-    .where(*given(images, "project_id"), OF_BASELINES, ACTIVE, _IS_UNUSED)
-    .order_by(images.c.name, images.c.seq)
-    .limit(bindparam("most"))
-    .with_for_update(skip_locked=True, of=images)
-)
-# Checked again once the images are locked: until then, another transaction may have referred to one.
-_SCHEDULE = schedule_statement(
-    images.c.project_id == bindparam("of_project"),
-    images.c.seq.in_(bindparam("seqs", expanding=True)),
-    _IS_UNUSED,
-)
 
 
 async def release(database: Database, now: int, limit: int) -> int:
@@ -117,19 +77,33 @@ def _trim_some(connection: Connection, this: dict[str, str], keep: int, after: i
 
     Returns the `seq` of the last commit, or None at the end.
     """
-    oldest_kept = connection.execute(_OLDEST_KEPT, this | {"more": keep - 1}).scalar()
-    if oldest_kept is None:
-        return None
-    old = connection.execute(_OLD_COMMITS, this | {"oldest_kept": oldest_kept, "after": after}).all()
+    seq, of_branch = baseline_commits.c.seq, equal(baseline_commits, **this)
+    newest_first = select(seq).where(*of_branch).order_by(seq.desc())
+    oldest_kept = newest_first.offset(keep - 1).limit(1).correlate(None).scalar_subquery()
+    next_old = (
+        select(seq, baseline_commits.c.commit_sha)
+        .where(*of_branch, seq < oldest_kept, seq > after)
+        .order_by(seq)
+        .limit(COMMITS_AT_ONCE)
+    )
+    old = connection.execute(next_old).all()
     if not old:
         return None
-    commits = [row.commit_sha for row in old]
-    connection.execute(_REMOVE_POINTERS, this | {"commits": commits})
-    connection.execute(_REMOVE_COMMITS, {"seqs": [row.seq for row in old]})
+    of_old = baselines.c.commit_sha.in_([row.commit_sha for row in old])
+    connection.execute(delete(baselines).where(*equal(baselines, **this), of_old, _has_later))
+    connection.execute(delete(baseline_commits).where(seq.in_([row.seq for row in old]), _is_empty))
     return int(old[-1].seq)
 
 
 def _schedule_unused(connection: Connection, project_id: str, now: int, most: int) -> int:
-    unused = connection.execute(_UNUSED, {"project_id": project_id, "most": most}).scalars().all()
-    marks: dict[str, object] = {"of_project": project_id, "seqs": unused, "now": now}
-    return schedule_images(connection, _SCHEDULE, marks) if unused else 0
+    mine = images.c.project_id == project_id
+    some = (
+        select(images.c.seq)
+        .where(mine, OF_BASELINES, ACTIVE, _IS_UNUSED)
+        .order_by(images.c.name, images.c.seq)
+        .limit(most)
+        .with_for_update(skip_locked=True, of=images)
+    )
+    unused = connection.execute(some).scalars().all()
+    # Checked again once the images are locked: until then, another transaction may have referred to one.
+    return schedule_images(connection, now, mine, images.c.seq.in_(unused), _IS_UNUSED) if unused else 0

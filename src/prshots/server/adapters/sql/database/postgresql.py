@@ -193,7 +193,7 @@ class _PostgresqlDatabase(Database):
         """Read a row by its key in a thread, to keep the event loop from waiting for the network."""
 
         def first(connection: Connection) -> Sequence[Any] | None:
-            return query.first(connection, given)
+            return next(iter(query.rows(connection, given)), None)
 
         with timed(LOOK_UP, self.outage, "look_up"):
             return await self._in_thread(self._lookers, lambda: self._read(first), RecordsError)

@@ -37,9 +37,6 @@ class Prepared:
         result.close()
         return rows
 
-    def first(self, connection: Connection, given: Mapping[str, object]) -> tuple[Any, ...] | None:
-        return next(iter(self.rows(connection, given)), None)
-
     def run(self, connection: Connection, given: Sequence[Mapping[str, object]]) -> None:
         """Run the statement for each mapping.
 

@@ -4,19 +4,10 @@ import contextlib
 import sqlite3
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from prshots.contract.errors import RecordsError
 from prshots.server.adapters.sql.database.database import BUSY_SECONDS, translating
 from prshots.server.adapters.sql.database.found_schema import FIRST_VERSION, FoundSchema
-
-
-class SnapshotImage(NamedTuple):
-    """An image recorded in the copy."""
-
-    id: str
-    ext: str
-    has_thumbnail: bool
 
 
 class Snapshot:
@@ -24,7 +15,6 @@ class Snapshot:
 
     def __init__(self, source: Path, copy: Path) -> None:
         """Raise RecordsError if there is no database or copying it fails."""
-        self.path = copy
         if not source.is_file():
             raise RecordsError(f"there is no database at {source}")
         with translating(), contextlib.closing(_open_read_only(source)) as original:
@@ -50,11 +40,10 @@ class Snapshot:
     def count(self) -> int:
         return int(self._one("SELECT count(*) FROM images"))
 
-    def images(self) -> Iterator[SnapshotImage]:
-        """Return all images by id, which is the order of their files on disk."""
+    def images(self) -> Iterator[tuple[str, str, bool]]:
+        """Yield the id, the extension and whether there is a thumbnail, in the order of the files on disk."""
         with translating():
-            for row in self._copy.execute("SELECT id, ext, thumbnail IS 'made' FROM images ORDER BY id"):
-                yield SnapshotImage(row[0], row[1], bool(row[2]))
+            yield from self._copy.execute("SELECT id, ext, thumbnail IS 'made' FROM images ORDER BY id")
 
     def schedule(self, image_ids: Collection[str], now: int) -> None:
         """Schedule images whose bytes are missing for expiry. A sweep after the restore removes them."""

@@ -12,7 +12,6 @@ from prshots.server.adapters.sql.columns import (
     ACTIVE_OF_PR,
     IMAGE,
     LISTED_IMAGE,
-    SCHEDULED,
     SHOT,
     equal,
     given,
@@ -26,7 +25,7 @@ from prshots.server.adapters.sql.database.row_locks import lock_pull, lock_pulls
 from prshots.server.adapters.sql.database.schema import images, pulls
 from prshots.server.adapters.sql.images.arriving_images import ArrivingImages
 from prshots.server.adapters.sql.images.due import due_in, projects_with_due, some_due
-from prshots.server.adapters.sql.images.marks import mark_some, schedule_images, schedule_statement
+from prshots.server.adapters.sql.images.marks import mark_some, schedule_images
 from prshots.server.adapters.sql.images.totals import count_closed, count_removed
 from prshots.server.bounded_cache import BoundedCache
 from prshots.server.domain.images.models import Image, ListedImage, ThumbnailState
@@ -85,13 +84,6 @@ _NEWEST_OF_SHOTS = Prepared(
 _COMMITS_OF_PR = select(func.count(func.lower(images.c.commit_sha).distinct())).where(*ACTIVE_OF_PR)
 _CLOSED_PULL = Prepared(
     select(pulls.c.closed_at).where(*given(pulls, "project_id", "pr_number"), pulls.c.closed_at.is_not(None))
-)
-_GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
-_SCHEDULE = schedule_statement(_GIVEN_IDS)
-_REMOVE = (
-    delete_from(images)
-    .where(_GIVEN_IDS)
-    .returning(images.c.project_id, images.c.pr_number, images.c.kind, images.c.size)
 )
 
 
@@ -156,20 +148,19 @@ class SqlImages:
         return await self._database.read(both)
 
     async def schedule(self, image_ids: Collection[str], now: int) -> None:
-        marks: dict[str, object] = {"image_ids": list(image_ids), "now": now}
-        await self._database.write(lambda connection: schedule_images(connection, _SCHEDULE, marks))
+        these = images.c.id.in_(image_ids)
+        await self._database.write(lambda connection: schedule_images(connection, now, these))
 
     async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
         of_pr = equal(images, project_id=project_id, pr_number=pr_number)
         closing = update(images).where(*of_pr, images.c.closed_at.is_(None)).values(closed_at=now)
-        marking = schedule_statement(*of_pr)
 
         def mark(connection: Connection) -> int:
             if not lock_pull(connection, project_id, pr_number):
                 return 0
             marked = connection.execute(closing).rowcount
             if schedule:
-                schedule_images(connection, marking, {"now": now})
+                schedule_images(connection, now, *of_pr)
                 remove_comparisons(connection, project_id, pr_number)
             count_closed(connection, project_id, pr_number, now)
             return marked
@@ -183,7 +174,7 @@ class SqlImages:
     async def next_scheduled(
         self, after: str, limit: int, project_id: str | None = None, pr_number: int | None = None
     ) -> list[Image]:
-        query = select(*IMAGE).where(SCHEDULED, images.c.id > after).order_by(images.c.id).limit(limit)
+        query = select(*IMAGE).where(~ACTIVE, images.c.id > after).order_by(images.c.id).limit(limit)
         if project_id is not None:
             query = query.where(images.c.project_id == project_id)
         if pr_number is not None:
@@ -205,9 +196,12 @@ class SqlImages:
         return await self._database.write(mark) if with_due else 0
 
     async def remove_images(self, image_ids: Collection[str]) -> int:
+        columns = (images.c.project_id, images.c.pr_number, images.c.kind, images.c.size)
+        removing = delete_from(images).where(images.c.id.in_(image_ids)).returning(*columns)
+
         def remove(connection: Connection) -> int:
             lock_pulls_of(connection, image_ids)
-            removed = connection.execute(_REMOVE, {"image_ids": list(image_ids)}).all()
+            removed = connection.execute(removing).all()
             forget_images(connection, image_ids)
             return count_removed(connection, removed)
 

@@ -10,7 +10,7 @@ from prshots.contract.errors import UnauthorizedError
 from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, project_from, project_gone_as
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.schema import images, put_urls, tokens
-from prshots.server.adapters.sql.images.marks import schedule_images, schedule_statement
+from prshots.server.adapters.sql.images.marks import schedule_images
 from prshots.server.adapters.sql.images.staging import add_staged
 from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.domain.images.models import BranchPlace, Image, PutUrl, StagedImage
@@ -37,7 +37,6 @@ _EXPIRED = (
     .limit(bindparam("most"))
     .with_for_update(skip_locked=True)
 )
-_SCHEDULE = schedule_statement(images.c.id.in_(bindparam("before_ids", expanding=True)))
 _USE_BEFORE = (
     update(put_urls)
     .where(put_urls.c.sha256 == bindparam("of"), put_urls.c.before_id.is_(None))
@@ -86,7 +85,7 @@ class SqlPutUrls:
         def discard(connection: Connection) -> int:
             expired = connection.execute(_EXPIRED, {"now": now, "most": limit}).all()
             if before_ids := [row.before_id for row in expired if row.before_id]:
-                schedule_images(connection, _SCHEDULE, {"before_ids": before_ids, "now": now})
+                schedule_images(connection, now, images.c.id.in_(before_ids))
             hashes = [row.sha256 for row in expired]
             return connection.execute(_REMOVE, {"hashes": hashes}).rowcount if hashes else 0
 

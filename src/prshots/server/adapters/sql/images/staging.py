@@ -6,11 +6,11 @@ The code locks rows in the order that `row_locks.py` describes; rows of `staged`
 import sqlalchemy as sa
 
 from prshots.contract.errors import UnauthorizedError
-from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, given, project_gone_as
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, equal, project_gone_as
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import images, staged
-from prshots.server.adapters.sql.images.marks import schedule_images, schedule_statement
+from prshots.server.adapters.sql.images.marks import schedule_images
 from prshots.server.adapters.sql.images.totals import add_images, count_moved
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, StagedImage
 
@@ -19,19 +19,6 @@ _WITH_IMAGE = staged.join(
 )
 # A condition on the image, not on the staged row: PostgreSQL only rechecks the row that it waited for.
 _WAITS = ACTIVE & (images.c.kind == "staged")
-_GIVEN: sa.BindParameter[list[str]] = sa.bindparam("image_ids", expanding=True)
-_MOVE = (
-    sa.update(images)
-    .where(images.c.id.in_(_GIVEN), _WAITS)
-    .values(pr_number=sa.bindparam("to_pr"), kind="pull_request")
-)
-_FORGET = sa.delete(staged).where(staged.c.image_id.in_(_GIVEN))
-_NEWEST_COMMIT = (
-    sa.select(images.c.commit_sha)
-    .where(*given(images, "project_id", "pr_number"))
-    .order_by(images.c.seq.desc())
-    .limit(1)
-)
 _EXPIRED = (
     sa.select(images.c.seq)
     .select_from(_WITH_IMAGE)
@@ -40,7 +27,6 @@ _EXPIRED = (
     .limit(sa.bindparam("most"))
     .with_for_update(skip_locked=True, of=images)
 )
-_SCHEDULE = schedule_statement(images.c.seq.in_(sa.bindparam("seqs", expanding=True)), _WAITS)
 
 
 class SqlStaged:
@@ -107,7 +93,7 @@ class SqlStaged:
     async def schedule_expired(self, now: int, limit: int) -> int:
         def schedule(connection: sa.Connection) -> int:
             seqs = connection.execute(_EXPIRED, {"now": now, "most": limit}).scalars().all()
-            return schedule_images(connection, _SCHEDULE, {"seqs": seqs, "now": now}) if seqs else 0
+            return schedule_images(connection, now, images.c.seq.in_(seqs), _WAITS) if seqs else 0
 
         return await self._database.write(schedule)
 
@@ -127,12 +113,13 @@ def add_staged(connection: sa.Connection, staged_image: StagedImage) -> None:
 
 
 def _give(connection: sa.Connection, moving: list[Image], pr_number: int, now: int) -> None:
-    moved = {"image_ids": [image.id for image in moving]}
-    connection.execute(_MOVE, moved | {"to_pr": pr_number})
-    connection.execute(_FORGET, moved)
-    of_pull = {"project_id": moving[0].project_id, "pr_number": pr_number}
-    newest_commit = connection.execute(_NEWEST_COMMIT, of_pull).scalar_one()
-    count_moved(connection, moving, pr_number, newest_commit, now)
+    ids = [image.id for image in moving]
+    to_pull = sa.update(images).values(pr_number=pr_number, kind="pull_request")
+    connection.execute(to_pull.where(images.c.id.in_(ids), _WAITS))
+    connection.execute(sa.delete(staged).where(staged.c.image_id.in_(ids)))
+    of_pull = equal(images, project_id=moving[0].project_id, pr_number=pr_number)
+    newest = sa.select(images.c.commit_sha).where(*of_pull).order_by(images.c.seq.desc()).limit(1)
+    count_moved(connection, moving, pr_number, connection.execute(newest).scalar_one(), now)
 
 
 def _before_images_of(connection: sa.Connection, afters: list[Image]) -> dict[str | None, Image]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, text, update
 
+from prshots.server.adapters.sql.columns import equal
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import images, project_totals, pulls
 from prshots.server.domain.images.models import NO_PULL_REQUEST, SECONDS_PER_DAY, Image
@@ -61,20 +62,6 @@ _UNCOUNT_TOTALS = (
     .values(
         images=project_totals.c.images - bindparam("gone"), bytes=project_totals.c.bytes - bindparam("freed")
     )
-)
-_CLOSE_PULL = (
-    update(pulls)
-    .where(
-        pulls.c.project_id == bindparam("of_project"),
-        pulls.c.pr_number == bindparam("of_pr"),
-        pulls.c.closed_at.is_(None),
-    )
-    .values(closed_at=bindparam("now"))
-)
-_UNCOUNT_OPEN = (
-    update(project_totals)
-    .where(project_totals.c.project_id == bindparam("of_project"))
-    .values(open_pulls=project_totals.c.open_pulls - 1)
 )
 
 
@@ -139,9 +126,11 @@ def count_moved(
 
 def count_closed(connection: Connection, project_id: str, pr_number: int, now: int) -> None:
     """Mark a pull request as closed. If it is already closed, keep the time."""
-    closing = {"of_project": project_id, "of_pr": pr_number, "now": now}
-    if connection.execute(_CLOSE_PULL, closing).rowcount:
-        connection.execute(_UNCOUNT_OPEN, {"of_project": project_id})
+    this = equal(pulls, project_id=project_id, pr_number=pr_number)
+    closing = update(pulls).where(*this, pulls.c.closed_at.is_(None)).values(closed_at=now)
+    if connection.execute(closing).rowcount:
+        of_project = update(project_totals).where(project_totals.c.project_id == project_id)
+        connection.execute(of_project.values(open_pulls=project_totals.c.open_pulls - 1))
 
 
 def _is_counted(kind: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, Table, delete, func, select
 
-from prshots.server.adapters.sql.database.schema import images
+from prshots.server.adapters.sql.database.schema import images, metadata
 from prshots.server.adapters.sql.move.move_state import Key, changes
 
 PREFIX = "move_log"
@@ -42,8 +42,8 @@ def install_log(connection: Connection, tables: Iterable[Table]) -> None:
             connection.exec_driver_sql(statement)
 
 
-def remove_log(connection: Connection, tables: Iterable[Table]) -> None:
-    for table in tables:
+def remove_log(connection: Connection) -> None:
+    for table in metadata.sorted_tables:
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"DROP FUNCTION IF EXISTS {PREFIX}_{table.name}() CASCADE")
         else:
@@ -51,15 +51,15 @@ def remove_log(connection: Connection, tables: Iterable[Table]) -> None:
                 connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS {PREFIX}_{table.name}_{event}")
 
 
-def silence_log(connection: Connection, tables: Iterable[Table]) -> None:
+def silence_log(connection: Connection) -> None:
     """Make the triggers do nothing, without a lock that a reader could delay.
 
     `remove_log` needs such a lock.
     """
     if connection.dialect.name == "sqlite":
-        remove_log(connection, tables)
+        remove_log(connection)
         return
-    for table in tables:
+    for table in metadata.sorted_tables:
         nothing = "RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$"
         connection.exec_driver_sql(f"CREATE OR REPLACE FUNCTION {PREFIX}_{table.name}() {nothing}")
 
@@ -86,16 +86,20 @@ def count_changes(connection: Connection) -> int:
     return connection.execute(select(func.count()).select_from(changes)).scalar_one()
 
 
-def _sqlite(table: str, columns: Sequence[str]) -> list[str]:
-    def noting(row: str) -> str:
-        key = ", ".join(f"{row}.{column}" for column in columns)
-        return f"INSERT INTO {changes.name} (table_name, row_key) SELECT '{table}', json_array({key})"
+def _notes(table: str, columns: Sequence[str], to_json: str) -> list[str]:
+    """Return the statements that log the new and the old key of a row, without a semicolon."""
+    keys = [", ".join(f"{row}.{column}" for column in columns) for row in ("NEW", "OLD")]
+    into = f"INSERT INTO {changes.name} (table_name, row_key)"
+    return [f"{into} SELECT '{table}', {to_json.format(key)}" for key in keys]
 
+
+def _sqlite(table: str, columns: Sequence[str]) -> list[str]:
+    note_new, note_old = _notes(table, columns, "json_array({})")
     renamed = " OR ".join(f"OLD.{column} IS NOT NEW.{column}" for column in columns)
     bodies = {
-        "insert": f"{noting('NEW')};",
-        "update": f"{noting('NEW')}; {noting('OLD')} WHERE {renamed};",
-        "delete": f"{noting('OLD')};",
+        "insert": f"{note_new};",
+        "update": f"{note_new}; {note_old} WHERE {renamed};",
+        "delete": f"{note_old};",
     }
     return [
         f"CREATE TRIGGER IF NOT EXISTS {PREFIX}_{table}_{event} AFTER {event.upper()} ON {table} "
@@ -105,20 +109,14 @@ def _sqlite(table: str, columns: Sequence[str]) -> list[str]:
 
 
 def _postgresql(table: str, columns: Sequence[str]) -> list[str]:
-    def noting(row: str) -> str:
-        key = ", ".join(f"{row}.{column}" for column in columns)
-        return (
-            f"INSERT INTO {changes.name} (table_name, row_key) "  # noqa: S608 - names from the schema
-            f"VALUES ('{table}', json_build_array({key})::text);"
-        )
-
+    note_new, note_old = _notes(table, columns, "json_build_array({})::text")
     renamed = " OR ".join(f"OLD.{column} IS DISTINCT FROM NEW.{column}" for column in columns)
     name = f"{PREFIX}_{table}"
     function = (
         f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-        f"IF TG_OP <> 'DELETE' THEN {noting('NEW')} END IF; "
-        f"IF TG_OP = 'DELETE' THEN {noting('OLD')} "
-        f"ELSIF TG_OP = 'UPDATE' THEN IF {renamed} THEN {noting('OLD')} END IF; END IF; "
+        f"IF TG_OP <> 'DELETE' THEN {note_new}; END IF; "
+        f"IF TG_OP = 'DELETE' THEN {note_old}; END IF; "
+        f"IF TG_OP = 'UPDATE' THEN {note_old} WHERE {renamed}; END IF; "
         "RETURN NULL; END $$"
     )
     trigger = (

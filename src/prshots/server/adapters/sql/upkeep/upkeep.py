@@ -20,10 +20,6 @@ from prshots.server.adapters.sql.images.due import count_due, overdue_in, projec
 from prshots.server.domain.images.models import SECONDS_PER_DAY, Image
 from prshots.server.domain.upkeep.ports import Total, WrongTotal
 
-_STORED = select(
-    func.coalesce(func.sum(project_totals.c.images), 0), func.coalesce(func.sum(project_totals.c.bytes), 0)
-)
-
 
 class SqlUpkeep:
     def __init__(self, database: Database) -> None:
@@ -36,7 +32,9 @@ class SqlUpkeep:
         return await self._database.read(_server_time)
 
     async def stored(self) -> tuple[int, int]:
-        number, size = await self._database.first(_STORED)
+        totals = (project_totals.c.images, project_totals.c.bytes)
+        sums = select(*(func.coalesce(func.sum(column), 0) for column in totals))
+        number, size = await self._database.first(sums)
         return number, size
 
     async def count_overdue(self, since: int, most: int) -> int:
@@ -150,7 +148,7 @@ _WRONG_PROJECTS = text(
 
 
 class _Recomputing(NamedTuple):
-    """The statements that recompute a total: create its row if it is missing, lock it, count, write.
+    """The statements that recompute a total: create its row if it is missing, lock it, count and write.
 
     An upload first adds its image, then adds itself to the total, where it waits for our lock. An upload that
     the count misses therefore adds itself afterwards. An upload that held the lock before us is committed,
@@ -159,7 +157,6 @@ class _Recomputing(NamedTuple):
 
     add_missing: str
     lock: str
-    tally: str
     write: str
 
 
@@ -169,33 +166,33 @@ _RECOMPUTING: dict[Total, _Recomputing] = {
         "SELECT project_id, pr_number, 0, 0, uploaded_at, commit_sha FROM images "
         "WHERE project_id = :project_id AND pr_number = :number ORDER BY seq DESC LIMIT 1 "
         "ON CONFLICT (project_id, pr_number) DO NOTHING",
-        lock="SELECT images FROM pulls WHERE project_id = :project_id AND pr_number = :number",
-        tally="SELECT count(CASE WHEN kind <> 'before' THEN 1 END), coalesce(sum(size), 0) FROM images "
-        "WHERE project_id = :project_id AND pr_number = :number",
-        write="UPDATE pulls SET images = :counted_0, bytes = :counted_1 "
-        "WHERE project_id = :project_id AND pr_number = :number",
+        lock="UPDATE pulls SET images = images WHERE project_id = :project_id AND pr_number = :number",
+        write="UPDATE pulls SET (images, bytes) = ("
+        "SELECT count(CASE WHEN kind <> 'before' THEN 1 END), coalesce(sum(size), 0) FROM images "
+        "WHERE project_id = :project_id AND pr_number = :number"
+        ") WHERE project_id = :project_id AND pr_number = :number",
     ),
     "day": _Recomputing(
         add_missing="INSERT INTO uploads_by_day (project_id, day, uploads, bytes) "
         "VALUES (:project_id, :number, 0, 0) ON CONFLICT (project_id, day) DO NOTHING",
-        lock="SELECT uploads FROM uploads_by_day WHERE project_id = :project_id AND day = :number",
-        tally="SELECT count(*), coalesce(sum(size), 0) FROM images WHERE project_id = :project_id "
-        "AND scheduled_at IS NULL AND pr_number > 0 AND uploaded_at >= :since AND uploaded_at < :until",
-        write="UPDATE uploads_by_day SET "
-        "uploads = CASE WHEN uploads < :counted_0 THEN :counted_0 ELSE uploads END, "
-        "bytes = CASE WHEN bytes < :counted_1 THEN :counted_1 ELSE bytes END "
-        "WHERE project_id = :project_id AND day = :number",
+        lock="UPDATE uploads_by_day SET uploads = uploads WHERE project_id = :project_id AND day = :number",
+        write="UPDATE uploads_by_day SET (uploads, bytes) = ("
+        "SELECT CASE WHEN uploads_by_day.uploads < count(*) THEN count(*) ELSE uploads_by_day.uploads END, "
+        "CASE WHEN uploads_by_day.bytes < sum(size) THEN sum(size) ELSE uploads_by_day.bytes END FROM images "
+        "WHERE project_id = :project_id AND scheduled_at IS NULL AND pr_number > 0 "
+        "AND uploaded_at >= :since AND uploaded_at < :until"
+        ") WHERE project_id = :project_id AND day = :number",
     ),
     "project": _Recomputing(
         add_missing="INSERT INTO project_totals (project_id, images, bytes, open_pulls, last_upload_at) "
         "SELECT project_id, 0, 0, 0, max(last_upload_at) FROM pulls "
         "WHERE project_id = :project_id GROUP BY project_id ON CONFLICT (project_id) DO NOTHING",
-        lock="SELECT images FROM project_totals WHERE project_id = :project_id",
-        tally="SELECT coalesce(sum(images), 0), coalesce(sum(bytes), 0), "
+        lock="UPDATE project_totals SET images = images WHERE project_id = :project_id",
+        write="UPDATE project_totals SET (images, bytes, open_pulls) = ("
+        "SELECT coalesce(sum(images), 0), coalesce(sum(bytes), 0), "
         "coalesce(sum(CASE WHEN closed_at IS NULL AND pr_number > 0 THEN 1 ELSE 0 END), 0) "
-        "FROM pulls WHERE project_id = :project_id",
-        write="UPDATE project_totals SET images = :counted_0, bytes = :counted_1, open_pulls = :counted_2 "
-        "WHERE project_id = :project_id",
+        "FROM pulls WHERE project_id = :project_id"
+        ") WHERE project_id = :project_id",
     ),
 }
 
@@ -231,16 +228,9 @@ def wrong_projects(connection: Connection) -> list[WrongTotal]:
 
 def recompute(connection: Connection, wrong: WrongTotal) -> None:
     """Recompute a total. Call this in a transaction."""
-    statements = _RECOMPUTING[wrong.of]
     key = {"project_id": wrong.project_id, "number": wrong.number} | _seconds_of(wrong.number, wrong.number)
-    connection.execute(text(statements.add_missing), key)
-    has_row_locks = connection.dialect.name != "sqlite"  # SQLite only allows one writer at a time
-    locking = f"{statements.lock} FOR UPDATE" if has_row_locks else statements.lock
-    if connection.execute(text(locking), key).first() is None:
-        return
-    counted = connection.execute(text(statements.tally), key).one()
-    values = {f"counted_{place}": int(value) for place, value in enumerate(counted)}
-    connection.execute(text(statements.write), key | values)
+    for statement in _RECOMPUTING[wrong.of]:
+        connection.execute(text(statement), key)
 
 
 def _seconds_of(first_day: int, last_day: int) -> dict[str, int]:
