@@ -205,7 +205,7 @@ def engines_of(records: SqlRecords, store: ObjectStore) -> UpkeepEngines:
 
 
 def image_service(records: SqlRecords, store: ObjectStore) -> Images:
-    """Return the service for small images, with one signing key."""
+    """Return the service with one signing key."""
     return Images(
         records=records,
         projects=records,
@@ -213,7 +213,6 @@ def image_service(records: SqlRecords, store: ObjectStore) -> Images:
         keys=FixedKeys(KeyRing.parse(f"k1:{'0' * 64}")),
         img_url="http://img",
         web_url="http://web",
-        max_image_bytes=9999,
     )
 
 

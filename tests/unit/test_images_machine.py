@@ -33,7 +33,7 @@ from prshots.contract.errors import ExpireFailedError, NotFoundError
 from prshots.contract.limits import Policy
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.keys import FixedKeys
-from prshots.server.domain.images.checks import Upload, UploadedFile, UploadFields
+from prshots.server.domain.images.checks import UploadedFile, UploadFields, check_files
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.projects.service import ProjectChanges, Projects
@@ -97,7 +97,6 @@ class ImagesMachine(RuleBasedStateMachine):
             keys=KEYS,
             img_url="http://img",
             web_url="http://web",
-            max_image_bytes=5 * 1024**2,
             clock=self.clock,
         )
         self.comments = comment_service(self.records, self.store, self.service)
@@ -145,12 +144,12 @@ class ImagesMachine(RuleBasedStateMachine):
 
     def upload(self, project: str, pr_number: int, *, with_before: bool = True) -> str:
         data, before = PNG + secrets.token_bytes(8), PNG + secrets.token_bytes(9)
-        upload = Upload(
+        checked = check_files(
             UploadFields("a", SHA, "1x1", theme=""),
             UploadedFile("image/png", [data], len(data)),
             UploadedFile("image/png", [before], len(before)) if with_before else None,
+            max_image_bytes=9999,
         )
-        checked = self.service.check_upload(upload, pr_number)
         uploaded = self.run(self.service.store_upload(self.project(project), pr_number, checked))
         shot = self.shots[uploaded.id] = Shot(project, pr_number, int(self.now), data)
         if uploaded.before_url:

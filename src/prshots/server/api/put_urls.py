@@ -34,7 +34,7 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         async with slots.reserve(target.put_url.token_id, declared_length(request)):
             reading = _read_image(request, max_image_bytes)
             file = await read_or_discard(request, reading, incomplete="image file required")
-            checked = put_urls.check_file(target, file)
+            checked = target.check_file(file, max_image_bytes)
             if target.is_counted:
                 await count_against_limit(request, services.counter, target.project)
             uploaded = await put_urls.put(target, checked)

@@ -42,6 +42,14 @@ class PutTarget:
     project: Project
     is_before: bool
 
+    def check_file(self, file: checks.UploadedFile, max_image_bytes: int) -> checks.CheckedUpload:
+        """Check the file like any other upload. Raises PayloadTooLargeError, UnsupportedTypeError."""
+        put_url = self.put_url
+        if file.content_type != put_url.content_type:
+            raise UnsupportedTypeError(f"Content-Type must be {put_url.content_type}, which the URL is for")
+        fields = checks.UploadFields(put_url.name, put_url.commit_sha, put_url.viewport, put_url.theme)
+        return checks.check_files(fields, file, None, max_image_bytes)
+
     @property
     def is_counted(self) -> bool:
         """Whether this counts as an upload. A pair counts once, with its before image."""
@@ -108,14 +116,6 @@ class PutUrls:
         if not is_before and put_url.before_sha256 and not put_url.before_id:
             raise ConflictError(BEFORE_FIRST)
         return PutTarget(put_url, project, is_before)
-
-    def check_file(self, target: PutTarget, file: checks.UploadedFile) -> checks.CheckedUpload:
-        """Check the file like any other upload. Raises PayloadTooLargeError, UnsupportedTypeError."""
-        put_url = target.put_url
-        if file.content_type != put_url.content_type:
-            raise UnsupportedTypeError(f"Content-Type must be {put_url.content_type}, which the URL is for")
-        fields = checks.UploadFields(put_url.name, put_url.commit_sha, put_url.viewport, put_url.theme)
-        return checks.check_files(checks.Upload(fields, file), self._images.max_image_bytes)
 
     async def put(self, target: PutTarget, checked: checks.CheckedUpload) -> Uploaded:
         """Store an image. If that fails, the URL stays valid."""
