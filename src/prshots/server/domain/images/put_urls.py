@@ -4,7 +4,7 @@ import secrets
 import time
 from dataclasses import dataclass, replace
 
-from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError, UnsupportedTypeError
+from prshots.contract.errors import ConflictError, NotFoundError, UnsupportedTypeError
 from prshots.contract.replies import OneTimeUrls, Uploaded
 from prshots.server.domain.images import checks
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, ImageKind, PutUrl
@@ -13,25 +13,10 @@ from prshots.server.domain.images.recorded_objects import Recording
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
 from prshots.server.domain.projects.credentials import hash_of
-from prshots.server.domain.projects.models import Access, Project, require_branch
+from prshots.server.domain.projects.models import Access, Project
 
 PUT_SECONDS = 600
-BAD_WITH_BEFORE = "with_before must be true or false"
 BEFORE_FIRST = "put the before first"
-
-
-@dataclass(frozen=True, slots=True)
-class PutUrlRequest:
-    """A request for a one-time URL. `pr_number` is 0 if the image will be staged at `place`.
-
-    `with_before` is None if the client sent neither true nor false.
-    """
-
-    fields: checks.UploadFields
-    pr_number: int
-    place: BranchPlace
-    content_type: str
-    with_before: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +55,31 @@ class PutUrls:
         self._staging = staging
         self._base_url = base_url
 
-    async def create(self, access: Access, request: PutUrlRequest) -> OneTimeUrls:
-        """Create a URL. Raises InvalidInputError, ForbiddenError."""
-        if request.pr_number == NO_PULL_REQUEST:
-            require_branch(access, request.place.branch, "stage images")
-        else:
-            checks.require_pr(access.only_pr, request.pr_number)
-        if request.with_before is None:
-            raise InvalidInputError(BAD_WITH_BEFORE)
+    async def create(
+        self,
+        access: Access,
+        fields: checks.UploadFields,
+        pr_number: int,
+        place: BranchPlace,
+        content_type: str,
+        *,
+        with_before: bool,
+    ) -> OneTimeUrls:
+        """Create a URL. `pr_number` is 0 if the image will be staged at `place`."""
         secret = secrets.token_urlsafe(32)
-        before_secret = secrets.token_urlsafe(32) if request.with_before else ""
-        now, fields = int(time.time()), request.fields
+        before_secret = secrets.token_urlsafe(32) if with_before else ""
+        now = int(time.time())
         put_url = PutUrl(
             sha256=hash_of(secret),
             project_id=access.project.id,
             token_id=access.token_id,
-            pr_number=request.pr_number,
-            place=request.place,
+            pr_number=pr_number,
+            place=place,
             name=fields.name,
             commit_sha=fields.commit_sha,
             viewport=fields.viewport,
             theme=fields.theme,
-            content_type=request.content_type,
+            content_type=content_type,
             expires_at=min(now + PUT_SECONDS, access.expires_at or now + PUT_SECONDS),
             before_sha256=hash_of(before_secret) if before_secret else None,
         )
