@@ -11,6 +11,7 @@ from prshots.server.domain.comparison.models import (
     PlannedShot,
     ShotBase,
     ShotResult,
+    StoredComparison,
 )
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, ShotKey, StagedImage
 from support.contract_stores import Stores, ids
@@ -83,7 +84,7 @@ class Installation:
         of_commit = ShotBase(base, base.commit_sha, is_listed=True)
         shot = PlannedShot(image.shot, image, of_commit, ShotResult(Verdict.CHANGED))
         assert await self.stores.comparisons.begin(
-            request, "run", [shot], state=ComparisonState.COMPARED, base_commit=None, missing=0, now=NOW
+            StoredComparison(request, "run", ComparisonState.COMPARED, None, 0, NOW, [shot])
         )
 
 

@@ -48,9 +48,7 @@ class Here:
         state: ComparisonState = RUNNING,
         now: int = NOW,
     ) -> bool:
-        return await self.comparisons.begin(
-            request, run, shots, state=state, base_commit="c" * 40, missing=2, now=now
-        )
+        return await self.comparisons.begin(StoredComparison(request, run, state, "c" * 40, 2, now, shots))
 
     async def record(
         self, request: ComparisonRequest, shot: PlannedShot, state: ComparisonState | None = None

@@ -71,7 +71,7 @@ class _Shop:
             settings.data_dir.mkdir(parents=True, exist_ok=True)
             put_migrated_sqlite(settings.data_dir)
         self.store = wiring.open_store(settings)
-        self.records = SqlRecords(wiring.open_records(settings)._database)
+        self.records = SqlRecords(wiring.open_database(settings))
 
     async def fill(self, count: int) -> list[Image]:
         await self.store.owner(await SqlUpkeep(self.records._database).installation_id())

@@ -26,7 +26,7 @@ from prshots.server.adapters.sql.database.postgresql import (
     Timeouts,
     open_postgresql,
 )
-from prshots.server.domain.images.checks import Upload, UploadedFile, UploadFields
+from prshots.server.domain.images.checks import UploadedFile, UploadFields, check_files
 from support.contract_stores import Stores
 from support.engine_servers import NOBODY, PostgreSQL, running_postgresql
 from support.service import PNG, SHA
@@ -256,7 +256,7 @@ class TestCommitting:
             )
         store, file = DiskStore(tmp_path), UploadedFile("image/png", [PNG], len(PNG))
         images = image_service(stores.records, store)
-        checked = images.check_upload(Upload(UploadFields("cart", SHA, "1280x800", theme=""), file), 7)
+        checked = check_files(UploadFields("cart", SHA, "1280x800", theme=""), file, None, 9999)
         try:
             with pytest.raises(RecordsUnsureError):
                 await images.store_upload(stores.project, 7, checked)

@@ -22,7 +22,7 @@ def assert_plain(error: BaseException | None) -> None:
 
 def refused(url: str) -> str:
     with pytest.raises(RecordsError, match=r"^PostgreSQL at .*: the database did not answer: ") as caught:
-        wiring.open_records(Settings(database_url=url))
+        wiring.open_database(Settings(database_url=url))
     assert_plain(caught.value)
     return str(caught.value)
 
@@ -50,7 +50,7 @@ def test_an_invalid_database_url_is_refused_without_its_password(end: str) -> No
     with pytest.raises(
         SettingsError, match=r"^PRSHOTS_DATABASE_URL: got an invalid value, takes postgresql://"
     ) as caught:
-        wiring.open_records(Settings(database_url=f"postgresql://ann:{PASSWORD}{end}"))
+        wiring.open_database(Settings(database_url=f"postgresql://ann:{PASSWORD}{end}"))
     assert_plain(caught.value)
 
 
@@ -58,4 +58,4 @@ def test_without_the_driver_the_error_names_the_extra_to_install(monkeypatch: py
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, "prshots.server.adapters.sql.database.postgresql")
     with pytest.raises(SettingsError, match=r"pip install 'prshots\[postgresql\]'"):
-        wiring.open_records(Settings(database_url="postgresql://127.0.0.1/db"))
+        wiring.open_database(Settings(database_url="postgresql://127.0.0.1/db"))

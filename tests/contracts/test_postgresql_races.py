@@ -21,7 +21,12 @@ from prshots.server.adapters.sql.database.schema import projects
 from prshots.server.adapters.sql.images.due import due_in, some_due
 from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.adapters.sql.move.row_copies import begin_copying, page_after, replace_page
-from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, ShotBase
+from prshots.server.domain.comparison.models import (
+    ComparisonRequest,
+    PlannedShot,
+    ShotBase,
+    StoredComparison,
+)
 from prshots.server.domain.images.models import BranchPlace, Image, StagedImage
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Role
 from support.contract_stores import ANN, Stores
@@ -184,7 +189,7 @@ class TestReleasingBaselines:
         shot = PlannedShot(image.shot, image, ShotBase(base, base.commit_sha, is_listed=True))
         request = ComparisonRequest(stores.project.id, 7, image.commit_sha, "main")
         beginning = stores.comparisons.begin(
-            request, "run", [shot], state=ComparisonState.RUNNING, base_commit=None, missing=0, now=NOW
+            StoredComparison(request, "run", ComparisonState.RUNNING, None, 0, NOW, [shot])
         )
         locking = text("SELECT id FROM images WHERE pr_number = 0 FOR UPDATE")
         scheduling = text(f"UPDATE images SET scheduled_at = {NOW} WHERE pr_number = 0")

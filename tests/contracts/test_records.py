@@ -10,7 +10,7 @@ import pytest
 from prshots.contract.errors import ConflictError, RecordsError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.images import images
-from prshots.server.domain.images.models import ListedImage
+from prshots.server.domain.images.models import Description, ListedImage
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION
 from support import neighbor
 from support.contract_stores import Stores, ids
@@ -19,11 +19,10 @@ from support.stores_and_records import DAY, NOW, SqlRecords, a_project, a_token,
 
 async def test_describing_a_pull_request_keeps_values_the_client_omits(stores: Stores) -> None:
     await stores.add()
-    known = {"title": "Fix the cart", "source_branch": "fix", "author": "ann", "path": "/pull/7"}
-    new = {"title": "New", "source_branch": "", "author": "", "path": ""}
-    assert await stores.records.describe_pull(stores.project.id, 7, **known)
-    assert await stores.records.describe_pull(stores.project.id, 7, **new)
-    assert not await stores.records.describe_pull(stores.project.id, 8, **known)
+    known = Description(7, "", "/pull/7", "Fix the cart", "fix", "ann")
+    assert await stores.records.describe_pull(stores.project.id, known)
+    assert await stores.records.describe_pull(stores.project.id, Description(7, title="New"))
+    assert not await stores.records.describe_pull(stores.project.id, replace(known, pr_number=8))
     pull = await stores.pull()
     assert (pull.title, pull.source_branch, pull.author, pull.path) == ("New", "fix", "ann", "/pull/7")
 

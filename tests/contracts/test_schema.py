@@ -99,7 +99,7 @@ def test_a_database_of_an_unknown_version_is_refused_and_unchanged(
             connection.execute(text(change))
     before = schema(engine)
     with pytest.raises(error, match=reason) as caught:
-        wiring.open_records(settings)
+        wiring.open_database(settings)
     assert "\n" not in str(caught.value)
     assert schema(engine) == before
 

@@ -77,13 +77,13 @@ async def test_a_full_disk_fails_uploads_until_there_is_space(tmp_path: Path) ->
 
 def test_opening_in_a_read_only_folder_fails(tmp_path: Path) -> None:
     with read_only(tmp_path), pytest.raises(RecordsError):
-        wiring.open_records(Settings(data_dir=tmp_path))
+        wiring.open_database(Settings(data_dir=tmp_path))
 
 
 def test_opening_a_file_that_is_not_a_database_fails(tmp_path: Path) -> None:
     (tmp_path / "prshots.db").write_bytes(b"not a database at all" * 100)
     with pytest.raises(RecordsError, match="not a database"):
-        wiring.open_records(Settings(data_dir=tmp_path))
+        wiring.open_database(Settings(data_dir=tmp_path))
 
 
 async def test_a_worker_waits_while_another_process_migrates_the_file(

@@ -141,13 +141,13 @@ class Service:
         This skips the two commands, which take two seconds: nearly every test starts here.
         """
         from prshots.server.config.settings import PREFIX, SETTINGS, Settings
-        from prshots.server.wiring import open_projects
+        from prshots.server.wiring import open_accounts
 
         given = {name.removeprefix(PREFIX).lower(): value for name, value in self.env.items()}
         settings = Settings(**{name: given[name] for name in SETTINGS if name in given})
 
         async def make() -> str:
-            async with open_projects(settings) as accounts:
+            async with open_accounts(settings) as (accounts, _):
                 name = project or f"project-{secrets.token_hex(4)}"
                 made = await accounts.create_project(
                     name,

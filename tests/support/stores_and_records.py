@@ -198,7 +198,7 @@ def engines_of(records: SqlRecords, store: ObjectStore) -> UpkeepEngines:
 
 
 def image_service(records: SqlRecords, store: ObjectStore, clock: Callable[[], float] = time.time) -> Images:
-    """Return the service for small images, with one signing key."""
+    """Return the service with one signing key."""
     return Images(
         records=records,
         projects=records,
@@ -206,7 +206,6 @@ def image_service(records: SqlRecords, store: ObjectStore, clock: Callable[[], f
         keys=FixedKeys(KeyRing.parse(f"k1:{'0' * 64}")),
         img_url="http://img",
         web_url="http://web",
-        max_image_bytes=9999,
         clock=clock,
     )
 

@@ -38,7 +38,7 @@ def _plain(path: Path) -> str:
 async def used(folder: Path) -> dict[str, int]:
     """Use a data folder as the service does, and return its modes while it is open."""
     KeyFile(folder / "signing-keys").create_if_missing()
-    records = SqlRecords(wiring.open_records(Settings(data_dir=folder))._database)  # not a copied file
+    records = SqlRecords(wiring.open_database(Settings(data_dir=folder)))  # not a copied file
     store, project = DiskStore(folder / "images"), a_project()
     await records.add_project(project)
     image = an_image(project, size=1)

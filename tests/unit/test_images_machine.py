@@ -30,7 +30,7 @@ from hypothesis.stateful import (
 from prshots.contract.errors import ExpireFailedError, NotFoundError
 from prshots.contract.limits import Policy
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
-from prshots.server.domain.images.checks import Upload, UploadedFile, UploadFields
+from prshots.server.domain.images.checks import UploadedFile, UploadFields, check_files
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.projects.service import ProjectChanges, Projects
 from prshots.server.domain.upkeep.sweep import sweep
@@ -126,12 +126,12 @@ class ImagesMachine(RuleBasedStateMachine):
 
     def upload(self, project: str, pr_number: int, *, with_before: bool = True) -> str:
         data, before = PNG + secrets.token_bytes(8), PNG + secrets.token_bytes(9)
-        upload = Upload(
+        checked = check_files(
             UploadFields("a", SHA, "1x1", theme=""),
             UploadedFile("image/png", [data], len(data)),
             UploadedFile("image/png", [before], len(before)) if with_before else None,
+            max_image_bytes=9999,
         )
-        checked = self.service.check_upload(upload, pr_number)
         uploaded = self.run(self.service.store_upload(self.project(project), pr_number, checked))
         shot = self.shots[uploaded.id] = Shot(project, pr_number, int(self.now), data)
         if uploaded.before_url:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prshots.contract.errors import ExpireFailedError, StoreFullError
-from prshots.server.domain.images.checks import Upload, UploadedFile, UploadFields
+from prshots.server.domain.images.checks import UploadedFile, UploadFields, check_files
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
@@ -53,7 +53,7 @@ class Place:
 
     async def upload(self) -> tuple[Image, Image]:
         files = [UploadedFile("image/png", [PNG + tail], len(PNG) + len(tail)) for tail in (b"after", b"b")]
-        checked = self.service.check_upload(Upload(FIELDS, *files), 7)
+        checked = check_files(FIELDS, *files, max_image_bytes=9999)
         uploaded = await self.service.store_upload(self.project, 7, checked)
         after = await self.records.image(self.project.id, uploaded.id)
         assert after is not None

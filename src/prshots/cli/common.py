@@ -17,6 +17,7 @@ from prshots.contract.variables import unknown_variable_message, unknown_variabl
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
+    from prshots.server.domain.projects.keyless import Trusts
     from prshots.server.domain.projects.service import Projects
 
 S = TypeVar("S")
@@ -90,11 +91,11 @@ def pluralize(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def with_accounts(config: Path | None, work: Callable[["Projects"], Awaitable[T]]) -> T:
+def with_accounts(settings: "Settings", work: Callable[["Projects", "Trusts"], Awaitable[T]]) -> T:
     """Run the work with an open database. The service doesn't have to be running."""
-    from prshots.server.wiring import open_projects
+    from prshots.server.wiring import open_accounts
 
-    return run_with(open_projects(settings_from(config)), work)
+    return run_with(open_accounts(settings), lambda opened: work(*opened))
 
 
 def run_with(opening: AbstractAsyncContextManager[S], work: Callable[[S], Awaitable[T]]) -> T:

@@ -71,19 +71,11 @@ def retire(
     """Remove a signing key. URLs signed with it stop working within 10 s."""
     import asyncio
 
-    from prshots.server.wiring import key_file, key_source, open_records
+    from prshots.server.wiring import count_signed_with, key_file, key_source
 
     settings = settings_from(config)
     key_source(settings)
-
-    async def images_signed() -> int:
-        records = open_records(settings)
-        try:
-            return await records.count_signed_with(kid)
-        finally:
-            await records.close()
-
-    images = asyncio.run(images_signed())  # first: a database error leaves the key in place
+    images = asyncio.run(count_signed_with(settings, kid))  # first: a database error leaves the key in place
     key_file(settings).retire(kid)
     say(
         f"Removed key {kid}. The URLs of {images:,} images were signed with it and no longer work. Fetch the "

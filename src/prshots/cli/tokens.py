@@ -11,11 +11,13 @@ from prshots.cli.common import (
     print_json,
     print_table,
     say,
+    settings_from,
     when,
     with_accounts,
 )
 
 if TYPE_CHECKING:
+    from prshots.server.domain.projects.keyless import Trusts
     from prshots.server.domain.projects.models import UploadToken
     from prshots.server.domain.projects.service import Projects
 
@@ -34,10 +36,10 @@ def create(
 ) -> None:
     """Create a token and print it to standard output. It is shown only once: only its hash is stored."""
 
-    async def issue(accounts: "Projects") -> tuple["UploadToken", str]:
+    async def issue(accounts: "Projects", _: "Trusts") -> tuple["UploadToken", str]:
         return await accounts.create_token(await accounts.project(project), label)
 
-    token, secret = with_accounts(config, issue)
+    token, secret = with_accounts(settings_from(config), issue)
     print(secret)
     say(f"Created token {token.id} for project {project!r}. Save it now: it is not shown again.")
 
@@ -48,10 +50,10 @@ def list_tokens(
 ) -> None:
     """List a project's tokens, without their secrets."""
 
-    async def find(accounts: "Projects") -> list["UploadToken"]:
+    async def find(accounts: "Projects", _: "Trusts") -> list["UploadToken"]:
         return await accounts.tokens(await accounts.project(project))
 
-    tokens = with_accounts(config, find)
+    tokens = with_accounts(settings_from(config), find)
     if as_json:
         shown = ("id", "label", "hint", "created_at", "created_by", "last_used_at", "revoked_at")
         print_json([{field: getattr(token, field) for field in shown} for token in tokens])
@@ -78,5 +80,5 @@ def revoke(
     config: ConfigOption = None,
 ) -> None:
     """Revoke a token. It stops working immediately, even in a running service."""
-    with_accounts(config, lambda accounts: accounts.revoke_token(token_id))
+    with_accounts(settings_from(config), lambda accounts, _: accounts.revoke_token(token_id))
     say(f"Revoked token {token_id}.")

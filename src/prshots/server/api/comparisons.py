@@ -11,7 +11,6 @@ from prshots.contract.replies import ComparisonState, CompletedBaselines, KnownB
 from prshots.server.api import fields
 from prshots.server.api.request_body import BodySlots, bearer, only_value, read_authorized_json
 from prshots.server.api.services import PublicServices
-from prshots.server.domain.comparison.baselines import KnownShots
 from prshots.server.domain.comparison.models import ComparisonRequest
 from prshots.server.domain.images import checks
 from prshots.server.domain.images.models import ShotKey
@@ -77,11 +76,11 @@ def baseline_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
 
     async def reuse_known(request: Request) -> JSONResponse:
         access, body = await read_authorized_json(request, accounts, slots, max_bytes=MAX_KNOWN_BYTES)
-        asked = read_known_shots(body)
-        missing = await baselines.reuse(access, asked)
-        recorded = len(asked.shots) - len(missing)
+        branch, commit_sha = read_baseline_commit(body)
+        shots = read_known_shots(body)
+        missing = await baselines.reuse(access, branch, commit_sha, shots)
         unknown = [KnownShot(*shot, sha256) for shot, sha256 in missing]
-        return JSONResponse(KnownBaselines(asked.branch, asked.commit_sha, recorded, unknown))
+        return JSONResponse(KnownBaselines(branch, commit_sha, len(shots) - len(missing), unknown))
 
     async def complete(request: Request) -> JSONResponse:
         access, body = await read_authorized_json(request, accounts, slots)
@@ -95,13 +94,12 @@ def baseline_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
     ]
 
 
-def read_known_shots(body: Mapping[str, object]) -> KnownShots:
-    """Read the body of a request to reuse baselines. Raises InvalidInputError."""
-    branch, commit_sha = read_baseline_commit(body)
+def read_known_shots(body: Mapping[str, object]) -> list[tuple[ShotKey, str]]:
+    """Return the shots that a client knows, with their hashes. Raises InvalidInputError."""
     shots = body.get("shots")
     if not isinstance(shots, list) or len(shots) > MAX_KNOWN_SHOTS:
         raise InvalidInputError(BAD_SHOTS)
-    return KnownShots(branch, commit_sha, [_read_known_shot(shot) for shot in shots])
+    return [_read_known_shot(shot) for shot in shots]
 
 
 def read_baseline_commit(body: Mapping[str, object]) -> tuple[str, str]:

@@ -65,13 +65,21 @@ def place_of(fields: Mapping[str, object]) -> BranchPlace:
 
 
 def read_upload(
-    form: UploadForm, target: Callable[[Mapping[str, str]], T], commit: re.Pattern[str]
-) -> tuple[T, checks.Upload]:
-    """Return the upload's destination, as read by `target`, and the upload."""
+    form: UploadForm,
+    target: Callable[[Mapping[str, str]], T],
+    commit: re.Pattern[str],
+    max_image_bytes: int,
+) -> tuple[T, checks.CheckedUpload]:
+    """Return the upload's destination, as read by `target`, and the upload.
+
+    Also raises PayloadTooLargeError, UnsupportedTypeError.
+    """
     if form.image is None:
         raise InvalidInputError("image file required")
     uploaded_to, fields = read_upload_fields(form.fields, target, commit)
-    return uploaded_to, checks.Upload(fields, form.image, form.before, form.oversized)
+    if form.oversized:
+        raise checks.payload_too_large(max_image_bytes)
+    return uploaded_to, checks.check_files(fields, form.image, form.before, max_image_bytes)
 
 
 def read_upload_fields(

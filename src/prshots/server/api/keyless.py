@@ -12,7 +12,7 @@ from prshots.contract.replies import GrantedToken
 from prshots.server.api.fields import text_of
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
 from prshots.server.domain.people.bounded_log import BoundedLog
-from prshots.server.domain.projects.keyless import Granted, IdToken, TokenExchange
+from prshots.server.domain.projects.keyless import IdToken, TokenExchange
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
 
@@ -46,13 +46,9 @@ def keyless_routes(exchange: TokenExchange) -> list[Route]:
             metrics.EXCHANGES.labels("unavailable").inc()
             raise
         metrics.EXCHANGES.labels("granted").inc()
-        project = granted.project
-        reply = GrantedToken(
-            granted.secret, granted.expires_at, project.name, project.id, project.organization
-        )
-        return JSONResponse(reply, headers={"Cache-Control": "no-store"})
+        return JSONResponse(granted, headers={"Cache-Control": "no-store"})
 
-    async def grant(request: Request) -> Granted:
+    async def grant(request: Request) -> GrantedToken:
         try:
             body = await json_object(request, seconds=STRANGER_SECONDS)
         except errors.InvalidInputError as error:

@@ -16,8 +16,7 @@ from prshots.server.api.request_body import (
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload import Store, make_upload_handler
 from prshots.server.api.upload_form import UploadForm
-from prshots.server.domain.images.staging import Move
-from prshots.server.domain.projects.models import Access
+from prshots.server.domain.projects.models import Access, require_branch
 from prshots.server.http.json_response import JSONResponse
 
 
@@ -25,9 +24,9 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
     accounts, staging = services.accounts, services.staging
 
     def check_staged(access: Access, form: UploadForm) -> Store:
-        place, upload = read_upload(form, place_of, COMMIT_SHA)
-        checked = staging.check_upload(access, place, upload)
-        return lambda: staging.store_upload(access.project, place, checked)
+        place, upload = read_upload(form, place_of, COMMIT_SHA, max_image_bytes)
+        require_branch(access, place.branch, "stage images")
+        return lambda: staging.store_upload(access.project, place, upload)
 
     stage = make_upload_handler(check_staged, services, slots, max_image_bytes)
 
@@ -47,8 +46,8 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         access, body = await read_authorized_json(request, accounts, slots)
         place, pr_number = place_of(body), pr_number_from_json(body.get("pr_number"))
         # `from_fork` has no default, so a caller who omits it can't move anything.
-        asked = Move(place, pr_number, flag_of(body, "from_fork"))
-        return JSONResponse(await staging.move(access, asked))
+        from_fork = flag_of(body, "from_fork")
+        return JSONResponse(await staging.move(access, place, pr_number, from_fork=from_fork))
 
     return [
         Route("/v1/staged", stage_or_list, methods=["GET", "POST"]),

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from prshots.server.adapters.keys import KeyFile
     from prshots.server.adapters.sql.database.database import Database
     from prshots.server.adapters.sql.database.migrate import Migration
-    from prshots.server.adapters.sql.images.images import SqlImages
     from prshots.server.adapters.sql.upkeep.key_fingerprints import SqlKeyFingerprints
     from prshots.server.config.settings import Settings
     from prshots.server.domain.images.ports import ObjectStore, RateCounter
@@ -206,11 +205,12 @@ def _extra(name: str) -> Iterator[None]:
         ) from error
 
 
-def open_records(settings: Settings) -> SqlImages:
-    """Open only the database's records. Raises RecordsError."""
+async def count_signed_with(settings: Settings, kid: str) -> int:
+    """Return how many images have URLs that this key signed. Raises RecordsError."""
     from prshots.server.adapters.sql.images.images import SqlImages
 
-    return SqlImages(open_database(settings))
+    async with use_database(settings) as database:
+        return await SqlImages(database).count_signed_with(kid)
 
 
 def open_store(settings: Settings) -> ObjectStore:
@@ -260,13 +260,7 @@ def projects_in(database: Database) -> Projects:
 
 
 @contextlib.asynccontextmanager
-async def open_projects(settings: Settings) -> AsyncIterator[Projects]:
-    async with use_database(settings) as database:
-        yield projects_in(database)
-
-
-@contextlib.asynccontextmanager
-async def open_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Trusts]]:
+async def open_accounts(settings: Settings) -> AsyncIterator[tuple[Projects, Trusts]]:
     """Open projects and their trusts. Raises RecordsError."""
     from prshots.server.adapters.sql.projects.trusts import SqlTrusts
     from prshots.server.domain.projects.keyless import Trusts

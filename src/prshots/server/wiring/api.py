@@ -146,7 +146,6 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         keys=engines.keys,
         img_url=settings.img_url,
         web_url=settings.web_url,
-        max_image_bytes=settings.max_image_bytes,
         on_expired=metrics.EXPIRED.labels("request").inc,
     )
     comparisons = Comparisons(

@@ -21,7 +21,7 @@ from prshots.server.api.openapi.operations import (
 from prshots.server.api.openapi.schemas import FIELDS, FULL_COMMIT, named, object_of, or_null, schema_of
 from prshots.server.api.put_urls import NO_TARGET
 from prshots.server.domain.images.checks import BAD_REPOSITORY, BAD_THEME, payload_too_large
-from prshots.server.domain.images.put_urls import BAD_WITH_BEFORE, BEFORE_FIRST
+from prshots.server.domain.images.put_urls import BEFORE_FIRST
 from prshots.server.domain.images.staging import MOST_LISTED
 
 NOT_ITS_BRANCH = error_reply("The token belongs to a CI job that can't write baselines for this branch.")
@@ -189,8 +189,8 @@ _CREATE_PUT_URL = operation(
     {
         "200": json_reply("`PUT` the image to `put_url` within 10 minutes.", schema_of(OneTimeUrls)),
         "400": error_reply(
-            f"The body is invalid, such as `{NO_TARGET}`, `{BAD_THEME}` or `{BAD_WITH_BEFORE}`. The message "
-            "names the first invalid field."
+            f"The body is invalid, such as `{NO_TARGET}`, `{BAD_THEME}` or `with_before must be true or "
+            "false`. The message names the first invalid field."
         ),
         "403": _NOT_ITS_OWN,
         "415": error_reply("The type is not supported.", _UNSUPPORTED),

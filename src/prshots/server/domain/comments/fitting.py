@@ -14,7 +14,7 @@ from prshots.contract.replies import SizedComment, Verdict
 from prshots.server.domain.comments.comment_shots import FOLDED_ABOVE, CommentShot, sums
 from prshots.server.domain.comments.layout import Column, Layout, lay_out_columns
 from prshots.server.domain.comments.markup import STYLES, Style, name_as_code, room_for_images, size
-from prshots.server.domain.comments.tables import TABLES, Block, CommentImage, Grid
+from prshots.server.domain.comments.tables import TABLES, Block, CommentImage, Grid, label
 
 
 class ShotImages:
@@ -186,7 +186,7 @@ def _group(shots: Iterable[CommentShot]) -> list[list[CommentShot]]:
 
 def _write_line(shots: Sequence[CommentShot]) -> ShotLine:
     first = shots[0]
-    labels = ", ".join(_MARKDOWN.label(shot.column) for shot in shots)
+    labels = ", ".join(label(shot.column, _MARKDOWN) for shot in shots)
     bullet = f"- {name_as_code(first.name)} · {labels}{first.note and f' · {first.note}'}\n"
     return ShotLine(None if first.images else first.verdict, first.verdict, len(shots), bullet)
 

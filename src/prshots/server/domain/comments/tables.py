@@ -4,7 +4,6 @@ HTML can set the width of an image. No name can break it: forges don't parse mar
 mentions in code. A forge that shows HTML as text gets markdown instead.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -51,37 +50,13 @@ class Block:
     last: Sequence[Column]
 
 
-class Tables(ABC):
-    """Writes tables for one kind of forge."""
-
-    @abstractmethod
+class HtmlTables:
     def code(self, text: str) -> str:
         """Return the text as code, for a cell or for the summary of a folded section."""
-
-    @abstractmethod
-    def cell(self, image: CommentImage, column: Column, width: int) -> str:
-        """Return a table cell with the image."""
-
-    @abstractmethod
-    def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
-        """Return the block of a name: its heading, with these words, and its images."""
-
-    @abstractmethod
-    def tables(self, blocks: Iterable[Block]) -> str:
-        """Return the blocks, one below the other."""
-
-    def label(self, column: Column) -> str:
-        return " ".join(
-            text if text in THEMES or VIEWPORT.fullmatch(text) else self.code(text) for text in column if text
-        )
-
-
-class HtmlTables(Tables):
-    def code(self, text: str) -> str:
         return f"<code>{escape(visible(text), quote=False)}</code>"
 
     def cell(self, image: CommentImage, column: Column, width: int) -> str:
-        words = [self.label(column)] if image.has_label else []
+        words = [label(column, self)] if image.has_label else []
         if image.words:
             words.append(image.words)
         if image.link:
@@ -94,6 +69,7 @@ class HtmlTables(Tables):
         return "<br>".join(filter(None, [" · ".join(words), linked, image.details]))
 
     def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
+        """Return the block of a name: its heading, with these words, and its images."""
         first, last = grids[0].columns, grids[-1].columns
         title = f"{self.code(name)} {words}".rstrip()
         lines = [f'<tr><th align="left" colspan="{len(first)}">{title}</th></tr>\n']
@@ -104,6 +80,7 @@ class HtmlTables(Tables):
         return Block("".join(lines), first, last)
 
     def tables(self, blocks: Iterable[Block]) -> str:
+        """Return the blocks, one below the other."""
         texts: list[str] = []
         columns: Sequence[Column] = ()
         for block in blocks:
@@ -114,8 +91,8 @@ class HtmlTables(Tables):
         return "".join(["\n<table>\n", *texts, "</table>\n"])
 
 
-class MarkdownTables(Tables):
-    """Puts the name above the table, not in it, because `code` changes pipes."""
+class MarkdownTables:
+    """Like HtmlTables. Puts the name above the table, not in it, because `code` changes pipes."""
 
     def code(self, text: str) -> str:
         # Renderers disagree on how to escape a pipe in a code span in a table.
@@ -136,7 +113,7 @@ class MarkdownTables(Tables):
     def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
         lines = ["", f"{name_as_code(name)} {words}".rstrip()]
         for grid in grids:
-            heads = [self.label(column) for column in grid.columns]
+            heads = [label(column, self) for column in grid.columns]
             rows = [heads, ["---"] * len(heads), *grid.rows]
             lines += ["", *("| " + " | ".join(row) + " |" for row in rows)]
         return Block("\n".join([*lines, ""]), grids[0].columns, grids[-1].columns)
@@ -145,4 +122,11 @@ class MarkdownTables(Tables):
         return "".join(block.text for block in blocks)
 
 
+Tables = HtmlTables | MarkdownTables
 TABLES: dict[Marker, Tables] = {Marker.HTML: HtmlTables(), Marker.LINK: MarkdownTables()}
+
+
+def label(column: Column, tables: Tables) -> str:
+    return " ".join(
+        text if text in THEMES or VIEWPORT.fullmatch(text) else tables.code(text) for text in column if text
+    )

@@ -3,7 +3,6 @@
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import structlog
 
@@ -11,7 +10,7 @@ from prshots.contract.errors import RecordsError, StoreError
 from prshots.contract.replies import Uploaded, Verdict
 from prshots.server.domain.comparison.models import StoredComparison
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
-from prshots.server.domain.images.checks import CheckedUpload, Upload, check_files
+from prshots.server.domain.images.checks import CheckedUpload
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.images.recorded_objects import store_and_record
@@ -19,15 +18,6 @@ from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Access, Project, require_branch
 
 _log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class KnownShots:
-    """A request that names shots by the SHA-256 of their bytes."""
-
-    branch: str
-    commit_sha: str
-    shots: Sequence[tuple[ShotKey, str]]
 
 
 class Baselines:
@@ -44,12 +34,6 @@ class Baselines:
         self._store = store
         self._images = images
 
-    def check_upload(self, access: Access, branch: str, upload: Upload) -> CheckedUpload:
-        """Check a baseline upload and ignore its before image. Raises errors such as PayloadTooLargeError."""
-        checked = check_files(replace(upload, before=None), self._images.max_image_bytes)
-        require_branch(access, branch)
-        return checked
-
     async def store_upload(self, project: Project, branch: str, checked: CheckedUpload) -> Uploaded:
         """Store a baseline. If the shot already has these bytes, reuse them."""
         image = self._images.new_image(project, NO_PULL_REQUEST, checked.fields, checked.image, "baseline")
@@ -62,13 +46,13 @@ class Baselines:
         await self._images.store_baseline(image, branch, checked.image.chunks)
         return self._images.reply(image)
 
-    async def reuse(self, access: Access, known: KnownShots) -> list[tuple[ShotKey, str]]:
-        """Record the shots whose bytes are already stored. Return the others."""
-        require_branch(access, known.branch)
-        found = await self._records.reuse(
-            access.project.id, known.branch, known.commit_sha, known.shots, int(time.time())
-        )
-        return [each for each, image in zip(known.shots, found, strict=True) if image is None]
+    async def reuse(
+        self, access: Access, branch: str, commit_sha: str, shots: Sequence[tuple[ShotKey, str]]
+    ) -> list[tuple[ShotKey, str]]:
+        """Record the shots whose bytes, named by their SHA-256, are already stored. Return the others."""
+        require_branch(access, branch)
+        found = await self._records.reuse(access.project.id, branch, commit_sha, shots, int(time.time()))
+        return [shot for shot, image in zip(shots, found, strict=True) if image is None]
 
     async def complete(self, access: Access, branch: str, commit_sha: str) -> int:
         """Mark this commit's baselines as complete. Return how many there are."""

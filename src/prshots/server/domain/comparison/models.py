@@ -127,6 +127,5 @@ class StoredComparison:
     state: ComparisonState
     base_commit: str | None
     missing: int
-    started_at: int
     seen_at: int
     shots: Sequence[PlannedShot] = ()

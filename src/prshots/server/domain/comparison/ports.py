@@ -9,7 +9,6 @@ from prshots.server.domain.comparison.models import (
     Bases,
     ComparisonRequest,
     PairResult,
-    PlannedShot,
     ShotResult,
     StoredComparison,
 )
@@ -77,17 +76,7 @@ class ComparisonRecords(Protocol):
         Includes the commit's pairs, and pairs of other commits whose image is still the newest of its shot.
         """
 
-    async def begin(
-        self,
-        request: ComparisonRequest,
-        run: str,
-        plan: Sequence[PlannedShot],
-        *,
-        state: ComparisonState,
-        base_commit: str | None,
-        missing: int,
-        now: int,
-    ) -> bool:
+    async def begin(self, comparison: StoredComparison) -> bool:
         """Record a comparison with the results known so far. Replaces an earlier run.
 
         Return False if one of its images is already scheduled for expiry. The caller then has to plan again.

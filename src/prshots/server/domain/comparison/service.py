@@ -154,15 +154,9 @@ class Comparisons:
             plan = await self._plan(request)
             work = plan.work()
             run = _Run(request, plan.final_state)
-            if await self._records.begin(
-                request,
-                run.id,
-                plan.shots,
-                state=ComparisonState.RUNNING if work else plan.final_state,
-                base_commit=plan.base_commit,
-                missing=plan.missing,
-                now=int(self._clock()),
-            ):
+            state, now = ComparisonState.RUNNING if work else plan.final_state, int(self._clock())
+            begun = StoredComparison(request, run.id, state, plan.base_commit, plan.missing, now, plan.shots)
+            if await self._records.begin(begun):
                 if replaced := self._running.pop(_key(request), None):
                     replaced.cancel()
                 if work:

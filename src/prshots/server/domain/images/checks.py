@@ -32,16 +32,6 @@ class UploadFields:
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
-    """An upload whose files aren't checked yet. `oversized`: the form is too large without its files."""
-
-    fields: UploadFields
-    image: UploadedFile
-    before: UploadedFile | None = None
-    oversized: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class CheckedFile:
     chunks: Sequence[bytes]
     size: int
@@ -63,13 +53,12 @@ class CheckedUpload:
     before: CheckedFile | None = None
 
 
-def check_files(upload: Upload, max_image_bytes: int) -> CheckedUpload:
+def check_files(
+    fields: UploadFields, image: UploadedFile, before: UploadedFile | None, max_image_bytes: int
+) -> CheckedUpload:
     """Check the files of an upload. Raises PayloadTooLargeError, UnsupportedTypeError."""
-    if upload.oversized:
-        raise payload_too_large(max_image_bytes)
-    image = _check_file(upload.image, max_image_bytes)
-    before = _check_before_image(upload.before, max_image_bytes) if upload.before else None
-    return CheckedUpload(upload.fields, image, before)
+    checked = _check_file(image, max_image_bytes)
+    return CheckedUpload(fields, checked, _check_before_image(before, max_image_bytes) if before else None)
 
 
 def check_name(name: str) -> str:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from prshots.server.domain.images.models import (
     BranchPlace,
+    Description,
     Hit,
     Image,
     ListedImage,
@@ -91,9 +92,7 @@ class ImageRecords(Protocol):
     async def check(self) -> None:
         """Run the cheapest possible query."""
 
-    async def describe_pull(
-        self, project_id: str, pr_number: int, *, title: str, source_branch: str, author: str, path: str
-    ) -> bool:
+    async def describe_pull(self, project_id: str, described: Description) -> bool:
         """Store a description. Empty values change nothing. Return False if the pull request is unknown."""
 
     async def close(self) -> None: ...

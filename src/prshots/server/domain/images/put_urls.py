@@ -4,7 +4,7 @@ import secrets
 import time
 from dataclasses import dataclass, replace
 
-from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError, UnsupportedTypeError
+from prshots.contract.errors import ConflictError, NotFoundError, UnsupportedTypeError
 from prshots.contract.replies import OneTimeUrls, Uploaded
 from prshots.server.domain.images import checks
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, ImageKind, PutUrl
@@ -13,25 +13,10 @@ from prshots.server.domain.images.recorded_objects import Recording
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
 from prshots.server.domain.projects.credentials import hash_of
-from prshots.server.domain.projects.models import Access, Project, require_branch
+from prshots.server.domain.projects.models import Access, Project
 
 PUT_SECONDS = 600
-BAD_WITH_BEFORE = "with_before must be true or false"
 BEFORE_FIRST = "put the before first"
-
-
-@dataclass(frozen=True, slots=True)
-class PutUrlRequest:
-    """A request for a one-time URL. `pr_number` is 0 if the image will be staged at `place`.
-
-    `with_before` is None if the client sent neither true nor false.
-    """
-
-    fields: checks.UploadFields
-    pr_number: int
-    place: BranchPlace
-    content_type: str
-    with_before: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +26,14 @@ class PutTarget:
     put_url: PutUrl
     project: Project
     is_before: bool
+
+    def check_file(self, file: checks.UploadedFile, max_image_bytes: int) -> checks.CheckedUpload:
+        """Check the file like any other upload. Raises PayloadTooLargeError, UnsupportedTypeError."""
+        put_url = self.put_url
+        if file.content_type != put_url.content_type:
+            raise UnsupportedTypeError(f"Content-Type must be {put_url.content_type}, which the URL is for")
+        fields = checks.UploadFields(put_url.name, put_url.commit_sha, put_url.viewport, put_url.theme)
+        return checks.check_files(fields, file, None, max_image_bytes)
 
     @property
     def is_counted(self) -> bool:
@@ -62,28 +55,31 @@ class PutUrls:
         self._staging = staging
         self._base_url = base_url
 
-    async def create(self, access: Access, request: PutUrlRequest) -> OneTimeUrls:
-        """Create a URL. Raises InvalidInputError, ForbiddenError."""
-        if request.pr_number == NO_PULL_REQUEST:
-            require_branch(access, request.place.branch, "stage images")
-        else:
-            checks.require_pr(access.only_pr, request.pr_number)
-        if request.with_before is None:
-            raise InvalidInputError(BAD_WITH_BEFORE)
+    async def create(
+        self,
+        access: Access,
+        fields: checks.UploadFields,
+        pr_number: int,
+        place: BranchPlace,
+        content_type: str,
+        *,
+        with_before: bool,
+    ) -> OneTimeUrls:
+        """Create a URL. `pr_number` is 0 if the image will be staged at `place`."""
         secret = secrets.token_urlsafe(32)
-        before_secret = secrets.token_urlsafe(32) if request.with_before else ""
-        now, fields = int(time.time()), request.fields
+        before_secret = secrets.token_urlsafe(32) if with_before else ""
+        now = int(time.time())
         put_url = PutUrl(
             sha256=hash_of(secret),
             project_id=access.project.id,
             token_id=access.token_id,
-            pr_number=request.pr_number,
-            place=request.place,
+            pr_number=pr_number,
+            place=place,
             name=fields.name,
             commit_sha=fields.commit_sha,
             viewport=fields.viewport,
             theme=fields.theme,
-            content_type=request.content_type,
+            content_type=content_type,
             expires_at=min(now + PUT_SECONDS, access.expires_at or now + PUT_SECONDS),
             before_sha256=hash_of(before_secret) if before_secret else None,
         )
@@ -108,14 +104,6 @@ class PutUrls:
         if not is_before and put_url.before_sha256 and not put_url.before_id:
             raise ConflictError(BEFORE_FIRST)
         return PutTarget(put_url, project, is_before)
-
-    def check_file(self, target: PutTarget, file: checks.UploadedFile) -> checks.CheckedUpload:
-        """Check the file like any other upload. Raises PayloadTooLargeError, UnsupportedTypeError."""
-        put_url = target.put_url
-        if file.content_type != put_url.content_type:
-            raise UnsupportedTypeError(f"Content-Type must be {put_url.content_type}, which the URL is for")
-        fields = checks.UploadFields(put_url.name, put_url.commit_sha, put_url.viewport, put_url.theme)
-        return checks.check_files(checks.Upload(fields, file), self._images.max_image_bytes)
 
     async def put(self, target: PutTarget, checked: checks.CheckedUpload) -> Uploaded:
         """Store an image. If that fails, the URL stays valid."""

@@ -46,7 +46,6 @@ class Images:
         keys: KeySource,
         img_url: str,
         web_url: str,
-        max_image_bytes: int,
         on_expired: Callable[[int], None] = lambda _: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -56,17 +55,8 @@ class Images:
         self._keys = keys
         self._img_url = img_url
         self._web_url = web_url
-        self.max_image_bytes = max_image_bytes
         self._on_expired = on_expired
         self._clock = clock
-
-    def check_upload(
-        self, upload: checks.Upload, pr_number: int, only_pr: int | None = None
-    ) -> checks.CheckedUpload:
-        """Check an upload. Raises PayloadTooLargeError, UnsupportedTypeError, ForbiddenError."""
-        checked = checks.check_files(upload, self.max_image_bytes)
-        checks.require_pr(only_pr, pr_number)
-        return checked
 
     async def store_upload(self, project: Project, pr_number: int, checked: checks.CheckedUpload) -> Uploaded:
         """Store an image of a pull request. On an error, leaves nothing behind."""
@@ -114,14 +104,7 @@ class Images:
         """
         if described.repository and not project.repository:
             await self._projects.set_repository(project.id, described.repository)
-        if not await self._records.describe_pull(
-            project.id,
-            described.pr_number,
-            title=described.title,
-            source_branch=described.source_branch,
-            author=described.author,
-            path=described.path,
-        ):
+        if not await self._records.describe_pull(project.id, described):
             raise errors.NotFoundError("not found")
         return Described(described.pr_number, self.dashboard_url_of(project, described.pr_number))
 

@@ -1,10 +1,10 @@
 """Staged images: uploaded to a branch before its pull request exists, and moved once it does."""
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from prshots.contract.replies import Moved, Staged, StagedShot
-from prshots.server.domain.images.checks import CheckedUpload, Upload, check_files, require_pr
+from prshots.server.domain.images.checks import CheckedUpload, require_pr
 from prshots.server.domain.images.models import (
     NO_PULL_REQUEST,
     SECONDS_PER_DAY,
@@ -24,25 +24,10 @@ OF_A_FORK = "the pull request comes from a fork: images staged for a branch of t
 OF_ANOTHER_REPOSITORY = "the others are staged for a branch of the same name in another repository"
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A request to move the images staged at `place`. `from_fork`: the pull request is from a fork."""
-
-    place: BranchPlace
-    pr_number: int
-    from_fork: bool
-
-
 class Staging:
     def __init__(self, *, records: StagedRecords, images: Images) -> None:
         self._records = records
         self._images = images
-
-    def check_upload(self, access: Access, place: BranchPlace, upload: Upload) -> CheckedUpload:
-        """Check an upload to a branch. Raises PayloadTooLargeError, UnsupportedTypeError, ForbiddenError."""
-        checked = check_files(upload, self._images.max_image_bytes)
-        require_branch(access, place.branch, "stage images")
-        return checked
 
     async def store_upload(self, project: Project, place: BranchPlace, checked: CheckedUpload) -> Staged:
         """Store an image for a branch. On an error, leaves nothing behind."""
@@ -75,26 +60,21 @@ class Staging:
         )
         return [self._list_one(project, staged) for staged in reversed(found)]
 
-    async def move(self, access: Access, request: Move) -> Moved:
+    async def move(self, access: Access, place: BranchPlace, pr_number: int, *, from_fork: bool) -> Moved:
         """Move the images staged for this repository's branch to its pull request. Report the remaining ones.
 
         Anyone can give a branch of their fork any name, so nothing moves to a pull request from a fork.
         """
-        require_pr(access.only_pr, request.pr_number)
-        project, branch = access.project, request.place.branch
-        moved = 0 if request.from_fork else await self._move(project, request)
-        kept = await self._records.count(project.id, branch, int(time.time()))
-        reason = OF_A_FORK if request.from_fork else OF_ANOTHER_REPOSITORY
-        return Moved(branch, request.pr_number, moved, kept, reason if kept else "")
-
-    async def _move(self, project: Project, request: Move) -> int:
-        """Move all images in batches. After an interruption, the next request moves the rest."""
-        moved = 0
-        while some := await self._records.move(
-            project.id, request.place, request.pr_number, int(time.time()), MOVED_AT_ONCE
+        require_pr(access.only_pr, pr_number)
+        project, now, moved = access.project, int(time.time()), 0
+        # In batches. After an interruption, the next request moves the rest.
+        while not from_fork and (
+            some := await self._records.move(project.id, place, pr_number, now, MOVED_AT_ONCE)
         ):
             moved += some
-        return moved
+        kept = await self._records.count(project.id, place.branch, now)
+        reason = OF_A_FORK if from_fork else OF_ANOTHER_REPOSITORY
+        return Moved(place.branch, pr_number, moved, kept, reason if kept else "")
 
     def _list_one(self, project: Project, staged: StagedImage) -> StagedShot:
         image, reply = staged.image, asdict(self.reply(project, staged))

@@ -30,15 +30,17 @@ class Organizations:
             raise NotFoundError("not found")
         return found
 
-    async def project(self, user: User, project_id: str) -> Project:
-        """Return a project that the user may use. Raises NotFoundError, even for other people's projects."""
-        project, _ = await self._project(user, project_id)
-        return project
+    async def project(self, user: User, project_id: str, *, to_delete: bool = False) -> Project:
+        """Return a project that the user may use or, `to_delete` it, delete.
 
-    async def project_to_delete(self, user: User, project_id: str) -> Project:
-        """Return a project that the user may delete. Raises NotFoundError, ForbiddenError."""
-        project, role = await self._project(user, project_id)
-        _require_owner(role)
+        Raises NotFoundError, even for other people's projects, and ForbiddenError.
+        """
+        found = await self._overview.project_of(user.id, project_id)
+        if found is None:
+            raise NotFoundError("not found")
+        project, role = found
+        if to_delete:
+            _require_owner(role)
         return project
 
     async def create(self, user: User, name: str) -> Organization:
@@ -77,12 +79,6 @@ class Organizations:
             _require_owner(role)
         if not await self._people.remove_member(organization.id, member_id):
             raise NotFoundError("not found")
-
-    async def _project(self, user: User, project_id: str) -> tuple[Project, Role]:
-        found = await self._overview.project_of(user.id, project_id)
-        if found is None:
-            raise NotFoundError("not found")
-        return found
 
     async def _find_owned(self, user: User, organization_id: str) -> Organization:
         organization, role = await self.find(user, organization_id)

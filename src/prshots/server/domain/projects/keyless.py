@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from prshots.contract import errors
+from prshots.contract.replies import GrantedToken
 from prshots.server.domain.projects.claims import (
     MAX_VALUE,
     anchor_of,
@@ -74,13 +75,6 @@ class IdToken:
     subject: str
 
 
-@dataclass(frozen=True, slots=True)
-class Granted:
-    project: Project
-    expires_at: int
-    secret: str = field(repr=False)
-
-
 class TokenExchange:
     """Exchanges a CI job's ID token for an upload token that is valid for 15 minutes.
 
@@ -107,7 +101,7 @@ class TokenExchange:
         """Return whether projects may trust this issuer."""
         return issuer in self._allowed
 
-    async def grant(self, id_token: IdToken, project: str = "") -> Granted:
+    async def grant(self, id_token: IdToken, project: str = "") -> GrantedToken:
         """Exchange an ID token for an upload token of this project.
 
         Raises ExchangeRefusedError, ProviderError, RecordsError. Anyone can call this, so all cheap checks
@@ -119,7 +113,7 @@ class TokenExchange:
             about = map(_loggable, (str(error), id_token.issuer, id_token.subject))
             raise type(error)(*about) from error
 
-    async def _grant(self, id_token: IdToken, wanted: ProjectReference) -> Granted:
+    async def _grant(self, id_token: IdToken, wanted: ProjectReference) -> GrantedToken:
         issuer = id_token.issuer
         if issuer not in self._allowed:
             raise errors.ExchangeRefusedError("the issuer is not in PRSHOTS_TRUSTED_ISSUERS")
@@ -142,7 +136,7 @@ class TokenExchange:
         if not await self._records.add_token_of_trust(of_job):
             raise errors.ExchangeRefusedError("the trust has just been removed")
         await self._last_use.note(trust.id, trust.last_used_at or 0, now, trust=trust.id)
-        return Granted(project, now + TOKEN_SECONDS, secret)
+        return GrantedToken(secret, now + TOKEN_SECONDS, project.name, project.id, project.organization)
 
     async def _matching_trusts(
         self, issuer: str, claims: Mapping[str, Any], wanted: ProjectReference

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -113,27 +113,18 @@ class SqlComparisons:
         row = await self._database.first(query)
         return bool(row and row.complete)
 
-    async def begin(
-        self,
-        request: ComparisonRequest,
-        run: str,
-        plan: Sequence[PlannedShot],
-        *,
-        state: ComparisonState,
-        base_commit: str | None,
-        missing: int,
-        now: int,
-    ) -> bool:
-        ids = sorted({image.id for each in plan for image in _images_of(each)})
+    async def begin(self, comparison: StoredComparison) -> bool:
+        request, shots, now = comparison.request, comparison.shots, comparison.seen_at
+        ids = sorted({image.id for each in shots for image in _images_of(each)})
         row = {
             **_key(request),
             "branch": request.branch,
             "commits": json.dumps(list(request.commits)),
             "complete": int(request.is_complete),
-            "run": run,
-            "state": state,
-            "base_commit": base_commit,
-            "missing": missing,
+            "run": comparison.run,
+            "state": comparison.state,
+            "base_commit": comparison.base_commit,
+            "missing": comparison.missing,
             "started_at": now,
             "seen_at": now,
         }
@@ -145,8 +136,8 @@ class SqlComparisons:
             first_seq = _first_seq(connection, request)
             _remove_replaced(connection, request, first_seq, now)
             connection.execute(sa.insert(comparisons).values(**row, first_seq=first_seq))
-            if plan:
-                connection.execute(sa.insert(compared_shots), [_shot_row(request, each) for each in plan])
+            if shots:
+                connection.execute(sa.insert(compared_shots), [_shot_row(request, each) for each in shots])
             return True
 
         with project_gone_as(NotFoundError("not found")):
@@ -371,7 +362,6 @@ def _read_comparison(connection: sa.Connection, row: Any) -> StoredComparison:  
         ComparisonState(row.state),
         row.base_commit,
         row.missing,
-        row.started_at,
         row.seen_at,
         shots,
     )

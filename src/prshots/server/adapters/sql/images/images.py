@@ -1,6 +1,7 @@
 """Images in SQLite or PostgreSQL, with the same SQL for both."""
 
 from collections.abc import Callable, Collection
+from dataclasses import asdict
 from typing import TypeVar
 
 from sqlalchemy import Connection, bindparam, func, select, update
@@ -28,7 +29,7 @@ from prshots.server.adapters.sql.images.due import due_in, projects_with_due, so
 from prshots.server.adapters.sql.images.marks import mark_some, schedule_images
 from prshots.server.adapters.sql.images.totals import count_closed, count_removed
 from prshots.server.bounded_cache import BoundedCache
-from prshots.server.domain.images.models import Image, ListedImage, ThumbnailState
+from prshots.server.domain.images.models import Description, Image, ListedImage, ThumbnailState
 
 REMEMBERED_IMAGES = 8192
 """A comment mostly lists the same images as the previous one. All of them take 6 MB."""
@@ -219,12 +220,9 @@ class SqlImages:
         query = select(func.count()).select_from(images).where(images.c.kid == kid)
         return await self._database.value(query)
 
-    async def describe_pull(
-        self, project_id: str, pr_number: int, *, title: str, source_branch: str, author: str, path: str
-    ) -> bool:
-        told = {"title": title, "source_branch": source_branch, "author": author, "path": path}
-        # Always update a column, to detect a missing pull request by the row count.
-        values = {"pr_number": pr_number} | {name: text for name, text in told.items() if text}
-        this = equal(pulls, project_id=project_id, pr_number=pr_number)
+    async def describe_pull(self, project_id: str, described: Description) -> bool:
+        # `values` always has the number, so the row count shows whether the pull request exists.
+        values = {name: value for name, value in asdict(described).items() if value and name != "repository"}
+        this = equal(pulls, project_id=project_id, pr_number=described.pr_number)
         describing = update(pulls).where(*this).values(values)
         return await self._database.execute(describing) > 0
