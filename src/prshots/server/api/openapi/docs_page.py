@@ -3,42 +3,10 @@
 import re
 from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 from typing import Any
 
-_STYLE = """
-:root {
-  color-scheme: light dark;
-  --ink: #1c1e21; --quiet: #62676d; --line: #e3e5e8; --paper: #fff; --soft: #f6f7f8; --accent: #2f6feb;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ink: #e4e6e9; --quiet: #9aa0a6; --line: #303439; --paper: #17191b; --soft: #1f2225; --accent: #7aa7ff;
-  }
-}
-* { box-sizing: border-box; }
-body {
-  margin: 0 auto; padding: 48px 24px 96px; max-width: 784px;
-  background: var(--paper); color: var(--ink); font: 16px/24px system-ui, sans-serif;
-}
-h1 { font-size: 32px; line-height: 40px; letter-spacing: -.01em; margin: 0 0 8px; }
-h2 { font-size: 22px; line-height: 32px; margin: 0; }
-h3 { font-size: 13px; font-weight: 600; margin: 24px 0 8px; color: var(--quiet); }
-p { margin: 8px 0; }
-a { color: var(--accent); text-decoration: none; }
-a:hover, a:focus-visible { text-decoration: underline; }
-code, pre { font: .875em/1.6 ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
-pre { background: var(--soft); padding: 16px; margin: 8px 0; overflow-x: auto; border-radius: 4px; }
-section { margin-top: 48px; padding-top: 40px; border-top: 1px solid var(--line); }
-table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
-td { padding: 8px 0; border-top: 1px solid var(--line); vertical-align: top; }
-td:first-child { width: 128px; padding-right: 16px; }
-ul { list-style: none; margin: 0; padding: 0; }
-.contents { margin-top: 24px; }
-.contents a { display: flex; flex-wrap: wrap; gap: 0 16px; padding: 4px 0; color: inherit; }
-.contents span { flex: 1 0 240px; }
-.quiet, .messages, .contents code { color: var(--quiet); }
-@media (max-width: 480px) { body { padding: 24px 16px 64px; } td:first-child { width: 104px; } }
-"""
+_STYLE = Path(__file__).with_suffix(".css").read_text("utf-8")
 
 _NEEDS_AUTHORIZATION = '<p class="quiet">Send the header <code>Authorization: Bearer &lt;token&gt;</code></p>'
 
