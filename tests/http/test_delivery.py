@@ -18,7 +18,7 @@ from prshots.server.adapters.keys import FixedKeys, KeyFile
 from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
 from prshots.server.adapters.objects.disk import DiskReader, DiskStore
 from prshots.server.delivery.decision import Delivery
-from prshots.server.delivery.replies import FileSlice, Reply, Request
+from prshots.server.delivery.replies import Reply, Request
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.links import (
     FileReader,
@@ -74,12 +74,13 @@ class Client:
     def body(self, reply: Reply) -> bytes:
         if isinstance(reply.body, bytes):
             return reply.body
-        if isinstance(reply.body, FileSlice):
-            body = os.pread(reply.body.fd, reply.body.length, reply.body.offset)
+        if isinstance(reply.body, OpenObject):
+            body = os.pread(reply.body.fd, reply.body.size, reply.body.offset)
             os.close(reply.body.fd)
+            assert len(body) == reply.body.size
         else:
             body = self.runner.run(joined(reply.body.chunks))
-        assert len(body) == reply.body.length
+            assert len(body) == reply.body.length
         return body
 
 

@@ -146,10 +146,11 @@ def _parse_key(item: str, number: int) -> Key:
 
 
 class OpenObject(NamedTuple):
-    """An open file in the origin store. The receiver must close it."""
+    """An open file in the origin store, or `size` bytes of it from `offset`. The receiver must close it."""
 
     fd: int
     size: int
+    offset: int = 0
 
 
 @runtime_checkable

@@ -2,23 +2,39 @@
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 
+from prshots.server.bounded_cache import BoundedCache
 from prshots.server.delivery.decision import METHOD_NOT_ALLOWED, METHODS
 from prshots.server.delivery.replies import Reply, Request, error_reply
 from prshots.server.http.request_grammar import (
     BAD_REQUEST,
     REQUEST_LINE,
+    TARGET,
     HeadRefusal,
     names_path,
     read_framing,
 )
 
 CACHED_FIELDS, CACHED_BYTES = 1024, 2048
-"""How many sets of header fields to cache, and their maximum length: 2 MB in total. A browser sends the same
-fields for all images, and parsing them would take longer than the rest of the head."""
+"""How many sets of header fields to cache, and their maximum length: 2 MB in total."""
 
+_VERSION = b" HTTP/1.1\r\n"
+_IMAGE_LINE = re.compile(rb"GET (/i/" + TARGET + rb")")
 _CONDITIONS = re.compile(r"(?:\A|\n)(range|if-range|if-none-match):[ \t]*([^\r]*)", re.IGNORECASE)
+_plain_fields = BoundedCache[bytes, bool](CACHED_FIELDS)
+
+
+def plain_target(received: bytes) -> str | None:
+    """Return the target if this is exactly one GET of an image, without conditions or a body.
+
+    The fields must be ones that `read_head` has parsed: a browser sends the same ones for all images, and
+    parsing them takes longer than the rest of the head.
+    """
+    line, _, fields = received.partition(_VERSION)
+    if not _plain_fields.get(fields):
+        return None
+    found = _IMAGE_LINE.fullmatch(line)
+    return None if found is None else found[1].decode()
 
 
 def read_head(head: bytes) -> Request | Reply:
@@ -26,28 +42,19 @@ def read_head(head: bytes) -> Request | Reply:
     line = REQUEST_LINE.match(head)
     if line is None:
         return error_reply(*BAD_REQUEST)
-    method, target, version = line.groups()
     fields = head[line.end() :]
-    read = _read_cached if len(fields) <= CACHED_BYTES else _read_fields
-    conditions, is_last, refusal = read(fields, version)
-    if refusal is not None:
-        return refusal
-    request = Request(method.decode(), target.decode(), conditions, is_last)
+    framing = read_framing(fields, line["version"])
+    if isinstance(framing, HeadRefusal):
+        return error_reply(*framing)
+    # A body could look like another request, so the connection closes after it.
+    is_last = framing.is_last or framing.is_upgrade or framing.has_body
+    conditions = _read_conditions(fields)
+    if not (conditions or is_last) and len(fields) <= CACHED_BYTES and line[0].endswith(_VERSION):
+        _plain_fields.put(fields, True)
+    request = Request(line["method"].decode(), line["target"].decode(), conditions, is_last)
     if request.method not in METHODS:
         return METHOD_NOT_ALLOWED
     return request if names_path(request.target) else error_reply(*BAD_REQUEST)
-
-
-def _read_fields(fields: bytes, version: bytes) -> tuple[Mapping[str, str], bool, Reply | None]:
-    """Return the conditions, whether the connection then closes, and the reply that refuses the fields."""
-    framing = read_framing(fields, version)
-    if isinstance(framing, HeadRefusal):
-        return {}, True, error_reply(*framing)
-    # A body could look like another request.
-    return _read_conditions(fields), framing.is_last or framing.is_upgrade or framing.has_body, None
-
-
-_read_cached = lru_cache(CACHED_FIELDS)(_read_fields)
 
 
 def _read_conditions(fields: bytes) -> Mapping[str, str]:

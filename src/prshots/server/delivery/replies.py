@@ -4,6 +4,8 @@ import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
+from prshots.server.links import OpenObject
+
 
 class Request(NamedTuple):
     """A request. Its target is exactly as the client sent it. Header names are lower case.
@@ -17,12 +19,11 @@ class Request(NamedTuple):
     is_last: bool = False
 
 
-class FileSlice(NamedTuple):
-    """A range of an open file. The receiver must close the file."""
+class PlainFile(NamedTuple):
+    """A whole file to send with status 200, and the header lines of the reply."""
 
-    fd: int
-    offset: int
-    length: int
+    fields: str
+    file: OpenObject
 
 
 class Streamed(NamedTuple):
@@ -40,7 +41,7 @@ class Reply(NamedTuple):
 
     status: int
     fields: str
-    body: bytes | FileSlice | Streamed
+    body: bytes | OpenObject | Streamed
     result: str = ""
 
 

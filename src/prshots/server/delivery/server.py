@@ -19,8 +19,8 @@ import structlog
 
 from prshots.contract.errors import StoreError
 from prshots.server.delivery.decision import Delivery
-from prshots.server.delivery.heads import read_head
-from prshots.server.delivery.replies import FileSlice, Pending, Reply, Request, Streamed, error_reply
+from prshots.server.delivery.heads import plain_target, read_head
+from prshots.server.delivery.replies import Pending, PlainFile, Reply, Request, Streamed, error_reply
 from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.request_grammar import HeadRefusal, find_end
@@ -31,6 +31,7 @@ from prshots.server.http.socket_server import (
     STALLED_SECONDS,
     SocketServer,
 )
+from prshots.server.links import OpenObject
 
 MAX_HEAD_BYTES = 16 * 1024
 """A signed URL and a browser's headers take 1 KB. Other servers allow 8 to 32 KB."""
@@ -88,6 +89,9 @@ class DeliveryConnection:
             self._may_discard -= len(data)
             if self._may_discard < 0:
                 self.close()
+        elif not self._received and (target := plain_target(data)):
+            self._is_last = self._server.is_draining
+            self._send(self._server.telemetry.respond_plainly(target))
         else:
             self._received = self._received + data if self._received else data.lstrip(_BLANK_LINES)
             self._answer_received()
@@ -123,17 +127,21 @@ class DeliveryConnection:
         self._is_last = True
         self._send(reply)
 
-    def _send(self, reply: Reply | Pending) -> None:
+    def _send(self, reply: PlainFile | Reply | Pending) -> None:
         self._is_sending = True
-        if not isinstance(reply, Reply):
+        if isinstance(reply, PlainFile):
+            self._unsent = self._head(200, reply.fields)
+            self._file_fd, self._file_left, self._file_offset = reply.file
+        elif isinstance(reply, Reply):
+            head, body = self._head(reply.status, reply.fields), reply.body
+            if isinstance(body, OpenObject):
+                self._unsent = head
+                self._file_fd, self._file_left, self._file_offset = body
+            elif isinstance(body, bytes):
+                self._unsent = head + body
+        else:
             self._relaying = self._server.relay(self._relay(reply))
             return
-        head, body = self._head(reply.status, reply.fields), reply.body
-        if isinstance(body, FileSlice):
-            self._unsent = head
-            self._file_fd, self._file_offset, self._file_left = body
-        elif isinstance(body, bytes):
-            self._unsent = head + body
         self._push()
         if self._is_sending:
             self._server.loop.add_writer(self._sock, self._on_writable)

@@ -36,8 +36,9 @@ FIELDS_TOO_LARGE = HeadRefusal(431, "request header fields too large")
 UNKNOWN_CODING = HeadRefusal(501, "transfer coding not supported")
 
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
-REQUEST_LINE = re.compile(  # a target has no fragment
-    rb"(?P<method>" + _TOKEN + rb") (?P<target>[!-\"$-~]++) HTTP/(?P<version>1\.[01])\r\n"
+TARGET = rb"[!-\"$-~]++"  # without a fragment
+REQUEST_LINE = re.compile(
+    rb"(?P<method>" + _TOKEN + rb") (?P<target>" + TARGET + rb") HTTP/(?P<version>1\.[01])\r\n"
 )
 _URL_WITH_PATH = re.compile(r"https?://[^/?]+/", re.IGNORECASE)
 _FIELDS = re.compile(rb"(?:" + _TOKEN + rb":[\t -~\x80-\xff]*+\r\n)*+\r\n")
