@@ -1,6 +1,8 @@
 """The zip of a pull request's images, read with Python's own zipfile and with unzip's rules for paths."""
 
+import gc
 import io
+import sys
 import zipfile
 from pathlib import Path
 
@@ -33,6 +35,17 @@ def test_an_archive_has_every_file_as_it_was() -> None:
         assert {name: archive.read(name) for name in archive.namelist()} == files
         (first, *_) = archive.infolist()
     assert (first.compress_type, first.date_time) == (zipfile.ZIP_STORED, (2027, 1, 15, 8, 0, 0))
+
+
+def test_an_abandoned_archive_raises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", raised.append)
+    writer = ZipWriter()
+    writer.file("a@1x1.png", b"x", NOON)
+    writer._end.close()  # the garbage collector may close it first
+    del writer
+    gc.collect()
+    assert raised == []
 
 
 @pytest.mark.nightly

@@ -100,7 +100,7 @@ class ZipWriter:
     def __init__(self, begins_at: int = 0) -> None:
         """Write a zip that begins at this offset of its file."""
         self._end = _FileEnd(begins_at)
-        self._zip = zipfile.ZipFile(self._end, "w")
+        self._zip = _QuietZipFile(self._end, "w")
 
     def file(self, path: str, data: bytes, modified_at: int) -> bytes:
         """Return the file's header and bytes. `path` must be safe and unique: see `file_paths`."""
@@ -114,6 +114,11 @@ class ZipWriter:
         """Return the list of files, which ends the archive."""
         self._zip.close()
         return self._end.take()
+
+
+class _QuietZipFile(zipfile.ZipFile):
+    def __del__(self) -> None:
+        """Don't end the archive of an abandoned download: its file may already be closed."""
 
 
 class _FileEnd(io.BytesIO):
