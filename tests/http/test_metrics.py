@@ -173,7 +173,7 @@ async def test_delivery_counts_a_reply_that_it_waited_for() -> None:
         return metrics.DELIVERIES.labels("unavailable")._value.get()
 
     before = counted()
-    delivery: Any = SimpleNamespace(respond=lambda _: wait, plain_file=None)
+    delivery: Any = SimpleNamespace(respond=lambda _: wait, send_plainly=None)
     telemetry = DeliveryTelemetry(delivery, Readiness({}))
     pending: Any = telemetry.respond(Request("GET", "/i/x.png", {}))
     await pending()

@@ -18,7 +18,6 @@ from prshots.contract.object_names import CONTENT_TYPES, origin_key
 from prshots.server.bounded_cache import BoundedCache
 from prshots.server.delivery.replies import (
     Pending,
-    PlainFile,
     Reply,
     Request,
     Streamed,
@@ -127,8 +126,8 @@ class Delivery:
             return _drop_body(reply)
         return reply
 
-    def plain_file(self, target: str) -> PlainFile | None:
-        """Return the file that a GET without conditions requests, in two thirds of the time of `respond`.
+    def send_plainly(self, target: str) -> Reply | None:
+        """Answer a GET without conditions from disk, in two thirds of the time of `respond`.
 
         Without it, images per second drop by up to 20 %. Returns None if it isn't that simple: `respond` then
         decides. It makes the same checks.
@@ -147,7 +146,7 @@ class Delivery:
             return None
         self._outage.note_success("read")
         fields = f'ETag: "{image.image_id}{self._long_valid_fields[image.ext]}Content-Length: {file.size}\r\n'
-        return PlainFile(fields, file)
+        return Reply(200, fields, file, "sent")
 
     def storage_failed(self, error: StoreError) -> Reply:
         if not error.count_request:  # a remote reader logs its own outages

@@ -19,13 +19,6 @@ class Request(NamedTuple):
     is_last: bool = False
 
 
-class PlainFile(NamedTuple):
-    """A whole file to send with status 200, and the header lines of the reply."""
-
-    fields: str
-    file: OpenObject
-
-
 class Streamed(NamedTuple):
     """`length` bytes that arrive in chunks from a remote store. The receiver must close `chunks`."""
 

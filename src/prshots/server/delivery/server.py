@@ -20,7 +20,7 @@ import structlog
 from prshots.contract.errors import StoreError
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.heads import plain_target, read_head
-from prshots.server.delivery.replies import Pending, PlainFile, Reply, Request, Streamed, error_reply
+from prshots.server.delivery.replies import Pending, Reply, Request, Streamed, error_reply
 from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.request_grammar import HeadRefusal, find_end
@@ -127,21 +127,17 @@ class DeliveryConnection:
         self._is_last = True
         self._send(reply)
 
-    def _send(self, reply: PlainFile | Reply | Pending) -> None:
+    def _send(self, reply: Reply | Pending) -> None:
         self._is_sending = True
-        if isinstance(reply, PlainFile):
-            self._unsent = self._head(200, reply.fields)
-            self._file_fd, self._file_left, self._file_offset = reply.file
-        elif isinstance(reply, Reply):
-            head, body = self._head(reply.status, reply.fields), reply.body
-            if isinstance(body, OpenObject):
-                self._unsent = head
-                self._file_fd, self._file_left, self._file_offset = body
-            elif isinstance(body, bytes):
-                self._unsent = head + body
-        else:
+        if not isinstance(reply, Reply):
             self._relaying = self._server.relay(self._relay(reply))
             return
+        head, body = self._head(reply.status, reply.fields), reply.body
+        if isinstance(body, OpenObject):
+            self._unsent = head
+            self._file_fd, self._file_left, self._file_offset = body
+        elif isinstance(body, bytes):
+            self._unsent = head + body
         self._push()
         if self._is_sending:
             self._server.loop.add_writer(self._sock, self._on_writable)

@@ -12,15 +12,7 @@ from time import perf_counter
 import structlog
 
 from prshots.server.delivery.decision import RETRY_LATER, Delivery
-from prshots.server.delivery.replies import (
-    Pending,
-    PlainFile,
-    Reply,
-    Request,
-    error_reply,
-    json_reply,
-    uncached_reply,
-)
+from prshots.server.delivery.replies import Pending, Reply, Request, error_reply, json_reply, uncached_reply
 from prshots.server.http.readiness import BrieflyCached, Readiness
 from prshots.server.observability import metrics
 from prshots.server.observability.metrics import BUCKETS
@@ -36,7 +28,7 @@ class DeliveryTelemetry:
     ROUTES = ("GET /readyz", "GET /metrics")
 
     def __init__(self, delivery: Delivery, readiness: Readiness) -> None:
-        self._respond, self._plain_file = delivery.respond, delivery.plain_file
+        self._respond, self._send_plainly = delivery.respond, delivery.send_plainly
         self._readiness = readiness
         self._rendered = BrieflyCached(lambda: asyncio.to_thread(metrics.render))
         answers: list[Pending] = [self._readyz, self._metrics]
@@ -57,14 +49,14 @@ class DeliveryTelemetry:
         self._count(result, began)
         return reply
 
-    def respond_plainly(self, target: str) -> PlainFile | Reply | Pending:
+    def respond_plainly(self, target: str) -> Reply | Pending:
         """Answer a GET without conditions."""
         began = perf_counter()
-        file = self._plain_file(target)
-        if file is None:
+        reply = self._send_plainly(target)
+        if reply is None:
             return self.respond(Request("GET", target, {}))
-        self._count("sent", began)
-        return file
+        self._count(reply.result, began)
+        return reply
 
     def hand_over(self) -> None:
         """Add the counts since the last call to the Prometheus metrics."""
