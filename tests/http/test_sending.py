@@ -328,12 +328,22 @@ class TestAddresses:
             Misbehaviour(200, {"Content-Type": "text/html"}, b"<html>"),
             Misbehaviour(404, {}, b"404 page not found"),
             Misbehaviour(200, {}, b"[]"),
+            Misbehaviour(200, {}, b"[" * 100_000),
             Misbehaviour(200, {}, b"\xff{"),
             refuse(404, body={"message": "no route"}),
             refuse(200, body={"id": "x"}),
             refuse(200, body={"id": 7, "view_url": "x", "markdown": "x"}),
         ],
-        ids=["HTML", "plain text", "JSON list", "invalid UTF-8", "other JSON", "incomplete", "wrong type"],
+        ids=[
+            "HTML",
+            "plain text",
+            "JSON list",
+            "deeply nested JSON",
+            "invalid UTF-8",
+            "other JSON",
+            "incomplete",
+            "wrong type",
+        ],
     )
     def test_a_reply_that_is_not_from_prshots_is_an_error(
         self, front: UnreliableProxy, client: Client, reply: Misbehaviour

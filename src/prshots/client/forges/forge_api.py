@@ -56,7 +56,7 @@ class ForgeApi:
             raise self._error(reply)
         try:
             return json.loads(reply.content) if reply.content else None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             words = message("forge_sent_no_json", forge=self.label, path=reply.url.path)
             raise ForgeError(words) from error
 

@@ -304,7 +304,7 @@ def _readiness(about: str, url: str, ready: Response) -> DoctorFinding:
 def _json(response: Response) -> dict[str, object]:
     try:
         value = json.loads(response.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
