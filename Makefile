@@ -13,7 +13,7 @@ NODE_PACKAGES := web/node_modules/.package-lock.json $(NODE_CLIENT)/node_modules
 # Node from .venv, where the machine has none that is new enough; else from the machine.
 WITH_NODE := PATH="$(CURDIR)/$(BIN):$$PATH"
 # The dashboard's TypeScript types, made from the API's.
-WEB_TYPES := $(BIN)/python -m prshots.server.api.dashboard.typescript
+WEB_TYPES := $(BIN)/python web/make_types.py
 NPM := $(WITH_NODE) npm --prefix web
 NPM_CLIENT := $(WITH_NODE) npm --prefix $(NODE_CLIENT)
 NEW_ENOUGH := const [major, minor] = process.versions.node.split("."); process.exit(Number(major * 100 + +minor < 2019))

@@ -1,4 +1,4 @@
-"""Checked-in files that a program writes are up to date: tables, pictures and TypeScript types."""
+"""Checked-in files that a program writes are up to date: tables and pictures."""
 
 import importlib
 import re
@@ -8,7 +8,6 @@ import pytest
 
 from drills import table as drill_table
 from drills.report import read_results
-from prshots.server.api.dashboard.typescript import generate
 
 ROOT = Path(__file__).parents[2]
 UNDERSTAND = ROOT / "docs" / "understand"
@@ -57,7 +56,3 @@ def test_the_pictures_match_the_script_and_the_page_shows_each_in_both_themes(
     assert old == set(), "run python docs/understand/images/make_pictures.py"
     page = (UNDERSTAND / "architecture.md").read_text()
     assert set(re.findall(r'images/([\w-]+\.svg)"', page)) == PICTURES
-
-
-def test_the_dashboards_types_match_the_replies_of_the_api() -> None:
-    assert generate() == (ROOT / "web/src/lib/types.ts").read_text(), "run make format"

@@ -1,6 +1,6 @@
 """The shapes of the dashboard API's JSON. Times are Unix seconds; sizes are bytes.
 
-`typescript.py` generates the dashboard's TypeScript types from this module. A string below a field becomes
+`web/make_types.py` generates the TypeScript types from this module. A string below a field becomes
 the field's comment there.
 """
 

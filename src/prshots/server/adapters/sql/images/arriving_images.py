@@ -131,7 +131,8 @@ class ArrivingImages:
         try:
             await self._database.write(batch.write)
         except Exception as error:  # noqa: BLE001 - every waiting upload must get a result
-            if len(batch.members()) > 1 and not _is_outage(error):  # one bad record must not fail the others
+            is_outage = isinstance(error, RecordsError) and not is_refusal(error)
+            if len(batch.members()) > 1 and not is_outage:  # one bad record must not fail the others
                 for alone in batch.members():
                     await self._commit(_Batch(self._queue, [alone]))
             else:
@@ -147,7 +148,3 @@ class ArrivingImages:
                 committed = await self._known_ids([arriving.image.id for arriving in batch.members()])
         for arriving in batch.members():
             arriving.finish(None if arriving.image.id in committed else error)
-
-
-def _is_outage(error: Exception) -> bool:
-    return isinstance(error, RecordsError) and not is_refusal(error)

@@ -75,7 +75,7 @@ def _typescript(hint: Any) -> str:  # noqa: ANN401 - any type
         return f"[{types}]" if origin is tuple else f"{types}[]"
     if origin is dict and inner[0] is str:
         return f"Record<string, {_typescript(inner[1])}>"
-    raise TypeError(f"{hint} has no TypeScript type: add it to typescript.py")
+    raise TypeError(f"{hint} has no TypeScript type: add it to web/make_types.py")
 
 
 def _literals(values: Any) -> str:  # noqa: ANN401 - an enum class or a tuple
