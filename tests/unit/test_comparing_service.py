@@ -20,7 +20,7 @@ from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.domain.comparison import service
-from prshots.server.domain.comparison.models import ComparisonRequest, PairResult
+from prshots.server.domain.comparison.models import ComparisonRequest, PairResult, StoredComparison
 from prshots.server.domain.comparison.service import PAIRS_AT_ONCE, STALE_SECONDS, Comparisons
 from prshots.server.domain.images.models import Image
 from support.stores_and_records import NOW, a_project, an_image, image_service, open_records
@@ -127,6 +127,23 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     made.may_answer.set()
     await made.service.close()
     await made.records.close()
+
+
+async def test_images_deleted_while_a_comparison_is_planned_are_left_out(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await place.fill()
+    deleted = [await place.push(name=f"deleted-{number}", viewport="1x1") for number in range(10)]
+    begin = place.service._records.begin
+
+    async def begin_after_a_delete(comparison: StoredComparison) -> bool:
+        if deleted:
+            await place.records.schedule([deleted.pop().id], NOW)
+        return await begin(comparison)
+
+    monkeypatch.setattr(place.service._records, "begin", begin_after_a_delete)
+    assert [shot.name for shot in (await place.ask()).shots] == ["shot-0"]
+    assert not deleted
 
 
 async def test_a_comparison_that_takes_long_is_running_and_goes_on(place: Place) -> None:

@@ -41,7 +41,9 @@ STALE_SECONDS = 20
 
 RECORD_SECONDS = 1.0
 PAIRS_AT_ONCE = 2
-PLAN_TRIES = 5
+PLAN_TRIES = 20
+"""An image that is deleted between planning and recording takes another try. Many deletes may take many."""
+
 BUSY_TRIES = 20
 BUSY_SECONDS = 0.5
 
