@@ -10,7 +10,6 @@ import pytest
 import structlog
 
 from prshots.contract.errors import PictureWorkerDiedError
-from prshots.server.adapters.pictures.engine.thumbnail_rendering import MAX_BYTES
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.recorded_objects import expire_scheduled
 from prshots.server.domain.images.thumbnails import AT_ONCE, MAX_DEATHS, MAX_WAITING, Thumbnails
@@ -95,33 +94,19 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     made.store.close()
 
 
-async def test_a_thumbnail_is_made_on_the_first_view_and_stored(place: Place) -> None:
-    image = await place.image()
-    assert await place.thumbnails.make([image]) == {image.id: "made"}
-    assert place.files() == {image.key, image.thumbnail_key}
-    thumbnail = place.store.root / image.thumbnail_key
-    assert thumbnail.stat().st_size <= MAX_BYTES
-    with PIL.Image.open(thumbnail) as picture:
-        assert (picture.format, picture.size) == ("WEBP", (480, 300))
-    noted = await place.now(image)
-    assert noted.thumbnail == "made"
-    place.store.asked_for.clear()
-    assert await place.thumbnails.make([noted]) == {image.id: "made"}
-    assert place.store.asked_for == []
-
-
-async def test_a_broken_image_is_not_retried_and_does_not_stop_the_others(place: Place) -> None:
-    images = [await place.image(data) for data in (PICTURE, BROKEN, PICTURE)]
+async def test_an_image_is_read_once_even_if_it_is_broken(place: Place) -> None:
+    fine, broken = await place.image(), await place.image(BROKEN)
+    expected = {broken.id: "damaged", fine.id: "made"}
     with structlog.testing.capture_logs() as logs:
-        made = await place.thumbnails.make(images)
-    assert made == {images[0].id: "made", images[1].id: "damaged", images[2].id: "made"}
+        assert await place.thumbnails.make([broken, fine]) == expected
     assert [(entry["event"], entry["image"]) for entry in logs] == [
-        ("image cannot be made into a thumbnail", images[1].id)
+        ("image cannot be made into a thumbnail", broken.id)
     ]
-    broken = await place.now(images[1])
-    assert broken.thumbnail == "damaged"
+    assert place.files() == {broken.key, fine.key, fine.thumbnail_key}
+    noted = [await place.now(image) for image in (broken, fine)]
+    assert {image.id: image.thumbnail for image in noted} == expected
     place.store.asked_for.clear()
-    assert await place.thumbnails.make([broken]) == {broken.id: "damaged"}
+    assert await place.thumbnails.make(noted) == expected
     assert place.store.asked_for == []
 
 
@@ -266,18 +251,12 @@ async def test_a_slow_image_does_not_hold_up_other_projects(place: Place) -> Non
 
 async def test_a_caller_does_not_wait_for_a_slow_image_forever(place: Place) -> None:
     image = await place.image()
-    may_go_on = asyncio.Event()
-
-    async def render(data: bytes, tallness: float) -> bytes:
-        await may_go_on.wait()
-        return await rendered(data, tallness)
-
-    thumbnails = Thumbnails(records=place.records, store=place.store, render=render, patience_seconds=0.01)
+    place.store.may_read.clear()
+    thumbnails = Thumbnails(records=place.records, store=place.store, render=rendered, patience_seconds=0.01)
     assert await thumbnails.make([image]) == {image.id: "later"}
-    may_go_on.set()
+    place.store.may_read.set()
     await thumbnails.close()  # finishes it
-    noted = await place.now(image)
-    assert noted.thumbnail == "made"
+    assert (await place.now(image)).thumbnail == "made"
 
 
 async def test_an_image_that_kills_its_worker_again_is_not_decoded_any_more(place: Place) -> None:
