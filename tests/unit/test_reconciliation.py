@@ -18,9 +18,6 @@ from support.stores_and_records import NOW
 
 
 class Place(places.Place):
-    async def images(self, number: int, **changes: object) -> list[Image]:
-        return [await self.image(**changes) for _ in range(number)]
-
     async def check(self) -> tuple[CheckReport, list[Discrepancy]]:
         found: list[Discrepancy] = []
         return await check(self.engines, found.append, clock=lambda: NOW), found
@@ -46,7 +43,8 @@ async def test_every_record_without_bytes_and_every_file_without_record_is_found
 ) -> None:
     """A window may end between any two of them."""
     monkeypatch.setattr("prshots.server.domain.upkeep.reconciliation.BATCH", batch)
-    images = sorted(await place.images(30), key=lambda image: image.id)
+    assert await place.check() == (CheckReport(), [])
+    images = sorted([await place.image() for _ in range(30)], key=lambda image: image.id)
     place.file(images[5].thumbnail_key)
     assert await place.check() == (CheckReport(records=30, files=31), [])
     missing = [images[0], *images[10:14], images[-1]]
@@ -66,9 +64,9 @@ async def test_every_record_without_bytes_and_every_file_without_record_is_found
 class TestWhileTheServiceRuns:
     async def test_uploads_and_expiries_in_progress_are_not_reported(self, place: Place) -> None:
         young = place.file(age=10)  # its record comes next
-        (uploaded,) = await place.images(1)
+        uploaded = await place.image()
         place.file(uploaded.key, age=10)  # too young to be listed
-        (expiring,) = await place.images(1)
+        expiring = await place.image()
         await place.records.schedule([expiring.id], NOW)
         place.path(expiring).unlink()  # its record goes next
         report = await place.repaired()
@@ -79,7 +77,7 @@ class TestWhileTheServiceRuns:
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Its file was listed; by the time its record is read, both are gone."""
-        (image,) = await place.images(1)
+        image = await place.image()
         listing = place.store.stored_before
 
         async def listed_then_deleted(cutoff: float) -> AsyncIterator[list[str]]:
@@ -93,7 +91,8 @@ class TestWhileTheServiceRuns:
 
 
 async def test_wrong_totals_are_found_and_repaired(place: Place) -> None:
-    await place.images(2, pr_number=2)
+    for _ in range(2):
+        await place.image(pr_number=2)
     breaking = text("UPDATE pulls SET images = images + 5")
     await place.records._database.write(lambda connection: connection.execute(breaking))
     _, found = await place.check()
