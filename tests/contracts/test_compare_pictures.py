@@ -8,11 +8,16 @@ import pytest
 import pytest_asyncio
 from PIL import Image, ImageDraw
 
-from prshots.contract.errors import DamagedPictureError, PictureError, PictureTooLargeError
+from prshots.contract.errors import (
+    DamagedPictureError,
+    PictureError,
+    PictureTooLargeError,
+    UnsupportedPictureError,
+)
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers
 from prshots.server.domain.comparison.models import PairResult
 from prshots.server.domain.comparison.ports import ComparePictures
-from support.nasty_pictures import encoded, jpeg_with_scans
+from support.nasty_pictures import encoded, jpeg_of_kind, jpeg_with_scans
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -119,10 +124,11 @@ async def test_at_most_50_regions_cover_all_changes(compare: ComparePictures) ->
         (b"\x89PNG\r\n\x1a\nrest", DamagedPictureError),
         (encoded(PAGE, "PNG")[:-60], DamagedPictureError),
         (encoded(PAGE, "JPEG")[:300], DamagedPictureError),
+        (jpeg_of_kind(0xC9), UnsupportedPictureError),
         (jpeg_with_scans(350), PictureTooLargeError),
         (encoded(Image.new("1", (40_000, 2_000)), "PNG"), PictureTooLargeError),
     ],
-    ids=["no PNG", "cut PNG", "cut JPEG", "scans", "pixels"],
+    ids=["no PNG", "cut PNG", "cut JPEG", "arithmetic coding", "scans", "pixels"],
 )
 async def test_broken_images_and_bombs_are_refused_on_either_side(
     compare: ComparePictures, broken: bytes, error: type[PictureError]

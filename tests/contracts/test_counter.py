@@ -60,9 +60,6 @@ class TakingTurns:
     async def check(self) -> None:
         await self._workers[0].check()
 
-    async def close(self) -> None:
-        await self._workers[0].close()
-
 
 @dataclass
 class OnValkey:
@@ -154,16 +151,6 @@ class TestRemaining:
         assert [hit.remaining for hit in found] == [*range(119, -1, -1), *[0] * 20]
         assert [hit.is_counted for hit in found] == [True] * 120 + [False] * 20
         assert all(0 < hit.free_in <= WINDOW_SECONDS for hit in found)
-
-    async def test_a_limit_of_the_project_replaces_the_default(
-        self, counting: Counting, project: str
-    ) -> None:
-        counter = counting(2)
-        found = [await counter.hit(project, 4) for _ in range(5)]
-        assert [hit.remaining for hit in found] == [3, 2, 1, 0, 0]
-        assert {hit.limit for hit in found} == {4}
-        other = f"{project}-2"
-        assert [await counts(counter, other) for _ in range(3)] == [True, True, False]
 
     async def test_each_project_has_its_own_limit_in_one_call(self, counting: Counting, project: str) -> None:
         counter, other = counting(1), f"{project}-2"

@@ -14,6 +14,7 @@ from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.objects import disk
 from prshots.server.adapters.objects.disk import DiskReader, DiskStore
 from support.open_files import open_files
+from support.places import make_undeletable
 from support.stores_and_records import filled_up, read_only, small_disk
 
 KEY = origin_key("ab" * 16, "png")
@@ -46,13 +47,12 @@ async def test_one_failed_delete_does_not_block_the_others(store: DiskStore) -> 
     keys = [origin_key(f"ab{number:030x}", "png") for number in range(5)]
     for key in keys:
         await store.put(key, [b"x"])
-    (store.root / keys[2]).unlink()
-    (store.root / keys[2]).mkdir()  # not even root can unlink it
+    stuck = make_undeletable(store.root / keys[2])
     with structlog.testing.capture_logs() as lines:
         assert await store.delete(keys) == {keys[2]}
     assert [line["event"] for line in lines] == ["storage unavailable"]
     assert files(store.root) == set()
-    (store.root / keys[2]).rmdir()
+    stuck.rmdir()
     assert await store.delete(keys) == set()
 
 
@@ -156,9 +156,7 @@ async def test_only_old_unfinished_files_are_discarded(store: DiskStore) -> None
     folder = store.root / "ab"
     old = [written(folder / f".{secrets.token_hex(16)}.png", age=2 * HOUR) for _ in range(3)]
     young = written(folder / f".{secrets.token_hex(16)}.png")
-    old[1].unlink()
-    old[1].mkdir()  # cannot be unlinked; the others must still be deleted
-    os.utime(old[1], (0, 0))
+    make_undeletable(old[1])
     assert await store.discard_unfinished(time.time() - HOUR) == 2
     assert files(store.root) == {str(young.relative_to(store.root))}
 

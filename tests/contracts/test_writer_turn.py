@@ -17,7 +17,6 @@ from support.waiting import wait_until
 
 HOLDING = """
 import sys
-import time
 from pathlib import Path
 from prshots.server.adapters.sql.database.database import WriterTurn
 with WriterTurn(Path(sys.argv[1])):

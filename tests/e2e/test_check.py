@@ -95,6 +95,7 @@ def test_an_unmounted_store_is_not_repaired_without_force(service: Service) -> N
         file.unlink()
     done = service.run("check", "--repair", check=False)
     assert done.returncode == 1
+    assert "101 of 101 images have no bytes: check that PRSHOTS_STORE_URL" in done.stderr
     assert "run `prshots check --repair --force`" in done.stderr
     code, said = checked(service, "--repair", "--force")
     assert (code, said["repaired"]) == (0, MASS + 1)

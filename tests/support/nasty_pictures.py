@@ -50,7 +50,7 @@ def png_with_chunks(chunks: int, kind: bytes = b"IDAT", content: bytes = b"") ->
     """Return a PNG with more chunks of this kind before its pixels."""
     png = encoded(Image.new("RGB", (64, 48), "red"), "PNG")
     at = png.index(b"IDAT") - 4
-    return png[:at] + _chunk(kind, content) * chunks + png[at:]
+    return png[:at] + png_chunk(kind, content) * chunks + png[at:]
 
 
 def png_with_profile_bomb(megabytes: int) -> bytes:
@@ -78,5 +78,5 @@ def _segment(marker: int, content: bytes) -> bytes:
     return struct.pack(">BBH", 0xFF, marker, len(content) + 2) + content
 
 
-def _chunk(kind: bytes, content: bytes) -> bytes:
+def png_chunk(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))

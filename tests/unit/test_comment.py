@@ -83,11 +83,6 @@ def test_each_screenshot_gets_a_caption_and_an_image():
     )
 
 
-def test_the_heading_counts_zero_and_one_screenshot():
-    assert comment_on([]) == "<!-- svc:pr-7 -->\n### 0 screenshots\n"
-    assert comment_on([entry()]).startswith("<!-- svc:pr-7 -->\n### 1 screenshot\n\n`Home`")
-
-
 def test_older_screenshots_are_listed_and_the_oldest_are_left_out():
     text = comment_on(entries(5000))
     listed, shown, left_out = parts(text)

@@ -12,15 +12,10 @@ def section(heading: str) -> str:
     return PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
-def paths_in(text: str) -> list[str]:
-    """Return the code spans that look like paths in the repository. A path may be a glob."""
-    return re.findall(r"`([\w.*-]+(?:/[\w.*-]*)+|[\w-]+\.(?:md|toml|txt|yml))`", text)
-
-
 def test_each_path_exists() -> None:
-    """Paths in the layout and in the table of changes may be relative to src/prshots."""
+    """Paths in the layout and in the table of changes may be relative to src/prshots, and may be globs."""
     places = [ROOT, ROOT / "src" / "prshots"]
-    named = set(paths_in(PAGE))
+    named = set(re.findall(r"`([\w.*-]+(?:/[\w.*-]*)+|[\w-]+\.(?:md|toml|txt|yml))`", PAGE))
     assert len(named) > 100
     missing = {name for name in named if not any(any(place.glob(name.rstrip("/"))) for place in places)}
     assert missing == set()

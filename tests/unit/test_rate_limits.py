@@ -6,7 +6,7 @@ import pytest
 from starlette.requests import Request
 
 from prshots.contract.errors import RateLimitedError
-from prshots.contract.rate_limits import LimitPolicy, RateLimit
+from prshots.contract.rate_limits import RateLimit
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.api.upload import count_against_limit
 from support.stores_and_records import a_project
@@ -17,15 +17,6 @@ from support.vectors import cases
 def test_the_fields_of_a_reply_are_read(case: dict[str, Any]) -> None:
     found = RateLimit.of({"RateLimit": case["field"], "RateLimit-Policy": case["policy"]})
     assert (found and [found.policy, found.quota, found.remaining, found.seconds]) == case["is"]
-
-
-def test_a_limit_is_read_as_it_was_written() -> None:
-    limit = RateLimit(LimitPolicy.PROJECT, 40, 0, 23)
-    assert limit.fields() == {
-        "RateLimit-Policy": '"project";q=40;w=60',
-        "RateLimit": '"project";r=0;t=23',
-    }
-    assert RateLimit.of(limit.fields()) == limit
 
 
 async def test_a_counted_and_a_refused_upload_both_tell_the_limit() -> None:

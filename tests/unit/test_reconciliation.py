@@ -1,58 +1,23 @@
 """`prshots check`: what it finds, what it repairs, and what it leaves alone while the service runs."""
 
-import asyncio
-import os
 import secrets
 from collections.abc import AsyncIterator, Collection
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from sqlalchemy import text
 
-from prshots.contract.errors import ForeignStoreError, StoreError, WrongClockError
-from prshots.contract.object_names import OWNER_MARK, THUMBNAIL_EXT, origin_key
+from prshots.contract.errors import StoreError, WrongClockError
+from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.domain.images.models import Image
-from prshots.server.domain.projects.models import Project
-from prshots.server.domain.upkeep.ports import UpkeepEngines, WrongTotal
+from prshots.server.domain.upkeep.ports import WrongTotal
 from prshots.server.domain.upkeep.reconciliation import CheckReport, Discrepancy, check, repair
-from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS, MASS
-from support.stores_and_records import (
-    NOW,
-    DiskStoreAt,
-    SqlRecords,
-    a_project,
-    an_image,
-    engines_of,
-    open_records,
-)
-
-OLD = NOW - LEFTOVER_AGE_SECONDS - 1
+from prshots.server.domain.upkeep.safeguards import MASS
+from support import places
+from support.stores_and_records import NOW
 
 
-class Place(NamedTuple):
-    """An installation on SQLite and a disk, whose clocks stand at NOW."""
-
-    engines: UpkeepEngines
-    records: SqlRecords
-    store: DiskStoreAt
-    project: Project
-
-    async def images(self, number: int, **changes: object) -> list[Image]:
-        """Upload images, more than an hour ago."""
-        images = [an_image(self.project, **changes) for _ in range(number)]
-        for image in images:
-            self.file(image.key)
-        await asyncio.gather(*(self.records.add_image(image) for image in images))
-        return images
-
-    def file(self, key: str, written_at: float = OLD) -> Path:
-        path = self.store.root / key
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"x")
-        os.utime(path, (written_at, written_at))
-        return path
-
+class Place(places.Place):
     async def check(self) -> tuple[CheckReport, list[Discrepancy]]:
         found: list[Discrepancy] = []
         return await check(self.engines, found.append, clock=lambda: NOW), found
@@ -62,26 +27,14 @@ class Place(NamedTuple):
         await repair(self.engines, report, force=force, clock=lambda: NOW)
         return report
 
-    async def change(self, statement: str) -> None:
-        await self.records._database.write(lambda connection: connection.execute(text(statement)))
-
 
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncIterator[Place]:
-    records, store, project = open_records(tmp_path), DiskStoreAt(tmp_path / "images"), a_project()
-    await records.add_project(project)
-    engines = engines_of(records, store)
-    await store.owner(await engines.upkeep.installation_id())
-    yield Place(engines, records, store, project)
-    await records.close()
-    store.close()
-
-
-async def test_a_sound_installation_has_no_findings(place: Place) -> None:
-    assert await place.check() == (CheckReport(), [])
-    images = await place.images(20)
-    place.file(images[0].thumbnail_key)
-    assert await place.check() == (CheckReport(records=20, files=21), [])
+    made = Place(tmp_path)
+    await made.add_project(made.project)
+    await made.store.owner(await made.engines.upkeep.installation_id())
+    yield made
+    await made.close()
 
 
 @pytest.mark.parametrize("batch", [2, 4000])
@@ -90,10 +43,13 @@ async def test_every_record_without_bytes_and_every_file_without_record_is_found
 ) -> None:
     """A window may end between any two of them."""
     monkeypatch.setattr("prshots.server.domain.upkeep.reconciliation.BATCH", batch)
-    images = sorted(await place.images(30), key=lambda image: image.id)
+    assert await place.check() == (CheckReport(), [])
+    images = sorted([await place.image() for _ in range(30)], key=lambda image: image.id)
+    place.file(images[5].thumbnail_key)
+    assert await place.check() == (CheckReport(records=30, files=31), [])
     missing = [images[0], *images[10:14], images[-1]]
     for image in missing:
-        (place.store.root / image.key).unlink()
+        place.path(image).unlink()
     ids = ["00" * 16, *(secrets.token_hex(16) for _ in range(5)), "ff" * 16]
     orphans = [origin_key(image_id, ext) for image_id in ids for ext in ("png", THUMBNAIL_EXT)]
     for key in orphans:
@@ -101,18 +57,18 @@ async def test_every_record_without_bytes_and_every_file_without_record_is_found
     report, found = await place.check()
     assert [finding.id for finding in found if isinstance(finding, Image)] == [image.id for image in missing]
     assert {finding for finding in found if isinstance(finding, str)} == set(orphans)
-    assert (report.records, report.files) == (30, 24 + len(orphans))
+    assert (report.records, report.files) == (30, 24 + 1 + len(orphans))
     assert len(await place.records.known_ids([image.id for image in images])) == 30  # nothing was changed
 
 
 class TestWhileTheServiceRuns:
     async def test_uploads_and_expiries_in_progress_are_not_reported(self, place: Place) -> None:
-        young = place.file(origin_key(secrets.token_hex(16), "png"), NOW - 10)  # its record comes next
-        (uploaded,) = await place.images(1)
-        place.file(uploaded.key, NOW - 10)  # too young to be listed
-        (expiring,) = await place.images(1)
+        young = place.file(age=10)  # its record comes next
+        uploaded = await place.image()
+        place.file(uploaded.key, age=10)  # too young to be listed
+        expiring = await place.image()
         await place.records.schedule([expiring.id], NOW)
-        (place.store.root / expiring.key).unlink()  # its record goes next
+        place.path(expiring).unlink()  # its record goes next
         report = await place.repaired()
         assert (report.found, report.repaired) == (0, 0)
         assert young.exists()
@@ -121,12 +77,12 @@ class TestWhileTheServiceRuns:
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Its file was listed; by the time its record is read, both are gone."""
-        (image,) = await place.images(1)
+        image = await place.image()
         listing = place.store.stored_before
 
         async def listed_then_deleted(cutoff: float) -> AsyncIterator[list[str]]:
             async for keys in listing(cutoff):
-                (place.store.root / image.key).unlink(missing_ok=True)
+                place.path(image).unlink(missing_ok=True)
                 await place.records.remove_images([image.id])
                 yield keys
 
@@ -135,8 +91,10 @@ class TestWhileTheServiceRuns:
 
 
 async def test_wrong_totals_are_found_and_repaired(place: Place) -> None:
-    await place.images(2, pr_number=2)
-    await place.change("UPDATE pulls SET images = images + 5")
+    for _ in range(2):
+        await place.image(pr_number=2)
+    breaking = text("UPDATE pulls SET images = images + 5")
+    await place.records._database.write(lambda connection: connection.execute(breaking))
     _, found = await place.check()
     stored, counted = {"images": 7, "bytes": 2000}, {"images": 2, "bytes": 2000}
     assert found[0] == WrongTotal("pull request", place.project.id, 2, stored, counted)
@@ -146,28 +104,12 @@ async def test_wrong_totals_are_found_and_repaired(place: Place) -> None:
     assert await place.engines.upkeep.stored() == (2, 2000)
 
 
-class TestBrake:
-    async def test_an_empty_store_does_not_expire_every_record(self, place: Place) -> None:
-        images = await place.images(MASS + 1)
-        for image in images:
-            (place.store.root / image.key).unlink()
-        report = await place.repaired()
-        assert (report.repaired, len(report.refused)) == (0, 1)
-        assert "101 of 101 images have no bytes: check that PRSHOTS_STORE_URL" in report.refused[0]
-        assert (await place.repaired(force=True)).repaired == len(images)
-
-    async def test_an_empty_database_does_not_delete_every_file(self, place: Place) -> None:
-        files = [place.file(origin_key(secrets.token_hex(16), "png")) for _ in range(MASS + 1)]
-        report = await place.repaired()
-        assert "101 of 101 files have no record: check that PRSHOTS_DATABASE_URL" in report.refused[0]
-        assert all(file.exists() for file in files)
-        assert (await place.repaired(force=True)).repaired == len(files)
-
-
-async def test_the_store_of_another_database_is_not_compared(place: Place) -> None:
-    (place.store.root / OWNER_MARK).write_text("another")
-    with pytest.raises(ForeignStoreError, match="belongs to another database: set PRSHOTS_DATABASE_URL"):
-        await place.check()
+async def test_an_empty_database_does_not_delete_every_file(place: Place) -> None:
+    files = [place.file() for _ in range(MASS + 1)]
+    report = await place.repaired()
+    assert "101 of 101 files have no record: check that PRSHOTS_DATABASE_URL" in report.refused[0]
+    assert all(file.exists() for file in files)
+    assert (await place.repaired(force=True)).repaired == len(files)
 
 
 async def test_a_wrong_clock_is_refused(place: Place) -> None:
@@ -194,7 +136,7 @@ async def test_a_file_that_cannot_be_deleted_is_reported(
     async def delete_nothing(keys: Collection[str]) -> set[str]:
         return set(keys)
 
-    place.file(origin_key(secrets.token_hex(16), "png"))
+    place.file()
     monkeypatch.setattr(place.store, "delete", delete_nothing)
     report = await place.repaired()
     assert (report.repaired, report.failed) == (0, 1)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prshots.contract.errors import RecordsError, RecordsUnsureError
+from prshots.contract.errors import RecordsError, RecordsUnsureError, StoreError
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.domain.images.recorded_objects import store_and_record
 
@@ -28,6 +28,17 @@ async def test_bytes_that_may_be_recorded_stay(
     with pytest.raises(error):
         await store_and_record(store, OBJECTS, record)
     assert [await store.read(key) is not None for key in OBJECTS] == [is_kept] * 2
+
+
+@pytest.mark.parametrize("key", OBJECTS)
+async def test_a_store_that_fails_leaves_nothing_and_no_record(store: DiskStore, key: str) -> None:
+    async def record() -> bool:
+        pytest.fail("it was recorded")
+
+    (store.root / key / "in the way").mkdir(parents=True)
+    with pytest.raises(StoreError):
+        await store_and_record(store, OBJECTS, record)
+    assert [path for path in store.root.rglob("*") if path.is_file()] == []
 
 
 async def test_a_caller_that_is_cancelled_does_not_separate_them(store: DiskStore) -> None:

@@ -152,9 +152,7 @@ def test_a_key_ring_is_read_as_written_with_any_separator(ring: KeyRing, between
         "k1:" + "5x" * 32,  # not hexadecimal
         "5e" * 32,  # no kid
         "k1=" + "5e" * 32,  # another separator
-        "5e" * 16,
         ":" + "5e" * 32,
-        "k 1:" + "5e" * 32,
         "k.1:" + "5e" * 32,
         "k" * 33 + ":" + "5e" * 32,
         "5e" * 32 + ":k1",  # swapped
@@ -183,7 +181,6 @@ def test_the_signature_is_hmac_sha256(secret: bytes, image_id: str, ext: str, ex
     ("text", "said"),
     [
         ("", "no signing key"),
-        (" ", "no signing key"),
         ("\n,\n", "no signing key"),
         (f"k1:{'ab' * 32},k1:{'cd' * 32}", "same kid"),
     ],

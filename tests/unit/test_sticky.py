@@ -61,7 +61,6 @@ class MemoryForge:
     writes: list[str] = field(default_factory=list)
     asked_who: int = 0
     label = "A forge"
-    max_characters = 65_536
 
     def __post_init__(self) -> None:
         self.behavior = {"me": BOT, "authors_known": True, "lost_replies": 0} | self.behavior
@@ -124,16 +123,6 @@ class MemoryForge:
             body = body.replace(before, after)
         ends = self.behavior.get("line_ends")
         return body.strip().replace("\n", ends) if ends else body
-
-    def proxied_images(self, comment_id: str) -> list[str]:
-        del comment_id
-        return []
-
-    def purge(self, url: str) -> bool:
-        del url
-        return False
-
-    def close(self) -> None: ...
 
 
 def interleaved(jobs: list[Callable[[], object]], choices: list[int]) -> None:

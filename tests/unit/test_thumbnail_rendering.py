@@ -14,7 +14,7 @@ from prshots.contract.errors import PictureError, PictureTooLargeError
 from prshots.server.adapters.pictures.engine import thumbnail_rendering
 from prshots.server.adapters.pictures.engine.decoding import MAX_PIXELS, open_image
 from prshots.server.adapters.pictures.engine.thumbnail_rendering import MAX_BYTES, MAX_SIDE, render_thumbnail
-from support.nasty_pictures import encoded
+from support.nasty_pictures import encoded, png_chunk
 
 WHITE, RED, BLUE = (255, 255, 255), (255, 0, 0), (0, 0, 255)
 ORIENTATION = 0x0112
@@ -193,14 +193,9 @@ def test_an_animation_shows_its_first_frame(kind: str) -> None:
 
 def a_png(width: int, height: int, bits: int, color: int, pixels: bytes) -> bytes:
     """Build a PNG byte by byte, so that its header can claim anything."""
-
-    def chunk(name: bytes, content: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
-        )
-
     header = struct.pack(">IIBBBBB", width, height, bits, color, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    chunks = {b"IHDR": header, b"IDAT": pixels, b"IEND": b""}
+    return b"\x89PNG\r\n\x1a\n" + b"".join(png_chunk(kind, content) for kind, content in chunks.items())
 
 
 def a_webp(width: int, height: int) -> bytes:

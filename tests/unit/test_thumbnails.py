@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import PIL.Image
@@ -10,22 +9,13 @@ import pytest
 import structlog
 
 from prshots.contract.errors import PictureWorkerDiedError
-from prshots.server.adapters.pictures.engine.thumbnail_rendering import MAX_BYTES
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.recorded_objects import expire_scheduled
 from prshots.server.domain.images.thumbnails import AT_ONCE, MAX_DEATHS, MAX_WAITING, Thumbnails
 from prshots.server.domain.projects.models import Project
+from support import places
 from support.nasty_pictures import encoded
-from support.stores_and_records import (
-    NOW,
-    DiskStoreAt,
-    SqlRecords,
-    a_project,
-    an_image,
-    filled_up,
-    open_records,
-    small_disk,
-)
+from support.stores_and_records import NOW, DiskStoreAt, a_project, filled_up, small_disk
 from support.thumbnails_in_process import patient_thumbnails, rendered
 from support.waiting import eventually
 
@@ -55,20 +45,16 @@ class WatchedStore(DiskStoreAt):
             await pending
 
 
-@dataclass
-class Place:
-    records: SqlRecords
+class Place(places.Place):
     store: WatchedStore
-    thumbnails: Thumbnails = field(init=False)
 
-    def __post_init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, WatchedStore(folder / "images"))
         self.thumbnails = patient_thumbnails(self.records, self.store)
-        self.project = a_project()
 
-    async def image(self, data: bytes = PICTURE, project: Project | None = None) -> Image:
-        image = an_image(project or self.project)
-        await self.store.put(image.key, [data])
-        await self.records.add_image(image)
+    async def picture(self, data: bytes = PICTURE, project: Project | None = None) -> Image:
+        image = await self.image(project)
+        self.path(image).write_bytes(data)
         return image
 
     async def now(self, image: Image) -> Image:
@@ -81,52 +67,37 @@ class Place:
         await self.records.schedule([image.id], NOW)
         await expire_scheduled(self.records, self.store, [image])
 
-    def files(self) -> set[str]:
-        return {str(path.relative_to(self.store.root)) for path in self.store.root.glob("??/*")}
+    async def close(self) -> None:
+        await self.thumbnails.close()
+        await super().close()
 
 
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncIterator[Place]:
-    made = Place(open_records(tmp_path), WatchedStore(tmp_path / "images"))
-    await made.records.add_project(made.project)
+    made = Place(tmp_path)
+    await made.add_project(made.project)
     yield made
-    await made.thumbnails.close()
-    await made.records.close()
-    made.store.close()
+    await made.close()
 
 
-async def test_a_thumbnail_is_made_on_the_first_view_and_stored(place: Place) -> None:
-    image = await place.image()
-    assert await place.thumbnails.make([image]) == {image.id: "made"}
-    assert place.files() == {image.key, image.thumbnail_key}
-    thumbnail = place.store.root / image.thumbnail_key
-    assert thumbnail.stat().st_size <= MAX_BYTES
-    with PIL.Image.open(thumbnail) as picture:
-        assert (picture.format, picture.size) == ("WEBP", (480, 300))
-    noted = await place.now(image)
-    assert noted.thumbnail == "made"
-    place.store.asked_for.clear()
-    assert await place.thumbnails.make([noted]) == {image.id: "made"}
-    assert place.store.asked_for == []
-
-
-async def test_a_broken_image_is_not_retried_and_does_not_stop_the_others(place: Place) -> None:
-    images = [await place.image(data) for data in (PICTURE, BROKEN, PICTURE)]
+async def test_an_image_is_read_once_even_if_it_is_broken(place: Place) -> None:
+    fine, broken = await place.picture(), await place.picture(BROKEN)
+    expected = {broken.id: "damaged", fine.id: "made"}
     with structlog.testing.capture_logs() as logs:
-        made = await place.thumbnails.make(images)
-    assert made == {images[0].id: "made", images[1].id: "damaged", images[2].id: "made"}
+        assert await place.thumbnails.make([broken, fine]) == expected
     assert [(entry["event"], entry["image"]) for entry in logs] == [
-        ("image cannot be made into a thumbnail", images[1].id)
+        ("image cannot be made into a thumbnail", broken.id)
     ]
-    broken = await place.now(images[1])
-    assert broken.thumbnail == "damaged"
+    assert place.files() == {broken.key, fine.key, fine.thumbnail_key}
+    noted = [await place.now(image) for image in (broken, fine)]
+    assert {image.id: image.thumbnail for image in noted} == expected
     place.store.asked_for.clear()
-    assert await place.thumbnails.make([broken]) == {broken.id: "damaged"}
+    assert await place.thumbnails.make(noted) == expected
     assert place.store.asked_for == []
 
 
 async def test_an_unreadable_image_is_retried_at_the_next_view(place: Place) -> None:
-    stuck, fine = await place.image(), await place.image()
+    stuck, fine = await place.picture(), await place.picture()
     path = place.store.root / stuck.key
     path.rename(path.with_suffix(".aside"))
     path.mkdir()  # a folder in its place: it exists, but cannot be read
@@ -141,7 +112,7 @@ async def test_an_unreadable_image_is_retried_at_the_next_view(place: Place) -> 
 
 
 async def test_concurrent_requests_share_one_rendering(place: Place) -> None:
-    image, other = await place.image(), await place.image()
+    image, other = await place.picture(), await place.picture()
     made = await asyncio.gather(
         place.thumbnails.make([image]),
         place.thumbnails.make([image, other]),
@@ -152,7 +123,7 @@ async def test_concurrent_requests_share_one_rendering(place: Place) -> None:
 
 
 async def test_a_cancelled_request_does_not_cancel_the_others(place: Place) -> None:
-    image = await place.image()
+    image = await place.picture()
     place.store.may_read.clear()
     impatient = asyncio.create_task(place.thumbnails.make([image]))
     patient = asyncio.create_task(place.thumbnails.make([image]))
@@ -166,7 +137,7 @@ async def test_a_cancelled_request_does_not_cancel_the_others(place: Place) -> N
 
 
 async def test_an_image_that_expires_during_rendering_leaves_no_files(place: Place) -> None:
-    image = await place.image()
+    image = await place.picture()
     place.store.after_put = lambda: place.expire(image)  # thumbnail stored, not yet recorded
     assert await place.thumbnails.make([image]) == {}
     assert place.files() == set()
@@ -175,39 +146,33 @@ async def test_an_image_that_expires_during_rendering_leaves_no_files(place: Pla
 
 async def test_an_image_scheduled_during_rendering_gets_no_thumbnail(place: Place) -> None:
     """The image's bytes may be deleted at any moment. A thumbnail stored now could outlive that delete."""
-    image = await place.image()
+    image = await place.picture()
     place.store.after_put = lambda: place.records.schedule([image.id], NOW)
     assert await place.thumbnails.make([image]) == {}
     assert place.files() == {image.key}
 
 
 async def test_two_replicas_can_make_the_same_thumbnails_concurrently(place: Place, tmp_path: Path) -> None:
-    images = [await place.image() for _ in range(8)]
-    other = Place(open_records(tmp_path), WatchedStore(tmp_path / "images"))
+    images = [await place.picture() for _ in range(8)]
+    other = Place(tmp_path)
     made = await asyncio.gather(place.thumbnails.make(images), other.thumbnails.make(images))
-    await other.thumbnails.close()
-    await other.records.close()
-    other.store.close()
+    await other.close()
     assert made == [{image.id: "made" for image in images}] * 2
     assert place.files() == {key for image in images for key in (image.key, image.thumbnail_key)}
 
 
-async def test_thumbnail_is_retried_later_if_the_disk_is_full(place: Place, tmp_path: Path) -> None:
-    with small_disk(tmp_path / "disk", "512k") as disk:
-        full = Place(place.records, WatchedStore(disk / "images"))
-        full.project = place.project
-        image = await full.image()
+async def test_thumbnail_is_retried_later_if_the_disk_is_full(place: Place) -> None:
+    with small_disk(place.store.root, "512k") as disk:
+        image = await place.picture()
         with filled_up(disk), structlog.testing.capture_logs() as logs:
-            assert await full.thumbnails.make([image]) == {image.id: "later"}
+            assert await place.thumbnails.make([image]) == {image.id: "later"}
         assert [entry["event"] for entry in logs] == ["storage unavailable"]
-        assert full.files() == {image.key}
-        assert await full.thumbnails.make([image]) == {image.id: "made"}  # the disk has space again
-        await full.thumbnails.close()
-        full.store.close()
+        assert place.files() == {image.key}
+        assert await place.thumbnails.make([image]) == {image.id: "made"}  # the disk has space again
 
 
 async def test_a_thumbnail_that_cannot_be_recorded_is_not_kept(place: Place) -> None:
-    image = await place.image()
+    image = await place.picture()
     database = place.records._database
     place.store.after_put = lambda: database.write(
         lambda connection: connection.exec_driver_sql("DROP TABLE images")
@@ -219,10 +184,8 @@ async def test_a_thumbnail_that_cannot_be_recorded_is_not_kept(place: Place) -> 
 
 
 async def test_closing_finishes_running_work_and_cancels_the_rest(place: Place) -> None:
-    projects = [place.project, *(a_project() for _ in range(AT_ONCE))]
-    for project in projects[1:]:
-        await place.records.add_project(project)
-    images = [await place.image(project=project) for project in projects]
+    projects = [place.project, *[await place.add_project(a_project()) for _ in range(AT_ONCE)]]
+    images = [await place.picture(project=project) for project in projects]
     place.store.may_read.clear()
     asked = [asyncio.create_task(place.thumbnails.make([image])) for image in images]
     await eventually(lambda: len(place.store.asked_for) == AT_ONCE, "the first ones to be read")
@@ -240,10 +203,9 @@ async def test_closing_finishes_running_work_and_cancels_the_rest(place: Place) 
 
 
 async def test_a_slow_image_does_not_hold_up_other_projects(place: Place) -> None:
-    other = a_project()
-    await place.records.add_project(other)
-    slow = [await place.image() for _ in range(AT_ONCE + 1)]
-    quick = [await place.image(project=other) for _ in range(3)]
+    other = await place.add_project(a_project())
+    slow = [await place.picture() for _ in range(AT_ONCE + 1)]
+    quick = [await place.picture(project=other) for _ in range(3)]
     may_go_on = asyncio.Event()
     begun = 0
 
@@ -265,23 +227,17 @@ async def test_a_slow_image_does_not_hold_up_other_projects(place: Place) -> Non
 
 
 async def test_a_caller_does_not_wait_for_a_slow_image_forever(place: Place) -> None:
-    image = await place.image()
-    may_go_on = asyncio.Event()
-
-    async def render(data: bytes, tallness: float) -> bytes:
-        await may_go_on.wait()
-        return await rendered(data, tallness)
-
-    thumbnails = Thumbnails(records=place.records, store=place.store, render=render, patience_seconds=0.01)
+    image = await place.picture()
+    place.store.may_read.clear()
+    thumbnails = Thumbnails(records=place.records, store=place.store, render=rendered, patience_seconds=0.01)
     assert await thumbnails.make([image]) == {image.id: "later"}
-    may_go_on.set()
+    place.store.may_read.set()
     await thumbnails.close()  # finishes it
-    noted = await place.now(image)
-    assert noted.thumbnail == "made"
+    assert (await place.now(image)).thumbnail == "made"
 
 
 async def test_an_image_that_kills_its_worker_again_is_not_decoded_any_more(place: Place) -> None:
-    image, calls = await place.image(), 0
+    image, calls = await place.picture(), 0
 
     async def render(data: bytes, tallness: float) -> bytes:  # noqa: ARG001
         nonlocal calls
@@ -299,7 +255,7 @@ async def test_an_image_that_kills_its_worker_again_is_not_decoded_any_more(plac
 
 
 async def test_a_project_with_too_many_waiting_images_is_asked_to_come_back(place: Place) -> None:
-    images = [await place.image() for _ in range(3)]
+    images = [await place.picture() for _ in range(3)]
     crowd = [images[0]._replace(id=f"{number:032x}") for number in range(MAX_WAITING)]
     place.store.may_read.clear()
     waiting = asyncio.create_task(place.thumbnails.make(crowd))

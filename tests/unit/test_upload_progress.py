@@ -17,19 +17,18 @@ def outcome(name: str, *, error: str = "", is_fatal: bool = False) -> UploadOutc
     return UploadOutcome(shot, None if error else DONE, error=error, is_fatal=is_fatal)
 
 
-def test_300_quick_uploads_print_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with ProgressLines(300, clock=lambda: 0.0) as lines:
-        for number in range(300):
-            lines.done(outcome(str(number)))
-    assert capsys.readouterr() == ("", "")
-
-
-def test_a_slow_upload_reports_progress_from_time_to_time(capsys: pytest.CaptureFixture[str]) -> None:
-    times = iter(number * TELL_SECONDS / 100 for number in range(1000))
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(0, []), (TELL_SECONDS / 100, ["Uploading … 100 of 300", "Uploading … 200 of 300"])]
+)
+def test_only_slow_uploads_report_progress(
+    seconds: float, told: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    times = iter(number * seconds for number in range(1000))
     with ProgressLines(300, clock=lambda: next(times)) as lines:
         for number in range(300):
             lines.done(outcome(str(number)))
-    assert capsys.readouterr().err.splitlines() == ["Uploading … 100 of 300", "Uploading … 200 of 300"]
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.splitlines()) == ("", told)
 
 
 def test_each_failure_has_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,11 +23,8 @@ from support.vectors import cases, vectors
     ("misspelled", "meant"),
     [
         ("API_PROT", "API_PORT"),
-        ("HOTS", "HOST"),
-        ("ALOWED_USERS", "ALLOWED_USERS"),
         ("SIGNING_KEY", "SIGNING_KEYS"),
         ("STORAGE_URL", "STORE_URL"),
-        ("WORKER", "WORKERS"),
         ("TOKN", "TOKEN"),
         ("CONFG", "CONFIG"),
     ],

@@ -23,14 +23,11 @@ def paths(*names: str) -> list[str]:
     return [path for path, _ in file_paths(map(image, names))]
 
 
-def written(files: dict[str, bytes]) -> bytes:
-    writer = ZipWriter()
-    return b"".join([*(writer.file(path, data, NOON) for path, data in files.items()), writer.end()])
-
-
 def test_an_archive_has_every_file_as_it_was() -> None:
     files = {"a/b@1x1.png": b"\x89PNG" * 1000, "Übersicht 😀@1x1.png": b"", "z@1x1.webp": b"x"}
-    with zipfile.ZipFile(io.BytesIO(written(files))) as archive:
+    writer = ZipWriter()
+    written = b"".join([*(writer.file(path, data, NOON) for path, data in files.items()), writer.end()])
+    with zipfile.ZipFile(io.BytesIO(written)) as archive:
         assert archive.testzip() is None
         assert {name: archive.read(name) for name in archive.namelist()} == files
         (first, *_) = archive.infolist()
