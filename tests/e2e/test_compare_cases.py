@@ -66,20 +66,6 @@ def test_squash_merge_adopts_the_screenshots(shop: Shop, work: Repository) -> No
     assert found.bases == {"cart": squashed, "home": first}
 
 
-def test_shallow_clone_finds_its_base(shop: Shop, work: Repository) -> None:
-    """The checkout has one commit, and the newest baselines of main belong to later work."""
-    first = work.head
-    shop.build(first, {"home": 1})
-    work.commits(20)
-    unbuilt = work.head
-    later = work.commit("Later work")
-    shop.build(later, {"home": 9})
-    work.branch("change", unbuilt)
-    found = shop.pull(1, work.commit(), {"home": 1}, onto=unbuilt)
-    assert (found.verdicts, found.bases) == ({"home": "unchanged"}, {"home": first})
-    assert found.without_ancestor == set()
-
-
 def test_without_a_checkout_the_newest_baseline_is_the_base_and_nothing_fails(
     shop: Shop, work: Repository
 ) -> None:

@@ -1,7 +1,6 @@
 """Real disk and database failures under a running service: clear errors, no lost data, and retries that succeed."""
 
 import contextlib
-import json
 import shutil
 import sqlite3
 import threading
@@ -122,23 +121,6 @@ def test_a_read_only_images_folder_fails_uploads_and_deletes_with_503(
 
 
 # Expiry
-
-
-def test_the_sweep_finishes_a_failed_delete(running: Service, client: httpx.Client) -> None:
-    uploaded = upload(client).json()
-    with undeletable(running.images_dir / key_of(uploaded["view_url"])):
-        assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == EXPIRE_FAILED
-        assert uploaded["id"] not in comment(client)
-        [(scheduled_at,)] = records(running, "scheduled_at")
-        assert scheduled_at is not None
-        sweep = running.run("sweep", "--json", check=False)
-        assert sweep.returncode == 1
-        assert json.loads(sweep.stdout)["failed"] == 1
-    assert json.loads(running.run("sweep", "--json").stdout)["expired"] == 1
-    assert records(running) == []
-    assert image_files(running) == set()
-    assert fetch(uploaded["view_url"]).status_code == 410
-    assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == (404, {"error": "not found"})
 
 
 def test_one_undeletable_image_does_not_stop_the_others_from_expiring(
