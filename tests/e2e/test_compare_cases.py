@@ -36,7 +36,6 @@ def work(shop: Shop) -> Repository:
 
 @BOTH_CLIENTS
 def test_baselines_can_be_uploaded_from_a_terminal(shop: Shop, work: Repository) -> None:
-    """Someone uploads the baselines from a terminal."""
     main = work.head
     done = shop.in_terminal("upload", "shots", "--baseline", "--branch", "main", shots={"home": 1})
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
@@ -102,7 +101,6 @@ def test_sharded_run_is_complete_after_the_last_job(shop: Shop, work: Repository
 
 @BOTH_CLIENTS
 def test_fork_never_writes_baselines(shop: Shop, work: Repository) -> None:
-    """A fork's pull request is compared, but never writes a baseline."""
     main = work.head
     shop.build(main, {"home": 1})
     work.branch("change")
