@@ -26,9 +26,8 @@ class Shop(NamedTuple):
     ci: httpx.Client
 
     def baseline(self, commit: str, name: str, image: bytes = PLAIN) -> None:
-        form = {"name": name, "viewport": VIEWPORT, "commit_sha": sha(commit), "branch": "main"}
-        files = {"image": ("shot.png", image, "image/png")}
-        self.ci.post("/v1/baseline", data=form, files=files).raise_for_status()
+        about = {"viewport": VIEWPORT, "commit_sha": sha(commit), "branch": "main"}
+        upload(self.ci, image, path="/v1/baseline", name=name, **about).raise_for_status()
 
     def push(self, pr_number: int, commit: str, before: bytes | None = None, **shots: bytes) -> None:
         """Upload shots, each as a pair with this before image if there is one."""

@@ -1,7 +1,6 @@
 """The dashboard of the real service, used in real Chromium."""
 
 import gzip
-import io
 import os
 import re
 import subprocess
@@ -16,9 +15,10 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 import prshots
 from support.chromium import NARROW, copied, loaded, too_wide_for_a_phone, violations
-from support.nasty_pictures import jpeg_with_scans
+from support.nasty_pictures import encoded, jpeg_with_scans
 from support.raw_requests import running_service
-from support.service import PRSHOTS, Service, upload
+from support.service import Service, upload
+from support.service_processes import serve
 from support.signed_in_people import Person, sign_in
 from support.waiting import wait_until
 
@@ -28,9 +28,7 @@ NASTY = "<img src=x onerror=alert(1)> & \"quotes\" ![x](y) 'so' on"
 
 
 def picture(width: int = 320, height: int = 200) -> bytes:
-    buffer = io.BytesIO()
-    Picture.radial_gradient("L").resize((width, height)).convert("RGB").save(buffer, "PNG")
-    return buffer.getvalue()
+    return encoded(Picture.radial_gradient("L").resize((width, height)).convert("RGB"))
 
 
 def shot(ci: httpx.Client, name: str = "checkout/cart", **fields: object) -> dict[str, str]:
@@ -419,9 +417,7 @@ class TestLightbox:
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
         upload(ci, picture(640, 6000), name="long", viewport="640x400")
-        clear = io.BytesIO()
-        Picture.new("RGBA", (320, 200)).save(clear, "PNG")
-        upload(ci, clear.getvalue(), name="clear", viewport="320x200")
+        upload(ci, encoded(Picture.new("RGBA", (320, 200))), name="clear", viewport="320x200")
         page.goto(f"/projects/{project}/prs/7?shot=long&viewport=640x400")
         big = page.locator("dialog.lightbox .stage img:not(.stand-in)")
         loaded(big)
@@ -591,12 +587,7 @@ def test_while_the_api_is_down_the_page_shows_a_notice_keeps_its_content_and_rec
     running_browser: Browser, tmp_path: Path
 ) -> None:
     service = Service(tmp_path)
-    log = (tmp_path / "parts.log").open("ab")
-
-    def serve(*parts: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([PRSHOTS, "serve", *parts], env=service.env, stdout=log, stderr=log)
-
-    web, api = serve("web"), serve("api", "delivery")
+    web, api = serve(service, "web"), serve(service, "api", "delivery")
     try:
         service.wait_until_up()
         with sign_in(service) as person, service.client(person.token(person.project("kept"))) as ci:
@@ -613,7 +604,7 @@ def test_while_the_api_is_down_the_page_shows_a_notice_keeps_its_content_and_rec
             fresh = context.new_page()
             fresh.goto("/")
             expect(fresh.get_by_text("not responding").first).to_be_visible()
-            api = serve("api", "delivery")
+            api = serve(service, "api", "delivery")
             expect(page.get_by_text("The service is not responding")).to_have_count(0)
             expect(fresh.get_by_role("link", name="kept")).to_be_visible()
             context.set_offline(True)
@@ -625,7 +616,6 @@ def test_while_the_api_is_down_the_page_shows_a_notice_keeps_its_content_and_rec
         for process in (web, api):
             process.terminate()
             process.wait(timeout=60)
-        log.close()
 
 
 @pytest.mark.slow

@@ -1,10 +1,8 @@
 """Keyless uploads, allowed and revoked in real Chromium, and a setup page whose snippets work."""
 
 import json
-import sqlite3
 import time
 import tomllib
-from contextlib import closing
 from itertools import chain
 
 import pytest
@@ -14,6 +12,7 @@ from playwright.sync_api import Page, expect
 from prshots import __version__
 from support.deploy_checkers import ROOT, parse_command
 from support.service import Service
+from support.service_processes import change_database
 from support.signed_in_people import Person
 
 pytestmark = pytest.mark.slow
@@ -146,17 +145,14 @@ def test_pins_and_a_refused_repository_are_shown_and_can_be_reset(
     path = f"/projects/{project}/trusts"
     body = {"issuer": GITHUB, "claims": {"repository": "octo-org/web-shop", "ref": "refs/pull/*"}}
     trust_id = ann.ask("POST", path, **body).json()["id"]
-    with closing(sqlite3.connect(shared_service.data_dir / "prshots.db", timeout=20)) as database:
-        database.execute(
-            "UPDATE trusts SET pins = ?, refused_ids = ?, refused_at = ? WHERE id = ?",
-            (
-                '{"repository_id": "4711", "repository_owner_id": "583231"}',
-                '{"repository_id": "4712", "repository_owner_id": ""}',
-                int(time.time()) - 300,
-                trust_id,
-            ),
-        )
-        database.commit()
+    change_database(
+        shared_service,
+        "UPDATE trusts SET pins = ?, refused_ids = ?, refused_at = ? WHERE id = ?",
+        '{"repository_id": "4711", "repository_owner_id": "583231"}',
+        '{"repository_id": "4712", "repository_owner_id": ""}',
+        int(time.time()) - 300,
+        trust_id,
+    )
     page.goto(f"/projects/{project}/tokens?kind=keyless")
     row = page.get_by_role("listitem").filter(has_text="octo-org/web-shop")
     expect(row).to_contain_text("repository_id=4711")

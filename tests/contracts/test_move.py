@@ -1,4 +1,4 @@
-"""`prshots move` from and to every engine, in this process. Processes and kills are in tests/e2e/test_move_command.py."""
+"""`prshots move` from and to every engine, in this process. Kills are in tests/e2e/test_drills.py."""
 
 import hashlib
 import secrets

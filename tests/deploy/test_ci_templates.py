@@ -183,7 +183,6 @@ class TestRecipes:
         assert [part for part in yaml.safe_load_all(block.text) if part]
 
     def test_commands_in_the_docs_are_valid(self) -> None:
-        """Every `prshots …` command in the docs is valid."""
         in_blocks = {line for block in BLOCKS for line in commands_in(block.text)}
         assert {"prshots upload screenshots", "prshots comment --post", "prshots expire --post"} <= in_blocks
         in_words = {

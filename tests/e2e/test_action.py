@@ -18,14 +18,12 @@ import pytest
 import yaml
 from PIL import Image
 
-from prshots.client import Client
 from support.ci_issuer import CiIssuer
-from support.drawn_pages import drawn_page
 from support.forges.look_alikes import GitHubLookAlike
 from support.git_repositories import ALONE, commit_all
 from support.git_repositories import Repository as Checkout
 from support.processes import completed
-from support.service import Service
+from support.service import Service, upload
 from support.unreliable_proxy import UnreliableProxy, refuse
 
 pytestmark = pytest.mark.slow  # act starts a job for each event
@@ -434,16 +432,9 @@ def test_the_action_needs_nothing_but_node_even_to_shrink_images_that_are_too_la
 
 
 def stage(step: Step, name: str, repository: str) -> None:
-    with Client(step.service.base_url, step.token) as client:
-        client.stage(
-            drawn_page(),
-            name=name,
-            branch="change",
-            repository=repository,
-            commit_sha=FIRST,
-            viewport="320x240",
-            content_type="image/png",
-        )
+    place = {"branch": "change", "repository": repository, "commit_sha": FIRST, "pr_number": None}
+    with step.service.client(step.token) as client:
+        upload(client, path="/v1/staged", name=name, **place).raise_for_status()
 
 
 def test_screenshots_staged_before_the_pull_request_existed_move_to_it(step: Step) -> None:

@@ -1,4 +1,4 @@
-"""`prshots check` and the sweep's brake as commands: output, exit codes, and all engines."""
+"""`prshots check` and the sweep's brake as commands: output and exit codes."""
 
 import asyncio
 import json
@@ -9,13 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import obstore
-import pytest
-
 from prshots.contract.object_names import origin_key
 from prshots.server.domain.upkeep.safeguards import MASS
-from support.engine_servers import PostgreSQL, SeaweedFS
-from support.service import Service, upload
+from support.service import Service
 from support.service_processes import change_database
 from support.stores_and_records import a_project, an_image, open_records
 
@@ -115,30 +111,3 @@ def test_migrate_compacts_the_database_file(service: Service) -> None:
     filled(service, 1, 1)
     said = service.run("migrate", "--compact").stderr
     assert re.search(r"Rewrote it: \d+ KB before, \d+ KB now\.\n", said)
-
-
-@pytest.mark.slow
-def test_images_lost_with_a_bucket_are_found_and_repaired(
-    service: Service, postgresql: PostgreSQL, seaweedfs: SeaweedFS, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As after a restore of PostgreSQL and S3 at different times, with the service running."""
-    for name, value in seaweedfs.credentials.items():
-        monkeypatch.setenv(name, value)
-    bucket = seaweedfs.new_bucket()
-    service.settings |= {
-        "DATABASE_URL": postgresql.new_database(),
-        "STORE_URL": seaweedfs.store_url(bucket, "images"),
-    }
-    with service.start().client(service.new_token()) as client:
-        ids = [upload(client).json()["id"] for _ in range(6)]
-        assert checked(service)[0] == 0
-        for image_id in ids[:2]:
-            obstore.delete(seaweedfs.client(bucket), f"images/{origin_key(image_id, 'png')}")
-        code, said = checked(service)
-        assert code == 1
-        assert {found["id"] for found in said["findings"]} == set(ids[:2])
-        code, said = checked(service, "--repair")
-        assert (code, said["repaired"]) == (0, 2)
-        comment = client.get("/v1/comment", params={"pr_number": 7}).json()
-        assert not any(image_id in str(comment) for image_id in ids[:2])
-    assert service.stop() == 0

@@ -36,7 +36,6 @@ def work(shop: Shop) -> Repository:
 
 @BOTH_CLIENTS
 def test_baselines_can_be_uploaded_from_a_terminal(shop: Shop, work: Repository) -> None:
-    """Someone uploads the baselines from a terminal."""
     main = work.head
     done = shop.in_terminal("upload", "shots", "--baseline", "--branch", "main", shots={"home": 1})
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
@@ -64,20 +63,6 @@ def test_squash_merge_adopts_the_screenshots(shop: Shop, work: Repository) -> No
     found = shop.pull(2, work.commit(), {"home": 1, "cart": 2})
     assert found.verdicts == {"cart": "unchanged", "home": "unchanged"}
     assert found.bases == {"cart": squashed, "home": first}
-
-
-def test_shallow_clone_finds_its_base(shop: Shop, work: Repository) -> None:
-    """The checkout has one commit, and the newest baselines of main belong to later work."""
-    first = work.head
-    shop.build(first, {"home": 1})
-    work.commits(20)
-    unbuilt = work.head
-    later = work.commit("Later work")
-    shop.build(later, {"home": 9})
-    work.branch("change", unbuilt)
-    found = shop.pull(1, work.commit(), {"home": 1}, onto=unbuilt)
-    assert (found.verdicts, found.bases) == ({"home": "unchanged"}, {"home": first})
-    assert found.without_ancestor == set()
 
 
 def test_without_a_checkout_the_newest_baseline_is_the_base_and_nothing_fails(
@@ -116,7 +101,6 @@ def test_sharded_run_is_complete_after_the_last_job(shop: Shop, work: Repository
 
 @BOTH_CLIENTS
 def test_fork_never_writes_baselines(shop: Shop, work: Repository) -> None:
-    """A fork's pull request is compared, but never writes a baseline."""
     main = work.head
     shop.build(main, {"home": 1})
     work.branch("change")

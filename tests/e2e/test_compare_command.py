@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from prshots.client import compare
-from prshots.client.service import Client
 from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, Run, runner_of
 from support.compared_shop import draw
-from support.service import SHA, Service
+from support.service import SHA, Service, upload
 from support.unreliable_proxy import UnreliableProxy, refuse
 
 MAIN = "1" * 40
@@ -111,16 +110,9 @@ def test_an_image_is_compared_with_the_before_image_of_its_upload(
     token = shared_service.new_token()
     before = (shots / "home.png").read_bytes()
     draw(shots / "home.png", 2)
-    with Client(shared_service.base_url, token) as client:
-        client.upload(
-            (shots / "home.png").read_bytes(),
-            before=before,
-            name="home",
-            pr_number=7,
-            commit_sha=SHA,
-            viewport="160x120",
-            content_type="image/png",
-        )
+    after = (shots / "home.png").read_bytes()
+    with shared_service.client(token) as client:
+        upload(client, after, before=before, name="home", viewport="160x120").raise_for_status()
     done = run("compare", "--pr", "7", "--branch", "main", "--fail-on", "changed", PRSHOTS_TOKEN=token)
     assert done.returncode == 4
     assert "home 160x120 changed (own before image) " in " ".join(done.stdout.split())

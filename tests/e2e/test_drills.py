@@ -8,6 +8,7 @@ import pytest
 
 from drills.compare import CompareDrill
 from drills.kill import KillDrill
+from drills.move import MoveDrill, running_movable_site
 from drills.requests import SETTINGS, RequestsDrill
 from drills.sites import running_site
 from drills.urls import prepared_drill
@@ -46,6 +47,15 @@ def test_a_killed_comparison_is_repeated_or_says_that_it_failed(tmp_path: Path, 
     assert result.violations == 0, result
     assert result.figures["answers checked"] > COMPARISONS
     assert result.figures["of them halfway"] > 0
+
+
+def test_a_killed_move_loses_nothing(tmp_path: Path, seed: int) -> None:
+    with running_movable_site(tmp_path) as (site, postgresql, seaweedfs):
+        drill = MoveDrill(site, postgresql, seaweedfs, images=60, kills=2, seed=seed)
+        result = drill.run()
+    assert drill.wrong == []
+    assert result.count == 2
+    assert result.figures["uploads acknowledged"] > 5
 
 
 def test_no_mutated_request_breaks_the_service(tmp_path: Path) -> None:

@@ -137,16 +137,3 @@ def test_without_a_store_uploads_get_503_and_the_rest_of_the_api_works(
     # The mark was written, so the sweep finishes the delete.
     engines.service.run("sweep")
     assert fetch(uploaded["view_url"]).status_code == 410
-
-
-@pytest.mark.parametrize("engines", ["frozen"], indirect=True)
-def test_clients_that_leave_keep_no_connection_to_the_database(
-    engines: Engines, client: httpx.Client
-) -> None:
-    with engines.database.frozen():
-        for _ in range(REQUESTS):
-            with contextlib.suppress(httpx.TimeoutException):
-                client.get("/v1/comment", params={"pr_number": 7}, timeout=0.05)
-    wait_for(lambda: upload(client).status_code, lambda status: status == 200)
-    busy = "SELECT pid FROM pg_stat_activity WHERE application_name = 'prshots' AND state <> 'idle'"
-    wait_until(lambda: not engines.database.execute(busy), "all connections to be idle")

@@ -1,7 +1,5 @@
 """What a process does not load at its start, because it would keep the memory as long as it runs."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +7,7 @@ import pytest
 
 from prshots.server.lean_imports import not_installed
 from support.processes import completed
-from support.service import PRSHOTS
+from support.service import Service
 
 EVERYWHERE = {
     "rich",
@@ -51,10 +49,9 @@ NOT_LOADED = {
 @pytest.fixture(scope="module")
 def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return the environment of a service whose database exists."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PRSHOTS_")}
-    made = kept | {"PRSHOTS_DATA_DIR": str(tmp_path_factory.mktemp("lean") / "data")}
-    subprocess.run([PRSHOTS, "project", "create", "demo"], env=made, check=True, capture_output=True)
-    return made
+    service = Service(tmp_path_factory.mktemp("lean"))
+    service.run("project", "create", "demo")
+    return service.env
 
 
 @pytest.mark.slow

@@ -1,12 +1,7 @@
-"""Kill -9 of `prshots move` under load, there and back. `make drill DRILL=move` moves 100,000 images."""
+"""`prshots move` as a command. Its kills are in test_drills.py, and contracts/test_move.py has every engine."""
 
-import os
-import random
 from pathlib import Path
 
-import pytest
-
-from drills.move import MoveDrill, running_movable_site
 from support.service import Service
 
 
@@ -38,16 +33,3 @@ def test_command_reports_its_steps_and_the_settings_to_change(tmp_path: Path) ->
     assert "name an empty database" in refused.stderr
     moved_service = Service(tmp_path, {"DATABASE_URL": target[1], "STORE_URL": target[3]})
     assert "demo" in moved_service.run("project", "list").stdout
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_a_killed_move_loses_nothing(tmp_path: Path) -> None:
-    seed = int(os.environ.get("KILL_SEED", "0")) or random.randrange(1, 10**9)
-    print(f"KILL_SEED={seed}")  # pytest shows it when the test fails
-    with running_movable_site(tmp_path) as (site, postgresql, seaweedfs):
-        drill = MoveDrill(site, postgresql, seaweedfs, images=60, kills=2, seed=seed)
-        result = drill.run()
-    assert drill.wrong == []
-    assert result.count == 2
-    assert result.figures["uploads acknowledged"] > 5

@@ -14,6 +14,7 @@ import httpx
 import obstore
 import pytest
 
+from prshots.contract.object_names import CONTENT_TYPES
 from prshots.server.links import KeyRing
 from support.engine_servers import S3_KEY, S3_SECRET, SeaweedFS, Server
 from support.free_ports import free_port
@@ -112,9 +113,9 @@ def test_nginx_sends_an_image_with_the_same_headers_as_delivery(front: Nginx, cl
 
 
 def test_every_image_type_is_sent_from_disk(front: Nginx) -> None:
-    for ext, kind in (("png", "png"), ("jpg", "jpeg"), ("webp", "webp"), ("thumb.webp", "webp")):
+    for ext, content_type in CONTENT_TYPES.items():
         reply = get(own_image(front, ext, time.time() + DAY))
-        assert (reply.status_code, reply.headers["content-type"]) == (200, f"image/{kind}")
+        assert (reply.status_code, reply.headers["content-type"]) == (200, content_type)
         assert "status=305 " in last_log(front, reply.url.path)
 
 

@@ -161,14 +161,6 @@ async def test_no_more_workers_than_allowed_run_and_idle_ones_end(nasty: Nasty) 
     assert await pid_of(pool) not in pids
 
 
-async def test_a_worker_can_have_a_lower_priority(nasty: Nasty) -> None:
-    ours = os.getpriority(os.PRIO_PROCESS, 0)
-    for niceness in (0, 7):
-        assert os.getpriority(os.PRIO_PROCESS, await pid_of(nasty(niceness=niceness))) == min(
-            19, ours + niceness
-        )
-
-
 async def test_a_worker_loads_numpy_only_to_compare() -> None:
     pool = PictureWorkers(COMPARING)
     png = encoded(Image.new("RGB", (64, 48), "red"), "PNG")

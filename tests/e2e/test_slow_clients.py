@@ -76,15 +76,6 @@ def test_a_body_without_a_valid_token_is_not_read_to_its_end(shared_service: Ser
         assert stranger.recv(1) == b""
 
 
-@pytest.mark.slow
-def test_a_head_that_never_ends_is_given_up(shared_service: Service) -> None:
-    with contextlib.ExitStack() as stack:
-        slow = []
-        for address in (shared_service.base_url, shared_service.web_url, shared_service.img_url):
-            slow += stack.enter_context(connections(address, 1, each_sends=HALF_A_HEAD))
-        assert [each.recv(1) for each in slow] == [b""] * 3
-
-
 def send_as_much_as_is_taken(slow: list[socket.socket], data: bytes) -> None:
     """Send the data over each connection, until the service takes no more of any."""
     left = dict.fromkeys(slow, memoryview(data))

@@ -15,7 +15,7 @@ import pytest
 
 from support.engine_servers import SeaweedFS
 from support.migrations import NEXT_VERSION, next_migration, source_of_next_release
-from support.service import SHA, Service, png
+from support.service import Service, png, upload
 from support.service_processes import component_pids, is_ready, kill, serve
 from support.upload_load import UploadLoad
 from support.waiting import wait_until
@@ -86,10 +86,9 @@ class Baselines:
             while not stop.wait(0.1):
                 image = png(2000)
                 digest = hashlib.sha256(image).hexdigest()
-                fields = {"name": digest, "branch": "main", "commit_sha": SHA, "viewport": "1280x800"}
-                files = {"image": ("shot.png", image, "image/png")}
+                address = f"{self.load.addresses[-1]}/v1/baseline"
                 try:
-                    reply = client.post(f"{self.load.addresses[-1]}/v1/baseline", data=fields, files=files)
+                    reply = upload(client, image, path=address, name=digest, branch="main")
                 except httpx.TransportError:
                     continue
                 if reply.status_code == 200:

@@ -74,6 +74,13 @@ def verdicts(reply: dict[str, Any]) -> dict[str, str]:
 
 
 class TestBaselines:
+    def test_equal_bytes_of_a_shot_are_one_image(self, project):
+        first, again = (
+            upload(project.client, PLAIN, path="/v1/baseline", commit_sha=sha(commit), branch="main")
+            for commit in ("1", "2")
+        )
+        assert again.json() == first.json()
+
     def test_known_records_shots_that_the_service_has(self, project):
         project.build("1", cart=PLAIN)
         known, unknown = (

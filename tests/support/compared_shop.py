@@ -48,10 +48,6 @@ class Found:
     def bases(self) -> dict[str, str | None]:
         return {shot["name"]: shot["base_commit"] for shot in self.json["shots"]}
 
-    @property
-    def without_ancestor(self) -> set[str]:
-        return {shot["name"] for shot in self.json["shots"] if shot.get("ancestor", True) is False}
-
 
 @dataclass
 class Shop:
@@ -87,12 +83,11 @@ class Shop:
         head: str,
         shots: Shots,
         *options: str,
-        onto: str = "",
         fork: bool = False,
         compare: tuple[str, ...] = (),
     ) -> Found:
-        """Run CI for a pull request: upload, then compare. `onto` is the commit of main that it merges with."""
-        built = self.work.merge_ref(number, onto or self.work.git("rev-parse", "origin/main"), head)
+        """Run CI for a pull request: upload, then compare."""
+        built = self.work.merge_ref(number, self.work.git("rev-parse", "origin/main"), head)
         job = self._job(f"refs/pull/{number}/merge")
         env = self._env(
             "pull_request", self.event(number, head, fork=fork), f"refs/pull/{number}/merge", built
