@@ -1,20 +1,15 @@
 """The API routes for delete, comment, limits and expire."""
 
-import contextlib
 import itertools
-import sqlite3
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 import pytest
-from sqlalchemy import event
 
-from prshots.server.adapters.sql.database.database import Database, open_sqlite
 from support.raw_requests import running_service
 from support.service import SHA, Service, png, upload
-from support.stores_and_records import SqlRecords, put_migrated_sqlite
 
 NOBODYS_ID = "0123456789abcdef" * 2
 
@@ -83,21 +78,6 @@ def test_another_projects_image_gets_the_same_404_as_a_missing_image(client, str
         del reply.headers["date"], reply.headers["x-request-id"]  # differ in every reply
     assert replies[0].headers == replies[1].headers == replies[2].headers
     assert is_delivered(theirs)
-
-
-async def test_looking_up_an_image_searches_one_index_on_id_and_project(tmp_path):
-    """Another project's image and a missing one take the same query: one index search on both columns."""
-    statements: list[str] = []
-    put_migrated_sqlite(tmp_path)
-    engine = open_sqlite(tmp_path / "prshots.db")
-    event.listen(engine, "connect", lambda connection, _: connection.set_trace_callback(statements.append))
-    records = SqlRecords(Database(engine))
-    await records.image("any", NOBODYS_ID)
-    await records.close()
-    (asked,) = [statement for statement in statements if not statement.startswith("PRAGMA")]
-    with contextlib.closing(sqlite3.connect(tmp_path / "prshots.db")) as connection:
-        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {asked}")]
-    assert plan == ["SEARCH images USING INDEX images_by_id (id=? AND project_id=?)"]
 
 
 def test_deleting_with_a_malformed_id_is_404(client):
