@@ -199,10 +199,7 @@ class TestASession:
 
     async def test_invalid_session_cookie_is_401(self, browser: httpx.AsyncClient) -> None:
         for cookie in (
-            "",
-            ";;;=",
             SESSION,
-            f"{SESSION}=",
             f"{SESSION}=ÿ\x00",
             f'{SESSION}="{"x" * 43}"',
             f"{SESSION}={'x' * 43}",
