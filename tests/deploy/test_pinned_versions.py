@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 
+import pytest
 import yaml
 
 from prshots import __version__
@@ -97,3 +98,11 @@ def test_the_readme_says_how_to_verify_a_release() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())
     attests = [step for step in workflow["jobs"]["github"]["steps"] if "attest" in step.get("uses", "")]
     assert [step["with"]["subject-path"] for step in attests] == ["dist/*"]
+
+
+@pytest.mark.parametrize("folder", ["tests/support/node_clients", "tests/support/providers", "web"])
+def test_npm_packages_are_pinned_by_hash_without_a_registry_url(folder: str) -> None:
+    lock = json.loads((ROOT / folder / "package-lock.json").read_text())
+    packages = {name: package for name, package in lock["packages"].items() if name}
+    assert packages
+    assert all("integrity" in package and "resolved" not in package for package in packages.values())

@@ -21,6 +21,7 @@ from prshots.contract.errors import SettingsError
 from prshots.server.config.settings import Settings
 from prshots.server.observability.metrics_folder import JUST_MADE_SECONDS, PREFIX, metrics_folder
 from prshots.server.processes import worker_group
+from support.free_ports import free_port
 from support.service import PNG, Service, png, upload
 from support.service_processes import (
     WORKERS,
@@ -222,9 +223,11 @@ def test_a_second_serve_says_that_it_waits_for_the_port_and_gives_up(shared_serv
 def test_a_port_that_stays_in_use_is_reported(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     monkeypatch.setattr(worker_group, "PORT_SECONDS", 0.0)
     names = {"img": "delivery"}
-    with socket.create_server(("127.0.0.1", 0)) as holding:
-        port = holding.getsockname()[1]
-        settings = Settings(host="127.0.0.1", **{f"{part}_port": port})
+    port = free_port()
+    with contextlib.ExitStack() as stack:
+        for listener in worker_group.listen("api", "127.0.0.1", port, "PRSHOTS_API_PORT", workers=3):
+            stack.enter_context(listener)
+        settings = Settings(host="127.0.0.1", workers=3, **{f"{part}_port": port})
         message = rf"port {port} on 127.0.0.1 is in use: .* PRSHOTS_{part.upper()}_PORT"
         with pytest.raises(SettingsError, match=message):
             worker_group.open_worker_groups(settings, [names.get(part, part)])

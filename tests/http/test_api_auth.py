@@ -31,26 +31,17 @@ def assert_unauthorized(reply: Reply) -> None:
 
 WRONG = {
     "missing": lambda _: [],
-    "empty": lambda _: [b""],
     "scheme alone": lambda _: [b"Bearer"],
-    "scheme and space": lambda _: [b"Bearer "],
-    "token alone": lambda token: [token],
     "wrong scheme": lambda token: [b"Token " + token],
-    "basic": lambda token: [b"Basic " + token],
     "no space": lambda token: [b"Bearer" + token],
     "nobody's token": lambda _: [b"Bearer msr_" + b"0" * 64],
-    "wrong prefix": lambda token: [b"Bearer " + token.replace(b"msr_", b"MSR_")],
     "upper case": lambda token: [b"Bearer msr_" + token[4:].upper()],
-    "cut short": lambda token: [b"Bearer " + token[:-1]],
     "too long": lambda token: [b"Bearer " + token + b"0"],
-    "in quotes": lambda token: [b'Bearer "' + token + b'"'],
     "two tokens": lambda token: [b"Bearer " + token + b", Bearer " + token],
     "header twice": lambda token: [b"Bearer " + token] * 2,
     "second of two headers right": lambda token: [b"Bearer wrong", b"Bearer " + token],
     "Latin-1": lambda _: [b"Bearer msr_" + b"\xe9" * 64],
-    "UTF-8": lambda _: ["Bearer msr_\N{ARABIC-INDIC DIGIT SEVEN}".encode()],
     "no text at all": lambda _: [b"\xff\xfe\x80"],
-    "long": lambda _: [b"Bearer " + b"0" * 10_000],
 }
 
 
@@ -68,10 +59,6 @@ def test_every_public_route_requires_a_token(shared_service, token, route):
 @pytest.mark.parametrize("scheme", [b"Bearer", b"bearer", b"BEARER"])
 def test_the_bearer_scheme_is_case_insensitive(shared_service, token, scheme):
     assert call(shared_service, COMMENT, scheme + b" " + token.encode()).status == 200
-
-
-def test_a_token_in_the_query_string_is_401(shared_service, token):
-    assert_unauthorized(call(shared_service, ("GET", f"/v1/comment?pr_number=7&access_token={token}")))
 
 
 # Routes that need no token
@@ -104,12 +91,10 @@ def test_an_unknown_route_is_404(client, method):
     ("method", "path", "allowed"),
     [
         ("GET", "/v1/upload", "POST"),
-        ("PUT", "/v1/upload", "POST"),
         ("OPTIONS", "/v1/upload", "POST"),
         ("BREW", "/v1/upload", "POST"),
         ("GET", f"/v1/images/{'0' * 32}", "DELETE"),
         ("POST", "/v1/comment", "GET, HEAD"),
-        ("GET", "/v1/expire", "POST"),
         ("DELETE", "/healthz", "GET, HEAD"),
         ("POST", "/docs", "GET, HEAD"),
     ],

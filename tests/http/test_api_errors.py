@@ -96,11 +96,9 @@ async def test_a_valid_request_id_is_kept(given):
     "given",
     [
         [],
-        [b""],
         [b"7-chars"],
         [b"A" * 65],
         [b"with space"],
-        [b"<script>1"],
         [b"\xc3\xa9" * 8],
         [b"twice-12"] * 2,
     ],

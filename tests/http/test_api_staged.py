@@ -171,9 +171,7 @@ class TestMove:
             ({"branch": None}, "branch required"),
             ({"repository": 7}, BAD_REPOSITORY),
             ({"pr_number": 0}, "pr_number required"),
-            ({"pr_number": "7"}, "pr_number required"),
             ({"from_fork": None}, "from_fork must be true or false"),
-            ({"from_fork": "false"}, "from_fork must be true or false"),
         ],
     )
     def test_bad_input_moves_nothing(self, project, changes, error):

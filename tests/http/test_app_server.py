@@ -120,11 +120,11 @@ class Running:
 
 
 @pytest.fixture
-async def running(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Running]:
+async def running(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Running]:
     monkeypatch.setattr(socket_server, "TICK_SECONDS", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         app = Echo()
-        server = AppServer(app, listener, 1000, refuses_slow_bodies=True)
+        server = AppServer(app, listener, getattr(request, "param", 1000), refuses_slow_bodies=True)
         server.start()
         yield Running(server, app, listener.getsockname())
         await server.stop(0)
@@ -364,23 +364,17 @@ async def test_a_client_that_stops_reading_is_closed(
         await eventually(lambda: not running.server._connections, "its end")
 
 
-async def test_more_connections_than_allowed_wait_until_one_closes() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = AppServer(app := Echo(), listener, 2, refuses_slow_bodies=True)
-        server.start()
-        running = Running(server, app, listener.getsockname())
-        async with contextlib.AsyncExitStack() as stack:
-            first, second, third = [await stack.enter_async_context(running.peer()) for _ in range(3)]
-            for peer in (first, second, third):
-                peer.send(request("GET / HTTP/1.1"))
-            assert [(await peer.reply()).status for peer in (first, second)] == [200, 200]
-            waiting = asyncio.create_task(third.reply())
-            await asyncio.wait([waiting], timeout=0.3)
-            assert not waiting.done()
-            first.writer.close()
-            async with asyncio.timeout(HANGS_AFTER_SECONDS):
-                assert (await waiting).status == 200
-        await server.stop(0)
+@pytest.mark.parametrize("running", [2], indirect=True)
+async def test_more_connections_than_allowed_wait_until_one_closes(running: Running) -> None:
+    async with running.peer() as first, running.peer() as second, running.peer() as third:
+        for peer in (first, second, third):
+            peer.send(request("GET / HTTP/1.1"))
+        assert [(await peer.reply()).status for peer in (first, second)] == [200, 200]
+        waiting = asyncio.create_task(third.reply())
+        await asyncio.wait([waiting], timeout=0.3)
+        assert not waiting.done()
+        first.writer.close()
+        assert (await waiting).status == 200
 
 
 async def test_stopping_finishes_requests_in_progress_and_closes_idle_connections(running: Running) -> None:

@@ -7,7 +7,6 @@ import time
 import zipfile
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from functools import cached_property
 from typing import Any
 
 import httpx
@@ -36,10 +35,7 @@ class Shop:
         self.ann, self.service = ann, service
         self.project = ann.project()
         self.url = f"/v1/dashboard/projects/{self.project}"
-
-    @cached_property
-    def ci(self) -> httpx.Client:
-        return self.service.client(self.ann.token(self.project))
+        self.ci = service.client(ann.token(self.project))
 
     def ask(self, method: str, path: str, **body: Any) -> httpx.Response:
         return self.ann.ask(method, f"/projects/{self.project}{path}", **body)
@@ -51,9 +47,8 @@ class Shop:
 @pytest.fixture
 def shop(ann: Person, shared_service: Service) -> Iterator[Shop]:
     made = Shop(ann, shared_service)
-    yield made
-    if "ci" in vars(made):
-        made.ci.close()
+    with made.ci:
+        yield made
 
 
 def uploaded(client: httpx.Client, image: bytes | None = None, **fields: object) -> str:
@@ -203,29 +198,23 @@ def test_a_project_and_its_usage_count_uploads_and_what_is_left(shop: Shop) -> N
     assert [pull["pr_number"] for pull in usage["biggest"]] == [2, 3]
 
 
-class TestDeletingAProject:
-    def test_deleting_requires_the_name_and_deletes_every_image(self, shop: Shop) -> None:
-        urls = [upload(shop.ci).json()["view_url"] for _ in range(3)]
-        wrong = shop.ask("POST", "/delete", name="something else")
-        assert wrong.status_code == 400
-        assert httpx.get(urls[0]).status_code == 200
-        name = shop.get_json()["name"]
-        assert shop.ask("POST", "/delete", name=name).json() == {"remaining": 0}
-        assert shop.ask("GET", "").status_code == 404
-        assert [httpx.get(url).status_code for url in urls] == [410] * 3
-        assert upload(shop.ci).status_code == 401
-
-    def test_deleting_is_503_if_an_image_cannot_be_deleted(self, shop: Shop) -> None:
-        image_id = uploaded(shop.ci)
-        name = shop.get_json()["name"]
-        path = next(shop.service.images_dir.glob(f"*/{image_id}.png"))
-        path.unlink()
-        path.mkdir()  # a folder cannot be unlinked
-        reply = shop.ask("POST", "/delete", name=name)
-        assert (reply.status_code, reply.json()) == (503, {"error": "expire failed, retry later"})
-        assert shop.ask("GET", "").status_code == 200
-        path.rmdir()
-        assert shop.ask("POST", "/delete", name=name).json() == {"remaining": 0}
+def test_deleting_a_project_requires_its_name_and_deletes_every_image(shop: Shop) -> None:
+    images = [upload(shop.ci).json() for _ in range(3)]
+    wrong = shop.ask("POST", "/delete", name="something else")
+    assert wrong.status_code == 400
+    assert httpx.get(images[0]["view_url"]).status_code == 200
+    name = shop.get_json()["name"]
+    path = next(shop.service.images_dir.glob(f"*/{images[0]['id']}.png"))
+    path.unlink()
+    path.mkdir()  # a folder cannot be unlinked
+    failed = shop.ask("POST", "/delete", name=name)
+    assert (failed.status_code, failed.json()) == (503, {"error": "expire failed, retry later"})
+    assert shop.ask("GET", "").status_code == 200
+    path.rmdir()
+    assert shop.ask("POST", "/delete", name=name).json() == {"remaining": 0}
+    assert shop.ask("GET", "").status_code == 404
+    assert [httpx.get(image["view_url"]).status_code for image in images] == [410] * 3
+    assert upload(shop.ci).status_code == 401
 
 
 class TestPullRequests:
@@ -375,15 +364,15 @@ def test_a_token_is_shown_once_and_works_until_it_is_revoked(shop: Shop) -> None
     made = shop.ask("POST", "/tokens", label=" nightly ").json()
     with shop.service.client(made["secret"]) as ci:
         assert upload(ci).status_code == 200
-        (listed,) = shop.get_json("/tokens")["tokens"]
+        (listed,) = [each for each in shop.get_json("/tokens")["tokens"] if each["label"] == "nightly"]
         login = shop.ann.get_json("/me")["user"]["login"]
-        assert (listed["label"], listed["created_by"], listed["revoked_at"]) == ("nightly", login, None)
+        assert (listed["created_by"], listed["revoked_at"]) == (login, None)
         assert listed["hint"] == f"msr_…{made['secret'][-4:]}"
         assert made["secret"] not in str(listed)
         assert shop.ask("DELETE", f"/tokens/{listed['id']}").json() == {"ok": True}
         assert upload(ci).status_code == 401
-    (listed,) = shop.get_json("/tokens")["tokens"]
-    assert listed["revoked_at"] is not None
+    revoked = {each["label"]: each["revoked_at"] is not None for each in shop.get_json("/tokens")["tokens"]}
+    assert revoked == {"ci": False, "nightly": True}
 
 
 class TestOrganizations:
@@ -423,14 +412,6 @@ class TestOrganizations:
         assert (made["name"], made["personal"], made["role"]) == ("acme", False, "owner")
         assert made in ann.get_json("/me")["organizations"]
         assert ann.ask("POST", "/organizations", name="acme").status_code == 409
-
-    def test_projects_created_on_the_command_line_belong_to_the_operator(
-        self, shared_service: Service
-    ) -> None:
-        shared_service.run("project", "create", "by-command")
-        with sign_in(shared_service, operator=True) as operator:
-            local = {found["name"] for found in operator.get_json("/projects")["projects"]}
-            assert "by-command" in local
 
 
 class TestInvalidRequests:

@@ -282,18 +282,11 @@ def test_a_range_past_the_end_is_416(client: Client, asked: str) -> None:
     "asked",
     [
         "",
-        "bytes",
-        "bytes=",
         "bytes=-",
         "bytes=9-5",
         "bytes=0-1,3-4",
-        "bytes=a-b",
-        "bytes=-1-2",
-        "bytes=0-1, bytes=2-3",
         "lines=0-1",
         "bytes= 0-1",
-        "bytes=0-1 ",
-        "bytes=+1-2",
         "bytes=\u0660-\u0661",
         f"bytes={'9' * 5000}-",
     ],
@@ -308,9 +301,7 @@ def test_an_invalid_or_unsupported_range_is_ignored(client: Client, asked: str) 
     [
         (OWN_TAG, 206),
         (f"W/{OWN_TAG}", 200),
-        ('"other"', 200),
         ("Sat, 29 Oct 1994 19:43:31 GMT", 200),
-        (f"{OWN_TAG}, {OWN_TAG}", 200),
     ],
 )
 def test_a_range_is_ignored_unless_if_range_matches_the_etag(
@@ -433,10 +424,8 @@ CHECKED = f"/check{TARGET}"
 @pytest.mark.parametrize(
     ("seconds_left", "status", "cache_control"),
     [
-        (7200, 305, "max-age=59"),
         (3660, 305, "max-age=59"),
         (3659.9, 421, "no-store"),
-        (60, 421, "no-store"),
         (0.1, 421, "no-store"),
     ],
 )

@@ -18,11 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prshots.contract.object_names import origin_key
-from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskReader
 from prshots.server.delivery import server as delivery_server
-from prshots.server.delivery.decision import Delivery
-from prshots.server.delivery.server import DeliveryServer
 from support.delivery_sockets import EXP, RING, DeliveryInThread, RawConnection, get
 from support.open_files import open_files
 
@@ -297,17 +294,3 @@ def test_each_timeout_closes_the_connection(
             assert wire.reply()[0] == 200
         served.settle(lambda: len(served.server._connections) > 0 or limit != "IDLE_SECONDS")
         served.settle(lambda: not served.server._connections)
-
-
-def test_two_servers_share_a_listener(served: ServedFromDisk) -> None:
-    async def start_another() -> None:
-        other.start()
-
-    other = DeliveryServer(Delivery(DiskReader(served.root), FixedKeys(RING), 3600), served.listener.dup())
-    served.run(start_another())
-    with contextlib.ExitStack() as stack:
-        for _ in range(30):
-            wire = stack.enter_context(served.exchange(get("/healthz")))
-            assert wire.reply()[0] == 200
-    served.run(other.stop(0))
-    other._listener.close()

@@ -210,7 +210,6 @@ class TestAddresses:
         ("others", "words"),
         [
             ({}, "cannot reach this machine"),
-            ({"img_url": "http://[::1]:8082"}, "cannot reach this machine"),
             ({"img_url": "https://10.1.2.3"}, "private network"),
             ({"img_url": "https://shots.internal"}, "private network"),
             ({"img_url": "https://shots"}, "private network"),

@@ -1,10 +1,12 @@
 """The upload form: split at any point, with any error in it, and of any size."""
 
 import asyncio
+import json
 import socket
 import tracemalloc
 from collections.abc import AsyncIterator, Iterable, Iterator
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from support.raw_requests import (
     TEXTS,
     body_of,
     connect,
+    curl,
     image_head,
     image_part,
     part,
@@ -27,7 +30,8 @@ from support.raw_requests import (
     text_part,
     text_parts,
 )
-from support.service import MAX_BYTES, Service
+from support.service import MAX_BYTES, Service, png
+from support.service_processes import records
 from support.waiting import wait_until
 
 MEGABYTE = 1024**2
@@ -337,3 +341,36 @@ def test_an_incomplete_expire_request_is_400(shared_service, token):
         connection.shutdown(socket.SHUT_WR)
         reply = read_reply(connection)
     assert (reply.status, reply.error) == (400, "pr_number required")
+
+
+# The form of curl, which the docs show. Other tests send those of our clients and of a browser.
+
+COLUMNS = "id, name, CAST(pr_number AS TEXT), commit_sha, viewport"
+CURL_NAMES = [
+    "checkout/cart",
+    "Gr\u00f6\u00dfen\u00fcbersicht",
+    "\N{FIRE}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}",
+    "she said \"yes\", he said 'no'",
+    "two\nlines\n",
+    "a; name=b\\c %22 %0A &amp; --",
+    "\N{FIRE}" * 199 + "\n",
+]
+FILENAMES = ["shot.png", "gr\u00fc\u00dfe \N{FIRE}.png", 'a "b"; c\\d.png']
+
+
+def test_the_form_of_curl_is_stored_unchanged(shared_service, token, tmp_path):
+    image = tmp_path / "image.png"
+    image.write_bytes(png(20_000) + b"\r\n--\r\n--boundary--\r\n")
+    forms = [("shot.png", TEXTS | {"name": name}) for name in CURL_NAMES]
+    forms += [(filename, TEXTS) for filename in FILENAMES]
+    for filename, texts in forms:
+        quoted = filename.replace("\\", "\\\\").replace('"', '\\"')
+        fields = (part for name, value in texts.items() for part in ("--form-string", f"{name}={value}"))
+        file = f'image=@{image};type=image/png;filename="{quoted}"'
+        status, text = curl(f"{shared_service.base_url}/v1/upload", token, "-F", file, *fields)
+        assert status == 200, text
+        uploaded = json.loads(text)
+        assert records(shared_service, COLUMNS)[-1] == (uploaded["id"], *texts.values())
+        delivered = httpx.get(uploaded["view_url"])
+        assert delivered.headers["content-type"] == "image/png"
+        assert delivered.content == image.read_bytes()

@@ -217,13 +217,11 @@ def test_a_member_can_leave_and_loses_access(world: World) -> None:
 
 HOSTILE: tuple[object, ...] = (
     "\ud800",
-    "x\udfffy",
     "\0",
     "x" * 50_000,
     10**400,
     -(2**63),
     float("nan"),
-    float("inf"),
     True,
     [[["\ud800"]]],
     {"\ud800": "x"},

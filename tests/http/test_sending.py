@@ -382,39 +382,28 @@ class TestAddresses:
 
 
 class TestTls:
-    @pytest.fixture
-    def certificate(self, tmp_path: Path) -> Path:
-        """Create a self-signed certificate with its key."""
-        file = tmp_path / "own.pem"
+    def test_an_unknown_certificate_is_refused_unless_in_ssl_cert_file(
+        self, waits: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        file = tmp_path / "own.pem"  # a self-signed certificate with its key
         command = (
             "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=x "
-            "-addext subjectAltName=IP:127.0.0.1"
+            f"-addext subjectAltName=IP:127.0.0.1 -keyout {file} -out {file}"
         )
-        subprocess.run(
-            [*command.split(), "-keyout", file, "-out", tmp_path / "public"], check=True, capture_output=True
-        )
-        file.write_text(file.read_text() + (tmp_path / "public").read_text())
-        return file
-
-    @pytest.fixture
-    def secured(self, certificate: Path) -> Iterator[str]:
+        subprocess.run(command.split(), check=True, capture_output=True)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate)
+        context.load_cert_chain(file)
         with answering(lambda _asked, _body: as_json(401, {}), context) as url:
-            yield url.replace("http:", "https:")
-
-    def test_an_unknown_certificate_is_refused_unless_in_ssl_cert_file(
-        self, secured: str, certificate: Path, waits: list[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        with (
-            Client(secured, A_TOKEN, on_wait=waits.append) as client,
-            pytest.raises(UnreachableError, match=r"is not trusted: self.signed.*SSL_CERT_FILE"),
-        ):
-            client.comment(1)
-        assert waits == []  # a retry would not help
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        with Client(secured, A_TOKEN) as client, pytest.raises(UnauthorizedError):
-            client.comment(1)
+            secured = url.replace("http:", "https:")
+            with (
+                Client(secured, A_TOKEN, on_wait=waits.append) as client,
+                pytest.raises(UnreachableError, match=r"is not trusted: self.signed.*SSL_CERT_FILE"),
+            ):
+                client.comment(1)
+            assert waits == []  # a retry would not help
+            monkeypatch.setenv("SSL_CERT_FILE", str(file))
+            with Client(secured, A_TOKEN) as client, pytest.raises(UnauthorizedError):
+                client.comment(1)
         monkeypatch.setenv("SSL_CERT_FILE", "/nowhere")
         with pytest.raises(InvalidInputError, match=r"cannot read SSL_CERT_FILE .*: No such file"):
             Client(secured, A_TOKEN)

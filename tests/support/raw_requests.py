@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.processes import completed
 from support.service import SHA, Service, png
 from support.service_processes import resident_bytes
 from support.waiting import wait_until
@@ -93,6 +94,15 @@ def send(service: Service, *raw: bytes) -> Reply:
 def post_body(service: Service, token: str, body: bytes, content_type: str = MULTIPART) -> Reply:
     head = request_head(token, f"Content-Type: {content_type}", f"Content-Length: {len(body)}")
     return send(service, head, body)
+
+
+def curl(url: str, token: str, *options: str) -> tuple[int, str]:
+    """Send a request with curl, and return the status and text of the reply."""
+    ask = ("curl", "-sS", "-w", "\n%{http_code}", "-H", f"Authorization: Bearer {token}")
+    done = completed([*ask, *options, url])
+    assert done.returncode == 0, done.stderr
+    text, status = done.stdout.rsplit("\n", 1)
+    return int(status), text
 
 
 class MemoryGrowth:
