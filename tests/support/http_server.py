@@ -41,9 +41,11 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def serving(handler: type[BaseHTTPRequestHandler], tls: ssl.SSLContext | None = None) -> Iterator[str]:
-    """Serve inside the `with` block, and return the address."""
-    with _Server(("127.0.0.1", 0), handler) as server:
+def serving(
+    handler: type[BaseHTTPRequestHandler], tls: ssl.SSLContext | None = None, port: int = 0
+) -> Iterator[str]:
+    """Serve inside the `with` block, by default on any free port, and return the address."""
+    with _Server(("127.0.0.1", port), handler) as server:
         if tls:
             server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
