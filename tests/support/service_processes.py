@@ -48,16 +48,11 @@ def children(pid: int) -> list[int]:
 def component_of(pid: int) -> str:
     """Return what a supervisor's child runs, from its command line: a component, "sweeper", or "" if it has exited."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+        command = Path(f"/proc/{pid}/cmdline").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return ""
-    if "prshots.server.processes.sweeper" in words:
-        return "sweeper"
-    return (
-        words[words.index("prshots.server.processes.worker") + 1]
-        if "prshots.server.processes.worker" in words
-        else ""
-    )
+    found = re.search(r"\0prshots\.server\.processes\.(?:worker\0)?(\w+)\0", command)
+    return found[1] if found else ""
 
 
 def component_pids(service: Service) -> dict[str, int]:
