@@ -26,6 +26,7 @@ from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
 from support.free_ports import free_port
+from support.processes import completed
 from support.service_processes import children, is_alive, process_state
 
 PROGRAMS = Path(sys.executable).parent
@@ -169,11 +170,8 @@ class SeaweedFS(Server):
     def new_bucket(self) -> str:
         """Create a bucket and return its name."""
         name = f"test-{secrets.token_hex(6)}"
-        done = subprocess.run(
-            ["curl", "-sS", "-f", "-X", "PUT", "--aws-sigv4", "aws:amz:us-east-1:s3", "--user",
-             f"{S3_KEY}:{S3_SECRET}", f"{self.endpoint}/{name}"],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        signed = ["--aws-sigv4", "aws:amz:us-east-1:s3", "--user", f"{S3_KEY}:{S3_SECRET}"]
+        done = completed(["curl", "-sS", "-f", "-X", "PUT", *signed, f"{self.endpoint}/{name}"])
         assert done.returncode == 0, done.stderr
         return name
 

@@ -17,6 +17,7 @@ import pytest
 from support.engine_servers import Server
 from support.free_ports import free_port
 from support.http_server import QuietHandler, serving
+from support.processes import completed
 from support.service import Service
 from support.waiting import wait_until
 
@@ -114,8 +115,7 @@ class Nginx:
 
     def check(self) -> subprocess.CompletedProcess[str]:
         """Have nginx validate the files."""
-        command = [self.program, "-t", "-p", self.folder, "-c", self.write()]
-        return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        return completed([self.program, "-t", "-p", self.folder, "-c", self.write()])
 
 
 def _servers(ports: Sequence[int]) -> str:
