@@ -14,7 +14,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from support.leftover_processes import adopt_orphans, end_leftovers
-from support.service import UNTRUSTED_ISSUER, Service
+from support.service import SILENT_ISSUER, UNTRUSTED_ISSUER, Service
 
 if TYPE_CHECKING:
     from support.ci_issuer import CiIssuer
@@ -110,14 +110,6 @@ def ci_issuer_place() -> Iterator[socket.socket]:
 
 
 @pytest.fixture(scope="session")
-def silent_place() -> Iterator[socket.socket]:
-    """Reserve a port that nothing listens on: a second trusted issuer, which is always down."""
-    with socket.socket() as place:
-        place.bind(("127.0.0.1", 0))
-        yield place
-
-
-@pytest.fixture(scope="session")
 def ci_issuer(ci_issuer_place: socket.socket) -> Iterator["CiIssuer"]:
     """Run an issuer of ID tokens for CI jobs. Projects of the shared service may trust it."""
     from support.ci_issuer import running_ci_issuer
@@ -128,13 +120,13 @@ def ci_issuer(ci_issuer_place: socket.socket) -> Iterator["CiIssuer"]:
 
 @pytest.fixture(scope="session")
 def shared_service(
-    tmp_path_factory: pytest.TempPathFactory, ci_issuer_place: socket.socket, silent_place: socket.socket
+    tmp_path_factory: pytest.TempPathFactory, ci_issuer_place: socket.socket
 ) -> Iterator[Service]:
     """Run one service for many tests. Each test creates its own project, beside one that must stay as it is."""
     from support import neighbor
 
-    own = [f"http://127.0.0.1:{place.getsockname()[1]}" for place in (ci_issuer_place, silent_place)]
-    issuers = ["https://token.actions.githubusercontent.com", "https://gitlab.com", *own, UNTRUSTED_ISSUER]
+    own = [f"http://127.0.0.1:{ci_issuer_place.getsockname()[1]}", SILENT_ISSUER, UNTRUSTED_ISSUER]
+    issuers = ["https://token.actions.githubusercontent.com", "https://gitlab.com", *own]
     made = Service(tmp_path_factory.mktemp("shared"), {"TRUSTED_ISSUERS": ",".join(issuers)}).start()
     with neighbor.beside(made.data_dir / "prshots.db"):
         yield made

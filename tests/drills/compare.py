@@ -116,8 +116,6 @@ class CompareDrill:
         time.sleep(after)
         if kind == "sweep":
             self.site.start_sweep().wait()
-        elif kind == "picture":
-            self.site.kill_picture_worker(random.Random(self.seed))
         else:
             self.site.kill(kind, random.Random(self.seed))
         self.site.revive()

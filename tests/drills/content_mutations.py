@@ -8,7 +8,8 @@ from typing import Any
 from urllib.parse import quote
 
 from drills import hostile_values as hostile
-from drills.drafts import BOUNDARY, Draft, Part, multipart
+from drills.drafts import Draft, Part, multipart
+from support.raw_requests import BOUNDARY
 
 Mutation = Callable[[Draft, random.Random], Draft]
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")

@@ -1,6 +1,5 @@
 """Valid requests of every route of the API, the dashboard, the web component and delivery."""
 
-import io
 import json
 import random
 import secrets
@@ -12,11 +11,13 @@ from urllib.parse import urlsplit
 from PIL import Image
 
 from prshots.server.api.dashboard.routes import ROUTES
+from support.nasty_pictures import encoded
+from support.raw_requests import MULTIPART, body_of, part
 from support.service import SHA, UNTRUSTED_ISSUER, Service, upload
 from support.signed_in_people import sign_in
 
 PORTS = ("api", "web", "delivery")
-BOUNDARY = "drill0f1e2d3c4b5a"
+SMALL_PNG = encoded(Image.new("RGB", (8, 8), "teal"))
 EXPIRE = {"pr_number": 9, "merged_as": SHA, "branch": "main"}
 Headers = list[tuple[bytes, bytes]]
 
@@ -67,7 +68,7 @@ class Draft:
         body = self.body
         headers: Headers = [(b"Host", b"localhost"), *self.headers]
         if self.parts is not None and not any(name.lower() == b"content-type" for name, _ in headers):
-            headers.append((b"Content-Type", b"multipart/form-data; boundary=" + BOUNDARY.encode()))
+            headers.append((b"Content-Type", MULTIPART.encode()))
         if body is not None:
             headers.append((b"Content-Length", str(len(body)).encode()))
         lines = [self.method.encode() + b" " + self.target + b" HTTP/1.1"]
@@ -76,19 +77,7 @@ class Draft:
 
 
 def multipart(parts: tuple[Part, ...]) -> bytes:
-    pieces = []
-    for part in parts:
-        head = "\r\n".join(
-            [f"--{BOUNDARY}", f"Content-Disposition: {part.disposition}", *part.headers, "", ""]
-        )
-        pieces.append(head.encode("utf-8", "surrogatepass") + part.body + b"\r\n")
-    return b"".join(pieces) + f"--{BOUNDARY}--\r\n".encode()
-
-
-def small_png() -> bytes:
-    with io.BytesIO() as file:
-        Image.new("RGB", (8, 8), "teal").save(file, "PNG")
-        return file.getvalue()
+    return body_of(part(each.disposition, each.body, *each.headers) for each in parts)
 
 
 State = Mapping[str, str]
@@ -104,7 +93,7 @@ def new_state(service: Service) -> State:
             "POST", f"/projects/{project}/trusts", issuer=UNTRUSTED_ISSUER, claims={"repository": "o/r"}
         )
         with service.client(token) as client:
-            shots = [upload(client, small_png(), pr_number=7).json() for _ in range(2)]
+            shots = [upload(client, SMALL_PNG, pr_number=7).json() for _ in range(2)]
         view = urlsplit(shots[0]["view_url"])
         return {
             "web": service.web_url,
@@ -160,7 +149,7 @@ def drafts(state: State) -> dict[str, list[Draft]]:
 
 def _shot(**texts: str) -> tuple[Part, ...]:
     """Return the parts of an upload: an image, and these fields."""
-    image = Part('form-data; name="image"; filename="shot.png"', small_png(), ("Content-Type: image/png",))
+    image = Part('form-data; name="image"; filename="shot.png"', SMALL_PNG, ("Content-Type: image/png",))
     return (image, *(Part(f'form-data; name="{name}"', text.encode()) for name, text in texts.items()))
 
 

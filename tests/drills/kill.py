@@ -19,7 +19,7 @@ from pathlib import Path
 import httpx
 
 from drills.report import Progress, Result, result_of
-from drills.sites import Site
+from drills.sites import SIZES, Site
 from drills.truth import Truth, wrong_records, wrong_store, wrong_totals
 from support.service import upload
 from support.upload_load import Shot, UploadLoad, is_whole, self_checking_png
@@ -32,8 +32,6 @@ CHECKED_EVERY = 20
 SAMPLE = 100
 DUE_IMAGES = 5
 TWO_DAYS = 2 * 86_400
-SIZES = (100, 5_000, 70_000)
-"""Below and above the block size that delivery reads, but small: a full series keeps tens of thousands."""
 
 
 @dataclass
@@ -51,12 +49,11 @@ class KillDrill:
     def run(self, engines: str) -> Result:
         self._rng = random.Random(self.seed)
         self._progress = Progress(self.kills, "kills")
-        self._loads = [
-            self._load("pr_close", self.seed),
-            self._load("manual", self.seed + 1),
-        ]
-        self._due_token = self.site.replicas[0].new_token(policy="retain_days", retain_days="1")
-        closing, keeping = self._loads
+        new_token = self.site.replicas[0].new_token
+        closing = self.site.load(new_token(policy="pr_close"), self.seed)
+        keeping = self.site.load(new_token(policy="manual"), self.seed + 1, expires_on_close=False)
+        self._loads = [closing, keeping]
+        self._due_token = new_token(policy="retain_days", retain_days="1")
         work = partial(keeping.run_during, self._kill_again_and_again)
         try:
             closing.run_during(work, self._watch)
@@ -66,17 +63,6 @@ class KillDrill:
         if wrong := self._all_wrong():
             wrong.append(f"the last kills were: {'; '.join(self.history[-10:])}")
         return result_of(f"kill {engines}", self._progress, self.seed, self._figures(), wrong)
-
-    def _load(self, policy: str, seed: int) -> UploadLoad:
-        return UploadLoad(
-            self.site.replicas[0].new_token(policy=policy),
-            seed,
-            self.site.api_addresses,
-            self.site.image_addresses,
-            sizes=SIZES,
-            expires_on_close=policy == "pr_close",
-            engines_die=self.site.engines_die,
-        )
 
     def _kill_again_and_again(self) -> None:
         checked = 0
@@ -136,7 +122,7 @@ class KillDrill:
             shots = load.shots[-SAMPLE // 2 :] + self._rng.sample(
                 load.shots, min(SAMPLE // 2, len(load.shots))
             )
-            _read_all(load, shots)
+            read_all(load, shots)
 
     def _check_everything(self) -> None:
         """Compare everything, after the load has ended and a sweep has cleaned up."""
@@ -151,7 +137,7 @@ class KillDrill:
             line for line in self.site.log.splitlines() if re.search("Traceback|internal error", line)
         ]
         for load in self._loads:
-            _read_all(load, load.shots)
+            read_all(load, load.shots)
 
     def _watch(self, stop: threading.Event) -> None:
         """Check each image file as soon as delivery could serve it, acknowledged or not."""
@@ -190,7 +176,7 @@ def _rounds(kinds: Sequence[str], kills: int, rng: random.Random) -> Iterator[li
         yield victims
 
 
-def _read_all(load: UploadLoad, shots: Sequence[Shot]) -> None:
+def read_all(load: UploadLoad, shots: Sequence[Shot]) -> None:
     """Read the images. Every component is up, but the store may still be slow after its start."""
 
     def is_read(shot: Shot) -> bool:

@@ -7,20 +7,19 @@ everything is compared. The same way back, to another file and folder.
 
 import contextlib
 import hashlib
+import os
 import random
 import re
 import subprocess
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
 import psycopg
-import pytest
 
+from drills.kill import read_all
 from drills.report import Progress, Result, result_of, say
 from drills.sites import EmbeddedSite, Rows, postgresql_snapshot, sqlite_snapshot, stored_in
 from drills.truth import Truth, wrong_records, wrong_store, wrong_totals
@@ -38,7 +37,6 @@ WEIGHTS = (3, 4, 2, 1, 2)
 """How often a move is killed in each phase. A kill in a late phase costs the time of all before it."""
 
 MOVE_SECONDS = 3600
-SIZES = (100, 5_000, 70_000)
 SAMPLE = 500
 
 
@@ -82,13 +80,8 @@ class MovableSite(EmbeddedSite):
 
 @contextlib.contextmanager
 def running_movable_site(folder: Path) -> Iterator[tuple[MovableSite, PostgreSQL, SeaweedFS]]:
-    with (
-        running_postgresql() as postgresql,
-        running_seaweedfs() as seaweedfs,
-        pytest.MonkeyPatch.context() as environment,
-    ):
-        for name, value in seaweedfs.credentials.items():
-            environment.setenv(name, value)
+    with running_postgresql() as postgresql, running_seaweedfs() as seaweedfs:
+        os.environ |= seaweedfs.credentials
         site = MovableSite(folder, seaweedfs)
         try:
             yield site, postgresql, seaweedfs
@@ -125,7 +118,7 @@ class MoveDrill:
         loads: list[UploadLoad] = []
         try:
             for way, target in ways.items():
-                load = self._load(len(loads))
+                load = self.site.load(self._token, self.seed + len(loads))
                 loads.append(load)
                 self._move_under_load(way, target, load)
                 self._check_everything(loads)
@@ -135,16 +128,6 @@ class MoveDrill:
         self.figures["uploads acknowledged"] = sum(len(load.shots) for load in loads)
         self.figures["deletes acknowledged"] = sum(len(load.gone) for load in loads)
         return result_of("move", self._progress, self.seed, self.figures, self.wrong)
-
-    def _load(self, number: int) -> UploadLoad:
-        return UploadLoad(
-            self._token,
-            self.seed + number,
-            self.site.api_addresses,
-            self.site.image_addresses,
-            sizes=SIZES,
-            engines_die=True,
-        )
 
     def _move_under_load(self, way: str, target: tuple[str, str], load: UploadLoad) -> None:
         began = time.monotonic()
@@ -219,9 +202,8 @@ class MoveDrill:
         gone = {shot.id for load in loads for shot in load.gone}
         self.wrong += wrong_totals(truth) + wrong_records(truth, kept, gone)
         self.wrong += wrong_store(truth, self.site.stored())
-        with httpx.Client(trust_env=False, timeout=60) as client, ThreadPoolExecutor(4) as threads:
-            for load in loads:
-                list(threads.map(lambda shot, load=load: load.read(client, shot), load.shots))
+        for load in loads:
+            read_all(load, load.shots)
         self._read_some()
 
     def _read_some(self) -> None:

@@ -1,6 +1,7 @@
 """Installations that a drill may kill: on the embedded engines, or on PostgreSQL, S3 and Valkey."""
 
 import contextlib
+import os
 import random
 import sqlite3
 import subprocess
@@ -14,7 +15,6 @@ from unittest.mock import patch
 
 import obstore
 import psycopg
-import pytest
 from obstore.store import S3Store
 
 from prshots.server.domain.upkeep import safeguards
@@ -28,10 +28,14 @@ from support.engine_servers import (
     running_valkey,
 )
 from support.service import PRSHOTS, Service
-from support.service_processes import children, component_of, is_ready, kill, serve
+from support.service_processes import change_database, children, component_of, is_ready, kill, serve
+from support.upload_load import UploadLoad
 from support.waiting import wait_until
 
 Rows = list[tuple[object, ...]]
+SIZES = (100, 5_000, 70_000)
+"""Of images: below and above the block size that delivery reads."""
+
 BACK_UP_SECONDS = 300
 """How long engines and replicas may take to start again: together, on a busy machine."""
 
@@ -79,13 +83,11 @@ class Site(ABC):
             replica.process.kill()
             for pid in started:
                 kill(pid)
+        elif kind == "picture":  # a process that decodes images for the API, if there is one
+            if workers := sorted(children(self._worker("api", rng))):
+                kill(rng.choice(workers))
         else:
             kill(self._worker(kind, rng))
-
-    def kill_picture_worker(self, rng: random.Random) -> None:
-        """Kill -9 a process that decodes images for the API, if there is one."""
-        if workers := sorted(children(self._worker("api", rng))):
-            kill(rng.choice(workers))
 
     def revive(self) -> None:
         """Start what has ended, as an init system does. It does not wait until a replica is up."""
@@ -106,6 +108,18 @@ class Site(ABC):
             return all(is_ready(address) for address in (*self.api_addresses, *self.image_addresses))
 
         wait_until(all_ready, lambda: f"all components:\n{self.log[-3000:]}", BACK_UP_SECONDS)
+
+    def load(self, token: str, seed: int, *, expires_on_close: bool = True) -> UploadLoad:
+        """Return clients of all replicas, with images that are small: a full series keeps tens of thousands."""
+        return UploadLoad(
+            token,
+            seed,
+            self.api_addresses,
+            self.image_addresses,
+            sizes=SIZES,
+            expires_on_close=expires_on_close,
+            engines_die=self.engines_die,
+        )
 
     def start_sweep(self) -> "subprocess.Popen[bytes]":
         with (self.replicas[0].folder / "serve.log").open("ab") as log:
@@ -163,9 +177,7 @@ class EmbeddedSite(Site):
         return sqlite_snapshot(self.service.data_dir / "prshots.db", *queries)
 
     def change(self, statement: str) -> None:
-        path = self.service.data_dir / "prshots.db"
-        with contextlib.closing(sqlite3.connect(path, timeout=20)) as database, database:
-            database.execute(statement)
+        change_database(self.service, statement)
 
     def stored(self) -> dict[str, int]:
         folder = self.service.images_dir
@@ -269,9 +281,7 @@ def running_site(engines: str, folder: Path) -> Iterator[Site]:
             postgresql = stack.enter_context(running_postgresql())
             seaweedfs = stack.enter_context(running_seaweedfs())
             valkey = stack.enter_context(running_valkey())
-            environment = stack.enter_context(pytest.MonkeyPatch.context())
-            for name, value in seaweedfs.credentials.items():
-                environment.setenv(name, value)
+            os.environ |= seaweedfs.credentials
             site = SharedSite(folder, postgresql, seaweedfs, valkey)
         stack.callback(site.stop)
         site.start()

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from support.free_ports import free_port
-from support.nginx_front import NGINX, NGINX_VERSIONS, HangsUp, Nginx, last_log, raw, running_nginx, started
+from support.nginx_front import NGINX, NGINX_VERSIONS, Nginx, hang_up, last_log, raw, running_nginx, started
 from support.open_files import many_files  # noqa: F401 - a fixture
 from support.service import MAX_BYTES, upload
 
@@ -65,8 +65,8 @@ def answer(connection: socket.socket) -> tuple[int, dict[str, str], object]:
 
 def test_a_large_body_is_413_in_json_and_does_not_reach_the_component(tmp_path: Path, program: Path) -> None:
     with (
-        HangsUp() as component,
-        running_nginx(in_front_of(tmp_path, [component.port], program)) as front,
+        hang_up() as (port, requests),
+        running_nginx(in_front_of(tmp_path, [port], program)) as front,
         httpx.Client(base_url=front.url, timeout=30) as client,
     ):
         for path in ("/v1/expire", "/auth/logout", "/", f"/i/{'0a' * 16}.png", "/i/x"):
@@ -75,7 +75,7 @@ def test_a_large_body_is_413_in_json_and_does_not_reach_the_component(tmp_path: 
             assert (fields["content-type"], fields["cache-control"]) == ("application/json", "no-store")
             assert fields["connection"] == "close"
             assert f'"POST {path} HTTP/1.1" 413' in last_log(front, f"{path} ")
-        assert component.requests == []
+        assert requests == []
         for path, limit, maximum in [
             ("/v1/upload", 2 * MAX_BYTES + 1024**2, "5MB"),
             ("/v1/staged", 2 * MAX_BYTES + 1024**2, "5MB"),
@@ -83,12 +83,12 @@ def test_a_large_body_is_413_in_json_and_does_not_reach_the_component(tmp_path: 
             ("/v1/put/0a1b2c", MAX_BYTES + 1024**2, "5MB"),
             ("/v1/baseline/known", 4 * 1024**2, "4MB"),
         ]:
-            component.requests.clear()
+            requests.clear()
             assert client.post(path, content=bytes(limit)).status_code == 502  # the component's doing
             refused = client.post(path, content=bytes(limit + 1))
             assert refused.status_code == 413
             assert refused.json() == {"error": f"payload too large (max {maximum})"}
-            assert len(component.requests) == 1
+            assert len(requests) == 1
         assert "0a1b2c" not in front.logs
 
 
@@ -152,9 +152,9 @@ def test_each_upload_is_tried_once_a_get_by_every_replica_and_forwarded_headers_
     """Otherwise nginx answers "no live upstreams" for seconds after a moment in which all replicas failed."""
     false = {"X-Forwarded-For": "1.2.3.4", "X-Request-Id": "mine", "X-Forwarded-Proto": "https"}
     with (
-        HangsUp() as one,
-        HangsUp() as other,
-        running_nginx(in_front_of(tmp_path, [one.port, other.port], program)) as front,
+        hang_up() as (one, requests),
+        hang_up() as (other, other_requests),
+        running_nginx(in_front_of(tmp_path, [one, other], program)) as front,
         httpx.Client(base_url=front.url, headers=false, timeout=30) as client,
     ):
         for _ in range(10):
@@ -162,7 +162,7 @@ def test_each_upload_is_tried_once_a_get_by_every_replica_and_forwarded_headers_
             assert (reply.status_code, reply.json()) == (502, {"error": "api unavailable"})
         assert client.get("/").status_code == 502
         assert "no live upstreams" not in front.logs
-        heads = [request.partition(b"\r\n\r\n")[0].decode() for request in one.requests + other.requests]
+        heads = [request.partition(b"\r\n\r\n")[0].decode() for request in requests + other_requests]
     assert Counter(head.partition(" ")[0] for head in heads) == {"POST": 10, "GET": 2}
     ours = "\r\nX-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: 127.0.0.1\r\n"
     for head in heads:

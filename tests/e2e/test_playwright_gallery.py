@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from support.forges.look_alikes import GitHubLookAlike
-from support.playwright_suites import Suite, build_reporter
+from support.playwright_suites import Suite
 from support.service import Service
 from support.signed_in_people import Person, sign_in
 
@@ -96,7 +96,6 @@ class Gallery:
 
 @pytest.fixture
 def gallery(tmp_path: Path, shared_service: Service, github: GitHubLookAlike) -> Iterator[Gallery]:
-    build_reporter()
     with sign_in(shared_service) as person:
         yield Gallery(Suite(tmp_path, shared_service, github), person)
 

@@ -10,7 +10,7 @@ from PIL import Image
 from support.ci_issuer import CiIssuer
 from support.forges.look_alikes import GitHubLookAlike
 from support.git_repositories import ALONE, Repository, checkout_of
-from support.playwright_suites import Suite, build_reporter
+from support.playwright_suites import Suite
 from support.service import SHA, Service
 from support.unreliable_proxy import UnreliableProxy, refuse
 
@@ -85,11 +85,6 @@ if (RESULT === "failed") {
 await reporter.onEnd({ status: RESULT });
 """
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _built() -> None:
-    build_reporter()
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """`prshots serve`: how it starts, stops, and recovers when its processes die."""
 
 import contextlib
+import json
 import os
 import re
 import shlex
@@ -22,10 +23,10 @@ from prshots.server.config.settings import Settings
 from prshots.server.observability.metrics_folder import JUST_MADE_SECONDS, PREFIX, metrics_folder
 from prshots.server.processes import worker_group
 from support.free_ports import free_port
+from support.raw_requests import MULTIPART, body_of, image_part, read_reply, request_head, text_parts
 from support.service import PNG, Service, png, upload
 from support.service_processes import (
     WORKERS,
-    SlowUpload,
     change_database,
     children,
     component_pids,
@@ -299,21 +300,39 @@ def refuses(port: int) -> bool:
     return False
 
 
+def half_upload(
+    stack: contextlib.ExitStack, port: int, token: str, image: bytes
+) -> tuple[socket.socket, bytes]:
+    """Send half an upload. Return its connection and the other half."""
+    body = body_of([*text_parts(), image_part(image)])
+    head = request_head(token, f"Content-Type: {MULTIPART}", f"Content-Length: {len(body)}")
+    connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+    connection.sendall(head + body[:150_000])
+    return connection, body[150_000:]
+
+
 @pytest.mark.slow
 def test_shutdown_waits_for_uploads_in_progress_up_to_the_grace_period(service: Service) -> None:
     service.settings |= {"DRAIN_SECONDS": "1", "GRACE_SECONDS": "120"}
     service.start()
+    ports, addresses = (service.web_port, service.api_port), (service.web_url, service.base_url)
     token, images = service.new_token(), [png(300_000), png(300_000)]
-    with service.client(token, service.web_url) as through_web, service.client(token) as client:
-        slow = [SlowUpload(through_web, images[0]), SlowUpload(client, images[1])]
+    with contextlib.ExitStack() as stack:
+        slow = [half_upload(stack, port, token, image) for port, image in zip(ports, images, strict=True)]
+        # The halves may still be in socket buffers. Once a later request is answered, the service reads them.
+        for address in addresses:
+            with service.client(token, address) as client:
+                client.get("/v1/comment?pr_number=1").raise_for_status()
         service.process.send_signal(signal.SIGTERM)
-        for port in (service.web_port, service.api_port):
+        for port in ports:
             wait_until(lambda port=port: refuses(port), "the port to be closed during the uploads")
         time.sleep(5)  # longer than the default of 4 s
-        replies = [upload.finish() for upload in slow]
-    assert [reply.status_code for reply in replies] == [200, 200]
+        for connection, rest in slow:
+            connection.sendall(rest)
+        replies = [read_reply(connection) for connection, _ in slow]
+    assert [reply.status for reply in replies] == [200, 200]
     assert service.process.wait(timeout=60) == 0
-    stored = [service.images_dir / key_of(reply.json()["view_url"]) for reply in replies]
+    stored = [service.images_dir / key_of(json.loads(reply.body)["view_url"]) for reply in replies]
     assert [path.read_bytes() for path in stored] == images
 
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from support.processes import completed
-from support.raw_requests import MULTIPART, MemoryGrowth, curl, image_head
+from support.raw_requests import MULTIPART, curl, image_head, watched_memory
 from support.service import Service, upload
 
 GIGABYTE = 1024**3
@@ -98,16 +98,16 @@ def test_an_oversized_upload_is_413_and_is_neither_stored_nor_buffered(
     shared_service, token, tmp_path, sender, size
 ):
     before = shared_service.stored_files()
-    with MemoryGrowth.watched(shared_service) as memory:
+    with watched_memory(shared_service) as growth:
         refusal = SENDERS[sender](f"{shared_service.base_url}/v1/upload", token, file_of(size, tmp_path))
     assert refusal == TOO_LARGE
-    assert memory.growth < 40 * 1024**2
+    assert growth() < 40 * 1024**2
     assert shared_service.stored_files() == before
 
 
 def test_an_oversized_body_to_expire_is_400_and_not_buffered(shared_service, token, tmp_path):
     file = file_of(LARGE, tmp_path)
-    with MemoryGrowth.watched(shared_service) as memory:
+    with watched_memory(shared_service) as growth:
         status, text = SENDERS["httpx, chunked"](f"{shared_service.base_url}/v1/expire", token, file)
     assert (status, text) == (400, '{"error":"pr_number required"}')
-    assert memory.growth < 40 * 1024**2
+    assert growth() < 40 * 1024**2

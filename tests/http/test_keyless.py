@@ -4,7 +4,6 @@ import asyncio
 import base64
 import json
 import secrets
-import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from prshots.server.domain.people.bounded_log import LINES
 from prshots.server.domain.projects.keyless import TokenExchange
 from prshots.server.http.error_boundary import ErrorBoundary
 from support.ci_issuer import JOB, CiIssuer
-from support.service import SHA, UNTRUSTED_ISSUER, Service, upload
+from support.service import SHA, SILENT_ISSUER, UNTRUSTED_ISSUER, Service, upload
 from support.signed_in_people import Person, sign_in
 from support.stores_and_records import open_database
 from support.waiting import wait_for
@@ -417,14 +416,13 @@ async def test_refusals_are_logged_with_the_reason_but_not_each_one(tmp_path: Pa
     assert (lines[0]["issuer"], lines[0]["subject"]) == (known, "job 0")
 
 
-def test_an_issuer_that_does_not_answer_is_503(world: World, silent_place: socket.socket) -> None:
-    silent = f"http://127.0.0.1:{silent_place.getsockname()[1]}"
-    world.trust(issuer=silent)
-    claims = JOB | {"iss": silent, "aud": world.service.base_url, "exp": int(time.time()) + 300}
+def test_an_issuer_that_does_not_answer_is_503(world: World) -> None:
+    world.trust(issuer=SILENT_ISSUER)
+    claims = JOB | {"iss": SILENT_ISSUER, "aud": world.service.base_url, "exp": int(time.time()) + 300}
     reply = world.exchange(_signed_by_somebody_else({"alg": "RS256", "kid": "k"}, claims))
     assert (reply.status_code, reply.json()) == (503, {"error": "issuer unavailable, retry later"})
     assert reply.headers["retry-after"] == "5"
-    assert f"{silent.removeprefix('http://')} did not answer" in world.service.log
+    assert f"{SILENT_ISSUER.removeprefix('http://')} did not answer" in world.service.log
 
 
 def test_token_exchanges_are_counted_by_result(world: World) -> None:

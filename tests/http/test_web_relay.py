@@ -18,7 +18,7 @@ import structlog
 
 from prshots.server.web.relay import outgoing_request
 from support.free_ports import free_port
-from support.web_component import FILES, OK, Peer, ScriptedApi, WebComponent, answer_ok, scripted_api
+from support.web_component import FILES, OK, Peer, ScriptedApi, WebComponent, scripted_api
 
 UPLOAD_BYTES = 5_000_000
 
@@ -360,11 +360,8 @@ def test_replies_502_while_the_api_is_down(tmp_path: Path) -> None:
         assert unavailable(client.post("/v1/upload", content=bytes(UPLOAD_BYTES)))
         assert client.get("/").status_code == 200
         assert [line["event"] for line in logs] == ["api unavailable"]  # one line for the whole outage
-        with socket.create_server(("127.0.0.1", port)) as listener:
-            serving = ScriptedApi(listener, answer_ok)
-            threading.Thread(target=serving.serve, daemon=True).start()
+        with scripted_api(port):
             assert client.get("/v1/comment").text == "ok"
-            listener.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ ONLY_PYTHON = ["python"]
 
 def command_of(client: str) -> list[str]:
     """Return the command as a process."""
-    return [str(PRSHOTS)] if client == "python" else ["node", f"{_built().name}/dist/cli/main.js"]
+    return [str(PRSHOTS)] if client == "python" else ["node", f"{node_package().name}/dist/cli/main.js"]
 
 
 def runner_of(client: str) -> Run:
@@ -45,7 +45,7 @@ def run_process(
 
 
 @cache
-def _built() -> "TemporaryDirectory[str]":
+def node_package() -> "TemporaryDirectory[str]":
     """Compile the package apart from its own `dist`, which another test may be using."""
     folder = TemporaryDirectory(prefix="prshots-node-")
     compiler = PACKAGE / "node_modules" / ".bin" / "tsc"

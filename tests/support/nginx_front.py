@@ -7,16 +7,17 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
 
+import httpx
 import pytest
 
 from support.engine_servers import Server
 from support.free_ports import free_port
+from support.http_server import QuietHandler, serving
+from support.processes import completed
 from support.service import Service
 from support.waiting import wait_until
 
@@ -114,8 +115,7 @@ class Nginx:
 
     def check(self) -> subprocess.CompletedProcess[str]:
         """Have nginx validate the files."""
-        command = [self.program, "-t", "-p", self.folder, "-c", self.write()]
-        return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        return completed([self.program, "-t", "-p", self.folder, "-c", self.write()])
 
 
 def _servers(ports: Sequence[int]) -> str:
@@ -156,27 +156,14 @@ def last_log(front: Nginx, path: str) -> str:
     return lines[-1]
 
 
-class HangsUp:
-    """A component that accepts a request and closes the connection without a reply, as if killed."""
+@contextlib.contextmanager
+def hang_up() -> Iterator[tuple[int, list[bytes]]]:
+    """Run a component that closes each connection without a reply, as if killed. Return its port and the requests."""
+    requests: list[bytes] = []
 
-    def __init__(self) -> None:
-        self.requests: list[bytes] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        self._thread = threading.Thread(target=self._serve)
-        self._thread.start()
+    class Handler(QuietHandler):
+        def handle(self) -> None:
+            requests.append(self.connection.recv(65536))
 
-    def _serve(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self._listener.accept()
-                with connection:
-                    self.requests.append(connection.recv(65536))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join(10)
+    with serving(Handler) as url:
+        yield httpx.URL(url).port or 0, requests

@@ -1,18 +1,16 @@
 """Folders of Playwright tests that use the reporter, and the CI job that runs them."""
 
-import fcntl
 import json
 import os
 import subprocess
 from pathlib import Path
 
 from support.chromium import CHROMIUM, QUIET
+from support.clients import PACKAGE, node_package
 from support.forges.look_alikes import GitHubLookAlike
 from support.processes import completed
 from support.pytest_jobs import job_of
 from support.service import Service
-
-PACKAGE = Path(__file__).parents[2] / "clients" / "node"
 
 CONFIG = """
 import { defineConfig, devices } from "@playwright/test";
@@ -29,19 +27,6 @@ export default defineConfig({
 """
 
 
-def build_reporter() -> None:
-    """Compile the reporter if its sources changed: tsc rewrites files that another test may be running."""
-    subprocess.run(["node", "contract.js"], cwd=PACKAGE, check=True, timeout=60)
-    changed = max(
-        source.stat().st_mtime for source in [PACKAGE / "tsconfig.json", *PACKAGE.glob("src/**/*.ts")]
-    )
-    built = PACKAGE / "dist" / "playwright" / "index.js"
-    with (PACKAGE / "tsconfig.json").open() as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)  # another worker may be halfway through
-        if not built.exists() or built.stat().st_mtime < changed:
-            subprocess.run([PACKAGE / "node_modules" / ".bin" / "tsc"], cwd=PACKAGE, check=True, timeout=60)
-
-
 class Suite:
     """A user's folder of tests that use the reporter, and the CI job that runs them."""
 
@@ -50,7 +35,7 @@ class Suite:
         job = job_of(folder, service, github)
         self.pr_number, self.token = job.pr_number, job.token
         (folder / "node_modules").mkdir()
-        (folder / "node_modules" / "prshots").symlink_to(PACKAGE)
+        (folder / "node_modules" / "prshots").symlink_to(node_package().name)
         (folder / "node_modules" / "@playwright").symlink_to(PACKAGE / "node_modules" / "@playwright")
         (folder / "package.json").write_text('{"type": "module"}')
         self.secrets = [self.token, github.token]

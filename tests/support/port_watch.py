@@ -106,10 +106,8 @@ def assert_is(value: Any, declared: Any, where: str) -> None:
 def _assert_fields(value: Any, where: str) -> None:
     kind = type(value)
     if dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"):
-        hints = get_type_hints(kind)
-        names = getattr(kind, "_fields", None) or [field.name for field in dataclasses.fields(kind)]
-        for name in names:
-            assert_is(getattr(value, name), hints[name], f"{where}.{name}")
+        for name, declared in get_type_hints(kind).items():
+            assert_is(getattr(value, name), declared, f"{where}.{name}")
 
 
 def _is(value: Any, declared: Any, where: str) -> bool:

@@ -5,14 +5,13 @@ import http.client
 import json
 import socket
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from support.processes import completed
 from support.service import SHA, Service, png
-from support.service_processes import resident_bytes
-from support.waiting import wait_until
+from support.service_processes import resident_bytes, supervisor_pid, wait_for_first_sweep
 
 BOUNDARY = "0f1e2d3c4b5a"
 MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
@@ -105,33 +104,21 @@ def curl(url: str, token: str, *options: str) -> tuple[int, str]:
     return int(status), text
 
 
-class MemoryGrowth:
-    """Sample a service's memory while the block runs. `growth` is the peak above the start."""
+@contextlib.contextmanager
+def watched_memory(service: Service) -> Iterator[Callable[[], int]]:
+    """Sample a service's memory while the block runs. Return a function that tells the peak above the start."""
+    wait_for_first_sweep(service)  # until then, processes still start
+    pid, done = supervisor_pid(service), threading.Event()
+    samples = [resident_bytes(pid)]
 
-    def __init__(self, service: Service) -> None:
-        assert service.process is not None
-        self._pid = service.process.pid
-        self._before = self._most = resident_bytes(self._pid)
-        self._done = threading.Event()
+    def sample() -> None:
+        while not done.wait(0.05):
+            samples.append(resident_bytes(pid))
 
-    @property
-    def growth(self) -> int:
-        return self._most - self._before
-
-    def _sample(self) -> None:
-        while not self._done.wait(0.05):
-            self._most = max(self._most, resident_bytes(self._pid))
-
-    @classmethod
-    @contextlib.contextmanager
-    def watched(cls, service: Service) -> Iterator["MemoryGrowth"]:
-        # The first sweep writes this file. Until then, processes still start.
-        wait_until((service.images_dir / ".installation").exists, lambda: f"the first sweep:\n{service.log}")
-        memory = cls(service)
-        sampler = threading.Thread(target=memory._sample)
-        sampler.start()
-        try:
-            yield memory
-        finally:
-            memory._done.set()
-            sampler.join()
+    sampler = threading.Thread(target=sample)
+    sampler.start()
+    try:
+        yield lambda: max(samples) - samples[0]
+    finally:
+        done.set()
+        sampler.join()

@@ -28,6 +28,9 @@ MAX_BYTES = 5 * 1024 * 1024
 UNTRUSTED_ISSUER = "http://127.0.0.1:9"
 """Projects of the shared service may trust this issuer, but none does. No test may change that."""
 
+SILENT_ISSUER = "http://127.0.0.1:10"
+"""Projects of the shared service may trust this issuer. Nothing listens on its port."""
+
 SHA = "0123456789abcdef0123456789abcdef01234567"
 
 

@@ -6,13 +6,11 @@ import re
 import signal
 import sqlite3
 import subprocess
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 
-from support.service import PRSHOTS, SHA, Service
+from support.service import PRSHOTS, Service
 from support.waiting import wait_until
 
 WORKERS = ("web", "api", "delivery")
@@ -50,16 +48,11 @@ def children(pid: int) -> list[int]:
 def component_of(pid: int) -> str:
     """Return what a supervisor's child runs, from its command line: a component, "sweeper", or "" if it has exited."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+        command = Path(f"/proc/{pid}/cmdline").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return ""
-    if "prshots.server.processes.sweeper" in words:
-        return "sweeper"
-    return (
-        words[words.index("prshots.server.processes.worker") + 1]
-        if "prshots.server.processes.worker" in words
-        else ""
-    )
+    found = re.search(r"\0prshots\.server\.processes\.(?:worker\0)?(\w+)\0", command)
+    return found[1] if found else ""
 
 
 def component_pids(service: Service) -> dict[str, int]:
@@ -177,43 +170,3 @@ def delete_all(service: Service, client: httpx.Client) -> None:
     for (image_id,) in records(service):
         assert client.delete(f"/v1/images/{image_id}").status_code == 200
     assert image_files(service) == set()
-
-
-class SlowUpload:
-    """An upload that has sent half its body and waits for `finish`."""
-
-    def __init__(self, client: httpx.Client, image: bytes) -> None:
-        self._client = client
-        self._request = client.build_request(
-            "POST",
-            "/v1/upload",
-            data={"name": "slow", "pr_number": "7", "commit_sha": SHA, "viewport": "1280x800"},
-            files={"image": ("shot.png", image, "image/png")},
-        )
-        self._body = self._request.read()
-        self._half_sent, self._go_on = threading.Event(), threading.Event()
-        self._response: httpx.Response | None = None
-        self._thread = threading.Thread(target=self._send)
-        self._thread.start()
-        assert self._half_sent.wait(30)
-        # The first half may still be in a socket buffer. Once a later request is answered, the service has started
-        # reading the upload.
-        client.get("/v1/comment?pr_number=1").raise_for_status()
-
-    def finish(self) -> httpx.Response:
-        self._go_on.set()
-        self._thread.join(60)
-        assert self._response is not None, "the upload got no reply"
-        return self._response
-
-    def _send(self) -> None:
-        self._response = self._client.post(
-            "/v1/upload", content=self._pieces(), headers=self._request.headers
-        )
-
-    def _pieces(self) -> Iterator[bytes]:
-        half = len(self._body) // 2
-        yield self._body[:half]
-        self._half_sent.set()
-        self._go_on.wait(60)
-        yield self._body[half:]

@@ -12,20 +12,20 @@ import contextlib
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
 from typing import Self
 
 import httpx
 
-from support.http_server import QuietHandler, serving
-
-HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "host", "keep-alive", "expect"}
+from support.http_server import Answer, answering, relay
 
 
 @dataclass(frozen=True)
 class Misbehaviour:
-    """What to do with a request: wait, forward it or not, then reply or cut the connection."""
+    """What to do with a request: cut the connection, wait and forward it, reply with `status`, or never reply."""
 
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -48,9 +48,8 @@ def slow(seconds: float) -> Misbehaviour:
     return Misbehaviour(wait=seconds, passed_on=True)
 
 
-NEVER = Misbehaviour(wait=3600, cut=True)
-"""Accept the request, and do nothing for longer than any test runs."""
-
+NEVER = Misbehaviour()
+"""Accept the request, and do nothing."""
 
 CUT = Misbehaviour(cut=True)
 """Cut the connection without forwarding the request."""
@@ -75,7 +74,6 @@ class UnreliableProxy:
             limits=httpx.Limits(max_connections=64),
         )
         self._running = contextlib.ExitStack()
-        self.ended = threading.Event()
 
     def will(self, misbehaviour: Misbehaviour, *, when: str = "", times: int = 1) -> None:
         """Do this to the next `times` requests whose "METHOD /path" starts with `when`."""
@@ -87,15 +85,23 @@ class UnreliableProxy:
             return sum(request.startswith(beginning) for request in self.seen)
 
     def __enter__(self) -> Self:
-        self.url = self._running.enter_context(serving(_handler_of(self)))
+        self.url = self._running.enter_context(answering(self._answer))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.ended.set()
         self._running.close()
         self._client.close()
 
-    def plan_for(self, request: str, headers: Mapping[str, str], body: bytes) -> Misbehaviour:
+    def _answer(self, asked: BaseHTTPRequestHandler, body: bytes) -> Answer | None:
+        plan = self._plan_for(f"{asked.command} {asked.path}", asked.headers, body)
+        if plan.cut:
+            asked.connection.shutdown(socket.SHUT_RDWR)
+        if plan.passed_on:
+            time.sleep(plan.wait)
+            return relay(asked, body, self._client, self.target + asked.path)
+        return (plan.status, plan.headers, plan.body) if plan.status else None
+
+    def _plan_for(self, request: str, headers: Mapping[str, str], body: bytes) -> Misbehaviour:
         self._on_request(request, body)
         with self._lock:
             self.seen.append(request)
@@ -105,55 +111,3 @@ class UnreliableProxy:
                     del self._plans[index]
                     return misbehaviour
         return Misbehaviour(passed_on=True)
-
-    def pass_on(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> httpx.Response:
-        kept = {name: value for name, value in headers.items() if name.lower() not in HOP_BY_HOP}
-        return self._client.request(method, self.target + path, headers=kept, content=body)
-
-
-def _handler_of(front: UnreliableProxy) -> type[QuietHandler]:
-    class Handler(QuietHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_any(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            body = self.rfile.read(length) or self._chunks()
-            if len(body) < length:  # it hung up halfway, and the next test may have begun
-                self.close_connection = True
-                return
-            headers = dict(self.headers.items())
-            plan = front.plan_for(f"{self.command} {self.path}", headers, body)
-            front.ended.wait(plan.wait)
-            reply = front.pass_on(self.command, self.path, headers, body) if plan.passed_on else None
-            if plan.cut:
-                self.close_connection = True
-                self.connection.shutdown(socket.SHUT_RDWR)
-                return
-            if reply is not None:
-                self._reply(reply.status_code, reply.headers.multi_items(), reply.content)
-            else:
-                self._reply(plan.status, list(plan.headers.items()), plan.body)
-
-        def _chunks(self) -> bytes:
-            if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
-                return b""
-            body = b""
-            while size := int(self.rfile.readline().split(b";")[0], 16):
-                body += self.rfile.read(size)
-                self.rfile.readline()
-            self.rfile.readline()
-            return body
-
-        def _reply(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
-            self.send_response_only(status)
-            for name, value in headers:
-                if name.lower() not in HOP_BY_HOP | {"content-encoding"}:
-                    self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body)
-
-        do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_PURGE = do_any  # noqa: N815 - the library looks for these
-
-    return Handler

@@ -3,13 +3,15 @@
 import contextlib
 import queue
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
+
 from prshots.server.http.app_server import AppServer
 from prshots.server.web.app import Web
+from support.http_server import QuietHandler, serving
 from support.server_in_thread import ServerInThread
 
 PAGE = '<!doctype html><html lang="en"><title>dashboard</title>' + "<!-- padding -->" * 20
@@ -88,39 +90,28 @@ def answer_ok(peer: Peer) -> None:
 class ScriptedApi:
     """Run `act` on each connection, then close it."""
 
-    listener: socket.socket
-    act: Callable[[Peer], None]
+    port: int = 0
+    act: Callable[[Peer], None] = answer_ok
     connections: int = 0
-    _heads: "queue.Queue[list[bytes]]" = field(default_factory=queue.Queue)
-
-    @property
-    def port(self) -> int:
-        port: int = self.listener.getsockname()[1]
-        return port
-
-    def serve(self) -> None:
-        with contextlib.suppress(OSError):  # the listener is closed when the test ends
-            while True:
-                connection, _ = self.listener.accept()
-                self.connections += 1
-                threading.Thread(target=self._handle, args=(connection,), daemon=True).start()
+    heads: "queue.Queue[list[bytes]]" = field(default_factory=queue.Queue)
 
     def head(self) -> list[bytes]:
         """Return the lines of the next request's head."""
-        return self._heads.get(timeout=60)
-
-    def _handle(self, connection: socket.socket) -> None:
-        connection.settimeout(30)
-        with connection, contextlib.suppress(OSError):  # the other side has closed
-            self.act(Peer(connection, self._heads))
+        return self.heads.get(timeout=60)
 
 
 @contextlib.contextmanager
-def scripted_api() -> Iterator[ScriptedApi]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        api = ScriptedApi(listener, answer_ok)
-        thread = threading.Thread(target=api.serve, daemon=True)
-        thread.start()
+def scripted_api(port: int = 0) -> Iterator[ScriptedApi]:
+    api = ScriptedApi()
+
+    class Handler(QuietHandler):
+        timeout = 30
+
+        def handle(self) -> None:
+            api.connections += 1
+            with contextlib.suppress(OSError):  # the other side has closed
+                api.act(Peer(self.connection, api.heads))
+
+    with serving(Handler, port=port) as url:
+        api.port = httpx.URL(url).port or 0
         yield api
-        listener.shutdown(socket.SHUT_RDWR)
-        thread.join(10)

@@ -133,27 +133,24 @@ class ForgeServer(ABC):
         return number
 
     def _reply(self, asked: BaseHTTPRequestHandler, body: bytes) -> http_server.Answer:
-        headers = {name.lower(): value for name, value in asked.headers.items()}
         with self._lock:
             self.requests.append(f"{asked.command} {asked.path}")
-            answer = self._answer(asked.command, asked.path, headers, body)
-        if answer.status == 204:
-            return answer.status, answer.headers, b""
+            answer = self._answer(asked, body)
         said = b"" if answer.body is None else json.dumps(answer.body).encode()
         return answer.status, {**answer.headers, "Content-Type": "application/json"}, said
 
-    def _answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        parts = urlsplit(target)
+    def _answer(self, asked: BaseHTTPRequestHandler, body: bytes) -> Answer:
+        parts = urlsplit(asked.path)
         if not parts.path.startswith(self.root):
             return Answer(404, {"error": "Not Found"})
         try:
             said = json.loads(body) if body else None
         except ValueError:
             return Answer(400, {"message": "invalid JSON"})
-        if (account := self.accounts.get(self.presented_token(headers))) is None:
+        if (account := self.accounts.get(self.presented_token(asked.headers))) is None:
             return Answer(401, self.shape("unauthorized"))
         path = parts.path.removeprefix(self.root)
-        return self.answer(Asked(method, path, dict(parse_qsl(parts.query)), said, account))
+        return self.answer(Asked(asked.command, path, dict(parse_qsl(parts.query)), said, account))
 
     @abstractmethod
     def presented_token(self, headers: Mapping[str, str]) -> str: ...
