@@ -6,7 +6,6 @@ store holds. A request that got no reply may have either outcome.
 """
 
 import random
-import re
 import subprocess
 import threading
 import time
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import httpx
 
-from drills.report import Progress, Result, result_of
+from drills.report import Progress, Result, errors_in, result_of
 from drills.sites import SIZES, Site
 from drills.truth import Truth, wrong_records, wrong_store, wrong_totals
 from support.service import upload
@@ -133,9 +132,7 @@ class KillDrill:
         promised = {shot.id for load in self._loads for shot in load.shots if shot.is_promised}
         kept = truth.ids & (promised | set(self.due))
         self.wrong += [f"{image_id} was due to expire, but the sweep kept it" for image_id in kept]
-        self.wrong += [
-            line for line in self.site.log.splitlines() if re.search("Traceback|internal error", line)
-        ]
+        self.wrong += errors_in(self.site.log)
         for load in self._loads:
             read_all(load, load.shots)
 

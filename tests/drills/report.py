@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 PROGRESS_SECONDS = 5.0
+TRACEBACK_LINES = 40
 SHOWN_VIOLATIONS = 20
 
 
@@ -87,3 +88,13 @@ def write_result(result: Result, file: Path) -> None:
     told = {name: asdict(each) for name, each in (kept | {result.drill: result}).items()}
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(told, indent=2) + "\n")
+
+
+def errors_in(log: str) -> list[str]:
+    """Return the unexpected errors in a service's log, each with its traceback."""
+    lines = log.splitlines()
+    return [
+        "log: " + "\n    ".join(line[:500] for line in lines[number : number + TRACEBACK_LINES])
+        for number, line in enumerate(lines)
+        if "Traceback" in line or "internal error" in line
+    ]

@@ -15,7 +15,7 @@ import uvloop
 from drills import content_mutations, wire_mutations
 from drills.drafts import PORTS, Draft, drafts, new_state, pick
 from drills.exchange import HungError, KeptConnection, NoReplyError, send_alone
-from drills.report import Progress, Result, result_of
+from drills.report import Progress, Result, errors_in, result_of
 from support.service import UNTRUSTED_ISSUER, Service
 from support.service_processes import WORKERS, component_pids, wait_for_first_sweep
 
@@ -157,9 +157,7 @@ class RequestsDrill:
             self._violate(f"workers were {self._pids}, are {pids}", *self._recent)
             self._pids = pids
         log = self.service.log
-        for line in log[self._log_seen :].splitlines():
-            if "internal error" in line or "Traceback" in line:
-                self.violations.append(f"log: {line[:2000]}")
+        self.violations += errors_in(log[self._log_seen :])
         self._log_seen = len(log)
 
     def _workers(self) -> dict[str, int]:
