@@ -152,8 +152,10 @@ class TestBases:
         for commit in "12":
             await here.build(commit, {"cart": commit, "home": "x"})
         assert await here.baselines.complete(here.project.id, "main", sha("1"), NOW) == 2
-        found = [await here.found(*commits) for commits in ("21", "91")]
-        assert [each.is_complete for each in found] == [False, True]
+        assert await here.baselines.complete(here.project.id, "main", sha("3"), NOW) == 0
+        await here.build("3", {"cart": "3"})
+        found = [await here.found(*commits) for commits in ("21", "91", "31")]
+        assert [each.is_complete for each in found] == [False, True, True]
 
     async def test_a_themed_shot_has_its_own_base(self, here: Installation) -> None:
         await here.build("1", {"cart": "a"}, themes=("light", "dark"))
