@@ -3,8 +3,10 @@
 import hashlib
 
 import pytest
+from sqlalchemy import select
 
 from prshots.contract.replies import ComparisonState, Verdict
+from prshots.server.adapters.sql.database.schema import baselines, compared_shots
 from prshots.server.domain.comparison.models import (
     Bases,
     ComparisonRequest,
@@ -214,6 +216,15 @@ class TestRetention:
         assert await here.baselines.release(NOW, 100) == 1  # of commit 2
         await here.records.close_pr(here.project.id, 7, NOW, schedule=False)
         assert await here.baselines.release(NOW, 100) == 1
+
+    async def test_removed_images_leave_no_rows_behind(self, here: Installation) -> None:
+        await here.build("1", {"cart": "1"})
+        base = await here.base("1")
+        await here.show(base)
+        await here.records.remove_images([base.id, *await here.stores.of_pull(7)])
+        for table in (baselines, compared_shots):
+            of_project = select(table).where(table.c.project_id == here.project.id)
+            assert await here.records._database.rows(of_project) == []
 
     async def test_a_small_limit_is_kept(self, here: Installation) -> None:
         for commit in "12345":

@@ -168,6 +168,7 @@ class TestImages:
 
     async def test_images_of_other_projects_and_scheduled_ones_are_hidden(self, stores: Stores) -> None:
         image, foreign = await stores.add(), await stores.add(await stores.add_project())
+        await stores.add(pr_number=8)
         found = await stores.overview.images(stores.project.id, [image.id, foreign.id, "0" * 32])
         assert ids(found) == [image.id]
         await stores.records.schedule([image.id], NOW)

@@ -42,11 +42,10 @@ class CoverageMap:
         self._sources = list(sources)
 
     def tests_of(self, mutant: Mutant) -> list[str]:
-        """Return the tests that run the changed lines, the fastest first."""
+        """Return the tests that run the changed lines, or what uses a constant there. The fastest come first."""
         tests = self._tests_at(mutant.path, range(mutant.first_line, mutant.last_line + 1))
-        if not tests:  # it runs at import: the tests that run what uses the constant
-            for path, lines in self._users(mutant).items():
-                tests |= self._tests_at(path, lines)
+        for path, lines in self._users(mutant).items():
+            tests |= self._tests_at(path, lines)
         return sorted(tests & self._seconds.keys(), key=lambda test: self._seconds[test])
 
     def within(self, tests: list[str], seconds: float) -> list[str]:
