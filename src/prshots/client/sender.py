@@ -223,12 +223,17 @@ def retry_after(reply: httpx.Response) -> float | None:
     return None
 
 
+def json_of(reply: httpx.Response) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the reply's JSON, or None if it is something else."""
+    try:
+        return json.loads(reply.content)
+    except (ValueError, RecursionError):
+        return None
+
+
 def json_object(reply: httpx.Response) -> dict[str, Any]:
     """Return the reply's JSON object, or an empty one if it is something else."""
-    try:
-        value = json.loads(reply.content)
-    except (ValueError, RecursionError):
-        return {}
+    value = json_of(reply)
     return value if isinstance(value, dict) else {}
 
 

@@ -15,7 +15,7 @@ from prshots.client.ci import validate
 from prshots.client.image_address import refuse_image_address
 from prshots.client.keyless import FixedToken, TokenSource
 from prshots.client.replies import ComparisonReply, comparison_from
-from prshots.client.sender import OnWait, Sender, ignore_wait, json_object, origin
+from prshots.client.sender import OnWait, Sender, ignore_wait, json_of, origin
 from prshots.contract import errors
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.limits import IMAGE_ID
@@ -323,9 +323,9 @@ class Client:
             raise errors.WrongAddressError(
                 message("redirects", url=self.url, target=_redirect_target(redirect))
             )
-        value = json_object(reply)
+        value = json_of(reply)
         is_wrong_address = status == httpx.codes.NOT_FOUND and not route.startswith(_FINDING_ROUTES)
-        if not value or is_wrong_address:
+        if not isinstance(value, dict) or is_wrong_address:
             answered = message("answered", who=self.url, status=f"{status} {reply.reason_phrase}")
             if reply.is_server_error:
                 raise errors.CallError(answered)
