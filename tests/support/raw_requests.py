@@ -4,14 +4,13 @@ import contextlib
 import http.client
 import json
 import socket
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from support.processes import completed
 from support.service import SHA, Service, png
-from support.service_processes import resident_bytes, supervisor_pid, wait_for_first_sweep
+from support.service_processes import memory_samples, supervisor_pid, wait_for_first_sweep
 
 BOUNDARY = "0f1e2d3c4b5a"
 MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
@@ -106,19 +105,7 @@ def curl(url: str, token: str, *options: str) -> tuple[int, str]:
 
 @contextlib.contextmanager
 def watched_memory(service: Service) -> Iterator[Callable[[], int]]:
-    """Sample a service's memory while the block runs. Return a function that tells the peak above the start."""
+    """Watch a service's memory while the block runs. Return a function that tells the peak above the start."""
     wait_for_first_sweep(service)  # until then, processes still start
-    pid, done = supervisor_pid(service), threading.Event()
-    samples = [resident_bytes(pid)]
-
-    def sample() -> None:
-        while not done.wait(0.05):
-            samples.append(resident_bytes(pid))
-
-    sampler = threading.Thread(target=sample)
-    sampler.start()
-    try:
+    with memory_samples(supervisor_pid(service)) as samples:
         yield lambda: max(samples) - samples[0]
-    finally:
-        done.set()
-        sampler.join()

@@ -6,6 +6,8 @@ import re
 import signal
 import sqlite3
 import subprocess
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -130,6 +132,24 @@ def resident_bytes(pid: int) -> int:
         return 0
     own = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")), 0)
     return own * 1024 + sum(map(resident_bytes, children(pid)))
+
+
+@contextlib.contextmanager
+def memory_samples(pid: int) -> Iterator[list[int]]:
+    """Sample `resident_bytes` while the block runs. The first sample is from before it."""
+    samples, done = [resident_bytes(pid)], threading.Event()
+
+    def sample() -> None:
+        while not done.wait(0.01):
+            samples.append(resident_bytes(pid))
+
+    thread = threading.Thread(target=sample)
+    thread.start()
+    try:
+        yield samples
+    finally:
+        done.set()
+        thread.join()
 
 
 def records(service: Service, columns: str = "id") -> list[tuple[object, ...]]:
