@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import psycopg
@@ -80,8 +81,11 @@ class MovableSite(EmbeddedSite):
 
 @contextlib.contextmanager
 def running_movable_site(folder: Path) -> Iterator[tuple[MovableSite, PostgreSQL, SeaweedFS]]:
-    with running_postgresql() as postgresql, running_seaweedfs() as seaweedfs:
-        os.environ |= seaweedfs.credentials
+    with (
+        running_postgresql() as postgresql,
+        running_seaweedfs() as seaweedfs,
+        patch.dict(os.environ, seaweedfs.credentials),
+    ):
         site = MovableSite(folder, seaweedfs)
         try:
             yield site, postgresql, seaweedfs

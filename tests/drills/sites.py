@@ -281,7 +281,7 @@ def running_site(engines: str, folder: Path) -> Iterator[Site]:
             postgresql = stack.enter_context(running_postgresql())
             seaweedfs = stack.enter_context(running_seaweedfs())
             valkey = stack.enter_context(running_valkey())
-            os.environ |= seaweedfs.credentials
+            stack.enter_context(patch.dict(os.environ, seaweedfs.credentials))
             site = SharedSite(folder, postgresql, seaweedfs, valkey)
         stack.callback(site.stop)
         site.start()
