@@ -247,9 +247,12 @@ class CloudStore(CloudReader):
         return set()
 
     async def _send_delete(self, keys: list[str], until: float) -> None:
-        async with self._ask("delete", until - asyncio.get_running_loop().time()):
+        now = asyncio.get_running_loop().time
+        async with self._ask("delete", until - now()):
             try:
                 async with self._may_delete:
+                    if now() >= until:  # the request before this one timed out a moment earlier
+                        raise TimeoutError
                     await obstore.delete_async(self._client, keys)
             except FileNotFoundError as error:
                 if _code(error) not in _NO_SUCH_OBJECT:
