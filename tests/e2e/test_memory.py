@@ -72,8 +72,8 @@ def test_concurrent_large_uploads_stay_within_the_memory_limits(service: Service
         assert most - idle <= ADDED_TO_WEB_MB
 
 
-def drawn_page(width: int, height: int, *, is_changed: bool) -> bytes:
-    """Draw a page of this size, full of text, with rows inserted in the middle and recolored text below."""
+def page_of_text(width: int, height: int, *, is_changed: bool) -> bytes:
+    """Draw a page of this size, with rows inserted in the middle and recolored text below."""
     picture = Image.new("RGB", (width, height), "white")
     draw = ImageDraw.Draw(picture)
     words = random.Random(7)
@@ -94,7 +94,7 @@ def test_the_process_that_compares_stays_within_its_memory(
 ) -> None:
     base, commit = sha("base"), sha("commit")
     with service.start().client(service.new_token()) as client:
-        before, after = (drawn_page(width, height, is_changed=is_changed) for is_changed in (False, True))
+        before, after = (page_of_text(width, height, is_changed=is_changed) for is_changed in (False, True))
         upload(client, before, path="/v1/baseline", branch="main", commit_sha=base).raise_for_status()
         upload(client, after, commit_sha=commit).raise_for_status()
         asked = {"pr_number": 7, "commit_sha": commit, "branch": "main", "commits": [base]}

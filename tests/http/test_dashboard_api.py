@@ -15,6 +15,7 @@ from PIL import Image as Picture
 
 from prshots.server.api.dashboard.images import SHOTS_PAGE
 from support.drawn_pages import drawn_page, sha
+from support.places import make_undeletable
 from support.raw_requests import send
 from support.service import SHA, Service, png, upload
 from support.signed_in_people import Person, sign_in
@@ -204,9 +205,7 @@ def test_deleting_a_project_requires_its_name_and_deletes_every_image(shop: Shop
     assert wrong.status_code == 400
     assert httpx.get(images[0]["view_url"]).status_code == 200
     name = shop.get_json()["name"]
-    path = next(shop.service.images_dir.glob(f"*/{images[0]['id']}.png"))
-    path.unlink()
-    path.mkdir()  # a folder cannot be unlinked
+    path = make_undeletable(next(shop.service.images_dir.glob(f"*/{images[0]['id']}.png")))
     failed = shop.ask("POST", "/delete", name=name)
     assert (failed.status_code, failed.json()) == (503, {"error": "expire failed, retry later"})
     assert shop.ask("GET", "").status_code == 200
