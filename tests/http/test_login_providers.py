@@ -307,6 +307,11 @@ class TestOidcReplies:
             assert not AllowList.parse("boss, oidc:boss", "", "").admits("oidc", person)
             assert AllowList.parse("oidc:1", "", "").admits("oidc", person)
 
+    async def test_an_address_counts_only_if_the_issuer_marks_it_with_true(self, liar: Liar) -> None:
+        for verified, emails in ((True, {"ann@a.test"}), (1, set()), ("true", set()), (None, set())):
+            liar.sign(liar.key, email="ann@a.test", email_verified=verified)
+            assert (await liar.identity()).emails == emails, verified
+
     async def test_gitlab_and_gitea_guarantee_a_login(self, liar: Liar) -> None:
         liar.sign(
             liar.key, preferred_username="\x00", nickname="ada", email="eve@a.test", email_verified=True

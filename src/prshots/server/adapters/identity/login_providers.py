@@ -165,7 +165,7 @@ def _identity_of(
     choose the same `preferred_username`.
     """
     known = {**claims, **userinfo}
-    verified = [source for source in (userinfo, claims) if source.get("email_verified") in (True, "true")]
+    verified = [source for source in (userinfo, claims) if source.get("email_verified") is True]
     emails = list(_texts(source.get("email") for source in verified))
     unique_login = next(_texts(known.get(claim) for claim in login_claims), "")
     login = unique_login or next(_texts([*emails, claims["sub"]]), "user")
