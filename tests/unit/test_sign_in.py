@@ -296,7 +296,7 @@ class TestAUser:
         owner = await desk.user("owner")
         for name in ("mona", "mona-github"):
             taken = Organization(name, name, personal=False, created_at=NOW)
-            await desk.people.add_organization(taken, owner.id)
+            await desk.people.add_organization(taken, owner.id, most=2000)
         with pytest.raises(ConflictError, match="mona"):
             await desk.sign_in()
 
