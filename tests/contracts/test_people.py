@@ -290,7 +290,7 @@ class TestInvitations:
         with pytest.raises(ConflictError, match="2 invitations are open: withdraw one first"):
             await people.add_invitation(an_invitation(acme, users[2]), most=2)
         assert len(await people.invitations(1, organization_id=acme.id)) == 1
-        assert await people.remove_invitation(acme.id, users[0].id)
-        assert not await people.remove_invitation(acme.id, users[0].id)
+        assert await people.remove_member(acme.id, users[0].id)
+        assert not await people.remove_member(acme.id, users[0].id)
         await people.add_invitation(an_invitation(acme, users[2]), most=2)
         assert not await people.accept_invitation(acme.id, users[0].id, most=9)

@@ -416,8 +416,7 @@ class TestOrganizations:
             path = f"/organizations/{owner.organization()}"
             for person in (owner, eve):
                 assert owner.ask("POST", f"{path}/invitations", login="eve").status_code == 201
-                invitation = f"{path}/invitations/{eve.user_id}"
-                assert person.ask("DELETE", invitation).json() == {"ok": True}
+                assert person.ask("DELETE", f"{path}/members/{eve.user_id}").json() == {"ok": True}
                 assert eve.get_json("/me")["invitations"] == []
                 assert eve.ask("POST", f"{path}/members").status_code == 404
 

@@ -21,16 +21,16 @@ export function Invitations() {
 
 function InvitationRow({ invitation }: { invitation: Invitation }) {
   const { organization, user, role, invited_by, created_at } = invitation;
-  const path = `/organizations/${organization.id}`;
+  const members = `/organizations/${organization.id}/members`;
   const action = useAction();
-  const answer = (method: "POST" | "DELETE", to: string, done: string) =>
+  const answer = (method: "POST" | "DELETE", address: string, done: string) =>
     action.run(async () => {
-      await send(method, path + to);
+      await send(method, address);
       toast(done);
       refreshShown();
     });
   return (
-    <li class="row">
+    <li class="row invitation">
       <div class="row-main">
         <h2 class="row-title">
           {invited_by} invites you to {organization.name}
@@ -44,14 +44,14 @@ function InvitationRow({ invitation }: { invitation: Invitation }) {
           kind="primary"
           busy={action.busy}
           aria-label={`Join ${organization.name}`}
-          onClick={() => answer("POST", "/members", `You joined ${organization.name}.`)}
+          onClick={() => answer("POST", members, `You joined ${organization.name}.`)}
         >
           Join
         </Button>
         <Button
           busy={action.busy}
           aria-label={`Decline the invitation to ${organization.name}`}
-          onClick={() => answer("DELETE", `/invitations/${user.id}`, "Invitation declined.")}
+          onClick={() => answer("DELETE", `${members}/${user.id}`, "Invitation declined.")}
         >
           Decline
         </Button>

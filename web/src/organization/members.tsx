@@ -62,7 +62,7 @@ function InvitedRow({ path, invitation, owner, onWithdrawn }: InvitedRowProps) {
   const action = useAction();
   const withdraw = () =>
     action.run(async () => {
-      await send("DELETE", `${path}/invitations/${user.id}`);
+      await send("DELETE", `${path}/members/${user.id}`);
       toast(`Withdrew the invitation of ${user.login}.`);
       await onWithdrawn();
     });

@@ -185,7 +185,8 @@ class SqlPeople:
     async def remove_member(
         self, organization_id: str, user_id: str, revoke_tokens_at: int | None = None
     ) -> bool:
-        removing = sa.delete(members).where(*equal(members, organization_id=organization_id, user_id=user_id))
+        this = {"organization_id": organization_id, "user_id": user_id}
+        removing = [sa.delete(table).where(*equal(table, **this)) for table in (members, invitations)]
         theirs = sa.select(projects.c.id).where(projects.c.organization_id == organization_id)
         revoking = (
             sa.update(tokens)
@@ -196,10 +197,10 @@ class SqlPeople:
 
         def remove(connection: sa.Connection) -> bool:
             _keep_an_owner(connection, organization_id, user_id)
-            is_removed = connection.execute(removing).rowcount > 0
-            if is_removed and revoke_tokens_at is not None:
+            was_member, was_invited = (connection.execute(each).rowcount > 0 for each in removing)
+            if was_member and revoke_tokens_at is not None:
                 connection.execute(revoking)
-            return is_removed
+            return was_member or was_invited
 
         return await self._database.write(remove)
 
@@ -240,10 +241,6 @@ class SqlPeople:
             return True
 
         return await self._database.write(accept)
-
-    async def remove_invitation(self, organization_id: str, user_id: str) -> bool:
-        this = equal(invitations, organization_id=organization_id, user_id=user_id)
-        return await self._database.execute(sa.delete(invitations).where(*this)) > 0
 
 
 def _organizations_of(user_id: str) -> sa.Select[Any]:

@@ -13,7 +13,6 @@ PAGE = 60
 _ORGANIZATION = "/organizations/{organization_id}"
 _MEMBERS = f"{_ORGANIZATION}/members"
 _MEMBER = f"{_MEMBERS}/{{member_id}}"
-_INVITATIONS = f"{_ORGANIZATION}/invitations"
 
 
 async def me(call: Call) -> view_types.MeView:
@@ -90,12 +89,6 @@ async def invite(call: Call) -> view_types.InvitationView:
     return _invitation_view(call, invitation)
 
 
-async def remove_invitation(call: Call) -> view_types.DoneView:
-    organization_id, invited_id = call.path("organization_id"), call.path("member_id")
-    await call.services.organizations.remove_invitation(call.user, organization_id, invited_id)
-    return {"ok": True}
-
-
 def _invitation_view(call: Call, invitation: Invitation) -> view_types.InvitationView:
     return views.invitation_view(invitation, call.services.avatar_origins)
 
@@ -113,7 +106,6 @@ ROUTES = (
     DashboardRoute("PATCH", _MEMBER, change_member),
     DashboardRoute("DELETE", _MEMBER, remove_member),
     DashboardRoute("GET", f"{_MEMBER}/tokens", list_tokens_of_member),
-    DashboardRoute("GET", _INVITATIONS, list_invitations),
-    DashboardRoute("POST", _INVITATIONS, invite, HTTPStatus.CREATED),
-    DashboardRoute("DELETE", f"{_INVITATIONS}/{{member_id}}", remove_invitation),
+    DashboardRoute("GET", f"{_ORGANIZATION}/invitations", list_invitations),
+    DashboardRoute("POST", f"{_ORGANIZATION}/invitations", invite, HTTPStatus.CREATED),
 )

@@ -100,13 +100,6 @@ class Organizations:
         if not await self._people.accept_invitation(organization_id, user.id, MAX_ORGANIZATIONS):
             raise NotFoundError("not found")
 
-    async def remove_invitation(self, user: User, organization_id: str, invited_id: str) -> None:
-        """Withdraw an invitation, or decline the user's own. Raises NotFoundError, ForbiddenError."""
-        if invited_id != user.id:
-            await self._find_owned(user, organization_id)
-        if not await self._people.remove_invitation(organization_id, invited_id):
-            raise NotFoundError("not found")
-
     async def change_role(self, user: User, organization_id: str, member_id: str, role: Role) -> None:
         """Change a role. Raises NotFoundError, ForbiddenError, or ConflictError for the last owner."""
         organization = await self._find_owned(user, organization_id)
@@ -118,26 +111,27 @@ class Organizations:
         self, user: User, organization_id: str, member_id: str
     ) -> list[tuple[UploadToken, str]]:
         """Return the tokens that would be revoked with the member's removal, with their projects' names."""
-        organization = await self._find_owned(user, organization_id, or_as=member_id)
+        organization, role = await self.find(user, organization_id)
+        if member_id != user.id:
+            _require_owner(role)
         return await self._overview.tokens_of_member(organization.id, member_id, SHOWN_TOKENS)
 
     async def remove_member(
         self, user: User, organization_id: str, member_id: str, *, keep_tokens: bool
     ) -> None:
-        """Remove a member and revoke their tokens. Raises the same errors as `change_role`.
+        """Remove a member and their tokens, or an invitation. Raises the same errors as `change_role`.
 
-        Members may remove themselves, but only an owner may keep the tokens.
+        Users may leave and decline, but only an owner may keep the tokens.
         """
-        organization = await self._find_owned(user, organization_id, or_as="" if keep_tokens else member_id)
+        if member_id != user.id or keep_tokens:
+            await self._find_owned(user, organization_id)
         revoke_tokens_at = None if keep_tokens else int(time.time())
-        if not await self._people.remove_member(organization.id, member_id, revoke_tokens_at):
+        if not await self._people.remove_member(organization_id, member_id, revoke_tokens_at):
             raise NotFoundError("not found")
 
-    async def _find_owned(self, user: User, organization_id: str, *, or_as: str = "") -> Organization:
-        """Return an organization. Raises ForbiddenError if the user is neither an owner nor `or_as`."""
+    async def _find_owned(self, user: User, organization_id: str) -> Organization:
         organization, role = await self.find(user, organization_id)
-        if user.id != or_as:
-            _require_owner(role)
+        _require_owner(role)
         return organization
 
     async def _user_of_login(self, login: str) -> User:

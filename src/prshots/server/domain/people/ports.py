@@ -60,9 +60,10 @@ class People(Protocol):
     async def remove_member(
         self, organization_id: str, user_id: str, revoke_tokens_at: int | None = None
     ) -> bool:
-        """Remove a member. Return False if there is none. Raises ConflictError for the last owner.
+        """Remove a member or an invitation. Return False if there is none.
 
-        With a time, revoke the tokens that the member created in the organization's projects.
+        Raises ConflictError for the last owner. With a time, revoke the tokens that the member created in the
+        organization's projects.
         """
 
     async def add_invitation(self, invitation: Invitation, most: int) -> None:
@@ -79,9 +80,6 @@ class People(Protocol):
 
         Raises ConflictError if the user is already in `most` organizations.
         """
-
-    async def remove_invitation(self, organization_id: str, user_id: str) -> bool:
-        """Remove an invitation. Return False if there is none."""
 
 
 class LoginProvider(Protocol):
