@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from prshots.contract.errors import ConflictError, NotFoundError
+from prshots.server.domain.people import organizations
 from prshots.server.domain.people.models import Invitation, LoginState, Session, User
 from prshots.server.domain.people.ports import People
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role
@@ -37,8 +38,10 @@ async def added(people: People, login: str = "") -> tuple[User, Organization]:
     return user, organization
 
 
-def an_invitation(organization: Organization, user: User, role: Role = Role.MEMBER) -> Invitation:
-    return Invitation(organization, user, role, "ann", NOW)
+def an_invitation(
+    organization: Organization, user: User, role: Role = Role.MEMBER, created_at: int = NOW
+) -> Invitation:
+    return Invitation(organization, user, role, "ann", created_at)
 
 
 def a_state(**changes: object) -> LoginState:
@@ -166,6 +169,23 @@ class TestOrganizations:
         ] * 4
         assert len(await people.organizations_of(user.id)) == 3
 
+    async def test_the_service_limits_memberships_and_invitations(
+        self, stores: Stores, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(organizations, "MAX_ORGANIZATIONS", 2)
+        monkeypatch.setattr(organizations, "MAX_INVITATIONS", 1)
+        service = organizations.Organizations(stores.people, stores.overview)
+        (owner, _), *invited = [await added(stores.people) for _ in range(3)]
+        acme = await service.create(owner, "acme")
+        with pytest.raises(ConflictError, match="you are in 2 organizations"):
+            await service.create(owner, "zoo")
+        await service.invite(owner, acme.id, invited[0][0].login, Role.MEMBER)
+        with pytest.raises(ConflictError, match="1 invitations are open"):
+            await service.invite(owner, acme.id, invited[1][0].login, Role.MEMBER)
+        await service.create(invited[0][0], "zoo")
+        with pytest.raises(ConflictError, match="you are in 2 organizations"):
+            await service.join(invited[0][0], acme.id)
+
     async def test_can_be_removed_only_without_projects(self, stores: Stores, people: People) -> None:
         (owner, _), (invited, _), acme = await added(people), await added(people), an_organization()
         await people.add_organization(acme, owner.id, most=9)
@@ -286,10 +306,11 @@ class TestInvitations:
         await people.add_invitation(an_invitation(acme, users[0]), most=2)
         with pytest.raises(ConflictError, match=f"{users[0].login} is already invited"):
             await people.add_invitation(an_invitation(acme, users[0]), most=2)
-        await people.add_invitation(an_invitation(acme, users[1]), most=2)
+        newest = an_invitation(acme, users[1], created_at=NOW + 1)
+        await people.add_invitation(newest, most=2)
         with pytest.raises(ConflictError, match="2 invitations are open: withdraw one first"):
             await people.add_invitation(an_invitation(acme, users[2]), most=2)
-        assert len(await people.invitations(1, organization_id=acme.id)) == 1
+        assert await people.invitations(1, organization_id=acme.id) == [newest]
         assert await people.remove_member(acme.id, users[0].id)
         assert not await people.remove_member(acme.id, users[0].id)
         await people.add_invitation(an_invitation(acme, users[2]), most=2)

@@ -59,7 +59,7 @@ export interface InvitationList {
 export interface Me {
   user: User;
   organizations: Organization[];
-  /** The oldest invitations that wait for the user's answer. */
+  /** The newest invitations that wait for the user's answer. */
   invitations: Invitation[];
   service: Service;
 }

@@ -168,14 +168,14 @@ def _identity_of(
     verified = [source for source in (userinfo, claims) if source.get("email_verified") is True]
     emails = list(_texts(source.get("email") for source in verified))
     unique_login = next(_texts(known.get(claim) for claim in login_claims), "")
-    sub = f"{claims['sub']} (sub)" if "@" in claims["sub"] else claims["sub"]
-    login = unique_login or next(_texts([*emails, sub]), "user")
+    sub = str(claims["sub"])
+    login = unique_login or next(_texts([*emails, f"{sub} (sub)" if "@" in sub else sub]), "user")
     groups = known.get("groups")
     return Identity(
-        subject=f"{claims['iss']}#{claims['sub']}",
+        subject=f"{claims['iss']}#{sub}",
         login=login,
         unique_login=unique_login,
-        account="" if login_claims else str(claims["sub"]),
+        account="" if login_claims else sub,
         name=_text(known.get("name")) or login,
         avatar_url=_web_address(known.get("picture")),
         organizations=frozenset(_texts(groups if isinstance(groups, list) else [groups])),

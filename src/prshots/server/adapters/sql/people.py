@@ -223,8 +223,8 @@ class SqlPeople:
             await self._database.write(add)
 
     async def invitations(self, limit: int, **of: str) -> list[Invitation]:
-        oldest = _INVITATIONS.order_by(invitations.c.created_at, *invitations.primary_key).limit(limit)
-        rows = await self._database.rows(oldest.where(*equal(invitations, **of)))
+        newest = _INVITATIONS.order_by(invitations.c.created_at.desc(), *invitations.primary_key)
+        rows = await self._database.rows(newest.where(*equal(invitations, **of)).limit(limit))
         return [_invitation(row) for row in rows]
 
     async def accept_invitation(self, organization_id: str, user_id: str, most: int) -> bool:

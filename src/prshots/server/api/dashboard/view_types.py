@@ -63,7 +63,7 @@ class MeView(TypedDict):
     user: UserView
     organizations: list[OrganizationView]
     invitations: list[InvitationView]
-    """The oldest invitations that wait for the user's answer."""
+    """The newest invitations that wait for the user's answer."""
     service: ServiceView
 
 

@@ -73,7 +73,7 @@ class People(Protocol):
         """
 
     async def invitations(self, limit: int, **of: str) -> list[Invitation]:
-        """Return the oldest open invitations `of` this `organization_id` or `user_id`."""
+        """Return the newest open invitations `of` this `organization_id` or `user_id`."""
 
     async def accept_invitation(self, organization_id: str, user_id: str, most: int) -> bool:
         """Make the invited user a member. Return False if there is no invitation.
