@@ -165,7 +165,7 @@ class TestOrganizations:
         adding = (people.add_organization(an_organization(), user.id, most=3) for _ in range(6))
         outcomes = await asyncio.gather(*adding, return_exceptions=True)
         assert [str(outcome) for outcome in outcomes if outcome] == [
-            "you are in 3 organizations, the most possible: leave or delete one first"
+            "you are in 3 organizations, which is the limit: leave or delete one first"
         ] * 4
         assert len(await people.organizations_of(user.id)) == 3
 

@@ -427,7 +427,7 @@ class TestOrganizations:
         with sign_in(shared_service, operator=True) as ann:
             path = f"/organizations/{ann.organization_id}"
             reply = ann.ask("POST", f"{path}/invitations", login="stranger")
-            assert (reply.status_code, "has one member" in reply.json()["error"]) == (409, True)
+            assert (reply.status_code, "has no other members" in reply.json()["error"]) == (409, True)
             for organization_id in (ann.organization_id, "local"):
                 assert ann.ask("DELETE", f"/organizations/{organization_id}").status_code == 409
 

@@ -278,7 +278,7 @@ def _check_room(connection: sa.Connection, user_id: str, most: int) -> None:
     _lock(connection, users, user_id)
     count = sa.select(sa.func.count()).where(members.c.user_id == user_id)
     if connection.execute(count).scalar_one() >= most:
-        raise ConflictError(f"you are in {most} organizations, the most possible: leave or delete one first")
+        raise ConflictError(f"you are in {most} organizations, which is the limit: leave or delete one first")
 
 
 def _add_organization(connection: sa.Connection, organization: Organization, owner_id: str) -> None:

@@ -80,7 +80,7 @@ class Organizations:
         """Invite a person by `[provider:]login`. Raises NotFoundError, ForbiddenError, ConflictError."""
         organization = await self._find_owned(user, organization_id)
         if organization.personal:
-            raise ConflictError("a personal organization has one member: create another to share projects")
+            raise ConflictError("a personal organization has no other members: create one to share projects")
         invited = await self._user_of_login(login)
         if await self._people.organization_of(invited.id, organization.id):
             raise ConflictError(f"{invited.login} is already a member")
