@@ -30,7 +30,6 @@ from prshots.server.api.request_body import (
 from prshots.server.api.services import PublicServices
 from prshots.server.api.staging import staging_routes
 from prshots.server.api.upload import upload_routes
-from prshots.server.domain.images.checks import require_pr
 from prshots.server.domain.images.models import Description
 from prshots.server.domain.projects.models import MAX_ADDRESS, Access, check_repository
 from prshots.server.http.error_boundary import ErrorBoundary
@@ -80,13 +79,13 @@ def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
 
     async def delete(request: Request) -> JSONResponse:
         access, image_id = await authenticate(request), request.path_params["image_id"]
-        await images.delete(access.project, image_id, access.only_pr, baselines=access.has_baselines)
+        await images.delete(access, image_id)
         return JSONResponse(Deleted(ok=True, id=image_id))
 
     async def comment(request: Request) -> JSONResponse:
         access, given = await authenticate(request), request.query_params
         project, pr_number = access.project, fields.pr_number_from_text(only_value(given, "pr_number"))
-        require_pr(access.only_pr, pr_number)
+        access.require_pr(pr_number)
         if options := _comment_options(given):
             return JSONResponse(await comments.write_sized(project, pr_number, *options))
         return JSONResponse(PlainComment(pr_number, await comments.write_plain(project, pr_number)))
@@ -96,7 +95,7 @@ def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
         async with slots.reserve(bearer(request), declared_length(request)):
             body = await json_object(request, refusal="pr_number required")
         pr_number = fields.pr_number_from_json(body.get("pr_number"))
-        require_pr(access.only_pr, pr_number)
+        access.require_pr(pr_number)
         merged = read_merged_as(body)
         adopted = await services.baselines.adopt(access, pr_number, *merged) if merged else 0
         expired = await images.expire(access.project, pr_number)
@@ -105,7 +104,7 @@ def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
     async def describe(request: Request) -> JSONResponse:
         access, body = await read_authorized_json(request, accounts, slots)
         described = read_description(body)
-        require_pr(access.only_pr, described.pr_number)
+        access.require_pr(described.pr_number)
         return JSONResponse(await images.describe(access.project, described))
 
     return [

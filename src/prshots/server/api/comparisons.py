@@ -31,7 +31,7 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
     async def compare(request: Request) -> JSONResponse:
         access, body = await read_authorized_json(request, accounts, slots)
         asked = read_comparison_request(access.project.id, body)
-        checks.require_pr(access.only_pr, asked.pr_number)
+        access.require_pr(asked.pr_number)
         comparison = await comparisons.compare(access.project, asked)
         is_running = comparison.state is ComparisonState.RUNNING
         return JSONResponse(comparison, status_code=202 if is_running else 200)
@@ -39,7 +39,7 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
     async def latest(request: Request) -> JSONResponse:
         access = await accounts.authenticate(bearer(request))
         pr_number = fields.pr_number_from_text(only_value(request.query_params, "pr_number"))
-        checks.require_pr(access.only_pr, pr_number)
+        access.require_pr(pr_number)
         found = await comparisons.latest(access.project, pr_number)
         if found is None:
             raise NotFoundError("not found")

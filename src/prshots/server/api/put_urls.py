@@ -12,14 +12,8 @@ from prshots.server.api.request_body import BodySlots, declared_length, read_aut
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload import count_against_limit, count_results, read_or_discard
 from prshots.server.api.upload_form import ABSURD_FACTOR
-from prshots.server.domain.images.checks import (
-    UploadedFile,
-    check_content_type,
-    payload_too_large,
-    require_pr,
-)
+from prshots.server.domain.images.checks import UploadedFile, check_content_type, payload_too_large
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace
-from prshots.server.domain.projects.models import require_branch
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
 
@@ -34,9 +28,9 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         (pr_number, place), fields = read_upload_fields(body, _read_target, COMMIT_SHA)
         content_type = check_content_type(text_of(body, "content_type")).content_type
         if pr_number == NO_PULL_REQUEST:
-            require_branch(access, place.branch, "stage images")
+            access.require_branch(place.branch, "stage images")
         else:
-            require_pr(access.only_pr, pr_number)
+            access.require_pr(pr_number)
         with_before = flag_of(body, "with_before", default=False)
         urls = await put_urls.create(access, fields, pr_number, place, content_type, with_before=with_before)
         return JSONResponse(urls)

@@ -17,9 +17,8 @@ from prshots.server.api.fields import branch_of, pr_number_from_text, read_uploa
 from prshots.server.api.request_body import BodySlots, bearer, declared_length, read_in_time
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload_form import UploadForm, read_upload_form
-from prshots.server.domain.images.checks import require_pr
 from prshots.server.domain.images.ports import RateCounter
-from prshots.server.domain.projects.models import Access, Project, require_branch
+from prshots.server.domain.projects.models import Access, Project
 from prshots.server.http.error_boundary import add_reply_headers, discard_body
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
@@ -62,13 +61,13 @@ def upload_routes(services: PublicServices, slots: BodySlots, max_image_bytes: i
             COMMIT_SHA,
             max_image_bytes,
         )
-        require_pr(access.only_pr, pr_number)
+        access.require_pr(pr_number)
         return lambda: images.store_upload(access.project, pr_number, upload)
 
     def check_baseline(access: Access, form: UploadForm) -> Store:
         alone = replace(form, before=None)  # a baseline has no before image
         branch, upload = read_upload(alone, branch_of, FULL_COMMIT_SHA, max_image_bytes)
-        require_branch(access, branch)
+        access.require_branch(branch)
         return lambda: baselines.store_upload(access.project, branch, upload)
 
     checks = {"/v1/upload": check_image, "/v1/baseline": check_baseline}

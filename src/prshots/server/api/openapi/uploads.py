@@ -167,6 +167,7 @@ _MOVE_STAGED = operation(
             "The body is invalid, such as `from_fork must be true or false`. The message names the first "
             "invalid field."
         ),
+        "403": _NOT_ITS_OWN,
     },
     body=json_body(
         named("branch", "pr_number") | {"from_fork": {"type": "boolean"}},

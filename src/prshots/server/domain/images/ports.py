@@ -33,6 +33,9 @@ class ImageRecords(Protocol):
     async def image(self, project_id: str, image_id: str) -> Image | None:
         """Find an image in this project. Takes equally long for an unknown id and another project's id."""
 
+    async def branches_of(self, image_id: str) -> set[str]:
+        """Return the branches on which the image is a baseline or staged."""
+
     async def before_images(self, before_ids: Collection[str]) -> list[Image]:
         """Return the before images that exist, even if they are scheduled for expiry."""
 
