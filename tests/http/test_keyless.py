@@ -24,6 +24,7 @@ from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.api.app import create_api
 from prshots.server.api.fields import text_of
 from prshots.server.api.keyless import keyless_routes, read_id_token
+from prshots.server.api.request_body import BodySlots
 from prshots.server.api.services import PublicServices
 from prshots.server.domain.people.bounded_log import LINES
 from prshots.server.domain.projects.keyless import TokenExchange
@@ -528,7 +529,7 @@ async def test_refusals_are_logged_with_the_reason_but_not_each_one(tmp_path: Pa
     exchange = TokenExchange(
         SqlTrusts(database), CiIssuers([known]), allowed=[known], audiences=["https://shots.example"]
     )
-    app = ErrorBoundary(Router(keyless_routes(exchange)))
+    app = ErrorBoundary(Router(keyless_routes(exchange, BodySlots(1))))
     transport = httpx.ASGITransport(app)  # type: ignore[arg-type]  # its scope may be any mapping
     async with httpx.AsyncClient(transport=transport, base_url="https://shots.example") as client:
         with structlog.testing.capture_logs() as lines:

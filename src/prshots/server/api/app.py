@@ -19,14 +19,7 @@ from prshots.server.api import fields
 from prshots.server.api.comparisons import baseline_routes, comparison_routes, read_merged_as
 from prshots.server.api.keyless import keyless_routes
 from prshots.server.api.put_urls import put_url_routes
-from prshots.server.api.request_body import (
-    BodySlots,
-    bearer,
-    declared_length,
-    json_object,
-    only_value,
-    read_authorized_json,
-)
+from prshots.server.api.request_body import BodySlots, bearer, json_object, only_value, read_authorized_json
 from prshots.server.api.services import PublicServices
 from prshots.server.api.staging import staging_routes
 from prshots.server.api.upload import upload_routes
@@ -61,7 +54,7 @@ def create_api(
         *staging_routes(services, slots, max_image_bytes),
         *put_url_routes(services, slots, max_image_bytes),
         _limits_route(max_image_bytes, uploads_per_minute),
-        *keyless_routes(services.exchange),
+        *keyless_routes(services.exchange, slots),
         *for_people,
         *service_routes(readiness),
         *_manual_routes(base_url, max_image_bytes),
@@ -92,7 +85,7 @@ def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
 
     async def expire(request: Request) -> JSONResponse:
         access = await authenticate(request)
-        async with slots.reserve(bearer(request), declared_length(request)):
+        async with slots.json.reserve(access.project.holder, request):
             body = await json_object(request, refusal="pr_number required")
         pr_number = fields.pr_number_from_json(body.get("pr_number"))
         access.require_pr(pr_number)

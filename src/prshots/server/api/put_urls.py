@@ -37,8 +37,7 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
     async def put(request: Request) -> JSONResponse:
         target = await put_urls.find(request.path_params["secret"])
-        # All URLs of a token share one holder. Otherwise they could take all the room.
-        async with slots.reserve(target.put_url.token_id, declared_length(request)):
+        async with slots.uploads.reserve(target.project.holder, request):
             reading = _read_image(request, max_image_bytes)
             file = await read_or_discard(request, reading, incomplete="image file required")
             checked = target.check_file(file, max_image_bytes)

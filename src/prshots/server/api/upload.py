@@ -83,10 +83,9 @@ def make_upload_handler(
     """Return the handler for a route that accepts an upload form."""
 
     async def take_upload(request: Request) -> JSONResponse:
-        token = bearer(request)
-        access = await services.accounts.authenticate(token)
+        access = await services.accounts.authenticate(bearer(request))
         content_type, declared = request.headers.get("content-type", ""), declared_length(request)
-        async with slots.reserve(token, declared):
+        async with slots.uploads.reserve(access.project.holder, request):
             reading = read_upload_form(content_type, declared, request.stream(), max_image_bytes)
             form = await read_or_discard(request, reading, incomplete="invalid multipart/form-data body")
             store = check(access, form)

@@ -231,9 +231,10 @@ _EXCHANGE = operation(
         "400": error_reply("The job must name its project. The message says how."),
         "401": error_reply("The ID token is missing or refused. The service's log says why.", "unauthorized"),
         "503": error_reply(
-            "The database or the issuer of the ID token does not respond.",
+            "The database or the issuer of the ID token does not respond, or too many jobs exchange tokens.",
             _DATABASE_DOWN,
             "issuer unavailable, retry later",
+            "too many uploads in progress, retry later",
             retry_after=True,
         ),
     },

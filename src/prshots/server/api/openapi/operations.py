@@ -54,7 +54,7 @@ FAULT = error_reply(
 )
 _UNAVAILABLE = error_reply("The store or the database does not respond.", *_OUTAGES, retry_after=True)
 _UNAVAILABLE_OR_BUSY = error_reply(
-    "The store or the database does not respond, or the token has too many requests in progress.",
+    "The store or the database does not respond, or the project has too many requests in progress.",
     *_OUTAGES,
     "too many uploads in progress, retry later",
     retry_after=True,
