@@ -116,6 +116,11 @@ CONTRACT = {
     },
     ("post", "/v1/expire", 401): {"unauthorized"},
     ("post", "/v1/oidc/token", 401): {"unauthorized"},
+    ("post", "/v1/compare", 404): {"not found"},
+    ("post", "/v1/compare", 429): {"rate limited"},
+    ("get", "/v1/compare", 429): {"rate limited"},
+    ("post", "/v1/baseline/complete", 429): {"rate limited"},
+    ("post", "/v1/put-urls", 429): {"rate limited"},
 }
 
 

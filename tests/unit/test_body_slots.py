@@ -7,8 +7,10 @@ import pytest
 from starlette.requests import Request
 
 from prshots.contract.errors import BusyError
+from prshots.contract.limits import Policy
 from prshots.server.api import request_body
-from prshots.server.api.request_body import BodyRoom, Holder
+from prshots.server.api.request_body import BodyRoom
+from prshots.server.domain.projects.models import Project
 
 MEGABYTE = 1024**2
 SMALLEST = MEGABYTE // 4
@@ -17,7 +19,12 @@ ALL = 96 * MEGABYTE
 ALONE = ALL // 4
 """The share of a project if nobody else has a body in progress."""
 
-MINE: Holder = ("acme", "web")
+
+def of(organization: str, project: str = "web") -> Project:
+    return Project(f"{organization} {project}", project, organization, "", Policy.MANUAL, None, 0)
+
+
+MINE, OTHER = of("acme"), of("other")
 
 
 @pytest.fixture(autouse=True)
@@ -37,12 +44,12 @@ def with_body(declared: int | None) -> Request:
 
 
 async def admitted(
-    room: BodyRoom, stack: AsyncExitStack, holder: Holder, declared: int | None, at_most: int = 1000
+    room: BodyRoom, stack: AsyncExitStack, project: Project, declared: int | None, at_most: int = 1000
 ) -> int:
     """Reserve bodies of this length until one is refused, and return how many fit."""
     for number in range(at_most):
         try:
-            await stack.enter_async_context(room.reserve(holder, with_body(declared)))
+            await stack.enter_async_context(room.reserve(project, with_body(declared)))
         except BusyError:
             return number
     return at_most
@@ -64,23 +71,23 @@ async def test_one_project_gets_its_share_and_no_more(room: BodyRoom, declared: 
 
 async def test_an_organization_gets_its_share_regardless_of_its_projects(room: BodyRoom) -> None:
     async with AsyncExitStack() as stack:
-        fit = [await admitted(room, stack, ("acme", f"project {n}"), MEGABYTE) for n in range(20)]
+        fit = [await admitted(room, stack, of("acme", f"project {n}"), MEGABYTE) for n in range(20)]
         assert sum(fit) == ALL // 3 // MEGABYTE
-        assert await admitted(room, stack, ("other", "web"), LARGEST, at_most=1) == 1
+        assert await admitted(room, stack, OTHER, LARGEST, at_most=1) == 1
 
 
 async def test_others_always_have_room(room: BodyRoom) -> None:
     """Each organization that fills its share leaves the next one two thirds of what it found."""
     async with AsyncExitStack() as stack:
         for n in range(8):
-            assert await admitted(room, stack, (f"organization {n}", "web"), SMALLEST)
+            assert await admitted(room, stack, of(f"organization {n}"), SMALLEST)
 
 
 async def test_a_project_whose_share_is_smaller_than_its_first_body_gets_room_for_it(room: BodyRoom) -> None:
     async with AsyncExitStack() as stack:
-        await admitted(room, stack, ("other", "a"), LARGEST)
-        await admitted(room, stack, ("other", "b"), LARGEST)
-        await admitted(room, stack, ("third", "c"), LARGEST)
+        await admitted(room, stack, of("other", "a"), LARGEST)
+        await admitted(room, stack, of("other", "b"), LARGEST)
+        await admitted(room, stack, of("third"), LARGEST)
         assert await admitted(room, stack, MINE, LARGEST) == 1
 
 
@@ -99,17 +106,17 @@ async def test_a_waiting_body_gets_room_as_soon_as_there_is_some(
     room: BodyRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_body, "WAIT_SECONDS", 60)
-    order = []
+    order: list[Project] = []
 
-    async def wait_as(holder: Holder) -> None:
-        async with room.reserve(holder, with_body(4 * MEGABYTE)):
-            order.append(holder)
+    async def wait_as(project: Project) -> None:
+        async with room.reserve(project, with_body(4 * MEGABYTE)):
+            order.append(project)
 
     async with asyncio.TaskGroup() as group, AsyncExitStack() as stack:
         await admitted(room, stack, MINE, 4 * MEGABYTE, at_most=ALONE // (4 * MEGABYTE))
         group.create_task(wait_as(MINE))
-        group.create_task(wait_as(("other", "web")))
+        group.create_task(wait_as(OTHER))
         while not order:  # the first project waits, the other does not
             await asyncio.sleep(0)
-        assert order == [("other", "web")]
-    assert order == [("other", "web"), MINE]
+        assert order == [OTHER]
+    assert order == [OTHER, MINE]

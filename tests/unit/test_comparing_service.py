@@ -9,6 +9,7 @@ import pytest
 
 from prshots.contract.errors import (
     DamagedPictureError,
+    NotFoundError,
     PictureWorkerDiedError,
     PictureWorkerError,
     RecordsError,
@@ -321,6 +322,17 @@ async def test_an_image_that_expires_meanwhile_leaves_no_difference(place: Place
     await eventually(lambda: not place.service._running, "the end of the run")
     assert not list(place.folder.rglob("*.diff.jpg"))
     assert await place.service.latest(place.project, 7) is None
+
+
+async def test_comparison_of_a_pull_request_that_closes_meanwhile_is_not_found(place: Place) -> None:
+    await place.fill()
+    place.may_answer.clear()
+    asked = asyncio.create_task(place.ask())
+    await place.until_comparing(1)
+    await place.records.close_pr(place.project.id, 7, NOW, schedule=True)
+    place.may_answer.set()
+    with pytest.raises(NotFoundError, match=r"^not found$"):
+        await asked
 
 
 async def test_large_runs_take_turns_with_small_ones(place: Place) -> None:

@@ -85,7 +85,7 @@ def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
 
     async def expire(request: Request) -> JSONResponse:
         access = await authenticate(request)
-        async with slots.json.reserve(access.project.holder, request):
+        async with slots.json.reserve(access.project, request):
             body = await json_object(request, refusal="pr_number required")
         pr_number = fields.pr_number_from_json(body.get("pr_number"))
         access.require_pr(pr_number)

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from prshots.contract import errors
 from prshots.contract.replies import GrantedToken
 from prshots.server.api.fields import text_of
-from prshots.server.api.request_body import STRANGER_SECONDS, STRANGERS, BodySlots, json_object
+from prshots.server.api.request_body import STRANGER_SECONDS, BodySlots, json_object
 from prshots.server.domain.people.bounded_log import BoundedLog
 from prshots.server.domain.projects.keyless import IdToken, TokenExchange
 from prshots.server.http.json_response import JSONResponse
@@ -49,7 +49,7 @@ def keyless_routes(exchange: TokenExchange, slots: BodySlots) -> list[Route]:
         return JSONResponse(granted, headers={"Cache-Control": "no-store"})
 
     async def grant(request: Request) -> GrantedToken:
-        async with slots.json.reserve(STRANGERS, request):
+        async with slots.json.reserve(None, request):
             try:
                 body = await json_object(request, seconds=STRANGER_SECONDS)
             except errors.InvalidInputError as error:

@@ -7,6 +7,7 @@ from starlette.routing import Route
 
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import COMMIT_SHA
+from prshots.contract.rate_limits import LimitPolicy
 from prshots.server.api.fields import flag_of, place_of, pr_number_from_json, read_upload_fields, text_of
 from prshots.server.api.request_body import BodySlots, declared_length, read_authorized_json
 from prshots.server.api.services import PublicServices
@@ -32,12 +33,13 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         else:
             access.require_pr(pr_number)
         with_before = flag_of(body, "with_before", default=False)
+        await count_against_limit(request, services.counter, access.project, LimitPolicy.PUT_URLS)
         urls = await put_urls.create(access, fields, pr_number, place, content_type, with_before=with_before)
         return JSONResponse(urls)
 
     async def put(request: Request) -> JSONResponse:
         target = await put_urls.find(request.path_params["secret"])
-        async with slots.uploads.reserve(target.project.holder, request):
+        async with slots.uploads.reserve(target.project, request):
             reading = _read_image(request, max_image_bytes)
             file = await read_or_discard(request, reading, incomplete="image file required")
             checked = target.check_file(file, max_image_bytes)

@@ -12,7 +12,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 
 from prshots.contract.errors import BusyError, InvalidInputError, RequestTimeoutError, UnauthorizedError
-from prshots.server.domain.projects.models import Access
+from prshots.server.domain.projects.models import Access, Project
 from prshots.server.domain.projects.service import Projects
 
 BYTES_IN_ALL = 96 * 1024**2
@@ -40,11 +40,7 @@ SMALLEST_BYTES = 256 * 1024
 WAIT_SECONDS = 10.0
 """How long a body waits for room, unread. By then, a burst of uploads is over."""
 
-Holder = tuple[str, str]
-"""The ids of an organization and its project."""
-
-STRANGERS: Holder = ("", "")
-"""Hold the bodies of requests without a token."""
+_Holder = tuple[str, str]  # the ids of an organization and its project
 
 
 class BodyRoom:
@@ -53,12 +49,13 @@ class BodyRoom:
     def __init__(self, limit: int, smallest: int, largest: int) -> None:
         self._limit, self._smallest, self.largest = limit, smallest, largest
         self._reserved = 0
-        self._held: Counter[Holder | str] = Counter()
-        self._waiting: list[tuple[Holder, int, asyncio.Future[None]]] = []
+        self._held: Counter[_Holder | str] = Counter()
+        self._waiting: list[tuple[_Holder, int, asyncio.Future[None]]] = []
 
     @contextlib.asynccontextmanager
-    async def reserve(self, holder: Holder, request: Request) -> AsyncIterator[None]:
-        """Reserve room for the request's body. Raises BusyError."""
+    async def reserve(self, project: Project | None, request: Request) -> AsyncIterator[None]:
+        """Reserve room for the request's body. Requests without a project share theirs. Raises BusyError."""
+        holder = (project.organization_id, project.id) if project else ("", "")
         declared = declared_length(request)
         size = self.largest if declared is None else min(max(declared, self._smallest), self.largest)
         if not self._take(holder, size):
@@ -68,7 +65,7 @@ class BodyRoom:
         finally:
             self._give_back(holder, size)
 
-    def _take(self, holder: Holder, size: int) -> bool:
+    def _take(self, holder: _Holder, size: int) -> bool:
         free, of_project = self._limit - self._reserved, self._held[holder]
         # The first body of a project fits even if it is larger than the project's share.
         fits = self._held[holder[0]] + size <= free // ORGANIZATION_SHARE and (
@@ -78,14 +75,14 @@ class BodyRoom:
             self._change(holder, size)
         return fits
 
-    def _change(self, holder: Holder, size: int) -> None:
+    def _change(self, holder: _Holder, size: int) -> None:
         self._reserved += size
         for each in (holder, holder[0]):
             self._held[each] += size
             if not self._held[each]:
                 del self._held[each]
 
-    async def _wait_for_room(self, holder: Holder, size: int) -> None:
+    async def _wait_for_room(self, holder: _Holder, size: int) -> None:
         room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiting = (holder, size, room)
         self._waiting.append(waiting)
@@ -101,7 +98,7 @@ class BodyRoom:
         if not room.done():
             raise BusyError("too many uploads in progress, retry later")
 
-    def _give_back(self, holder: Holder, size: int) -> None:
+    def _give_back(self, holder: _Holder, size: int) -> None:
         self._change(holder, -size)
         # First come, first served, skipping bodies that still don't fit.
         for other, wanted, room in self._waiting:
@@ -153,7 +150,7 @@ async def read_authorized_json(
 ) -> tuple[Access, dict[str, Any]]:
     """Return the token's access and the body. Raises UnauthorizedError, InvalidInputError, BusyError."""
     access = await accounts.authenticate(bearer(request))
-    async with slots.json.reserve(access.project.holder, request):
+    async with slots.json.reserve(access.project, request):
         return access, require_storable(await json_object(request, max_bytes=max_bytes))
 
 

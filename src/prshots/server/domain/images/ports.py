@@ -244,7 +244,8 @@ class RateCounter(Protocol):
     async def hit(self, project_id: str, limit: int | None = None) -> Hit:
         """Count one upload, unless the project has reached its limit for the last minute.
 
-        Without `limit`, the service's limit applies. Raises CounterUnavailableError after at most 50 ms, so a
+        `project_id` can have a suffix, which counts other calls of the project. Without `limit`, the
+        service's limit applies. Raises CounterUnavailableError after at most 50 ms, so a
         slow counter can't delay uploads. Time in which this process was busy doesn't count.
         """
 

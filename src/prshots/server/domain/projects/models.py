@@ -94,11 +94,6 @@ class Project:
     repository: str = ""
     uploads_per_minute: int | None = None
 
-    @property
-    def holder(self) -> tuple[str, str]:
-        """The ids under which its requests reserve memory."""
-        return self.organization_id, self.id
-
 
 @dataclass(frozen=True, slots=True)
 class UploadToken:
