@@ -6,7 +6,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -21,14 +21,13 @@ from starlette.routing import Router
 from prshots.contract.errors import ExchangeRefusedError
 from prshots.server.adapters.identity.issuers import CiIssuers
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
-from prshots.server.api.app import create_api
 from prshots.server.api.fields import text_of
 from prshots.server.api.keyless import keyless_routes, read_id_token
 from prshots.server.api.request_body import BodySlots
-from prshots.server.api.services import PublicServices
 from prshots.server.domain.people.bounded_log import LINES
 from prshots.server.domain.projects.keyless import TokenExchange
 from prshots.server.http.error_boundary import ErrorBoundary
+from support.bare_api import bare_api
 from support.ci_issuer import JOB, CiIssuer
 from support.service import SHA, SILENT_ISSUER, UNTRUSTED_ISSUER, Service, png, upload
 from support.signed_in_people import Person, sign_in
@@ -427,17 +426,7 @@ class TestEveryRoute:
     """A job reaches nothing of another pull request or branch, through any route that takes a token."""
 
     def test_every_route_has_a_case(self) -> None:
-        nothing: Any = None  # no request reaches a service
-        api: Any = create_api(
-            services=PublicServices(*[nothing] * len(fields(PublicServices))),
-            max_image_bytes=1,
-            uploads_per_minute=1,
-            base_url="",
-            web_url="",
-            for_people=[],
-            readiness=nothing,
-            close=nothing,
-        )
+        api: Any = bare_api()
         routes = {
             f"{method} {route.path}"
             for route in api._app.routes

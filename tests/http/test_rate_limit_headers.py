@@ -96,7 +96,7 @@ def test_comparisons_and_complete_baselines_have_their_own_limits(limited: httpx
     }
     assert {name: reply.headers["ratelimit-policy"] for name, reply in replies.items()} == {
         "compare": '"compare";q=120;w=60',
-        "poll": '"poll";q=1200;w=60',
+        "poll": '"poll";q=6000;w=60',
         "complete": '"complete";q=120;w=60',
     }
     assert left(upload(limited)) == ("project", 2)

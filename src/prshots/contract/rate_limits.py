@@ -25,7 +25,7 @@ class LimitPolicy(StrEnum):
     COMPLETE = "complete"
 
 
-CALLS_PER_MINUTE = {LimitPolicy.COMPARE: 120, LimitPolicy.POLL: 1200, LimitPolicy.COMPLETE: 120}
+CALLS_PER_MINUTE = {LimitPolicy.COMPARE: 120, LimitPolicy.POLL: 6000, LimitPolicy.COMPLETE: 120}
 """The limits of these calls for each project. While a comparison runs, each client polls once a second."""
 
 

@@ -3,11 +3,10 @@
 import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route, Router
 
 from prshots import __version__
@@ -120,22 +119,21 @@ def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
 
 def _manual_routes(base_url: str, max_image_bytes: int) -> list[Route]:
     @functools.cache
-    def document() -> dict[str, Any]:
+    def replies() -> tuple[Response, Response]:
         # Import on demand: few clients request the document, and it takes 700 KB.
+        from prshots.server.api.openapi.docs_page import docs_page
         from prshots.server.api.openapi.document import openapi_document
 
-        return openapi_document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
+        document = openapi_document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
+        policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+        page = HTMLResponse(docs_page(document), headers={"Content-Security-Policy": policy})
+        return JSONResponse(document), page
 
-    async def openapi_json(_: Request) -> JSONResponse:
-        return JSONResponse(document())
+    async def openapi_json(_: Request) -> Response:
+        return replies()[0]
 
-    async def docs(_: Request) -> HTMLResponse:
-        from prshots.server.api.openapi.docs_page import docs_page
-
-        return HTMLResponse(
-            docs_page(document()),
-            headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
-        )
+    async def docs(_: Request) -> Response:
+        return replies()[1]
 
     return [Route("/openapi.json", openapi_json), Route("/docs", docs)]
 
