@@ -44,7 +44,7 @@ def with_body(declared: int | None) -> Request:
 
 
 async def admitted(
-    room: BodyRoom, stack: AsyncExitStack, project: Project, declared: int | None, at_most: int = 1000
+    room: BodyRoom, stack: AsyncExitStack, project: Project | None, declared: int | None, at_most: int = 1000
 ) -> int:
     """Reserve bodies of this length until one is refused, and return how many fit."""
     for number in range(at_most):
@@ -74,6 +74,12 @@ async def test_an_organization_gets_its_share_regardless_of_its_projects(room: B
         fit = [await admitted(room, stack, of("acme", f"project {n}"), MEGABYTE) for n in range(20)]
         assert sum(fit) == ALL // 3 // MEGABYTE
         assert await admitted(room, stack, OTHER, LARGEST, at_most=1) == 1
+
+
+async def test_requests_without_a_token_share_the_room_of_one_project(room: BodyRoom) -> None:
+    async with AsyncExitStack() as stack:
+        assert await admitted(room, stack, None, SMALLEST) == ALONE // SMALLEST
+        assert await admitted(room, stack, MINE, SMALLEST)
 
 
 async def test_others_always_have_room(room: BodyRoom) -> None:

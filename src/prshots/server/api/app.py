@@ -23,7 +23,7 @@ from prshots.server.api.services import PublicServices
 from prshots.server.api.staging import staging_routes
 from prshots.server.api.upload import upload_routes
 from prshots.server.domain.images.models import Description
-from prshots.server.domain.projects.models import MAX_ADDRESS, Access, check_repository
+from prshots.server.domain.projects.models import MAX_ADDRESS, check_repository
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.http.llms import llms_route
@@ -66,16 +66,13 @@ def create_api(
 def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
     images, comments, accounts = services.images, services.comments, services.accounts
 
-    async def authenticate(request: Request) -> Access:
-        return await accounts.authenticate(bearer(request))
-
     async def delete(request: Request) -> JSONResponse:
-        access, image_id = await authenticate(request), request.path_params["image_id"]
+        access, image_id = await accounts.authenticate(bearer(request)), request.path_params["image_id"]
         await images.delete(access, image_id)
         return JSONResponse(Deleted(ok=True, id=image_id))
 
     async def comment(request: Request) -> JSONResponse:
-        access, given = await authenticate(request), request.query_params
+        access, given = await accounts.authenticate(bearer(request)), request.query_params
         project, pr_number = access.project, fields.pr_number_from_text(only_value(given, "pr_number"))
         access.require_pr(pr_number)
         if options := _comment_options(given):
@@ -83,7 +80,7 @@ def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
         return JSONResponse(PlainComment(pr_number, await comments.write_plain(project, pr_number)))
 
     async def expire(request: Request) -> JSONResponse:
-        access = await authenticate(request)
+        access = await accounts.authenticate(bearer(request))
         async with slots.json.reserve(access.project, request):
             body = await json_object(request, refusal="pr_number required")
         pr_number = fields.pr_number_from_json(body.get("pr_number"))

@@ -273,10 +273,7 @@ def branch_of(required: Mapping[str, str], token_claims: Mapping[str, Any]) -> s
 
 
 def head_of(token_claims: Mapping[str, Any]) -> str | None:
-    """Return the branch that a job runs for, which is the head of its pull request. None if it isn't signed.
-
-    A merge request's pipeline on GitLab runs on its source branch.
-    """
+    """Return the branch that a job runs for, or the head of its pull request, if its claims include it."""
     head = _id(token_claims.get("head_ref"))
     return head or _own_branch(token_claims, {"", "merge_request_event", *_EVENTS_OF_BRANCHES})
 
