@@ -11,6 +11,7 @@ from prshots.contract.errors import ExpireFailedError, RecordsFullError
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.database.postgresql import Timeouts, open_postgresql
 from prshots.server.domain.images.recorded_objects import expire_scheduled
+from prshots.server.domain.projects.models import Access
 from support.contract_stores import Stores
 from support.engine_servers import PostgreSQL
 from support.stores_and_records import empty_database, image_service
@@ -31,7 +32,7 @@ class Place(Stores):
         await self.store.put(self.shown.key, [b"x"])
 
     async def delete(self) -> None:
-        await image_service(self.records, self.store).delete(self.project, self.shown.id)
+        await image_service(self.records, self.store).delete(Access(self.project), self.shown.id)
 
     async def is_marked(self) -> bool:
         return (await self.image(self.shown.id)).scheduled_at is not None

@@ -136,6 +136,7 @@ async def stores(plan_cache_mode: str, filled: str, plans: Plans) -> AsyncIterat
 async def upload_and_delete(stores: Stores) -> None:
     image = await stores.add(uploaded_at=NOW)
     assert await stores.image(image.id)
+    assert await stores.records.branches_of(image.id) == set()
     await stores.records.schedule([image.id], NOW)
     assert await stores.records.remove_images([image.id]) == 1
 

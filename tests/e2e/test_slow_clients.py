@@ -15,6 +15,7 @@ from support.open_files import many_files  # noqa: F401 - a fixture
 from support.raw_requests import MULTIPART, image_head, read_reply, request_head
 from support.service import MAX_BYTES, Service, png, upload
 from support.service_processes import component_pids, resident_bytes
+from support.signed_in_people import sign_in
 from support.waiting import wait_until
 
 CONNECTIONS = 2000
@@ -97,6 +98,36 @@ def test_stalled_uploads_use_little_memory_and_others_still_upload(service: Serv
     service.start()
     for component, tokens in (("base_url", 1), ("web_url", 10)):
         stall_uploads(service, component, tokens)
+
+
+@pytest.mark.slow
+def test_stalled_uploads_of_one_project_leave_room_for_others(shared_service: Service) -> None:
+    """The project has six tokens. Another project uploads and expires, even one of the same organization."""
+    with sign_in(shared_service) as owner, contextlib.ExitStack() as stack:
+        project, tokens_of_others = (
+            owner.project(),
+            (owner.token(owner.project()), shared_service.new_token()),
+        )
+        slow = []
+        for _ in range(6):
+            first = unfinished_upload(owner.token(project))
+            slow += stack.enter_context(connections(shared_service.base_url, 18, each_sends=first))
+        send_as_much_as_is_taken(slow, png(MAX_BYTES - 100_000))
+        for token in tokens_of_others:
+            with shared_service.client(token) as client:
+                assert upload(client, png(MAX_BYTES - 1)).status_code == 200
+                assert client.post("/v1/expire", json={"pr_number": 7}).json()["expired"] == 1
+        still_open = list(filter(is_silent, slow))
+        assert still_open
+
+
+def is_silent(stalled: socket.socket) -> bool:
+    """Return whether the service is still waiting for the rest of the upload."""
+    try:
+        stalled.recv(1)
+    except BlockingIOError:
+        return True
+    return False
 
 
 def stall_uploads(service: Service, component: str, tokens: int) -> None:

@@ -88,7 +88,9 @@ async def answered(edge: ErrorBoundary, *headers: tuple[bytes, bytes]) -> list[t
 @pytest.mark.parametrize("given", [b"8-chars.", b"A" * 64, b"0_9.z-Z-"])
 async def test_a_valid_request_id_is_kept(given):
     assert await answered(ErrorBoundary(refusing_with(404)), (b"x-request-id", given)) == [
-        (b"x-request-id", given)
+        (b"x-request-id", given),
+        (b"x-content-type-options", b"nosniff"),
+        (b"x-frame-options", b"DENY"),
     ]
 
 
@@ -110,7 +112,7 @@ async def test_a_missing_or_invalid_request_id_is_replaced(given):
         seen.append([value for name, value in scope["headers"] if name == b"x-request-id"])
         await refusing_with(404)(scope, receive, send)
 
-    ((name, value),) = await answered(ErrorBoundary(app), *((b"x-request-id", each) for each in given))
+    ((name, value), *_) = await answered(ErrorBoundary(app), *((b"x-request-id", each) for each in given))
     assert (name, len(value)) == (b"x-request-id", 16)
     assert seen == [[value]]  # the app sees the same id
 

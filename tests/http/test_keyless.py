@@ -23,11 +23,13 @@ from prshots.server.adapters.identity.issuers import CiIssuers
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.api.fields import text_of
 from prshots.server.api.keyless import keyless_routes, read_id_token
+from prshots.server.api.request_body import BodySlots
 from prshots.server.domain.people.bounded_log import LINES
 from prshots.server.domain.projects.keyless import TokenExchange
 from prshots.server.http.error_boundary import ErrorBoundary
+from support.bare_api import bare_api
 from support.ci_issuer import JOB, CiIssuer
-from support.service import SHA, SILENT_ISSUER, UNTRUSTED_ISSUER, Service, upload
+from support.service import SHA, SILENT_ISSUER, UNTRUSTED_ISSUER, Service, png, upload
 from support.signed_in_people import Person, sign_in
 from support.stores_and_records import open_database
 from support.waiting import wait_for
@@ -285,6 +287,7 @@ def test_token_of_a_pull_request_works_for_it_only(world: World) -> None:
 PUSH_TO_MAIN = {"ref": "refs/heads/main", "event_name": "push"}
 PUSH_TO_FIX = {"ref": "refs/heads/fix", "event_name": "push"}
 PULL_REQUEST_7 = {"ref": "refs/pull/7/merge", "event_name": "pull_request"}
+MERGE_REQUEST = {"ref": "fix", "ref_type": "branch", "pipeline_source": "merge_request_event"}
 MOVE_FIX = {"branch": "fix", "repository": "", "from_fork": False}
 
 
@@ -353,6 +356,122 @@ class TestStaged:
             moved = client.post("/v1/staged/move", json=MOVE_FIX | {"pr_number": 7})
             assert moved.json()["moved"] == 1
 
+    def test_a_move_is_bound_to_the_signed_head_branch(self, world: World) -> None:
+        world.trust()
+        with world.service.client(world.person.token(world.project_id)) as anyone:
+            upload(anyone, path="/v1/staged", branch="fix")
+        for claims in (
+            PULL_REQUEST_7 | {"head_ref": "other"},
+            MERGE_REQUEST | {"ref": "other"},
+            PUSH_TO_MAIN,
+        ):
+            with world.job(**claims) as client:
+                refused = client.post("/v1/staged/move", json=MOVE_FIX | {"pr_number": 7})
+                assert refused.status_code == 403
+                assert refused.json()["error"].startswith("this token can move staged images of ")
+        with world.job(**MERGE_REQUEST) as client:
+            # The issuer didn't sign the number, so the job can move its branch's images to any of them.
+            assert client.post("/v1/staged/move", json=MOVE_FIX | {"pr_number": 9}).json()["moved"] == 1
+
+
+SHOT = {"name": "cart", "viewport": "1x1", "commit_sha": SHA}
+AT_SECRET = {"branch": "secret", "commit_sha": SHA}
+BY_PULL_REQUEST: dict[str, Callable[[httpx.Client], httpx.Response]] = {
+    "POST /v1/upload": partial(upload, pr_number=8),
+    "POST /v1/put-urls": lambda client: client.post(
+        "/v1/put-urls", json=SHOT | {"content_type": "image/png", "pr_number": 8}
+    ),
+    "POST /v1/staged/move": lambda client: client.post("/v1/staged/move", json=MOVE_FIX | {"pr_number": 8}),
+    "GET /v1/comment": lambda client: client.get("/v1/comment?pr_number=8"),
+    "POST /v1/expire": lambda client: client.post("/v1/expire", json={"pr_number": 8}),
+    "POST /v1/pull": lambda client: client.post("/v1/pull", json={"pr_number": 8}),
+    "POST /v1/compare": lambda client: client.post("/v1/compare", json=AT_SECRET | {"pr_number": 8}),
+    "GET /v1/compare": lambda client: client.get("/v1/compare?pr_number=8"),
+}
+"""How each route reaches another pull request than the job's."""
+BY_BRANCH: dict[str, Callable[[httpx.Client], httpx.Response]] = {
+    "POST /v1/baseline": partial(upload, path="/v1/baseline", branch="secret"),
+    "POST /v1/baseline/known": lambda client: client.post(
+        "/v1/baseline/known", json=AT_SECRET | {"shots": []}
+    ),
+    "POST /v1/baseline/complete": lambda client: client.post("/v1/baseline/complete", json=AT_SECRET),
+    "POST /v1/staged": partial(upload, path="/v1/staged", branch="secret"),
+    "GET /v1/staged": lambda client: client.get("/v1/staged?branch=secret"),
+    "POST /v1/staged/move": lambda client: client.post(
+        "/v1/staged/move", json=MOVE_FIX | {"branch": "secret", "pr_number": 7}
+    ),
+    "POST /v1/put-urls": lambda client: client.post(
+        "/v1/put-urls", json=SHOT | {"content_type": "image/png", "branch": "secret"}
+    ),
+}
+"""How each route reaches another branch than the job's. A comparison may have any branch as its base."""
+BY_IMAGE = {"DELETE /v1/images/{image_id}"}
+WITHOUT_TOKEN = {"GET /v1/limits", "POST /v1/oidc/token", "PUT /v1/put/{secret}"}
+
+
+@pytest.fixture(scope="module")
+def jobs(shared_service: Service, ci_issuer: CiIssuer) -> Iterator[dict[str, httpx.Client]]:
+    with sign_in(shared_service) as person:
+        world = World(shared_service, ci_issuer, person)
+        world.trust(ref="refs/*")
+        with (
+            world.service.client(person.token(world.project_id)) as anyone,
+            world.job(**PULL_REQUEST_7, head_ref="fix") as pull_request,
+            world.job(**PUSH_TO_FIX) as branch,
+        ):
+            yield {"anyone": anyone, "pull request": pull_request, "branch": branch}
+
+
+class TestEveryRoute:
+    """A job reaches nothing of another pull request or branch, through any route that takes a token."""
+
+    def test_every_route_has_a_case(self) -> None:
+        api: Any = bare_api()
+        routes = {
+            f"{method} {route.path}"
+            for route in api._app.routes
+            for method in route.methods - {"HEAD"}
+            if route.path.startswith("/v1/")
+        }
+        assert routes == {*BY_PULL_REQUEST, *BY_BRANCH, *BY_IMAGE, *WITHOUT_TOKEN}
+
+    @pytest.mark.parametrize("route", BY_PULL_REQUEST)
+    def test_another_pull_request(self, jobs: dict[str, httpx.Client], route: str) -> None:
+        reply = BY_PULL_REQUEST[route](jobs["pull request"])
+        assert (reply.status_code, reply.json()["error"]) == (
+            403,
+            "this token is for pull request 7 only, which its job runs for; got 8",
+        )
+
+    @pytest.mark.parametrize("route", BY_BRANCH)
+    def test_another_branch(self, jobs: dict[str, httpx.Client], route: str) -> None:
+        for job in ("pull request", "branch"):
+            assert BY_BRANCH[route](jobs[job]).status_code == 403
+
+    def test_images_of_another_branch_or_pull_request(self, jobs: dict[str, httpx.Client]) -> None:
+        same = png()
+        targets: tuple[dict[str, object], ...] = (
+            {"path": "/v1/baseline", "branch": "secret"},
+            {"path": "/v1/staged", "branch": "secret"},
+        )
+        theirs = [upload(jobs["anyone"], **target).json()["id"] for target in targets]
+        pair = upload(jobs["anyone"], path="/v1/staged", branch="secret", before=png()).json()
+        theirs += [pair["before_url"].rpartition("/")[2][:32]]
+        # Two branches share this image. Deleting it would change both.
+        shared = [
+            upload(jobs["anyone"], same, path="/v1/baseline", branch=branch, name="shared").json()["id"]
+            for branch in ("fix", "secret")
+        ]
+        assert shared[0] == shared[1]
+        for image in [*theirs, shared[0]]:
+            for job in ("pull request", "branch"):
+                refused = jobs[job].delete(f"/v1/images/{image}")
+                assert (refused.status_code, refused.json()) == (404, {"error": "not found"})
+        other = upload(jobs["anyone"], pr_number=8).json()["id"]
+        assert jobs["pull request"].delete(f"/v1/images/{other}").status_code == 404
+        own = [upload(jobs["branch"], **target | {"branch": "fix"}).json()["id"] for target in targets]
+        assert [jobs["branch"].delete(f"/v1/images/{image}").status_code for image in own] == [200, 200]
+
 
 def test_an_invalid_id_token_is_refused_with_the_reason(world: World) -> None:
     world.trust()
@@ -399,7 +518,7 @@ async def test_refusals_are_logged_with_the_reason_but_not_each_one(tmp_path: Pa
     exchange = TokenExchange(
         SqlTrusts(database), CiIssuers([known]), allowed=[known], audiences=["https://shots.example"]
     )
-    app = ErrorBoundary(Router(keyless_routes(exchange)))
+    app = ErrorBoundary(Router(keyless_routes(exchange, BodySlots(1))))
     transport = httpx.ASGITransport(app)  # type: ignore[arg-type]  # its scope may be any mapping
     async with httpx.AsyncClient(transport=transport, base_url="https://shots.example") as client:
         with structlog.testing.capture_logs() as lines:

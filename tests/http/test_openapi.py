@@ -10,6 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
+from prshots.server.api.openapi import docs_page
+from support.bare_api import bare_api
 from support.chromium import chromium
 from support.processes import completed
 from support.raw_requests import running_service
@@ -116,6 +118,11 @@ CONTRACT = {
     },
     ("post", "/v1/expire", 401): {"unauthorized"},
     ("post", "/v1/oidc/token", 401): {"unauthorized"},
+    ("post", "/v1/compare", 404): {"not found"},
+    ("post", "/v1/compare", 429): {"rate limited"},
+    ("get", "/v1/compare", 429): {"rate limited"},
+    ("post", "/v1/baseline/complete", 429): {"rate limited"},
+    ("post", "/v1/put-urls", 429): {"rate limited"},
 }
 
 
@@ -168,11 +175,27 @@ def test_the_docs_page_shows_every_operation_and_error(shared_service, document)
     page = httpx.get(f"{shared_service.base_url}/docs")
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert "default-src 'none'" in page.headers["content-security-policy"]
+    policy = page.headers["content-security-policy"].split("; ")
+    assert {"default-src 'none'", "frame-ancestors 'none'"} <= set(policy)
+    assert page.headers["x-frame-options"] == "DENY"
     for message in set().union(*CONTRACT.values()):
         assert f"<code>{message}</code>" in page.text
     for operation in operations(document):
         assert f"<h2>{operation['summary']}</h2>" in page.text
+
+
+async def test_document_and_page_are_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = []
+
+    def build_page(document: dict[str, Any]) -> str:
+        pages.append(document)
+        return "page"
+
+    monkeypatch.setattr(docs_page, "docs_page", build_page)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(bare_api()), base_url="http://api") as client:
+        replies = [(await client.get(path)).content for path in ("/docs", "/openapi.json") * 2]
+    assert replies[:2] == replies[2:]
+    assert len(pages) == 1
 
 
 @pytest.mark.slow

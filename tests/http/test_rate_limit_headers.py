@@ -54,7 +54,7 @@ def test_the_limit_of_the_project_applies_to_uploads_and_baselines(limited: http
 def test_staged_images_and_one_time_urls_share_the_limit(limited: httpx.Client) -> None:
     staged = upload(limited, path="/v1/staged", branch="fix")
     made = limited.post("/v1/put-urls", json=URL | {"branch": "fix"})
-    assert "ratelimit" not in made.headers  # counted when the image comes
+    assert made.headers["ratelimit"] == '"put-urls";r=2;t=60'  # its image is counted when it comes
     sent = put(made.json()["put_url"])
     assert (staged.status_code, sent.status_code) == (200, 200)
     assert [left(staged), left(sent)] == [("project", 2), ("project", 1)]
@@ -77,3 +77,26 @@ def test_a_pair_counts_as_one_upload(limited: httpx.Client) -> None:
     assert left(before) == ("project", 1)
     assert after.status_code == 200
     assert "ratelimit" not in after.headers
+
+
+def test_one_time_urls_are_limited_like_uploads(limited: httpx.Client) -> None:
+    made = [limited.post("/v1/put-urls", json=URL | {"branch": "fix"}) for _ in range(4)]
+    assert [reply.status_code for reply in made] == [200, 200, 200, 429]
+    assert made[-1].json() == {"error": "rate limited"}
+    assert made[-1].headers["retry-after"] == "60"
+    assert left(upload(limited)) == ("project", 2)
+
+
+def test_comparisons_and_complete_baselines_have_their_own_limits(limited: httpx.Client) -> None:
+    commit = {"branch": "main", "commit_sha": SHA}
+    replies = {
+        "compare": limited.post("/v1/compare", json=commit | {"pr_number": 7}),
+        "poll": limited.get("/v1/compare", params={"pr_number": 7}),
+        "complete": limited.post("/v1/baseline/complete", json=commit),
+    }
+    assert {name: reply.headers["ratelimit-policy"] for name, reply in replies.items()} == {
+        "compare": '"compare";q=120;w=60',
+        "poll": '"poll";q=6000;w=60',
+        "complete": '"complete";q=120;w=60',
+    }
+    assert left(upload(limited)) == ("project", 2)

@@ -73,3 +73,22 @@ def test_llms_txt_is_served_at_both_addresses_with_those_of_this_installation(
     assert texts[0].text == texts[1].text
     for address in re.findall(r"\]\((http[^)]+)\)", texts[0].text):
         assert httpx.get(address, trust_env=False).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("component", "path"),
+    [
+        *(
+            ("base_url", path)
+            for path in ("/v1/limits", "/v1/comment", "/nothing", "/healthz", "/openapi.json", "/%")
+        ),
+        *(("web_url", path) for path in ("/v1/limits", "/v1/dashboard/me", "/auth/providers", "/healthz")),
+        *(("img_url", path) for path in ("/healthz", "/nothing")),
+    ],
+)
+def test_every_json_reply_forbids_sniffing_its_type(
+    shared_service: Service, component: str, path: str
+) -> None:
+    reply = httpx.get(getattr(shared_service, component) + path, trust_env=False)
+    assert reply.headers["content-type"] == "application/json"
+    assert reply.headers.get_list("x-content-type-options") == ["nosniff"]

@@ -1,24 +1,29 @@
 """How comparisons run: while they take long, when a process dies or is replaced, and when something fails."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.errors import (
     DamagedPictureError,
+    NotFoundError,
     PictureWorkerDiedError,
     PictureWorkerError,
     RecordsError,
     StoreError,
     StoreFullError,
 )
-from prshots.contract.replies import Comparison, ComparisonState, Verdict
+from prshots.contract.replies import Comparison, ComparisonState, SizedComment, Verdict
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.domain.comments import fitting, views
+from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison import service
 from prshots.server.domain.comparison.models import ComparisonRequest, PairResult, StoredComparison
 from prshots.server.domain.comparison.service import PAIRS_AT_ONCE, STALE_SECONDS, Comparisons
@@ -323,6 +328,17 @@ async def test_an_image_that_expires_meanwhile_leaves_no_difference(place: Place
     assert await place.service.latest(place.project, 7) is None
 
 
+async def test_comparison_of_a_pull_request_that_closes_meanwhile_is_not_found(place: Place) -> None:
+    await place.fill()
+    place.may_answer.clear()
+    asked = asyncio.create_task(place.ask())
+    await place.until_comparing(1)
+    await place.records.close_pr(place.project.id, 7, NOW, schedule=True)
+    place.may_answer.set()
+    with pytest.raises(NotFoundError, match=r"^not found$"):
+        await asked
+
+
 async def test_large_runs_take_turns_with_small_ones(place: Place) -> None:
     await place.fill(shots=8)
     other = Place(place.folder)
@@ -337,3 +353,23 @@ async def test_large_runs_take_turns_with_small_ones(place: Place) -> None:
     await asyncio.gather(large, small)
     assert b"other before" in place.order[:5]
     await other.records.close()
+
+
+@pytest.mark.parametrize("view", [View.LATEST, View.CHANGES])
+async def test_a_view_of_the_comment_does_not_block_the_event_loop(
+    place: Place, monkeypatch: pytest.MonkeyPatch, view: View
+) -> None:
+    """Another thread writes it. With 1,500 shots, it takes 0.15 s."""
+    threads = []
+
+    def fit_comment(*args: Any) -> SizedComment:
+        threads.append(threading.current_thread())
+        return fitting.fit_comment(*args)
+
+    monkeypatch.setattr(views, "fit_comment", fit_comment)
+    await place.fill()
+    await place.ask()
+    comments = Comments(place.records, image_service(place.records, place.store), place.service)
+    await comments.write_sized(place.project, 7, MAX_COMMENT_BYTES, Marker.HTML, view)
+    assert len(threads) == 1
+    assert threads[0] is not threading.current_thread()

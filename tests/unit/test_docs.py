@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import pytest
@@ -13,14 +12,13 @@ import typer
 import prshots
 from prshots import client
 from prshots.cli import app
-from prshots.server.api.app import create_api
 from prshots.server.api.dashboard.routes import ROUTES
 from prshots.server.api.dashboard.routing import PREFIX
 from prshots.server.api.login import login_routes
-from prshots.server.api.services import PublicServices
 from prshots.server.config.settings import SETTINGS
 from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.telemetry import service_routes
+from support.bare_api import NOTHING, bare_api
 
 DOCS = Path(__file__).parents[2] / "docs"
 SOURCE = Path(prshots.__file__).parent
@@ -99,23 +97,12 @@ def test_exactly_the_client_variables_are_documented() -> None:
 
 
 async def test_every_api_and_service_route_is_documented() -> None:
-    nothing: Any = cast("Any", None)  # no request reaches a service
-    api = create_api(
-        services=PublicServices(*[nothing] * len(fields(PublicServices))),
-        max_image_bytes=1,
-        uploads_per_minute=1,
-        base_url="",
-        web_url="",
-        for_people=[],
-        readiness=nothing,
-        close=nothing,
-    )
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(api), base_url="http://api") as client:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(bare_api()), base_url="http://api") as client:
         paths = (await client.get("/openapi.json")).json()["paths"]
     routes = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
     assert {"POST /v1/upload", "GET /healthz"} <= routes
     # Every component has these routes for operators. The OpenAPI document is for API users and omits them.
-    service = {f"GET {route.path}" for route in service_routes(nothing)}
+    service = {f"GET {route.path}" for route in service_routes(NOTHING)}
     assert {"GET /readyz", "GET /metrics"} <= service
     delivery = {"GET /i/", "GET /healthz", *DeliveryTelemetry.ROUTES}
     page = (DOCS / "use/api.md").read_text()
@@ -123,11 +110,10 @@ async def test_every_api_and_service_route_is_documented() -> None:
 
 
 def test_exactly_the_dashboard_and_sign_in_routes_are_documented() -> None:
-    nothing: Any = cast("Any", None)
     dashboard = {f"{route.method} {PREFIX}{route.path}" for route in ROUTES}
     sign_in = {
         f"{next(iter((route.methods or set()) - {'HEAD'}))} {route.path}"
-        for route in login_routes(nothing, web_url="http://web")
+        for route in login_routes(NOTHING, web_url="http://web")
     }
     assert {"GET /auth/providers", "POST /auth/link"} <= sign_in
     documented = {route for route in rows("use/api.md") if "/auth/" in route or "/dashboard/" in route}

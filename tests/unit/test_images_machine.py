@@ -31,7 +31,7 @@ from prshots.contract.errors import ExpireFailedError, NotFoundError
 from prshots.contract.limits import Policy
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.domain.images.checks import UploadedFile, UploadFields, check_files
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Access, Project
 from prshots.server.domain.projects.service import ProjectChanges, Projects
 from prshots.server.domain.upkeep.sweep import sweep
 from support.nasty_pictures import encoded
@@ -152,7 +152,7 @@ class ImagesMachine(RuleBasedStateMachine):
     @rule(image_id=images)
     def delete(self, image_id: str) -> None:
         shot = self.shots.get(image_id)
-        deleting = self.service.delete(self.project(shot.project if shot else "closing"), image_id)
+        deleting = self.service.delete(Access(self.project(shot.project if shot else "closing")), image_id)
         if shot is None:
             with pytest.raises(NotFoundError):
                 self.run(deleting)

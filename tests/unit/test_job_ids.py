@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from prshots.server.domain.projects.keyless import branch_of, differing_ids, ids_to_pin, pull_request_of
+from prshots.server.domain.projects.keyless import (
+    branch_of,
+    differing_ids,
+    head_of,
+    ids_to_pin,
+    pull_request_of,
+)
 
 GITHUB = {"repository_id": 7, "repository_owner_id": "9", "actor_id": "1"}
 GITLAB = {"project_id": "7", "namespace_id": "9", "user_id": "1"}
@@ -96,3 +102,21 @@ def test_a_job_can_write_baselines_of_the_branch_that_its_trust_names(
     required: dict[str, str], carried: dict[str, Any], branch: str | None
 ) -> None:
     assert branch_of(required, carried) == branch
+
+
+@pytest.mark.parametrize(
+    ("carried", "head"),
+    [
+        (PUSH, "main"),
+        ({"ref": "refs/pull/7/merge", "event_name": "pull_request", "head_ref": "fix"}, "fix"),
+        (MAIN | {"event_name": "pull_request_target", "head_ref": "fix"}, "fix"),
+        ({"ref": "fix", "ref_path": "refs/heads/fix", "pipeline_source": "merge_request_event"}, "fix"),
+        # These jobs run on the default branch, on behalf of any other.
+        (MAIN | {"event_name": "workflow_run", "head_ref": ""}, None),
+        (MAIN | {"event_name": "issue_comment"}, None),
+        ({"ref": "refs/pull/7/merge"}, None),
+        ({}, None),
+    ],
+)
+def test_head_is_the_branch_that_the_job_runs_for(carried: dict[str, Any], head: str | None) -> None:
+    assert head_of(carried) == head

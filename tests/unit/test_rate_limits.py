@@ -6,7 +6,7 @@ import pytest
 from starlette.requests import Request
 
 from prshots.contract.errors import RateLimitedError
-from prshots.contract.rate_limits import RateLimit
+from prshots.contract.rate_limits import CALLS_PER_MINUTE, LimitPolicy, RateLimit
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.api.upload import count_against_limit
 from support.stores_and_records import a_project
@@ -31,3 +31,19 @@ async def test_a_counted_and_a_refused_upload_both_tell_the_limit() -> None:
     with pytest.raises(RateLimitedError, match=r"^rate limited$"):
         await count_against_limit(request, counter, project)
     assert added == [(b"ratelimit-policy", b'"uploads";q=1;w=60'), (b"ratelimit", b'"uploads";r=0;t=41')]
+
+
+@pytest.mark.parametrize(("policy", "quota"), CALLS_PER_MINUTE.items())
+async def test_call_above_its_limit_is_refused_and_nothing_else(policy: LimitPolicy, quota: int) -> None:
+    counter, project = MemoryCounter(uploads_per_minute=1), a_project()
+    request = Request({"type": "http", "prshots.reply_headers": []})
+
+    async def call(policy: LimitPolicy) -> None:
+        await count_against_limit(request, counter, project, policy)
+
+    for _ in range(quota):
+        await call(policy)
+    with pytest.raises(RateLimitedError):
+        await call(policy)
+    for other in {LimitPolicy.UPLOADS, LimitPolicy.PUT_URLS, *CALLS_PER_MINUTE} - {policy}:
+        await call(other)

@@ -15,7 +15,7 @@ from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import BranchPlace, Image, PutUrl, StagedImage
 from prshots.server.domain.people.models import LoginState, Session, User
 from prshots.server.domain.people.sign_in import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Access, Project
 from prshots.server.domain.upkeep.reconciliation import BATCH
 from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS, MASS
 from prshots.server.domain.upkeep.sweep import SweepReport, sweep
@@ -116,7 +116,7 @@ async def test_an_image_of_a_pair_that_could_not_be_deleted_is_deleted_later(
     await place.records.add_image(after, before=before)
     stuck = make_undeletable(place.path(after if stays == "after" else before))
     with pytest.raises(ExpireFailedError):
-        await image_service(place.records, place.store).delete(place.project, after.id)
+        await image_service(place.records, place.store).delete(Access(place.project), after.id)
     assert await place.records.images_of_pr(place.project.id, 7, 10) == (0, [])
     assert await place.records.known_ids([after.id]) == {after.id}  # only it refers to its before image
     stuck.rmdir()

@@ -4,10 +4,12 @@ import gc
 import io
 import sys
 import zipfile
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from prshots.server.api.dashboard import zip_download
 from prshots.server.api.dashboard.zip_download import ZipWriter, file_paths, safe_file_name
 from prshots.server.domain.images.models import Image
 
@@ -99,6 +101,20 @@ def test_paths_are_unique_where_case_does_not_count() -> None:
         "e\u0301@1280x800.png",
         "\u00e9 (2)@1280x800.png",
     ]
+
+
+def test_each_of_4000_equal_paths_takes_a_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = []
+
+    def fold_case(path: str) -> str:
+        steps.append(path)
+        return path.casefold()
+
+    monkeypatch.setattr(zip_download, "_fold_case", fold_case)
+    names = ["".join(name) for name in product("?*<>", repeat=6)]
+    found = paths(*names, "______ (2)")
+    assert len(set(found)) == len(found) == 4097
+    assert len(steps) < 4 * len(found)
 
 
 def test_a_project_s_name_makes_a_file_name() -> None:

@@ -1,6 +1,6 @@
 """The `RateLimit` and `RateLimit-Policy` fields of draft-ietf-httpapi-ratelimit-headers-11.
 
-The service adds them to replies to uploads, and the client paces its uploads by them.
+The service adds them to replies to uploads and some other calls, and the client paces its uploads by them.
 """
 
 import re
@@ -15,15 +15,23 @@ _NUMBER = re.compile(r";\s*([a-z]+)=([0-9]{1,15})(?=\s*(?:;|$))")
 
 
 class LimitPolicy(StrEnum):
-    """The owner of a limit: the service, for all projects, or the project."""
+    """What a limit counts: uploads, with the limit of the service or of the project, or calls of a kind."""
 
     UPLOADS = "uploads"
     PROJECT = "project"
+    PUT_URLS = "put-urls"
+    COMPARE = "compare"
+    POLL = "poll"
+    COMPLETE = "complete"
+
+
+CALLS_PER_MINUTE = {LimitPolicy.COMPARE: 120, LimitPolicy.POLL: 6000, LimitPolicy.COMPLETE: 120}
+"""The limits of these calls for each project. While a comparison runs, each client polls once a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """How many uploads a project may make in a minute, and how many are left.
+    """How many uploads or calls a project may make in a minute, and how many are left.
 
     `seconds` is the time until more are left.
     """

@@ -3,11 +3,10 @@
 import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route, Router
 
 from prshots import __version__
@@ -19,20 +18,12 @@ from prshots.server.api import fields
 from prshots.server.api.comparisons import baseline_routes, comparison_routes, read_merged_as
 from prshots.server.api.keyless import keyless_routes
 from prshots.server.api.put_urls import put_url_routes
-from prshots.server.api.request_body import (
-    BodySlots,
-    bearer,
-    declared_length,
-    json_object,
-    only_value,
-    read_authorized_json,
-)
+from prshots.server.api.request_body import BodySlots, bearer, json_object, only_value, read_authorized_json
 from prshots.server.api.services import PublicServices
 from prshots.server.api.staging import staging_routes
 from prshots.server.api.upload import upload_routes
-from prshots.server.domain.images.checks import require_pr
 from prshots.server.domain.images.models import Description
-from prshots.server.domain.projects.models import MAX_ADDRESS, Access, check_repository
+from prshots.server.domain.projects.models import MAX_ADDRESS, check_repository
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.http.llms import llms_route
@@ -62,7 +53,7 @@ def create_api(
         *staging_routes(services, slots, max_image_bytes),
         *put_url_routes(services, slots, max_image_bytes),
         _limits_route(max_image_bytes, uploads_per_minute),
-        *keyless_routes(services.exchange),
+        *keyless_routes(services.exchange, slots),
         *for_people,
         *service_routes(readiness),
         *_manual_routes(base_url, max_image_bytes),
@@ -75,28 +66,25 @@ def create_api(
 def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
     images, comments, accounts = services.images, services.comments, services.accounts
 
-    async def authenticate(request: Request) -> Access:
-        return await accounts.authenticate(bearer(request))
-
     async def delete(request: Request) -> JSONResponse:
-        access, image_id = await authenticate(request), request.path_params["image_id"]
-        await images.delete(access.project, image_id, access.only_pr, baselines=access.has_baselines)
+        access, image_id = await accounts.authenticate(bearer(request)), request.path_params["image_id"]
+        await images.delete(access, image_id)
         return JSONResponse(Deleted(ok=True, id=image_id))
 
     async def comment(request: Request) -> JSONResponse:
-        access, given = await authenticate(request), request.query_params
+        access, given = await accounts.authenticate(bearer(request)), request.query_params
         project, pr_number = access.project, fields.pr_number_from_text(only_value(given, "pr_number"))
-        require_pr(access.only_pr, pr_number)
+        access.require_pr(pr_number)
         if options := _comment_options(given):
             return JSONResponse(await comments.write_sized(project, pr_number, *options))
         return JSONResponse(PlainComment(pr_number, await comments.write_plain(project, pr_number)))
 
     async def expire(request: Request) -> JSONResponse:
-        access = await authenticate(request)
-        async with slots.reserve(bearer(request), declared_length(request)):
+        access = await accounts.authenticate(bearer(request))
+        async with slots.json.reserve(access.project, request):
             body = await json_object(request, refusal="pr_number required")
         pr_number = fields.pr_number_from_json(body.get("pr_number"))
-        require_pr(access.only_pr, pr_number)
+        access.require_pr(pr_number)
         merged = read_merged_as(body)
         adopted = await services.baselines.adopt(access, pr_number, *merged) if merged else 0
         expired = await images.expire(access.project, pr_number)
@@ -105,7 +93,7 @@ def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
     async def describe(request: Request) -> JSONResponse:
         access, body = await read_authorized_json(request, accounts, slots)
         described = read_description(body)
-        require_pr(access.only_pr, described.pr_number)
+        access.require_pr(described.pr_number)
         return JSONResponse(await images.describe(access.project, described))
 
     return [
@@ -128,22 +116,21 @@ def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
 
 def _manual_routes(base_url: str, max_image_bytes: int) -> list[Route]:
     @functools.cache
-    def document() -> dict[str, Any]:
+    def replies() -> tuple[Response, Response]:
         # Import on demand: few clients request the document, and it takes 700 KB.
+        from prshots.server.api.openapi.docs_page import docs_page
         from prshots.server.api.openapi.document import openapi_document
 
-        return openapi_document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
+        document = openapi_document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
+        policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+        page = HTMLResponse(docs_page(document), headers={"Content-Security-Policy": policy})
+        return JSONResponse(document), page
 
-    async def openapi_json(_: Request) -> JSONResponse:
-        return JSONResponse(document())
+    async def openapi_json(_: Request) -> Response:
+        return replies()[0]
 
-    async def docs(_: Request) -> HTMLResponse:
-        from prshots.server.api.openapi.docs_page import docs_page
-
-        return HTMLResponse(
-            docs_page(document()),
-            headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
-        )
+    async def docs(_: Request) -> Response:
+        return replies()[1]
 
     return [Route("/openapi.json", openapi_json), Route("/docs", docs)]
 

@@ -7,17 +7,16 @@ from starlette.routing import Route
 
 from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BASE_COMMITS, MAX_KNOWN_SHOTS, SHA256
+from prshots.contract.rate_limits import LimitPolicy
 from prshots.contract.replies import ComparisonState, CompletedBaselines, KnownBaselines, KnownShot
 from prshots.server.api import fields
 from prshots.server.api.request_body import BodySlots, bearer, only_value, read_authorized_json
 from prshots.server.api.services import PublicServices
+from prshots.server.api.upload import count_against_limit
 from prshots.server.domain.comparison.models import ComparisonRequest
 from prshots.server.domain.images import checks
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.http.json_response import JSONResponse
-
-MAX_KNOWN_BYTES = 4 * 1024**2
-"""Room for a thousand shots with the longest names."""
 
 BAD_SHOTS = f"shots must be a list of at most {MAX_KNOWN_SHOTS:,} objects"
 BAD_SHA256 = "sha256 must be 64 lower-case hexadecimal characters"
@@ -31,7 +30,8 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
     async def compare(request: Request) -> JSONResponse:
         access, body = await read_authorized_json(request, accounts, slots)
         asked = read_comparison_request(access.project.id, body)
-        checks.require_pr(access.only_pr, asked.pr_number)
+        access.require_pr(asked.pr_number)
+        await count_against_limit(request, services.counter, access.project, LimitPolicy.COMPARE)
         comparison = await comparisons.compare(access.project, asked)
         is_running = comparison.state is ComparisonState.RUNNING
         return JSONResponse(comparison, status_code=202 if is_running else 200)
@@ -39,7 +39,8 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
     async def latest(request: Request) -> JSONResponse:
         access = await accounts.authenticate(bearer(request))
         pr_number = fields.pr_number_from_text(only_value(request.query_params, "pr_number"))
-        checks.require_pr(access.only_pr, pr_number)
+        access.require_pr(pr_number)
+        await count_against_limit(request, services.counter, access.project, LimitPolicy.POLL)
         found = await comparisons.latest(access.project, pr_number)
         if found is None:
             raise NotFoundError("not found")
@@ -75,7 +76,7 @@ def baseline_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
     accounts, baselines = services.accounts, services.baselines
 
     async def reuse_known(request: Request) -> JSONResponse:
-        access, body = await read_authorized_json(request, accounts, slots, max_bytes=MAX_KNOWN_BYTES)
+        access, body = await read_authorized_json(request, accounts, slots, max_bytes=slots.json.largest)
         branch, commit_sha = read_baseline_commit(body)
         shots = read_known_shots(body)
         missing = await baselines.reuse(access, branch, commit_sha, shots)
@@ -85,6 +86,7 @@ def baseline_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
     async def complete(request: Request) -> JSONResponse:
         access, body = await read_authorized_json(request, accounts, slots)
         branch, commit_sha = read_baseline_commit(body)
+        await count_against_limit(request, services.counter, access.project, LimitPolicy.COMPLETE)
         shots = await baselines.complete(access, branch, commit_sha)
         return JSONResponse(CompletedBaselines(branch, commit_sha, shots))
 

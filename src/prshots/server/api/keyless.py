@@ -10,7 +10,7 @@ from starlette.routing import Route
 from prshots.contract import errors
 from prshots.contract.replies import GrantedToken
 from prshots.server.api.fields import text_of
-from prshots.server.api.request_body import STRANGER_SECONDS, json_object
+from prshots.server.api.request_body import STRANGER_SECONDS, BodySlots, json_object
 from prshots.server.domain.people.bounded_log import BoundedLog
 from prshots.server.domain.projects.keyless import IdToken, TokenExchange
 from prshots.server.http.json_response import JSONResponse
@@ -23,7 +23,7 @@ _ID_TOKEN = re.compile(r"[\w-]+\.([\w-]+)\.[\w-]*", re.ASCII)
 _DETAILS = re.compile(r":| '| [0-9a-f]{12} ")
 
 
-def keyless_routes(exchange: TokenExchange) -> list[Route]:
+def keyless_routes(exchange: TokenExchange, slots: BodySlots) -> list[Route]:
     refusals = BoundedLog("keyless upload refused")
 
     async def token(request: Request) -> JSONResponse:
@@ -42,18 +42,19 @@ def keyless_routes(exchange: TokenExchange) -> list[Route]:
                 raise errors.InvalidInputError(str(refused)) from refused
             # All other refusals look the same, so an attacker learns nothing from them.
             raise errors.UnauthorizedError("unauthorized") from refused
-        except (errors.ProviderError, errors.RecordsError):
+        except (errors.BusyError, errors.ProviderError, errors.RecordsError):
             metrics.EXCHANGES.labels("unavailable").inc()
             raise
         metrics.EXCHANGES.labels("granted").inc()
         return JSONResponse(granted, headers={"Cache-Control": "no-store"})
 
     async def grant(request: Request) -> GrantedToken:
-        try:
-            body = await json_object(request, seconds=STRANGER_SECONDS)
-        except errors.InvalidInputError as error:
-            raise errors.ExchangeRefusedError(str(error)) from error
-        return await exchange.grant(read_id_token(body.get("id_token")), text_of(body, "project"))
+        async with slots.json.reserve(None, request):
+            try:
+                body = await json_object(request, seconds=STRANGER_SECONDS)
+            except errors.InvalidInputError as error:
+                raise errors.ExchangeRefusedError(str(error)) from error
+            return await exchange.grant(read_id_token(body.get("id_token")), text_of(body, "project"))
 
     return [Route("/v1/oidc/token", token, methods=["POST"])]
 

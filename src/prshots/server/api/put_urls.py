@@ -7,19 +7,14 @@ from starlette.routing import Route
 
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import COMMIT_SHA
+from prshots.contract.rate_limits import LimitPolicy
 from prshots.server.api.fields import flag_of, place_of, pr_number_from_json, read_upload_fields, text_of
 from prshots.server.api.request_body import BodySlots, declared_length, read_authorized_json
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload import count_against_limit, count_results, read_or_discard
 from prshots.server.api.upload_form import ABSURD_FACTOR
-from prshots.server.domain.images.checks import (
-    UploadedFile,
-    check_content_type,
-    payload_too_large,
-    require_pr,
-)
+from prshots.server.domain.images.checks import UploadedFile, check_content_type, payload_too_large
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace
-from prshots.server.domain.projects.models import require_branch
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
 
@@ -34,17 +29,17 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         (pr_number, place), fields = read_upload_fields(body, _read_target, COMMIT_SHA)
         content_type = check_content_type(text_of(body, "content_type")).content_type
         if pr_number == NO_PULL_REQUEST:
-            require_branch(access, place.branch, "stage images")
+            access.require_branch(place.branch, "stage images")
         else:
-            require_pr(access.only_pr, pr_number)
+            access.require_pr(pr_number)
         with_before = flag_of(body, "with_before", default=False)
+        await count_against_limit(request, services.counter, access.project, LimitPolicy.PUT_URLS)
         urls = await put_urls.create(access, fields, pr_number, place, content_type, with_before=with_before)
         return JSONResponse(urls)
 
     async def put(request: Request) -> JSONResponse:
         target = await put_urls.find(request.path_params["secret"])
-        # All URLs of a token share one holder. Otherwise they could take all the room.
-        async with slots.reserve(target.put_url.token_id, declared_length(request)):
+        async with slots.uploads.reserve(target.project, request):
             reading = _read_image(request, max_image_bytes)
             file = await read_or_discard(request, reading, incomplete="image file required")
             checked = target.check_file(file, max_image_bytes)

@@ -12,12 +12,17 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 
 from prshots.contract.errors import BusyError, InvalidInputError, RequestTimeoutError, UnauthorizedError
-from prshots.server.domain.projects.models import Access
+from prshots.server.domain.projects.models import Access, Project
 from prshots.server.domain.projects.service import Projects
 
 BYTES_IN_ALL = 96 * 1024**2
-"""The memory limit for bodies in progress, unless it would fit only a few of the largest images. The process
+"""The memory limit for uploads in progress, unless it would fit only a few of the largest images. The process
 needs about twice as much, because of gaps between the chunks in memory."""
+
+JSON_BYTES_IN_ALL = 16 * 1024**2
+MAX_JSON_BYTES = 64 * 1024
+LARGEST_JSON_BYTES = 4 * 1024**2
+"""Room for a thousand known shots with the longest names."""
 
 FEWEST_LARGEST = 8
 """At least this many images of the maximum size fit at the same time."""
@@ -25,30 +30,34 @@ FEWEST_LARGEST = 8
 FILES = 2
 """The maximum number of files in a body: an image and its before image."""
 
-SHARES = 4
-"""One token gets at most 1/4 of the total, so its stalled uploads leave room for others."""
+ORGANIZATION_SHARE, PROJECT_SHARE = 2, 3
+"""An organization can hold 1/2 of the room that is free, and a project 1/3: 1/4 of all room, if nobody else
+uploads. So others have room, regardless of how many tokens a project has."""
 
 SMALLEST_BYTES = 256 * 1024
-"""Every body counts as at least this large, which also limits the number of small bodies."""
+"""Every upload counts as at least this large, which also limits the number of small uploads."""
 
 WAIT_SECONDS = 10.0
 """How long a body waits for room, unread. By then, a burst of uploads is over."""
 
+_Holder = tuple[str, str]  # the ids of an organization and its project
 
-class BodySlots:
-    """Memory for bodies in progress. It is reserved per token and in total, before the first byte is read."""
 
-    def __init__(self, max_image_bytes: int) -> None:
-        self._largest = FILES * max_image_bytes
-        self._limit = max(BYTES_IN_ALL, FEWEST_LARGEST * max_image_bytes)
+class BodyRoom:
+    """Memory for bodies in progress. It is reserved before the first byte is read."""
+
+    def __init__(self, limit: int, smallest: int, largest: int) -> None:
+        self._limit, self._smallest, self.largest = limit, smallest, largest
         self._reserved = 0
-        self._by_holder: Counter[str] = Counter()
-        self._waiting: list[tuple[str, int, asyncio.Future[None]]] = []
+        self._held: Counter[_Holder | str] = Counter()
+        self._waiting: list[tuple[_Holder, int, asyncio.Future[None]]] = []
 
     @contextlib.asynccontextmanager
-    async def reserve(self, holder: str, declared: int | None) -> AsyncIterator[None]:
-        """Reserve room for a body of the declared length, which is None if unknown. Raises BusyError."""
-        size = self._largest if declared is None else min(max(declared, SMALLEST_BYTES), self._largest)
+    async def reserve(self, project: Project | None, request: Request) -> AsyncIterator[None]:
+        """Reserve room for the request's body. Requests without a project share theirs. Raises BusyError."""
+        holder = (project.organization_id, project.id) if project else ("", "")
+        declared = declared_length(request)
+        size = self.largest if declared is None else min(max(declared, self._smallest), self.largest)
         if not self._take(holder, size):
             await self._wait_for_room(holder, size)
         try:
@@ -56,16 +65,24 @@ class BodySlots:
         finally:
             self._give_back(holder, size)
 
-    def _take(self, holder: str, size: int) -> bool:
-        fits = (
-            self._reserved + size <= self._limit and self._by_holder[holder] + size <= self._limit // SHARES
+    def _take(self, holder: _Holder, size: int) -> bool:
+        free, of_project = self._limit - self._reserved, self._held[holder]
+        # The first body of a project fits even if it is larger than the project's share.
+        fits = self._held[holder[0]] + size <= free // ORGANIZATION_SHARE and (
+            not of_project or of_project + size <= free // PROJECT_SHARE
         )
         if fits:
-            self._reserved += size
-            self._by_holder[holder] += size
+            self._change(holder, size)
         return fits
 
-    async def _wait_for_room(self, holder: str, size: int) -> None:
+    def _change(self, holder: _Holder, size: int) -> None:
+        self._reserved += size
+        for each in (holder, holder[0]):
+            self._held[each] += size
+            if not self._held[each]:
+                del self._held[each]
+
+    async def _wait_for_room(self, holder: _Holder, size: int) -> None:
         room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiting = (holder, size, room)
         self._waiting.append(waiting)
@@ -81,22 +98,26 @@ class BodySlots:
         if not room.done():
             raise BusyError("too many uploads in progress, retry later")
 
-    def _give_back(self, holder: str, size: int) -> None:
-        self._reserved -= size
-        self._by_holder[holder] -= size
-        if not self._by_holder[holder]:
-            del self._by_holder[holder]
+    def _give_back(self, holder: _Holder, size: int) -> None:
+        self._change(holder, -size)
         # First come, first served, skipping bodies that still don't fit.
         for other, wanted, room in self._waiting:
             if not room.done() and self._take(other, wanted):
                 room.set_result(None)
 
 
+class BodySlots:
+    """Room for uploads, and separate room for JSON, which stalled uploads can't fill."""
+
+    def __init__(self, max_image_bytes: int) -> None:
+        limit = max(BYTES_IN_ALL, FEWEST_LARGEST * max_image_bytes)
+        self.uploads = BodyRoom(limit, SMALLEST_BYTES, FILES * max_image_bytes)
+        self.json = BodyRoom(JSON_BYTES_IN_ALL, MAX_JSON_BYTES, LARGEST_JSON_BYTES)
+
+
 JSON_SECONDS = 10.0
 STRANGER_SECONDS = 2.0
 """The time limit for an unauthenticated caller's body, which takes one or two packets."""
-
-MAX_JSON_BYTES = 64 * 1024
 
 T = TypeVar("T")
 
@@ -128,9 +149,8 @@ async def read_authorized_json(
     request: Request, accounts: Projects, slots: BodySlots, *, max_bytes: int = MAX_JSON_BYTES
 ) -> tuple[Access, dict[str, Any]]:
     """Return the token's access and the body. Raises UnauthorizedError, InvalidInputError, BusyError."""
-    token = bearer(request)
-    access = await accounts.authenticate(token)
-    async with slots.reserve(token, declared_length(request)):
+    access = await accounts.authenticate(bearer(request))
+    async with slots.json.reserve(access.project, request):
         return access, require_storable(await json_object(request, max_bytes=max_bytes))
 
 

@@ -16,7 +16,7 @@ from prshots.server.api.request_body import (
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload import Store, make_upload_handler
 from prshots.server.api.upload_form import UploadForm
-from prshots.server.domain.projects.models import Access, require_branch
+from prshots.server.domain.projects.models import Access
 from prshots.server.http.json_response import JSONResponse
 
 
@@ -25,7 +25,7 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
     def check_staged(access: Access, form: UploadForm) -> Store:
         place, upload = read_upload(form, place_of, COMMIT_SHA, max_image_bytes)
-        require_branch(access, place.branch, "stage images")
+        access.require_branch(place.branch, "stage images")
         return lambda: staging.store_upload(access.project, place, upload)
 
     stage = make_upload_handler(check_staged, services, slots, max_image_bytes)

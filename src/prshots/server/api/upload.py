@@ -11,15 +11,14 @@ from starlette.routing import Route
 
 from prshots.contract import errors
 from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA
-from prshots.contract.rate_limits import LimitPolicy, RateLimit
+from prshots.contract.rate_limits import CALLS_PER_MINUTE, LimitPolicy, RateLimit
 from prshots.contract.replies import Uploaded
 from prshots.server.api.fields import branch_of, pr_number_from_text, read_upload
 from prshots.server.api.request_body import BodySlots, bearer, declared_length, read_in_time
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload_form import UploadForm, read_upload_form
-from prshots.server.domain.images.checks import require_pr
 from prshots.server.domain.images.ports import RateCounter
-from prshots.server.domain.projects.models import Access, Project, require_branch
+from prshots.server.domain.projects.models import Access, Project
 from prshots.server.http.error_boundary import add_reply_headers, discard_body
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
@@ -62,13 +61,13 @@ def upload_routes(services: PublicServices, slots: BodySlots, max_image_bytes: i
             COMMIT_SHA,
             max_image_bytes,
         )
-        require_pr(access.only_pr, pr_number)
+        access.require_pr(pr_number)
         return lambda: images.store_upload(access.project, pr_number, upload)
 
     def check_baseline(access: Access, form: UploadForm) -> Store:
         alone = replace(form, before=None)  # a baseline has no before image
         branch, upload = read_upload(alone, branch_of, FULL_COMMIT_SHA, max_image_bytes)
-        require_branch(access, branch)
+        access.require_branch(branch)
         return lambda: baselines.store_upload(access.project, branch, upload)
 
     checks = {"/v1/upload": check_image, "/v1/baseline": check_baseline}
@@ -84,10 +83,9 @@ def make_upload_handler(
     """Return the handler for a route that accepts an upload form."""
 
     async def take_upload(request: Request) -> JSONResponse:
-        token = bearer(request)
-        access = await services.accounts.authenticate(token)
+        access = await services.accounts.authenticate(bearer(request))
         content_type, declared = request.headers.get("content-type", ""), declared_length(request)
-        async with slots.reserve(token, declared):
+        async with slots.uploads.reserve(access.project, request):
             reading = read_upload_form(content_type, declared, request.stream(), max_image_bytes)
             form = await read_or_discard(request, reading, incomplete="invalid multipart/form-data body")
             store = check(access, form)
@@ -99,16 +97,22 @@ def make_upload_handler(
     return count_results(take_upload)
 
 
-async def count_against_limit(request: Request, counter: RateCounter, project: Project) -> None:
-    """Count an upload. Every reply, even an error, has the remaining limit in its headers.
+async def count_against_limit(
+    request: Request, counter: RateCounter, project: Project, policy: LimitPolicy = LimitPolicy.UPLOADS
+) -> None:
+    """Count an upload or another call. Every reply, even an error, has the remaining limit in its headers.
 
-    Accepts the upload if the counter doesn't respond; the counter logs its own outages. Raises
+    Accepts the call if the counter doesn't respond; the counter logs its own outages. Raises
     RateLimitedError.
     """
+    is_upload = policy is LimitPolicy.UPLOADS
     with contextlib.suppress(errors.CounterUnavailableError):
-        hit = await counter.hit(project.id, project.uploads_per_minute)
-        policy = LimitPolicy.PROJECT if project.uploads_per_minute else LimitPolicy.UPLOADS
-        limit = RateLimit(policy, hit.limit, hit.remaining, math.ceil(hit.free_in))
+        hit = await counter.hit(
+            project.id if is_upload else f"{project.id}:{policy}",
+            CALLS_PER_MINUTE.get(policy, project.uploads_per_minute),
+        )
+        shown = LimitPolicy.PROJECT if is_upload and project.uploads_per_minute else policy
+        limit = RateLimit(shown, hit.limit, hit.remaining, math.ceil(hit.free_in))
         add_reply_headers(request.scope, limit.fields())
         if not hit.is_counted:
             raise errors.RateLimitedError("rate limited")

@@ -219,6 +219,7 @@ class AppConnection(HttpToolsProtocol):
         body = json.dumps({"error": refusal.message}).encode()
         fields = (
             f"content-type: application/json\r\ncontent-length: {len(body)}\r\ncache-control: no-store\r\n"
+            "x-content-type-options: nosniff\r\n"
         )
         line = f"HTTP/1.1 {refusal.status} \r\n{self._server.date_field}"
         self.transport.write(f"{line}{fields}connection: close\r\n\r\n".encode() + body)

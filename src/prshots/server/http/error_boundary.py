@@ -131,7 +131,8 @@ class ErrorBoundary:
                 if status != STATUS[errors.RequestTimeoutError]:  # a timeout has already waited for the body
                     await body.drain(DRAIN_SECONDS)
                 closing = [(b"connection", b"close")] if self._readiness.is_stopping else []
-                others = (*added, (REQUEST_ID, request_id), *closing)
+                secure = () if message.get("relayed") else _SECURITY_HEADERS  # the API has added its own
+                others = (*added, (REQUEST_ID, request_id), *closing, *secure)
                 message["headers"] = [*message.get("headers", ()), *others]
             await send(message)
 
@@ -248,6 +249,7 @@ async def discard_body(scope: Message, seconds: float) -> None:
     await body.drain(seconds)
 
 
+_SECURITY_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"x-frame-options", b"DENY"))
 _BODY = "prshots.body"
 _ADDED = "prshots.reply_headers"
 _BODY_HEADERS = {b"content-length", b"transfer-encoding", b"expect"}

@@ -35,8 +35,9 @@ To show a page that you changed:
 
 def llms_route(base_url: str, web_url: str) -> Route:
     text = _TEXT.format(base_url=base_url, web_url=web_url, version=__version__)
+    reply = PlainTextResponse(text, headers={"Cache-Control": "public, max-age=300"})
 
     async def llms(_: Request) -> PlainTextResponse:
-        return PlainTextResponse(text, headers={"Cache-Control": "public, max-age=300"})
+        return reply
 
     return Route("/llms.txt", llms)

@@ -13,9 +13,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from prshots.contract.errors import RequestTimeoutError
 
-SLOWEST_BYTES_PER_SECOND = 1024
-SLOW_SECONDS = 30.0
-"""After waiting this long for a body, the app requires this average rate."""
+SLOWEST_BYTES_PER_SECOND = 4 * 1024
+SLOW_SECONDS = 15.0
+"""Each time the app has waited this long for a body, the body must have arrived at this rate meanwhile."""
 
 OLD_VERSION = "1.0"
 _NOT_WAITING = float("inf")
@@ -112,14 +112,15 @@ class RequestCycle(RequestResponseCycle):
 
     def check_pace(self) -> None:
         """Give up on a body that arrives too slowly."""
-        waited = self._waited + max(0.0, time.monotonic() - self._waits_since)
-        if (
-            self.more_body
-            and waited > SLOW_SECONDS
-            and self._received_bytes < waited * SLOWEST_BYTES_PER_SECOND
-        ):
+        now = time.monotonic()
+        waited = self._waited + max(0.0, now - self._waits_since)
+        if not self.more_body or waited <= SLOW_SECONDS:
+            return
+        if self._received_bytes < waited * SLOWEST_BYTES_PER_SECOND:
             self._is_too_slow = True
             self.message_event.set()
+        self._received_bytes, self._waited = 0, 0.0
+        self._waits_since = max(self._waits_since, now)
 
     # The reply
 

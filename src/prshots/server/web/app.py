@@ -132,8 +132,6 @@ def security_headers(images: Sequence[str]) -> dict[str, str]:
         "Cross-Origin-Opener-Policy": "same-origin",
         "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
         "Referrer-Policy": "same-origin",
-        "X-Content-Type-Options": "nosniff",
-        "X-Frame-Options": "DENY",
     }
 
 

@@ -4,7 +4,7 @@ from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import MAX_INTEGER, next_cursor
 from prshots.server.api.dashboard.routing import Call, project_route, pull_request_route
 from prshots.server.domain.images.models import ShotKey
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Access, Project
 
 PAGE = 60
 SHOTS_PAGE = 150
@@ -79,7 +79,7 @@ async def list_baseline_images(call: Call, project: Project) -> view_types.Image
 
 async def delete_image(call: Call, project: Project) -> view_types.DeletedImageView:
     image_id = call.path("image_id")
-    await call.services.images.delete(project, image_id)
+    await call.services.images.delete(Access(project), image_id)
     return {"ok": True, "id": image_id}
 
 

@@ -5,6 +5,7 @@ import re
 import time
 import unicodedata
 import zipfile
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import count
 from pathlib import PurePosixPath
@@ -149,10 +150,12 @@ def file_paths(images: Iterable[Image]) -> Iterator[tuple[str, Image]]:
     upper and lower case are the same.
     """
     taken: set[str] = set()
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
     for image in sorted(images, key=lambda each: shot_key(*each.shot)):
         path = _safe_path(image.name)
         suffix = f"@{image.viewport}{f'.{image.theme}' if image.theme else ''}.{image.ext}"
-        tries = (f"{path}{f' ({number})' if number > 1 else ''}{suffix}" for number in count(1))
+        left = numbers[_fold_case(path + suffix)]
+        tries = (f"{path}{f' ({number})' if number > 1 else ''}{suffix}" for number in left)
         free = next(each for each in tries if _fold_case(each) not in taken)
         taken.add(_fold_case(free))
         yield free, image

@@ -19,6 +19,7 @@ from prshots.server.api.comparisons import BAD_MERGED_AS
 from prshots.server.api.fields import BAD_LIMIT, BAD_MARKER, BAD_VIEW
 from prshots.server.api.openapi.operations import (
     FAULT,
+    RATE_LIMITED,
     SECURITY_SCHEMES,
     error_reply,
     json_body,
@@ -153,6 +154,7 @@ _COMPLETE_BASELINES = operation(
     {
         "200": json_reply("Recorded.", schema_of(CompletedBaselines)),
         "403": NOT_ITS_BRANCH,
+        "429": RATE_LIMITED,
     },
     body=json_body(_COMMIT_OF_BRANCH),
 )
@@ -165,6 +167,8 @@ _COMPARE = operation(
         "202": json_reply(
             "Still running after 10 s: `GET` the latest. `shots` has the shots compared so far.", _COMPARISON
         ),
+        "404": error_reply("The pull request was closed while its images were compared.", "not found"),
+        "429": RATE_LIMITED,
     },
     body=json_body(
         named("pr_number", "commit_sha", "branch"),
@@ -190,6 +194,7 @@ _LATEST_COMPARISON = operation(
         "200": json_reply("The comparison of the newest commit that has one.", _COMPARISON),
         "400": error_reply("A parameter is invalid.", "pr_number required"),
         "404": error_reply("Nothing has been compared yet.", "not found"),
+        "429": RATE_LIMITED,
     },
     parameters=[required_parameter("pr_number")],
 )
@@ -231,9 +236,10 @@ _EXCHANGE = operation(
         "400": error_reply("The job must name its project. The message says how."),
         "401": error_reply("The ID token is missing or refused. The service's log says why.", "unauthorized"),
         "503": error_reply(
-            "The database or the issuer of the ID token does not respond.",
+            "The database or the issuer of the ID token does not respond, or too many jobs exchange tokens.",
             _DATABASE_DOWN,
             "issuer unavailable, retry later",
+            "too many uploads in progress, retry later",
             retry_after=True,
         ),
     },

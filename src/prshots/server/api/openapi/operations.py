@@ -19,12 +19,13 @@ SECURITY_SCHEMES = {
 RATE_LIMIT_HEADERS = {
     "RateLimit-Policy": {
         "schema": {"type": "string"},
-        "description": 'The limit: `"uploads";q=120;w=60`. A project\'s own limit is named `project`.',
+        "description": 'The limit: `"uploads";q=120;w=60`. A project\'s own limit is named `project`. Other '
+        "calls have their own limits, such as `compare`.",
     },
     "RateLimit": {
         "schema": {"type": "string"},
-        "description": "How many uploads remain, and the seconds until one more is available: "
-        '`"uploads";r=119;t=60`. Missing while uploads cannot be counted.',
+        "description": "How many uploads or calls remain, and the seconds until one more is available: "
+        '`"uploads";r=119;t=60`. Missing while they cannot be counted.',
     },
 }
 _RETRY_AFTER = {
@@ -44,6 +45,12 @@ def error_reply(description: str, *messages: str, retry_after: bool = False) -> 
 
 _OTHER_PULL_REQUEST = error_reply("The token belongs to a CI job for another pull request.")
 _INVALID_BODY = error_reply("The body is invalid. The message names the first invalid field.")
+RATE_LIMITED = error_reply(
+    "Too many uploads, or calls of this kind, in a minute for the project. The default limit is 120.",
+    "rate limited",
+    retry_after=True,
+)
+RATE_LIMITED["headers"] = RATE_LIMITED["headers"] | RATE_LIMIT_HEADERS
 INVALID_PARAMETER = error_reply("A parameter is invalid.")
 _OUTAGES = ("storage unavailable, retry later", "database unavailable, retry later")
 _UNAUTHORIZED = error_reply("The token is missing or invalid.", "unauthorized")
@@ -54,7 +61,7 @@ FAULT = error_reply(
 )
 _UNAVAILABLE = error_reply("The store or the database does not respond.", *_OUTAGES, retry_after=True)
 _UNAVAILABLE_OR_BUSY = error_reply(
-    "The store or the database does not respond, or the token has too many requests in progress.",
+    "The store or the database does not respond, or the project has too many requests in progress.",
     *_OUTAGES,
     "too many uploads in progress, retry later",
     retry_after=True,

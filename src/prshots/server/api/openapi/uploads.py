@@ -8,6 +8,7 @@ from prshots.contract.replies import Moved, OneTimeUrls, Staged, StagedList, Upl
 from prshots.server.api.openapi.operations import (
     INVALID_PARAMETER,
     RATE_LIMIT_HEADERS,
+    RATE_LIMITED,
     Operation,
     Reply,
     error_reply,
@@ -33,12 +34,6 @@ _WRONG_TYPES = (
     *(f"declared {kind.content_type}, but the file content is not a valid {kind.label}" for kind in FORMATS),
 )
 _CONTENT_TYPES = [kind.content_type for kind in FORMATS]
-_RATE_LIMITED = error_reply(
-    "Too many uploads in a minute for the project. The default limit is 120.",
-    "rate limited",
-    retry_after=True,
-)
-_RATE_LIMITED["headers"] = _RATE_LIMITED["headers"] | RATE_LIMIT_HEADERS
 _MESSAGES = {
     "name": "name required",
     "pr_number": "pr_number required",
@@ -103,7 +98,7 @@ def _upload(
             "The image type is not supported, or the content does not match the declared type.",
             *(file + wrong for file in files for wrong in _WRONG_TYPES),
         ),
-        "429": _RATE_LIMITED,
+        "429": RATE_LIMITED,
     }
     form = _form(max_image_bytes, target, is_baseline=is_baseline)
     return operation(summary, operation_id, replies, body={"multipart/form-data": form})
@@ -167,6 +162,7 @@ _MOVE_STAGED = operation(
             "The body is invalid, such as `from_fork must be true or false`. The message names the first "
             "invalid field."
         ),
+        "403": _NOT_ITS_OWN,
     },
     body=json_body(
         named("branch", "pr_number") | {"from_fork": {"type": "boolean"}},
@@ -194,6 +190,7 @@ _CREATE_PUT_URL = operation(
         ),
         "403": _NOT_ITS_OWN,
         "415": error_reply("The type is not supported.", _UNSUPPORTED),
+        "429": RATE_LIMITED,
     },
     body={"application/json": {"schema": _PUT_URL_FIELDS}},
 )
@@ -216,7 +213,7 @@ def _put(max_image_bytes: int) -> Operation:
             "415": error_reply(
                 "The Content-Type isn't the one that the URL was created for, or the content doesn't match."
             ),
-            "429": _RATE_LIMITED,
+            "429": RATE_LIMITED,
         },
         body=dict.fromkeys(_CONTENT_TYPES, binary),
         parameters=[

@@ -1,10 +1,13 @@
 """The comment on a pull request, in each of its views."""
 
+import asyncio
+
 from prshots.contract.comments import Marker, View
 from prshots.contract.replies import SizedComment
 from prshots.server.domain.comments import listing
 from prshots.server.domain.comments.fitting import Frame
 from prshots.server.domain.comments.views import (
+    NO_SHOTS,
     WITH_IMAGES,
     Latest,
     LatestShot,
@@ -54,17 +57,18 @@ class Comments:
         return listing.comment(frame, total, newest, self._images.make_listed_signer())
 
     async def _view(self, project: Project, frame: Frame, view: View) -> SizedComment:
+        """Return the view. A thread writes it: thousands of shots would block the event loop."""
         if view is View.LATEST:
-            return latest_view(frame, await self._latest(project, frame.pr_number))
+            return await asyncio.to_thread(latest_view, frame, await self._latest(project, frame.pr_number))
         comparison = await self._comparisons.latest(project, frame.pr_number, with_urls=WITH_IMAGES)
-        if shows_latest(comparison):
-            return changes_view(frame, comparison, await self._latest(project, frame.pr_number))
-        return changes_view(frame, comparison)
+        latest = await self._latest(project, frame.pr_number) if shows_latest(comparison) else NO_SHOTS
+        return await asyncio.to_thread(changes_view, frame, comparison, latest)
 
     async def _latest(self, project: Project, pr_number: int) -> Latest:
         images, commits = await self._records.newest_of_shots(project.id, pr_number, MAX_SHOTS)
         newest = max(images, key=lambda image: image.seq, default=None)
-        return Latest(list(map(self._shot, images)), newest.commit_sha if newest else "", commits)
+        shots = await asyncio.to_thread(lambda: list(map(self._shot, images)))
+        return Latest(shots, newest.commit_sha if newest else "", commits)
 
     def _shot(self, image: Image) -> LatestShot:
         return LatestShot(*image.shot, self._images.url_of(image), image.commit_sha)

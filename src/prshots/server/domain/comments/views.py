@@ -50,7 +50,7 @@ class Latest:
     commits: int
 
 
-_NONE = Latest((), "", 0)
+NO_SHOTS = Latest((), "", 0)
 
 
 def shows_latest(comparison: Comparison | None) -> bool:
@@ -58,7 +58,7 @@ def shows_latest(comparison: Comparison | None) -> bool:
     return comparison is None or not comparison.shots or _lacks_baselines(comparison)
 
 
-def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest = _NONE) -> SizedComment:
+def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest = NO_SHOTS) -> SizedComment:
     """Build the comment with the differences from the base.
 
     If nothing was compared, the comment says what is missing, above the images of `latest`. Pass `latest`

@@ -15,7 +15,7 @@ from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.images.recorded_objects import store_and_record
 from prshots.server.domain.images.service import Images
-from prshots.server.domain.projects.models import Access, Project, require_branch
+from prshots.server.domain.projects.models import Access, Project
 
 _log = structlog.get_logger()
 
@@ -50,13 +50,13 @@ class Baselines:
         self, access: Access, branch: str, commit_sha: str, shots: Sequence[tuple[ShotKey, str]]
     ) -> list[tuple[ShotKey, str]]:
         """Record the shots whose bytes, named by their SHA-256, are already stored. Return the others."""
-        require_branch(access, branch)
+        access.require_branch(branch)
         found = await self._records.reuse(access.project.id, branch, commit_sha, shots, int(time.time()))
         return [shot for shot, image in zip(shots, found, strict=True) if image is None]
 
     async def complete(self, access: Access, branch: str, commit_sha: str) -> int:
         """Mark this commit's baselines as complete. Return how many there are."""
-        require_branch(access, branch)
+        access.require_branch(branch)
         return await self._records.complete(access.project.id, branch, commit_sha, int(time.time()))
 
     async def adopt(self, access: Access, pr_number: int, merged_as: str, branch: str | None) -> int:
@@ -72,7 +72,7 @@ class Baselines:
             if comparison is None:
                 return 0
             target = branch or comparison.request.branch
-            if access.is_keyless and access.branch != target:
+            if not access.covers_branches({target}):
                 return 0
             wanted = await self._to_adopt(comparison, target)
             adopted = [await self._copy_as_baseline(image, merged_as, target) for image in wanted]

@@ -111,14 +111,6 @@ def check_form(form: re.Pattern[str], text: str, message: str) -> str:
     return text
 
 
-def require_pr(only_pr: int | None, pr_number: int) -> None:
-    """Raise ForbiddenError unless the caller's token covers this pull request."""
-    if only_pr not in {None, pr_number}:
-        raise errors.ForbiddenError(
-            f"this token is for pull request {only_pr} only, which its job runs for; got {pr_number}"
-        )
-
-
 def is_image_id(text: str) -> bool:
     return limits.IMAGE_ID.fullmatch(text) is not None
 

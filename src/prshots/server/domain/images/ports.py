@@ -33,6 +33,9 @@ class ImageRecords(Protocol):
     async def image(self, project_id: str, image_id: str) -> Image | None:
         """Find an image in this project. Takes equally long for an unknown id and another project's id."""
 
+    async def branches_of(self, image_id: str) -> set[str]:
+        """Return the branches on which the image is a baseline or staged."""
+
     async def before_images(self, before_ids: Collection[str]) -> list[Image]:
         """Return the before images that exist, even if they are scheduled for expiry."""
 
@@ -241,7 +244,8 @@ class RateCounter(Protocol):
     async def hit(self, project_id: str, limit: int | None = None) -> Hit:
         """Count one upload, unless the project has reached its limit for the last minute.
 
-        Without `limit`, the service's limit applies. Raises CounterUnavailableError after at most 50 ms, so a
+        `project_id` can have a suffix, which counts other calls of the project. Without `limit`, the
+        service's limit applies. Raises CounterUnavailableError after at most 50 ms, so a
         slow counter can't delay uploads. Time in which this process was busy doesn't count.
         """
 

@@ -27,7 +27,7 @@ from prshots.server.domain.images.recorded_objects import (
     expire_scheduled,
     store_and_record,
 )
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Access, Project
 from prshots.server.domain.projects.ports import ProjectRecords
 from prshots.server.links import KeySource
 
@@ -117,19 +117,16 @@ class Images:
         """Return the image's bytes, or None if it is deleted. Raises StoreError."""
         return await self._store.read(image.key)
 
-    async def delete(
-        self, project: Project, image_id: str, only_pr: int | None = None, *, baselines: bool = True
-    ) -> None:
+    async def delete(self, access: Access, image_id: str) -> None:
         """Expire one image now, regardless of the policy. Raises NotFoundError, ExpireFailedError.
 
-        With `only_pr`, images of other pull requests count as not found. Without `baselines`, so do
-        baselines. ExpireFailedError promises that the sweep will finish the job. If the image couldn't be
-        scheduled, the sweep wouldn't find it, so this raises RecordsError instead.
+        Images that the token doesn't cover count as not found. ExpireFailedError promises that the sweep will
+        finish the job. If the image couldn't be scheduled, the sweep wouldn't find it, so this raises
+        RecordsError instead.
         """
-        image = await self._records.image(project.id, image_id) if checks.is_image_id(image_id) else None
-        if image is None or only_pr not in {None, image.pr_number}:
-            raise errors.NotFoundError("not found")
-        if image.kind in {"baseline", "staged"} and not baselines:
+        project_id = access.project.id
+        image = await self._records.image(project_id, image_id) if checks.is_image_id(image_id) else None
+        if image is None or not await self._covers(access, image):
             raise errors.NotFoundError("not found")
         is_marked = await self._try_to_schedule(image)
         if await self._try_to_expire(image):
@@ -137,6 +134,12 @@ class Images:
         if not is_marked:
             await self._records.schedule([image.id], self._now())
         raise errors.ExpireFailedError(errors.EXPIRE_FAILED)
+
+    async def _covers(self, access: Access, image: Image) -> bool:
+        if not access.is_keyless or image.pr_number != NO_PULL_REQUEST:
+            return access.covers_pr(image.pr_number)
+        # Several branches can share the image of a baseline. A before image has no branch of its own.
+        return access.covers_branches(await self._records.branches_of(image.id))
 
     async def _try_to_schedule(self, image: Image) -> bool:
         """Schedule the image. Return False on a full disk: deleting the bytes may make room for the mark."""

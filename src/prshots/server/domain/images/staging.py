@@ -4,7 +4,7 @@ import time
 from dataclasses import asdict
 
 from prshots.contract.replies import Moved, Staged, StagedShot
-from prshots.server.domain.images.checks import CheckedUpload, require_pr
+from prshots.server.domain.images.checks import CheckedUpload
 from prshots.server.domain.images.models import (
     NO_PULL_REQUEST,
     SECONDS_PER_DAY,
@@ -14,7 +14,7 @@ from prshots.server.domain.images.models import (
 )
 from prshots.server.domain.images.ports import StagedRecords
 from prshots.server.domain.images.service import Images
-from prshots.server.domain.projects.models import Access, Project, require_branch
+from prshots.server.domain.projects.models import Access, Project
 
 STAGED_SECONDS = 7 * SECONDS_PER_DAY
 MOVED_AT_ONCE = 1000
@@ -53,7 +53,7 @@ class Staging:
 
         With a repository, return only images that can move to a pull request from that repository.
         """
-        require_branch(access, branch, "list staged images")
+        access.require_branch(branch, "list staged images")
         project = access.project
         found = await self._records.find(
             project.id, int(time.time()), branch=branch, repository=repository, limit=MOST_LISTED
@@ -65,7 +65,8 @@ class Staging:
 
         Anyone can give a branch of their fork any name, so nothing moves to a pull request from a fork.
         """
-        require_pr(access.only_pr, pr_number)
+        access.require_pr(pr_number)
+        access.require_head(place.branch)
         project, now, moved = access.project, int(time.time()), 0
         # In batches. After an interruption, the next request moves the rest.
         while not from_fork and (

@@ -126,12 +126,13 @@ class TokenExchange:
         matching = await self._matching_trusts(issuer, claims, wanted)
         trust, project = await self._with_same_ids(matching, claims, now)
         token, secret = new_upload_token(project.id, _loggable(claims.get("sub")), now)
+        branch = branch_of(trust.claims, claims)
         of_job = replace(
             token,
             expires_at=now + TOKEN_SECONDS,
             trust_id=trust.id,
-            pr_number=pull_request_of(claims),
-            branch=branch_of(trust.claims, claims),
+            pr_number=None if branch else pull_request_of(claims) or 0,
+            branch=branch or head_of(claims),
         )
         if not await self._records.add_token_of_trust(of_job):
             raise errors.ExchangeRefusedError("the trust has just been removed")
@@ -268,10 +269,21 @@ def branch_of(required: Mapping[str, str], token_claims: Mapping[str, Any]) -> s
     """
     if pull_request_of(token_claims) is not None or not _names_a_ref(required):
         return None
+    return _own_branch(token_claims, {"", *_EVENTS_OF_BRANCHES})
+
+
+def head_of(token_claims: Mapping[str, Any]) -> str | None:
+    """Return the branch that a job runs for, or the head of its pull request, if its claims include it."""
+    head = _id(token_claims.get("head_ref"))
+    return head or _own_branch(token_claims, {"", "merge_request_event", *_EVENTS_OF_BRANCHES})
+
+
+def _own_branch(token_claims: Mapping[str, Any], events: Collection[str]) -> str | None:
+    """Return the branch in a job's `ref`, if one of these events started the job."""
     event = _id(token_claims.get("event_name")) or _id(token_claims.get("pipeline_source"))
-    if event and event not in _EVENTS_OF_BRANCHES:
-        return None
     ref = _id(token_claims.get("ref_path")) or _id(token_claims.get("ref"))
+    if event not in events:
+        return None
     if ref.startswith("refs/"):
         return ref.removeprefix("refs/heads/") if ref.startswith("refs/heads/") else None
     return ref or None if _id(token_claims.get("ref_type")) in {"", "branch"} else None

@@ -1,7 +1,7 @@
 """The records of projects, their tokens and trusts, and the organizations that own them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -101,8 +101,10 @@ class UploadToken:
 
     `created_by` is the login of the person who created it, or empty for the CLI. `creator_id` is their user
     id, because a login can pass to another person. A keyless token is short-lived: it has an `expires_at` and
-    the trust that issued it. If its job runs for a pull request, the token has a `pr_number` and is valid
-    only for that pull request. With a `branch`, it can write that branch's baselines.
+    the trust that issued it. Its `branch` is the branch that its job runs for, if the issuer signed one. The
+    token can write to that branch only if `pr_number` is None. If the job runs for a pull request, the token
+    is valid only for that `pr_number`, and `branch` is the head. A `pr_number` of 0 means that the issuer
+    didn't sign the number, as on GitLab.
     """
 
     id: str
@@ -179,35 +181,52 @@ class Organization:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The scope of an upload token: a project, or one of its pull requests.
+    """The scope of an upload token: a project, or one of its pull requests. All its checks are here.
 
-    `is_keyless` means that a job exchanged its ID token for this token. A keyless token can write baselines
-    only for `branch`, and it is valid until `expires_at`.
+    `is_keyless` means that a job exchanged its ID token for this token, which is valid until `expires_at`. A
+    keyless token can write baselines and stage images only for `branch`. It can move staged images only from
+    `head`, or from any branch if the issuer didn't sign one.
     """
 
     project: Project
     only_pr: int | None = None
     is_keyless: bool = False
     branch: str | None = None
+    head: str | None = None
     token_id: str = ""
     expires_at: int | None = None
 
-    @property
-    def has_baselines(self) -> bool:
-        """Whether the token can change any baselines."""
-        return not self.is_keyless or self.branch is not None
+    def covers_pr(self, pr_number: int) -> bool:
+        return self.only_pr in {None, pr_number}
+
+    def covers_branches(self, branches: Collection[str]) -> bool:
+        """Return whether the token can change what belongs to all of these branches."""
+        return not self.is_keyless or set(branches) == {self.branch}
+
+    def require_pr(self, pr_number: int) -> None:
+        """Raise ForbiddenError unless the token covers this pull request."""
+        if not self.covers_pr(pr_number):
+            raise ForbiddenError(
+                f"this token is for pull request {self.only_pr} only, which its job runs for; got {pr_number}"
+            )
+
+    def require_branch(self, branch: str, act: str = "write baselines") -> None:
+        """Raise ForbiddenError if the token can't do this for the branch."""
+        if self.covers_branches({branch}):
+            return
+        if self.only_pr is not None:
+            raise ForbiddenError(f"a job of a pull request cannot {act}")
+        if self.branch is None:
+            raise ForbiddenError(
+                f"this token cannot {act}: add a `ref` to the trust of its job, such as refs/heads/main"
+            )
+        raise _wrong_branch(act, self.branch, branch)
+
+    def require_head(self, branch: str) -> None:
+        """Raise ForbiddenError if the token's job runs for another branch than this one."""
+        if self.head not in {None, branch}:
+            raise _wrong_branch("move staged images", self.head, branch)
 
 
-def require_branch(access: Access, branch: str, act: str = "write baselines") -> None:
-    """Raise ForbiddenError if the caller's token can't do this for the branch."""
-    if not access.is_keyless or access.branch == branch:
-        return
-    if access.only_pr is not None:
-        raise ForbiddenError(f"a job of a pull request cannot {act}")
-    if access.branch is None:
-        raise ForbiddenError(
-            f"this token cannot {act}: add a `ref` to the trust of its job, such as refs/heads/main"
-        )
-    raise ForbiddenError(
-        f"this token can {act} of {access.branch!r} only, which its job runs for; got {branch!r}"
-    )
+def _wrong_branch(act: str, own: str | None, given: str) -> ForbiddenError:
+    return ForbiddenError(f"this token can {act} of {own!r} only, which its job runs for; got {given!r}")

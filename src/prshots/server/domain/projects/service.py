@@ -116,8 +116,15 @@ class Projects:
             await self._last_use.note(token.id, token.last_used_at or 0, now, token=token.id)
         elif token.expires_at <= now:
             raise UnauthorizedError("unauthorized")
-        is_keyless = token.trust_id is not None
-        return Access(project, token.pr_number, is_keyless, token.branch, token.id, token.expires_at)
+        return Access(
+            project,
+            only_pr=token.pr_number or None,
+            is_keyless=token.trust_id is not None,
+            branch=token.branch if token.pr_number is None else None,
+            head=token.branch,
+            token_id=token.id,
+            expires_at=token.expires_at,
+        )
 
 
 def _check_project(project: Project) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import asdict
 from typing import TypeVar
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, func, select, union, update
 from sqlalchemy import delete as delete_from
 
 from prshots.contract.errors import UnauthorizedError
@@ -23,7 +23,7 @@ from prshots.server.adapters.sql.comparison.dependent_rows import forget_images,
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull, lock_pulls_of
-from prshots.server.adapters.sql.database.schema import images, pulls
+from prshots.server.adapters.sql.database.schema import baselines, images, pulls, staged
 from prshots.server.adapters.sql.images.arriving_images import ArrivingImages
 from prshots.server.adapters.sql.images.due import due_in, projects_with_due, some_due
 from prshots.server.adapters.sql.images.marks import mark_some, schedule_images
@@ -108,6 +108,12 @@ class SqlImages:
     async def image(self, project_id: str, image_id: str) -> Image | None:
         row = await self._database.look_up(_IMAGE_OF_PROJECT, id=image_id, project_id=project_id)
         return Image(*row) if row else None
+
+    async def branches_of(self, image_id: str) -> set[str]:
+        query = union(
+            *(select(table.c.branch).where(table.c.image_id == image_id) for table in (baselines, staged))
+        )
+        return {row.branch for row in await self._database.rows(query)}
 
     async def before_images(self, before_ids: Collection[str]) -> list[Image]:
         query = select(*IMAGE).where(images.c.id.in_(before_ids))
