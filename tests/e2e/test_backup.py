@@ -59,7 +59,7 @@ def backed_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
         store.close()
 
     asyncio.run(fill())
-    wiring.key_source(settings)
+    wiring.key_file(settings).create_if_missing()
     backup = settings.data_dir / "backup.tar"
     back_up(settings, backup)
     return backup, images

@@ -167,7 +167,7 @@ def readyz(address: str) -> httpx.Response:
 
 def test_every_component_reports_that_it_is_ready(shared_service: Service) -> None:
     checked = {
-        shared_service.base_url: {"database": "ok", "store": "ok", "counter": "ok"},
+        shared_service.base_url: {"database": "ok", "keys": "ok", "store": "ok", "counter": "ok"},
         shared_service.img_url: {"keys": "ok", "store": "ok"},
         shared_service.web_url: {"api": "ok"},
     }

@@ -56,9 +56,7 @@ def serve(
         settings.check_providers()
     names = [name.value for name in Component if not component or name in component]
     groups = open_worker_groups(settings, names)
-    if Component.API in names and settings.on_sqlite:
-        wiring.key_source(settings)  # creates the key before two workers could both try to
-    elif {Component.API, Component.DELIVERY} & set(names):
+    if {Component.API, Component.DELIVERY} & set(names):
         wiring.awaited_keys(settings)  # reports an invalid file now
     # Without a login provider, people sign in with a one-time link. JSON logs go to a log collector, which
     # would store the link, so they don't include it.

@@ -98,8 +98,7 @@ class Engines:
         try:
             self.ring = wiring.existing_keys(settings).fresh_ring()
         except SettingsError as error:
-            hint = "every process needs the same keys: copy the file here, or restore it from a backup"
-            return [problem("signing keys", f"{error}; {hint}")]
+            return [problem("signing keys", f"{error}: {WHAT_TO_DO}")]
         summary = f"{self.ring.signing_kid} signs, {len(self.ring.keys)} verify"
         if settings.signing_keys:
             return [ok("signing keys", f"{summary}; set by PRSHOTS_SIGNING_KEYS")]
@@ -145,7 +144,7 @@ class Engines:
         return warning("database", words)
 
     async def _foreign_keys(self, database: Database) -> list[DoctorFinding]:
-        if self.ring is None or self._settings.on_sqlite:
+        if self.ring is None:
             return []
         difference = difference_between(self.ring, await database.read(fingerprints_in))
         return [problem("signing keys", f"{difference}: {WHAT_TO_DO}")] if difference else []
