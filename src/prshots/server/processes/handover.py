@@ -39,6 +39,7 @@ def exec_supervisor(supervisor: Supervisor, log_format: Literal["console", "json
         "sweeps": supervisor.sweeps,
         "drain_seconds": supervisor.drain_seconds,
         "grace_seconds": supervisor.grace_seconds,
+        "ping_seconds": supervisor.ping_seconds,
         "log_format": log_format,
         "greeter": greeter,
         "ready": ready,
@@ -63,6 +64,7 @@ def read_plan(plan: str) -> Supervisor:
         sweeps=facts["sweeps"],
         drain_seconds=facts["drain_seconds"],
         grace_seconds=facts["grace_seconds"],
+        ping_seconds=facts["ping_seconds"],
         on_ready=lambda: _release_greeter(greeter, ready),
     )
 
