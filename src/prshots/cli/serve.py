@@ -101,10 +101,7 @@ class _PendingSignInLink:
 
 def _print_greeting(settings: "Settings", names: list[str], config: Path | None, link: str | None) -> None:
     if settings.log_format == "json":
-        import structlog
-
-        structlog.get_logger().info("ready", version=__version__, components=names)
-        return
+        return  # the supervisor logs when it is ready
     addresses = {
         "api": f"  API      {settings.base_url}  (reference: {settings.base_url}/docs)",
         "delivery": f"  images   {settings.img_url}",

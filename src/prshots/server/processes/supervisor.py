@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from prshots import __version__
 from prshots.server.observability.metrics_folder import (
     FOLDER_VARIABLE,
     RESTARTED_VARIABLE,
@@ -113,6 +114,9 @@ signal, and then for killed children, which the kernel ends within milliseconds.
 PING_SECONDS, MISSED_PINGS = 5.0, 4
 """How often to ping a worker, and after how many unanswered pings in a row it counts as hung. Counting pings
 instead of seconds spares the workers of a machine that was suspended as a whole."""
+
+READY_SECONDS, READY_PAUSE_SECONDS = 5.0, 1.0
+"""How long `/readyz` may take at the start, and how long to wait before asking again."""
 
 SWEEP_SLOT = "sweep"
 CANNOT_START = 1
@@ -251,6 +255,18 @@ class Supervisor:
         await asyncio.gather(*ready)
         systemd.notify("READY=1")
         self.on_ready()
+        await asyncio.gather(self._log_when_ready(), self._sweep_every_hour())
+
+    async def _log_when_ready(self) -> None:
+        """Log once that every component is ready. Workers accept requests even while an engine is down."""
+        for group in self.groups:
+            while not self._stopping.is_set() and not await _is_ready(group.listeners[0]):
+                await self._pause(READY_PAUSE_SECONDS)
+        if not self._stopping.is_set():
+            parts = [group.component for group in self.groups] + (["sweep"] if self.sweeps else [])
+            _log.info("ready", version=__version__, components=sorted(set(parts), key=parts.index))
+
+    async def _sweep_every_hour(self) -> None:
         while self.sweeps and not self._stopping.is_set():
             succeeded = await self._run_sweep()
             await self._pause(SWEEP_INTERVAL_SECONDS if succeeded else SWEEP_RETRY_SECONDS)
@@ -294,6 +310,18 @@ class Supervisor:
         await asyncio.wait(tasks, timeout=max(0.0, until - time.monotonic()))
         self._children.kill()
         await asyncio.wait(tasks, timeout=KILL_SECONDS)
+
+
+async def _is_ready(listener: socket.socket) -> bool:
+    """Return whether the component at this address currently answers 200 at `/readyz`."""
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            reader, writer = await asyncio.open_connection(*listener.getsockname()[:2])
+            with contextlib.closing(writer):
+                writer.write(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                return b" 200 " in await reader.readline()
+    except OSError:  # including a timeout
+        return False
 
 
 def _has_answered(worker: socket.socket) -> bool:
