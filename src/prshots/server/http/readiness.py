@@ -38,6 +38,7 @@ class BrieflyCached(Generic[T]):
             self._answer.done() and time.monotonic() - self._fetched_at > KEPT_SECONDS
         ):
             self._answer = asyncio.ensure_future(self._fetch_now())
+            self._answer.add_done_callback(_retrieve_error)
         return await asyncio.shield(self._answer)  # the first caller may disconnect while others wait
 
     async def _fetch_now(self) -> T:
@@ -105,8 +106,13 @@ class Readiness:
     def _forget(self, name: str, done: "asyncio.Future[None]") -> None:
         """Drop a finished check. If nobody waits for it anymore, its result would be old when it is read."""
         del self._running[name]
-        if not done.cancelled():
-            done.exception()  # otherwise asyncio logs it
+        _retrieve_error(done)
+
+
+def _retrieve_error(done: "asyncio.Future[Any]") -> None:
+    """Keep asyncio from logging the error of a future that nobody waits for anymore."""
+    if not done.cancelled():
+        done.exception()
 
 
 def _not_ok(states: Mapping[str, str]) -> list[str]:

@@ -264,7 +264,7 @@ class Supervisor:
                 await self._pause(READY_PAUSE_SECONDS)
         if not self._stopping.is_set():
             parts = [group.component for group in self.groups] + (["sweep"] if self.sweeps else [])
-            _log.info("ready", version=__version__, components=sorted(set(parts), key=parts.index))
+            _log.info("ready", version=__version__, components=list(dict.fromkeys(parts)))
 
     async def _sweep_every_hour(self) -> None:
         while self.sweeps and not self._stopping.is_set():
