@@ -42,6 +42,7 @@ class Service:
         """Create a service on the embedded engines, or on the engines in `settings`."""
         directory.mkdir(parents=True)
         blank = cls(directory, free_port(), free_port(), free_port(), "", settings or {})
+        blank.run("keys", "create")  # a start doesn't create them if there are images
         blank.run("project", "create", PROJECT, *policy)
         return replace(blank, token=blank.run("token", "create", PROJECT).strip())
 

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from prshots.server.adapters.objects import disk
 from prshots.server.adapters.objects.disk import DiskReader, DiskStore
 from support.open_files import open_files
 from support.places import make_undeletable
-from support.stores_and_records import filled_up, read_only, small_disk
+from support.stores_and_records import at_once, filled_up, read_only, small_disk
 
 KEY = origin_key("ab" * 16, "png")
 HOUR = 3600
@@ -201,3 +202,21 @@ async def test_the_check_of_an_unusable_store_fails(store: DiskStore, tmp_path: 
         with pytest.raises(StoreError):
             DiskReader(root).check()
         inside.close()
+
+
+def test_delivery_is_ready_if_it_can_open_images_but_not_list_them() -> None:
+    """As in a folder that belongs to another user, of mode 0711."""
+
+    def check() -> str:
+        if os.geteuid() == 0:
+            os.setuid(65534)  # every file is readable by root
+        DiskReader(root).check()
+        return "ready"
+
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        root.chmod(0o311)
+        assert at_once(check, processes=1) == ["ready"]
+        root.chmod(0o644 if os.geteuid() == 0 else 0o200)
+        assert "Permission denied" in at_once(check, processes=1)[0]
+        root.chmod(0o700)

@@ -50,19 +50,23 @@ def test_new_and_known_keys_are_accepted_but_not_another_key_under_a_known_kid(
 ) -> None:
     for ring in (KeyRing([OLD]), KeyRing([OLD]), KeyRing([NEW, OLD]), KeyRing([NEW])):
         fingerprints.agree(ring)
-    with pytest.raises(KeysError, match="key k1 differs from the key k1 of the other replicas: copy the key"):
+    with pytest.raises(
+        KeysError, match="key k1 differs from the key k1 that this installation uses: restore"
+    ):
         fingerprints.agree(KeyRing([Key("k3", b"4" * 32), OTHER]))
-    assert fingerprints.by_kid() == {"k1": OLD.fingerprint, "k2": NEW.fingerprint}
+    assert fingerprints.used_kids() == {"k1", "k2"}
 
 
 def test_a_ring_without_any_known_key_is_refused_unless_an_operator_registers_it(
     fingerprints: SqlKeyFingerprints,
 ) -> None:
     fingerprints.agree(KeyRing([OLD]))
-    with pytest.raises(KeysError, match="have none of these signing keys: k2"):
+    with pytest.raises(KeysError, match="never used these signing keys: k2"):
         fingerprints.agree(KeyRing([NEW]))
     fingerprints.register(KeyRing([NEW]))
     fingerprints.agree(KeyRing([NEW]))
+    with pytest.raises(KeysError, match=r"key k1 differs.*: give the new key an id that was never used"):
+        fingerprints.register(KeyRing([OTHER]))
 
 
 def test_only_a_new_installation_creates_keys(
@@ -72,12 +76,12 @@ def test_only_a_new_installation_creates_keys(
     fingerprints.create_first(first)
     fingerprints.create_first(first)  # the file exists now
     fingerprints.agree(first.ring())
-    with pytest.raises(KeysError, match=r"there are no signing keys in .*second.*: copy the key file"):
+    with pytest.raises(KeysError, match=r"there are no signing keys in .*second.*: restore the key file"):
         fingerprints.create_first(second)
     assert not second.path.exists()
 
 
-async def test_an_installation_with_images_creates_no_keys(
+async def test_an_installation_with_images_creates_no_keys_and_reuses_no_kid(
     database: Database, fingerprints: SqlKeyFingerprints, machine: Callable[[str], KeyFile]
 ) -> None:
     """After an upgrade, no fingerprint is registered yet."""
@@ -86,6 +90,9 @@ async def test_an_installation_with_images_creates_no_keys(
     await records.add_image(an_image(project))
     with pytest.raises(KeysError, match="there are no signing keys"):
         fingerprints.create_first(machine("first"))
+    with pytest.raises(KeysError, match="there are no signing keys"):
+        SharedKeys(machine("first"), database).begin(refuses_wrong_keys=True)
+    assert fingerprints.used_kids() == {"k1"}
 
 
 def test_machines_that_start_at_the_same_time_do_not_both_create_keys(
@@ -113,9 +120,9 @@ class TestKeysOfTheApi:
         keys = SharedKeys(machine("second"), database)
         keys._compare()
         for refused in (keys.ring, keys.fresh_ring):
-            with pytest.raises(KeysError, match="copy the key file"):
+            with pytest.raises(KeysError, match="restore the key file"):
                 refused()
-        with pytest.raises(KeysError, match="copy the key file"):
+        with pytest.raises(KeysError, match="restore the key file"):
             await keys.check()
         machine("second").path.parent.mkdir(parents=True, exist_ok=True)
         machine("second").path.write_bytes(machine("first").path.read_bytes())

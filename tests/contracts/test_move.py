@@ -392,7 +392,7 @@ async def test_moves_the_database_alone_and_a_backup_of_the_old_one_accepts_writ
     shop: _Shop, target: Settings, place: Callable[[str], Settings], tmp_path: Path
 ) -> None:
     source, restored = shop.settings, place("embedded")
-    wiring.key_source(source)
+    wiring.key_file(source).create_if_missing()
     report = await _move(MovePlan.of(source, target.database_url, None))
     assert (report.objects, report.tables["images"]) == (0, 5)
     with pytest.raises(MovedError, match="the data was moved: set PRSHOTS_DATABASE_URL to "):

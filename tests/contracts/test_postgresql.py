@@ -29,6 +29,7 @@ from prshots.server.adapters.sql.database.postgresql import (
 from prshots.server.domain.images.checks import UploadedFile, UploadFields, check_files
 from support.contract_stores import Stores
 from support.engine_servers import NOBODY, PostgreSQL, running_postgresql
+from support.free_ports import free_port
 from support.service import PNG, SHA
 from support.stores_and_records import (
     DATABASE_CALLS,
@@ -169,7 +170,7 @@ class TestTimeouts:
     ) -> None:
         database = opening(connect=2)  # the minimum that libpq accepts
         with own_server.frozen(), pytest.raises(RecordsError, match="did not answer"):
-            await database.check()
+            await database.first(text("SELECT 1"))
 
     async def test_a_frozen_server_ends_reads_writes_and_the_queue_behind_them_at_the_deadline(
         self, own_server: PostgreSQL, stores: Stores, opening: Callable[..., Database]
@@ -179,7 +180,7 @@ class TestTimeouts:
         with own_server.frozen():
             calls = [
                 *(records.add_image(an_image(stores.project)) for _ in range(20)),
-                *(records.check() for _ in range(20)),
+                *(records.count_signed_with("k1") for _ in range(20)),
             ]
             outcomes = await asyncio.gather(*calls, return_exceptions=True)
             assert all(isinstance(outcome, RecordsError) for outcome in outcomes)
@@ -206,11 +207,22 @@ class TestTimeouts:
         await records.change_project(stores.project)
 
 
+async def test_an_outage_of_several_hosts_names_each_of_them() -> None:
+    ports = free_port(), free_port()
+    hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
+    database = open_postgresql(f"postgresql://prshots:secret@{hosts}/prshots")
+    with pytest.raises(RecordsError) as raised:
+        await database.first(text("SELECT 1"))
+    each = "; ".join(f"127.0.0.1:{port}: Connection refused" for port in ports)
+    assert str(raised.value) == f"the database did not answer: {each}"
+    await database.close()
+
+
 async def eventually_answers(database: Database) -> None:
     """Retry: right after it thaws, a busy server may be slower than the deadline."""
     for _ in range(100):
         with contextlib.suppress(RecordsError):
-            await database.check()
+            await database.first(text("SELECT 1"))
             return
     pytest.fail("it did not recover")
 

@@ -99,7 +99,7 @@ async def test_a_worker_waits_while_another_process_migrates_the_file(
         assert "database is locked" in database.not_open
         migrating.execute("ROLLBACK")
     await eventually(lambda: not database.not_open, "the migration by this worker")
-    await database.check()
+    await database.first(text("SELECT 1"))
     await database.close()
 
 

@@ -19,7 +19,7 @@ import yaml
 from prshots.server.adapters.counters.redis import RedisCounter
 from prshots.server.adapters.objects.cloud import CloudStore
 from prshots.server.config.settings import PREFIX, SETTINGS, load_settings
-from support.deploy_checkers import DEPLOY, passes, program, run
+from support.deploy_checkers import DEPLOY, ROOT, passes, program, run, secret_settings
 from support.engine_servers import Server
 from support.free_ports import free_port
 from support.waiting import wait_until
@@ -58,7 +58,7 @@ def services() -> dict[str, Any]:
 def test_docker_compose_accepts_the_file() -> None:
     done = config(**FILLED_IN, PRSHOTS_GITHUB_CLIENT_SECRET="taken-over")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("PRSHOTS_GITHUB_CLIENT_SECRET: taken-over") == 2  # in API and web
+    assert done.stdout.count("PRSHOTS_GITHUB_CLIENT_SECRET: taken-over") == 1  # in the API
 
 
 def test_no_secret_has_a_default() -> None:
@@ -110,7 +110,12 @@ def test_each_component_gets_only_the_secrets_it_needs(services: dict[str, Any])
     assert knows("PRSHOTS_DATABASE_URL") == {"api", "sweep", "migrate"}
     assert knows("PRSHOTS_COUNTER_URL") == {"api", "sweep"}
     assert knows("PRSHOTS_STORE_URL") == knows("AWS_SECRET_ACCESS_KEY") == {"api", "sweep", "delivery"}
-    assert knows("PRSHOTS_GITHUB_CLIENT_SECRET") == {"api", "web"}
+    assert knows("PRSHOTS_GITHUB_CLIENT_SECRET") == {"api"}
+    assert knows("PRSHOTS_GITHUB_CLIENT_ID") == knows("PRSHOTS_OIDC_ISSUER") == {"api", "web"}
+    assert (
+        "The web component needs no secrets, and the Compose and Helm" in (ROOT / "SECURITY.md").read_text()
+    )
+    assert not secret_settings() & set(services["web"]["environment"])
     writes_keys = {name for name in PARTS | ONCE if "keys:/data" in services[name].get("volumes", [])}
     reads_keys = {name for name in PARTS | ONCE if "keys:/data:ro" in services[name].get("volumes", [])}
     assert (writes_keys, reads_keys) == ({"keys"}, {"api", "delivery", "sweep"})

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from prshots.server.config.settings import PREFIX, SETTINGS, load_settings
-from support.deploy_checkers import DEPLOY, passes, run, walk
+from support.deploy_checkers import DEPLOY, passes, run, secret_settings, walk
 
 pytestmark = pytest.mark.slow  # helm renders the whole chart for each set of values
 
@@ -85,7 +85,12 @@ def variables(pod: dict[str, Any]) -> dict[str, str]:
     return {
         entry["name"]: entry.get("value") or FROM_SECRET[entry["valueFrom"]["secretKeyRef"]["key"]]
         for entry in pod["containers"][0]["env"]
+        if not is_optional(entry)
     }
+
+
+def is_optional(entry: dict[str, Any]) -> bool:
+    return bool(entry.get("valueFrom", {}).get("secretKeyRef", {}).get("optional"))
 
 
 def test_helm_lint_passes(tmp_path: Path) -> None:
@@ -147,7 +152,7 @@ def test_secrets_are_only_referenced(documents: list[dict[str, Any]]) -> None:
     for pod in pods(documents).values():
         for entry in pod["containers"][0]["env"]:
             secret = entry["name"].endswith(("_SECRET", "_KEYS", "DATABASE_URL", "COUNTER_URL"))
-            assert ("valueFrom" in entry) == secret, entry
+            assert ("valueFrom" in entry) == (secret or is_optional(entry)), entry
 
 
 def test_keys_are_mounted_as_a_folder_so_that_rotations_arrive(documents: list[dict[str, Any]]) -> None:
@@ -176,9 +181,14 @@ def test_each_component_gets_only_the_secrets_it_needs(full: list[dict[str, Any]
         "api": ["bucket", "github"],
         "sweep": ["bucket"],
         "delivery": ["bucket-reader"],
-        "web": ["github"],
+        "web": [],  # as SECURITY.md says
         "migrate": [],
     }
+    known = {entry["name"]: entry for entry in of_parts["web"]["containers"][0]["env"]}
+    assert not secret_settings() & set(known)
+    assert {name.removeprefix(PREFIX).lower() for name in known} <= set(SETTINGS)
+    reference = {"name": "github", "key": "PRSHOTS_GITHUB_CLIENT_ID", "optional": True}
+    assert known["PRSHOTS_GITHUB_CLIENT_ID"]["valueFrom"] == {"secretKeyRef": reference}
 
 
 def test_every_variable_is_a_valid_setting(documents: list[dict[str, Any]]) -> None:

@@ -69,6 +69,9 @@ def test_both_units_start_prshots_serve_with_the_same_directives() -> None:
     assert whole == part
     assert {"NoNewPrivileges=yes", "ProtectSystem=strict", "User=prshots", "KillMode=mixed"} <= set(whole)
     assert "Environment=PYTHONSAFEPATH=1" in whole  # import no code from the working directory
+    assert {"Type=notify", "TimeoutStartSec=infinity", "WatchdogSec=30"} <= set(
+        whole
+    )  # restart it if it hangs
     calls = [re.findall(r"^ExecStart=(.+)$", (UNITS / name).read_text(), re.MULTILINE) for name in NAMES]
     assert calls == [[f"{PROGRAM} serve"], [f"{PROGRAM} serve %i"]]
 

@@ -59,7 +59,7 @@ def backed_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
         store.close()
 
     asyncio.run(fill())
-    wiring.key_source(settings)
+    wiring.key_file(settings).create_if_missing()
     backup = settings.data_dir / "backup.tar"
     back_up(settings, backup)
     return backup, images
@@ -361,6 +361,15 @@ def rewrite(archive: bytes, added: tarfile.TarInfo | None = None, **manifest_fie
     return out.getvalue()
 
 
+def with_content(archive: bytes, name: str, change: Callable[[bytes], bytes]) -> bytes:
+    """Return the archive with one member's content changed, and with a valid checksum."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        start, size = tar.getmember(name).offset_data, tar.getmember(name).size
+    content = change(archive[start : start + size])
+    assert len(content) == size
+    return rewrite(archive[:start] + content + archive[start + size :])
+
+
 def member(name: str = IMAGE, **attributes: object) -> tarfile.TarInfo:
     made = tarfile.TarInfo(name)
     for attribute, value in attributes.items():
@@ -428,6 +437,11 @@ class TestRestore:
             (lambda whole: rewrite(whole, schema_version="9999", oldest_schema="9999"), "newer than this version"),
             (lambda whole: rewrite(whole, schema_version="0009", oldest_schema=""), "schema 0009, of a development"),
             (lambda whole: rewrite(whole, installation_id="../x"), "invalid manifest: installation_id must be"),
+            (lambda whole: rewrite(whole, installation_id="ab" * 16), f"{DAMAGED}: the database is another installation's"),
+            (lambda whole: with_content(whole, "prshots.db", lambda db: bytes(len(db))), "file is not a database"),
+            (lambda whole: with_content(whole, "prshots.db", lambda db: db[:100] + bytes(len(db) - 100)), DAMAGED),
+            (lambda whole: with_content(whole, "prshots.db", lambda db: db[:-9000] + b"\xff" * 9000), DAMAGED),
+            (lambda whole: with_content(whole, "signing-keys", lambda keys: bytes(len(keys))), "cannot read the signing keys"),
         ],
     )  # fmt: skip
     def test_restore_of_a_damaged_archive_is_refused(

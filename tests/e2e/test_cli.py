@@ -51,7 +51,7 @@ def failure(service: Service, *args: str, code: int = 1, **settings: str) -> str
     lines = done.stderr.splitlines()
     if not lines[0].startswith("Usage: "):
         assert len(lines) == 1, done.stderr
-        assert lines[0].startswith("prshots: ")
+        assert lines[0].startswith("prshots: ") or ("[error" in lines[0] and "cannot start: " in lines[0])
     return lines[-1]
 
 
@@ -152,7 +152,8 @@ class TestTokens:
 
 
 class TestKeys:
-    def test_list_rotate_retire(self, service: Service) -> None:
+    def test_create_list_rotate_retire(self, service: Service) -> None:
+        assert "with key k1" in service.run("keys", "create").stderr
         assert table(service.run("keys", "list").stdout) == [["KID", "USE"], ["k1", "signs and verifies"]]
         assert "k2" in service.run("keys", "rotate").stderr
         assert listed(service, "keys", "list") == [
@@ -167,6 +168,14 @@ class TestKeys:
         keys = f"fixed:{'5e' * 32}"
         assert "PRSHOTS_SIGNING_KEYS" in failure(cli, "keys", "rotate", SIGNING_KEYS=keys)
         assert "5e5e" not in failure(cli, "keys", "list", SIGNING_KEYS="5e" * 32, code=2)
+
+    def test_create_registers_keys_from_a_setting_but_no_other_key_under_a_known_kid(
+        self, service: Service
+    ) -> None:
+        for keys in (f"a:{'5e' * 32}", f"b:{'6f' * 32}"):  # the second shares no key with the first
+            service.settings["SIGNING_KEYS"] = keys
+            assert "Registered the keys in PRSHOTS_SIGNING_KEYS" in service.run("keys", "create").stderr
+        assert "key a differs" in failure(service, "keys", "create", SIGNING_KEYS=f"a:{'6f' * 32}")
 
 
 def test_sweep_removes_files_without_a_record_and_reports_failures(cli: Service) -> None:
@@ -284,6 +293,7 @@ class TestErrors:
 class TestOutput:
     def list_keys_into(self, stdout: int | IO[bytes], cli: Service) -> tuple[int, bytes]:
         """Return the exit code and the standard error."""
+        KeyFile(cli.data_dir / "signing-keys").create_if_missing()
         with subprocess.Popen(
             [PRSHOTS, "keys", "list"], env=cli.env, stdout=stdout, stderr=subprocess.PIPE
         ) as process:

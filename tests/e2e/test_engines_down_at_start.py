@@ -35,8 +35,10 @@ def test_without_postgresql_it_answers_503_until_the_server_is_back(service: Ser
         postgresql.stop()
         service.start()
         assert_only_the_database_is_missed(service, token=f"msr_{'0' * 64}")
+        assert "] ready " not in service.log
         postgresql.start()
         wait_until(lambda: is_ready(service.base_url), "the database to be migrated")
+        wait_until(lambda: "] ready " in service.log, "the log line")
         token = service.new_token()
         with service.client(token) as client:
             view_url = upload(client).json()["view_url"]

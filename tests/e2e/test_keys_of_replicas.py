@@ -55,7 +55,7 @@ def test_a_replica_signs_only_with_the_keys_of_the_others(machines: list[Service
     keys_of(second).write_text(f"k1:{'ab' * 32}\n")
     second.start()
     assert readiness(second.base_url) == (503, "not ready: keys")
-    assert "the signing key k1 differs from the key k1 of the other replicas" in second.log
+    assert "the signing key k1 differs from the key k1 that this installation uses" in second.log
     assert "ab" * 32 not in second.log
     diagnosis = second.run("doctor", check=False)
     assert "the signing key k1 differs" in diagnosis.stdout + diagnosis.stderr
@@ -74,7 +74,7 @@ def test_a_replica_signs_only_with_the_keys_of_the_others(machines: list[Service
         assert (reply.status_code, reply.headers["retry-after"]) == (503, "5")
         assert reply.json() == {"error": "signing keys unavailable, retry later"}
         assert fetch(there).status_code == 503
-        assert "copy the key file from a machine that works" in second.log
+        assert "restore the key file from a backup, or copy it from a machine that works" in second.log
         assert not keys_of(second).exists()
         shutil.copy(keys_of(first), keys_of(second))
         wait_until_ready(second)
@@ -105,3 +105,35 @@ def test_keys_are_rotated_and_replaced_by_commands(machines: list[Service]) -> N
     assert "with key k3" in first.run("keys", "create").stderr
     wait_until_ready(first)
     assert kid_of_an_upload() == "k3"
+
+
+@pytest.mark.slow
+def test_sqlite_refuses_to_start_without_its_keys_until_they_are_restored_or_replaced(
+    service: Service,
+) -> None:
+    token = service.start().new_token()
+    with service.client(token) as client:
+        old_url = upload(client).json()["view_url"]
+    assert service.stop() == 0
+    kept = keys_of(service).read_bytes()
+
+    keys_of(service).unlink()
+    refused = service.run_as_process("serve")
+    assert refused.returncode == 1
+    assert "cannot start: there are no signing keys in" in refused.stderr
+    assert "restore the key file from a backup" in refused.stderr
+    assert not keys_of(service).exists()
+    keys_of(service).write_text(f"k1:{'ab' * 32}\n")  # as a start without keys used to create them
+    assert "the signing key k1 differs" in service.run("doctor", check=False).stdout
+    assert service.run_as_process("serve").returncode == 1
+
+    keys_of(service).write_bytes(kept)
+    service.start()
+    assert fetch(old_url).status_code == 200
+    assert service.stop() == 0
+    keys_of(service).unlink()  # lost for good
+    assert "with key k2" in service.run("keys", "create").stderr
+    service.start()
+    with service.client(token) as client:
+        assert "token=k2." in upload(client).json()["view_url"]
+    assert fetch(old_url).status_code == 403

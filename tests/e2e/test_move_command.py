@@ -2,7 +2,12 @@
 
 from pathlib import Path
 
-from support.service import Service
+import httpx
+import pytest
+
+from support.service import Service, upload
+from support.service_processes import fetch
+from support.waiting import wait_for
 
 
 def test_command_reports_its_steps_and_the_settings_to_change(tmp_path: Path) -> None:
@@ -23,9 +28,7 @@ def test_command_reports_its_steps_and_the_settings_to_change(tmp_path: Path) ->
     assert "This move is done." in service.run("move", *target).stdout
     where = f"the data was moved: set PRSHOTS_DATABASE_URL to {new}/prshots.db and PRSHOTS_STORE_URL to"
     assert where in service.run("project", "list", check=False).stderr
-    ended = service.run_as_process("serve")
-    assert ended.returncode == 1
-    assert where in ended.stderr
+    assert where in service.run("doctor", check=False).stdout
     assert "accepts writes again" in service.run("move", "--cancel").stderr
     service.run("project", "create", "other")
     refused = service.run("move", *target, check=False)
@@ -33,3 +36,33 @@ def test_command_reports_its_steps_and_the_settings_to_change(tmp_path: Path) ->
     assert "name an empty database" in refused.stderr
     moved_service = Service(tmp_path, {"DATABASE_URL": target[1], "STORE_URL": target[3]})
     assert "demo" in moved_service.run("project", "list").stdout
+
+
+@pytest.mark.slow
+def test_after_a_move_the_old_service_is_not_ready_but_delivers_images(tmp_path: Path) -> None:
+    service, new = Service(tmp_path), tmp_path / "new"
+    token = service.start().new_token()
+
+    def readiness(address: str) -> tuple[int, str]:
+        reply = httpx.get(f"{address}/readyz", timeout=60, trust_env=False)
+        return reply.status_code, reply.text
+
+    try:
+        with service.client(token) as client:
+            image = upload(client).json()["view_url"]
+            service.run(
+                "move", "--to-database", f"sqlite:///{new}/prshots.db", "--to-store", f"file://{new}/images"
+            )
+            for restarts in (False, True):  # the running service, and one that starts with the old settings
+                if restarts:
+                    assert service.stop() == 0
+                    service.start()
+                status, found = wait_for(
+                    lambda: readiness(service.base_url), lambda answer: "was moved" in answer[1]
+                )
+                assert status == 503
+                assert "the data was moved: set PRSHOTS_DATABASE_URL to" in found
+                assert upload(client).status_code == 503
+                assert (readiness(service.img_url)[0], fetch(image).status_code) == (200, 200)
+    finally:
+        service.stop()

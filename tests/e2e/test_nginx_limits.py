@@ -172,6 +172,23 @@ def test_each_upload_is_tried_once_a_get_by_every_replica_and_forwarded_headers_
         assert re.search(r"\r\nX-Request-Id: [0-9a-f]{32}(\r\n|$)", head)
 
 
+def test_a_get_goes_to_the_next_replica_if_one_hangs(tmp_path: Path, program: Path) -> None:
+    hung, hung_port = silent_component()
+    with (
+        contextlib.closing(hung),
+        hang_up() as (other, requests),
+        running_nginx(
+            in_front_of(
+                tmp_path, [hung_port, other], program, {"proxy_read_timeout 10s": "proxy_read_timeout 300ms"}
+            )
+        ) as front,
+    ):
+        for _ in range(2):  # one of them goes to the hung replica first
+            reply = httpx.get(f"{front.url}/i/x", timeout=30, trust_env=False)
+            assert (reply.status_code, reply.json()) == (503, {"error": "delivery unavailable"})
+    assert len(requests) == 2
+
+
 @pytest.mark.usefixtures("many_files")
 def test_two_thousand_idle_and_half_sent_requests_do_not_stop_the_others(
     tmp_path: Path, program: Path

@@ -1,18 +1,25 @@
 """Several workers of the API and delivery on the embedded engines."""
 
 import contextlib
+import json
+import os
 import random
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
 
 from prshots.contract.rate_limits import WINDOW_SECONDS
+from prshots.server.processes.worker_group import listen
 from support.service import Service, upload
 from support.service_processes import (
     descriptors,
@@ -112,3 +119,44 @@ def test_killed_workers_together_accept_exactly_the_limit_and_lose_nothing(servi
     for _ in range(3 * WORKERS):  # the successors know what was counted
         uploads.send()
     assert uploads.statuses[200] <= most()
+
+
+@pytest.mark.timeout(120)
+def test_a_hung_worker_is_replaced_and_systemd_hears_from_the_supervisor(tmp_path: Path) -> None:
+    """Runs the supervisor as `prshots serve delivery` does, with faster pings."""
+    service = Service(tmp_path, {"IMG_WORKERS": "2"})
+    listeners = listen("delivery", "127.0.0.1", service.img_port, "PRSHOTS_IMG_PORT", 2)
+    fds = [listener.fileno() for listener in listeners]
+    never_read, ready = os.pipe()
+    plan = {
+        "groups": [("delivery", 2, fds, [])], "sweeps": False, "drain_seconds": 0, "grace_seconds": 1,
+        "ping_seconds": 0.2, "log_format": "json", "greeter": 1, "ready": ready,
+    }  # fmt: skip
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd, contextlib.ExitStack() as stack:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(60)
+        environment = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "400000"}
+        service.process = stack.enter_context(
+            subprocess.Popen(
+                [sys.executable, "-P", "-m", "prshots.server.supervise", json.dumps(plan)],
+                env=service.env | environment,
+                pass_fds=[*fds, ready],
+                stdout=subprocess.DEVNULL,
+                stderr=stack.enter_context((tmp_path / "serve.log").open("wb")),
+            )
+        )
+        stack.callback(service.stop)
+        heard = [systemd.recv(100)]
+        while heard.count(b"READY=1") < 1 or heard.count(b"WATCHDOG=1") < 3:
+            heard.append(systemd.recv(100))
+        hung = pids_of(service, "delivery")[0]
+        os.kill(hung, signal.SIGSTOP)
+        for _ in range(20):  # some of them wait for the hung worker's successor
+            assert httpx.get(f"{service.img_url}/healthz", timeout=60, trust_env=False).status_code == 200
+        wait_until(lambda: "worker does not answer, killing it" in service.log, "the end of the hung worker")
+        wait_until(lambda: hung not in pids_of(service, "delivery"), "its successor")
+        assert service.stop() == 0
+    os.close(never_read)
+    os.close(ready)
+    for listener in listeners:
+        listener.close()

@@ -280,7 +280,7 @@ class TestEngines:
         await open_records(tmp_path / "data").close()
         words = said(await Engines(settings(tmp_path)).check_keys())
         assert words.startswith("problem ")
-        assert "restore it from a backup" in words
+        assert "No such file or directory: restore the key file from a backup" in words
         assert not (tmp_path / "data" / "signing-keys").exists()
 
     @pytest.mark.parametrize(

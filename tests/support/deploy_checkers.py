@@ -12,6 +12,7 @@ import pytest
 from typer.main import get_command
 
 from prshots.cli import app
+from prshots.server.config.settings import PREFIX, SETTINGS
 from support.processes import completed
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +28,11 @@ def program(name: str) -> str:
     if found is None:
         pytest.fail(f"{name} is not here: run `make test-slow`")
     return found
+
+
+def secret_settings() -> set[str]:
+    """Return the variables that are never printed."""
+    return {f"{PREFIX}{name.upper()}" for name, setting in SETTINGS.items() if not setting.repr}
 
 
 def run(name: str, *arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,7 @@
 """An object and its record agree, even if writing them fails or is cancelled."""
 
 import asyncio
+import gc
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,26 @@ async def test_a_caller_that_is_cancelled_does_not_separate_them(store: DiskStor
     may_commit.set()
     await committed.wait()
     assert await store.read(KEY) == b"marked"
+
+
+async def test_a_failure_after_the_caller_is_cancelled_is_not_left_to_asyncio(store: DiskStore) -> None:
+    unhandled: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unhandled.append(context))
+    recording, may_fail, failed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def record() -> bool:
+        recording.set()
+        await may_fail.wait()
+        failed.set()
+        raise RecordsUnsureError("the database is gone")
+
+    storing = asyncio.create_task(store_and_record(store, OBJECTS, record))
+    await recording.wait()
+    storing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await storing
+    may_fail.set()
+    await failed.wait()
+    await asyncio.sleep(0)
+    gc.collect()
+    assert unhandled == []

@@ -14,9 +14,9 @@ app = typer.Typer(
 @app.command("list")
 def list_keys(*, as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """List the signing keys by id, without their secrets."""
-    from prshots.server.wiring import key_source
+    from prshots.server.wiring import existing_keys
 
-    ring = key_source(settings_from(config)).ring()
+    ring = existing_keys(settings_from(config)).ring()
     rows = [
         (key.kid, "signs and verifies" if key.kid == ring.signing_kid else "verifies") for key in ring.keys
     ]
@@ -28,19 +28,26 @@ def list_keys(*, as_json: JsonOption = False, config: ConfigOption = None) -> No
 
 @app.command()
 def create(config: ConfigOption = None) -> None:
-    """Create the key file with a first key. For a new installation, or if the keys are lost."""
+    """Create the key file with a first key. For a new installation, or if the keys are lost.
+
+    With PRSHOTS_SIGNING_KEYS, registers new keys from there.
+    """
     from prshots.contract.errors import ConflictError
-    from prshots.server.wiring import key_file, open_fingerprints
+    from prshots.server.wiring import existing_keys, key_file, open_fingerprints
 
     settings = settings_from(config)
-    keys = key_file(settings)
     with open_fingerprints(settings) as fingerprints:
-        # Avoid kids that were in use: replicas that still have such a key would reject a new one.
-        taken = fingerprints.by_kid() if fingerprints else ()
-        if not keys.create_if_missing(taken):
-            raise ConflictError(f"{keys.path} exists: run `prshots keys rotate` to add a key to it")
-        if fingerprints:
-            fingerprints.register(keys.ring())
+        if settings.signing_keys:
+            fingerprints.register(existing_keys(settings).ring())
+            say("Registered the keys in PRSHOTS_SIGNING_KEYS. Restart every API with them.")
+            return
+        keys = key_file(settings)
+        if not keys.create_if_missing(fingerprints.used_kids()):
+            raise ConflictError(
+                f"{keys.path} exists: run `prshots keys rotate` to add a key to it, or move it away if it "
+                "is the wrong file"
+            )
+        fingerprints.register(keys.ring())
     kid = keys.ring().signing_kid
     say(f"Created {keys.path} with key {kid}. Every machine needs this file: copy it there.")
 
@@ -48,18 +55,15 @@ def create(config: ConfigOption = None) -> None:
 @app.command()
 def rotate(config: ConfigOption = None) -> None:
     """Create a new signing key. URLs signed with older keys stay valid."""
-    from prshots.server.wiring import key_file, key_source, open_fingerprints
+    from prshots.server.wiring import key_file, open_fingerprints
 
     settings = settings_from(config)
-    key_source(settings)
     keys = key_file(settings)
+    ring = keys.ring()
     with open_fingerprints(settings) as fingerprints:
-        if fingerprints is None:
-            kid = keys.rotate()
-        else:
-            fingerprints.agree(keys.ring())  # first, to leave a wrong key file unchanged
-            kid = keys.rotate(fingerprints.by_kid())
-            fingerprints.agree(keys.fresh_ring())
+        fingerprints.agree(ring)  # first, to leave a wrong key file unchanged
+        kid = keys.rotate(fingerprints.used_kids())
+        fingerprints.agree(keys.fresh_ring())
     say(f"Key {kid} signs new URLs. A running service starts using it within 10 s.")
 
 
@@ -71,12 +75,13 @@ def retire(
     """Remove a signing key. URLs signed with it stop working within 10 s."""
     import asyncio
 
-    from prshots.server.wiring import count_signed_with, key_file, key_source
+    from prshots.server.wiring import count_signed_with, key_file
 
     settings = settings_from(config)
-    key_source(settings)
+    keys = key_file(settings)
+    keys.ring()  # reports a missing or invalid file
     images = asyncio.run(count_signed_with(settings, kid))  # first: a database error leaves the key in place
-    key_file(settings).retire(kid)
+    keys.retire(kid)
     say(
         f"Removed key {kid}. The URLs of {images:,} images were signed with it and no longer work. Fetch the "
         "comments of their pull requests again to get new URLs."

@@ -52,13 +52,12 @@ def serve(
     from prshots.server.processes.worker_group import open_worker_groups
 
     settings = settings_from(config, component=handover.COMPONENT)
-    with settings_errors_as_input_errors():
-        settings.check_providers()
     names = [name.value for name in Component if not component or name in component]
+    if Component.API in names:  # web shows avatars of the providers, but has no client secrets
+        with settings_errors_as_input_errors():
+            settings.check_providers()
     groups = open_worker_groups(settings, names)
-    if Component.API in names and settings.on_sqlite:
-        wiring.key_source(settings)  # creates the key before two workers could both try to
-    elif {Component.API, Component.DELIVERY} & set(names):
+    if {Component.API, Component.DELIVERY} & set(names):
         wiring.awaited_keys(settings)  # reports an invalid file now
     # Without a login provider, people sign in with a one-time link. JSON logs go to a log collector, which
     # would store the link, so they don't include it.
@@ -103,10 +102,7 @@ class _PendingSignInLink:
 
 def _print_greeting(settings: "Settings", names: list[str], config: Path | None, link: str | None) -> None:
     if settings.log_format == "json":
-        import structlog
-
-        structlog.get_logger().info("ready", version=__version__, components=names)
-        return
+        return  # the supervisor logs when it is ready
     addresses = {
         "api": f"  API      {settings.base_url}  (reference: {settings.base_url}/docs)",
         "delivery": f"  images   {settings.img_url}",

@@ -103,7 +103,7 @@ class NotFoundError(PrshotsError):
 
 
 class KeysError(SettingsError):
-    """The signing keys are missing, or differ from those of the other replicas."""
+    """The signing keys are missing, or differ from those that the installation uses."""
 
 
 class ConflictError(PrshotsError):

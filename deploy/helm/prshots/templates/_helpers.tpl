@@ -40,7 +40,7 @@ valueFrom:
 {{- if and $store (ne .component "web") }}
 - secretRef: {name: {{ $store }}}
 {{- end }}
-{{- if and .secrets.signIn (has .component (list "api" "web")) }}
+{{- if and .secrets.signIn (eq .component "api") }}
 - secretRef: {name: {{ .secrets.signIn }}}
 {{- end }}
 {{- end }}

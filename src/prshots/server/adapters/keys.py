@@ -59,7 +59,8 @@ class KeyFile:
                 self._ring, self._stamp = self._read(), stamp
         except (OSError, UnicodeDecodeError, SettingsError) as error:
             if self._ring is None:
-                raise KeysError(f"cannot read the signing keys in {self.path}: {error}") from error
+                reason = error.strerror if isinstance(error, OSError) else error
+                raise KeysError(f"cannot read the signing keys in {self.path}: {reason}") from error
             _log.error(
                 "cannot re-read the signing keys; keeping the current ones",
                 file=str(self.path),

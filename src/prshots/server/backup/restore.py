@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from prshots.contract.errors import BackupError
+from prshots.contract.errors import BackupError, KeysError, RecordsError
 from prshots.contract.object_names import OWNER_MARK, THUMBNAIL_EXT
+from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.objects.disk import sync_folder
 from prshots.server.adapters.private_files import (
     FILE,
@@ -23,6 +24,7 @@ from prshots.server.adapters.private_files import (
     new_file,
 )
 from prshots.server.adapters.sql.database.found_schema import FoundSchema
+from prshots.server.adapters.sql.database.snapshot import require_intact
 from prshots.server.backup import DATABASE, FORMAT, IMAGE_MEMBER, IMAGES, KEYS, MANIFEST, Manifest, workplace
 from prshots.server.config.settings import Settings
 
@@ -123,6 +125,7 @@ def restore(settings: Settings, source: Path, progress: Progress = lambda _done,
         # Inside the folder, not next to it: the folder may be a separate disk.
         with _make(folder), workplace(folder / _WORKPLACE) as unpacked:
             _unpack(file, unpacked, manifest, progress)
+            _check_contents(unpacked, source, manifest)
             with new_file(unpacked / IMAGES / OWNER_MARK, IMAGE_FILE) as mark:
                 mark.write(manifest.installation_id.encode())
             os.sync()
@@ -229,6 +232,15 @@ def _unpack(file: IO[bytes], folder: Path, manifest: Manifest, progress: Progres
             new.writelines(_read(file, member.start, member.size))
         written += member.size
         progress(min(written, manifest.image_bytes), manifest.image_bytes)
+
+
+def _check_contents(unpacked: Path, source: Path, manifest: Manifest) -> None:
+    """Raise BackupError if the service couldn't use the database or the keys."""
+    try:
+        require_intact(unpacked / DATABASE, manifest.installation_id)
+        KeyFile(unpacked / KEYS).ring()
+    except (RecordsError, KeysError) as error:
+        raise BackupError(f"{source} is damaged: {error}; use another backup") from error
 
 
 def _open(source: Path) -> IO[bytes]:

@@ -17,6 +17,7 @@ from prshots.server import wiring
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.found_schema import TOO_OLD, FoundSchema, found_schema
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
+from prshots.server.adapters.sql.move.move_state import require_usable
 from prshots.server.adapters.sql.upkeep.key_fingerprints import (
     WHAT_TO_DO,
     difference_between,
@@ -98,8 +99,7 @@ class Engines:
         try:
             self.ring = wiring.existing_keys(settings).fresh_ring()
         except SettingsError as error:
-            hint = "every process needs the same keys: copy the file here, or restore it from a backup"
-            return [problem("signing keys", f"{error}; {hint}")]
+            return [problem("signing keys", f"{error}: {WHAT_TO_DO}")]
         summary = f"{self.ring.signing_kid} signs, {len(self.ring.keys)} verify"
         if settings.signing_keys:
             return [ok("signing keys", f"{summary}; set by PRSHOTS_SIGNING_KEYS")]
@@ -116,6 +116,8 @@ class Engines:
         database = wiring.database_as_it_is(settings)
         try:
             upkeep, schema = SqlUpkeep(database), await database.read(found_schema)
+            store = wiring.store_identity(settings)
+            await database.read(lambda connection: require_usable(connection, store))
             found = [self._schema(schema), *await _compare_clocks("database", upkeep.time)]
             self._has_usable_schema = schema.is_usable
             if schema.is_usable:
@@ -145,7 +147,7 @@ class Engines:
         return warning("database", words)
 
     async def _foreign_keys(self, database: Database) -> list[DoctorFinding]:
-        if self.ring is None or self._settings.on_sqlite:
+        if self.ring is None:
             return []
         difference = difference_between(self.ring, await database.read(fingerprints_in))
         return [problem("signing keys", f"{difference}: {WHAT_TO_DO}")] if difference else []

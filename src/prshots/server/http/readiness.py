@@ -38,6 +38,7 @@ class BrieflyCached(Generic[T]):
             self._answer.done() and time.monotonic() - self._fetched_at > KEPT_SECONDS
         ):
             self._answer = asyncio.ensure_future(self._fetch_now())
+            self._answer.add_done_callback(_retrieve_error)
         return await asyncio.shield(self._answer)  # the first caller may disconnect while others wait
 
     async def _fetch_now(self) -> T:
@@ -92,17 +93,26 @@ class Readiness:
         # While an engine hangs, run only one check of it, because each check may block a thread.
         if name not in self._running:
             self._running[name] = asyncio.ensure_future(self._checks[name]())
-            # asyncio must not log a failure if nobody waits for the check anymore.
-            self._running[name].add_done_callback(lambda done: done.cancelled() or done.exception())
+            self._running[name].add_done_callback(lambda done: self._forget(name, done))
         running = self._running[name]
         await asyncio.wait([running], timeout=CHECK_SECONDS)
         if not running.done():
             return f"{DOWN}no answer within {CHECK_SECONDS:g} s"
-        del self._running[name]
         error = running.exception()
         if error is None:
             return OK
         return f"{DEGRADED if isinstance(error, DegradedError) else DOWN}{_reason(error)}"
+
+    def _forget(self, name: str, done: "asyncio.Future[None]") -> None:
+        """Drop a finished check. If nobody waits for it anymore, its result would be old when it is read."""
+        del self._running[name]
+        _retrieve_error(done)
+
+
+def _retrieve_error(done: "asyncio.Future[Any]") -> None:
+    """Keep asyncio from logging the error of a future that nobody waits for anymore."""
+    if not done.cancelled():
+        done.exception()
 
 
 def _not_ok(states: Mapping[str, str]) -> list[str]:

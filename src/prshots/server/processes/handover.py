@@ -39,6 +39,7 @@ def exec_supervisor(supervisor: Supervisor, logs: tuple[str, str], greet: Greet)
         "sweeps": supervisor.sweeps,
         "drain_seconds": supervisor.drain_seconds,
         "grace_seconds": supervisor.grace_seconds,
+        "ping_seconds": supervisor.ping_seconds,
         "logs": logs,
         "greeter": greeter,
         "ready": ready,
@@ -64,6 +65,7 @@ def read_plan(plan: str) -> Supervisor:
         sweeps=facts["sweeps"],
         drain_seconds=facts["drain_seconds"],
         grace_seconds=facts["grace_seconds"],
+        ping_seconds=facts["ping_seconds"],
         on_ready=lambda: _release_greeter(greeter, ready),
     )
 

@@ -1,14 +1,16 @@
 """`prshots serve`: starts the components, restarts workers that die, sweeps every hour, and shuts down.
 
 One task per worker keeps its slot occupied: it starts the worker, waits until it dies, and starts the next
-one. Once every worker is ready, another task runs the sweeps. A signal, or a worker that can't start, sets
-`_stopping`. The supervisor then stops all children within the grace period.
+one. It also kills a worker that no longer answers its pings. Once every worker is ready, another task runs
+the sweeps. A signal, or a worker that can't start, sets `_stopping`. The supervisor then stops all children
+within the grace period.
 """
 
 import asyncio
 import contextlib
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,13 +18,14 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from prshots import __version__
 from prshots.server.observability.metrics_folder import (
     FOLDER_VARIABLE,
     RESTARTED_VARIABLE,
     SLOT_VARIABLE,
     metrics_folder,
 )
-from prshots.server.processes import WEB_SECONDS
+from prshots.server.processes import WEB_SECONDS, systemd
 from prshots.server.processes.worker_group import WorkerGroup
 
 KEEP_BUFFERS = {"MALLOC_MMAP_THRESHOLD_": str(2 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(32 * 1024**2)}
@@ -108,8 +111,12 @@ BEYOND_GRACE_SECONDS, KILL_SECONDS = 0.6, 0.2
 """How long to wait for children after their grace period, which each child counts from when it handles the
 signal, and then for killed children, which the kernel ends within milliseconds."""
 
-DEATH_SECONDS = 0.05
-"""How soon the kernel reports the end of a worker after the dead worker's pipe closes."""
+PING_SECONDS, MISSED_PINGS = 5.0, 4
+"""How often to ping a worker, and after how many unanswered pings in a row it counts as hung. Counting pings
+instead of seconds spares the workers of a machine that was suspended as a whole."""
+
+READY_SECONDS, READY_PAUSE_SECONDS = 5.0, 1.0
+"""How long `/readyz` may take at the start, and how long to wait before asking again."""
 
 SWEEP_SLOT = "sweep"
 CANNOT_START = 1
@@ -130,6 +137,7 @@ class Supervisor:
     sweeps: bool
     drain_seconds: float
     grace_seconds: float
+    ping_seconds: float = PING_SECONDS
     on_ready: Callable[[], None] = lambda: None
     _children: Children = field(init=False)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -174,6 +182,7 @@ class Supervisor:
                 tasks.append(asyncio.create_task(keeping, name=group.component))
                 ready.append(first_ready)
         tasks.append(asyncio.create_task(self._greet_and_sweep(ready), name="sweep"))
+        tasks.append(asyncio.create_task(self._feed_watchdog(), name="watchdog"))
         for task in tasks:
             # A task that ends by itself either failed to start its worker or has a bug.
             task.add_done_callback(lambda _: self._stopping.set())
@@ -200,39 +209,74 @@ class Supervisor:
         self, group: WorkerGroup, slot: str, first_ready: "asyncio.Future[None]"
     ) -> tuple[int | None, float]:
         """Run a worker until it ends. Return its exit code and its uptime in seconds."""
-        # The worker closes its end of this pipe when it is ready.
-        ready_read, ready_write = os.pipe()
-        watching = asyncio.create_task(_wait_for_close(ready_read))
+        # The worker sends a byte when it is ready, and then one for each ping.
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
         restarted = {RESTARTED_VARIABLE: "true"} if first_ready.done() else {}
         try:
             child = await self._children.start(
                 "worker",
                 group.component,
-                fds=(group.listener(slot).fileno(), ready_write, *group.inherits),
+                fds=(group.listener(slot).fileno(), theirs.fileno(), *group.inherits),
                 variables={SLOT_VARIABLE: slot, **restarted},
             )
         except OSError as error:  # out of memory or processes
             _log.error("worker could not be started", worker=slot, reason=error.strerror)
+            ours.close()
             return None, 0.0
         finally:
-            os.close(ready_write)
-        with self._children.track(child):
-            ended = asyncio.create_task(child.wait())
-            await watching
-            # The pipe also closes if the worker dies before it is ready.
-            await asyncio.wait([ended], timeout=DEATH_SECONDS)
-            if not ended.done() and not first_ready.done():
+            theirs.close()
+        with ours, self._children.track(child):
+            # Nothing arrives if the worker dies before it is ready.
+            if await asyncio.get_running_loop().sock_recv(ours, 1) and not first_ready.done():
                 first_ready.set_result(None)
             ready_at = time.monotonic()
-            return await ended, time.monotonic() - ready_at
+            await self._ping_until_end(child, ours, slot)
+            return await child.wait(), time.monotonic() - ready_at
+
+    async def _ping_until_end(
+        self, child: asyncio.subprocess.Process, worker: socket.socket, slot: str
+    ) -> None:
+        """Ping a worker until it ends or the service stops. Kill it if it hangs."""
+        ended, missed = asyncio.create_task(child.wait()), 0
+        while not self._stopping.is_set():
+            with contextlib.suppress(OSError):  # it has just died
+                worker.send(b".")
+            await asyncio.wait([ended], timeout=self.ping_seconds)
+            if ended.done():
+                return
+            missed = 0 if _has_answered(worker) else missed + 1
+            if missed == MISSED_PINGS:
+                _log.error("worker does not answer, killing it", worker=slot)
+                child.kill()
+                return
 
     async def _greet_and_sweep(self, ready: list["asyncio.Future[None]"]) -> None:
         await asyncio.gather(*ready)
+        systemd.notify("READY=1")
         self.on_ready()
+        await asyncio.gather(self._log_when_ready(), self._sweep_every_hour())
+
+    async def _log_when_ready(self) -> None:
+        """Log once that every component is ready. Workers accept requests even while an engine is down."""
+        for group in self.groups:
+            while not self._stopping.is_set() and not await _is_ready(group.listeners[0]):
+                await self._pause(READY_PAUSE_SECONDS)
+        if not self._stopping.is_set():
+            parts = [group.component for group in self.groups] + (["sweep"] if self.sweeps else [])
+            _log.info("ready", version=__version__, components=list(dict.fromkeys(parts)))
+
+    async def _sweep_every_hour(self) -> None:
         while self.sweeps and not self._stopping.is_set():
             succeeded = await self._run_sweep()
             await self._pause(SWEEP_INTERVAL_SECONDS if succeeded else SWEEP_RETRY_SECONDS)
         await self._stopping.wait()
+
+    async def _feed_watchdog(self) -> None:
+        """Tell systemd that the supervisor isn't hung, so that it can restart one that is."""
+        while not self._stopping.is_set():
+            systemd.notify("WATCHDOG=1")
+            await self._pause(systemd.watchdog_seconds() / 2)
 
     async def _run_sweep(self) -> bool:
         """Run one sweep. Return whether it succeeded."""
@@ -254,6 +298,7 @@ class Supervisor:
 
     async def _stop(self, tasks: list["asyncio.Task[None]"]) -> None:
         """Stop web first, then the others. Kill children that outlast the grace period."""
+        systemd.notify("STOPPING=1")
         for listener in (listener for group in self.groups for listener in group.listeners):
             listener.close()  # the workers close theirs after they have accepted the last connection
         self._children.stop()
@@ -267,16 +312,23 @@ class Supervisor:
         await asyncio.wait(tasks, timeout=KILL_SECONDS)
 
 
-async def _wait_for_close(fd: int) -> None:
-    """Wait until the other end of the pipe is closed."""
-    loop = asyncio.get_running_loop()
-    closed = loop.create_future()
-    loop.add_reader(fd, lambda: None if closed.done() else closed.set_result(None))
+async def _is_ready(listener: socket.socket) -> bool:
+    """Return whether the component at this address currently answers 200 at `/readyz`."""
     try:
-        await closed
-    finally:
-        loop.remove_reader(fd)
-        os.close(fd)
+        async with asyncio.timeout(READY_SECONDS):
+            reader, writer = await asyncio.open_connection(*listener.getsockname()[:2])
+            with contextlib.closing(writer):
+                writer.write(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                return b" 200 " in await reader.readline()
+    except OSError:  # including a timeout
+        return False
+
+
+def _has_answered(worker: socket.socket) -> bool:
+    try:
+        return worker.recv(MISSED_PINGS) != b""
+    except OSError:  # nothing to read, or it has just died
+        return False
 
 
 def _cause(code: int | None) -> dict[str, object]:

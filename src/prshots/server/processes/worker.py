@@ -1,8 +1,8 @@
 """One worker process of a component. It inherits its listening socket from the supervisor.
 
 The supervisor runs `python -P -m prshots.server.processes.worker COMPONENT FDS…`. The descriptors are the
-listening socket, a pipe that the worker closes when it is ready, the upload counter's memory (API only), and
-the lifeline. The worker stops on SIGTERM.
+listening socket, a socket for the supervisor's pings, the upload counter's memory (API only), and the
+lifeline. The worker stops on SIGTERM.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ GARBAGE_THRESHOLD = 10_000
 
 def main() -> None:
     component, *fds = sys.argv[1:]
-    listener_fd, ready_fd, *memory_fds, lifeline_fd = map(int, fds)
+    listener_fd, pings_fd, *memory_fds, lifeline_fd = map(int, fds)
     hold(lifeline_fd)
     settings = settings_of_child()
     configure_logs(settings.log_format, settings.log_level, component)
@@ -67,9 +67,10 @@ def main() -> None:
     }
     try:
         raise_file_limit()
-        with socket.socket(fileno=listener_fd) as listener:
+        with socket.socket(fileno=listener_fd) as listener, socket.socket(fileno=pings_fd) as pings:
             listener.setblocking(False)
-            uvloop.run(_serve(build[component], settings, listener, ready_fd))
+            pings.setblocking(False)
+            uvloop.run(_serve(build[component], settings, listener, pings))
     except PrshotsError as error:
         structlog.get_logger().error(f"cannot start: {error}")
         sys.exit(1)
@@ -101,7 +102,7 @@ def _is_restart() -> bool:
     return RESTARTED_VARIABLE in os.environ
 
 
-async def _serve(build: Build, settings: Settings, listener: socket.socket, ready_fd: int) -> None:
+async def _serve(build: Build, settings: Settings, listener: socket.socket, pings: socket.socket) -> None:
     """Serve until SIGTERM.
 
     A second SIGTERM means that web has ended and sends no more requests to the API.
@@ -114,7 +115,7 @@ async def _serve(build: Build, settings: Settings, listener: socket.socket, read
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
     server = build(settings, listener)
     server.start()
-    os.close(ready_fd)
+    _answer_pings(pings)
     await stopping.wait()
     server.drain()
     await asyncio.sleep(settings.drain_seconds)
@@ -125,6 +126,17 @@ async def _serve(build: Build, settings: Settings, listener: socket.socket, read
     server.stop_accepting()
     listener.close()
     await server.stop(max(0.0, until - time.monotonic()))
+
+
+def _answer_pings(pings: socket.socket) -> None:
+    """Tell the supervisor that this worker is ready, and answer its pings from the event loop."""
+
+    def answer() -> None:
+        with contextlib.suppress(OSError):  # the supervisor has ended, and the lifeline ends this process
+            pings.send(pings.recv(1))
+
+    asyncio.get_running_loop().add_reader(pings, answer)
+    pings.send(b".")
 
 
 def _build_delivery(settings: Settings, listener: socket.socket) -> "SocketServer":

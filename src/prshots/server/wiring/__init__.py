@@ -39,20 +39,6 @@ def key_file(settings: Settings) -> KeyFile:
     return KeyFile(settings.signing_keys_file)
 
 
-def key_source(settings: Settings) -> KeySource:
-    """Return the signing keys. Create them on the first start. Raises SettingsError if there are none.
-
-    If several machines share the database, only `SharedKeys` and `prshots keys create` create keys.
-    """
-    if not settings.signing_keys and settings.on_sqlite:
-        keys = key_file(settings)
-        try:
-            keys.create_if_missing()
-        except OSError as error:
-            raise SettingsError(f"cannot write the signing keys to {keys.path}: {error.strerror}") from error
-    return existing_keys(settings)
-
-
 def awaited_keys(settings: Settings) -> KeySource:
     """Return the signing keys, even if the file doesn't exist yet. Raises SettingsError if it is invalid."""
     if settings.signing_keys or settings.signing_keys_file.exists():
@@ -61,11 +47,8 @@ def awaited_keys(settings: Settings) -> KeySource:
 
 
 @contextlib.contextmanager
-def open_fingerprints(settings: Settings) -> Iterator[SqlKeyFingerprints | None]:
-    """Open the signing keys' fingerprints, or None on SQLite, which isn't shared. Raises RecordsError."""
-    if settings.on_sqlite:
-        yield None
-        return
+def open_fingerprints(settings: Settings) -> Iterator[SqlKeyFingerprints]:
+    """Open the signing keys' fingerprints. Raises the same errors as `open_database`."""
     from prshots.server.adapters.sql.upkeep.key_fingerprints import SqlKeyFingerprints
 
     database = open_database(settings)

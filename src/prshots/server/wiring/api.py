@@ -17,6 +17,7 @@ from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.move.move_state import require_usable
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects
@@ -46,10 +47,10 @@ from prshots.server.observability.outages import Outage
 from prshots.server.wiring import (
     avatar_origins,
     awaited_keys,
-    key_source,
     open_counter,
     open_store,
     projects_in,
+    store_identity,
 )
 from prshots.server.wiring.opening import DatabaseOpening
 from prshots.server.wiring.sign_in import allow_list, build_sign_in
@@ -66,20 +67,19 @@ class _Engines:
         self.database = self._opening.begin(refuses_a_broken_file=not is_restart)
         self.images = SqlImages(self.database)
         self.projects = SqlProjects(self.database)
-        self._shared_keys = None if settings.on_sqlite else SharedKeys(awaited_keys(settings), self.database)
-        if self._shared_keys:
-            self._shared_keys.begin()
-        self.keys = self._shared_keys or key_source(settings)
+        self.keys = SharedKeys(awaited_keys(settings), self.database)
+        # With a database that isn't shared, no other replica has the keys, so waiting doesn't help.
+        self.keys.begin(refuses_wrong_keys=settings.on_sqlite and not is_restart)
         # Separate workers, so a thumbnail never waits for a comparison.
         self.thumbnail_workers = PictureWorkers(WorkerLimits().shared_by(settings.api_workers))
         self.comparison_workers = PictureWorkers(COMPARING.shared_by(settings.api_workers))
 
     def readiness(self) -> Readiness:
-        settings, keys = self._settings, self._shared_keys
+        settings = self._settings
         return Readiness(
             {
-                "database": _with_space(settings.local_database, self.images.check),
-                **({"keys": keys.check} if keys else {}),
+                "database": _with_space(settings.local_database, self._check_database),
+                "keys": self.keys.check,
                 "store": _with_space(settings.local_store, self.store.check),
                 "counter": self.counter.check,
             },
@@ -89,11 +89,15 @@ class _Engines:
             optional={"counter", "store"},
         )
 
+    async def _check_database(self) -> None:
+        """Raise RecordsError if the database doesn't answer, or was moved: it refuses writes then."""
+        store = store_identity(self._settings)
+        await self.database.read(lambda connection: require_usable(connection, store))
+
     def stop(self) -> None:
         """Stop the background threads."""
         self._opening.stop()
-        if self._shared_keys:
-            self._shared_keys.stop()
+        self.keys.stop()
 
     async def close(self) -> None:
         await self.thumbnail_workers.close()

@@ -4,7 +4,7 @@ import threading
 
 import structlog
 
-from prshots.contract.errors import RecordsBusyError, RecordsError, SchemaTooNewError
+from prshots.contract.errors import MovedError, RecordsBusyError, RecordsError, SchemaTooNewError
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.config.settings import Settings
 from prshots.server.wiring import database_to_migrate, migrate_opened
@@ -60,8 +60,9 @@ class DatabaseOpening:
         try:
             migrate_opened(self.database, self._settings)
         except RecordsError as error:
-            # The database is busy while another worker migrates it.
-            if raises and not isinstance(error, SchemaTooNewError | RecordsBusyError):
+            # The database is busy while another worker migrates it. After a move, delivery still serves the
+            # old images.
+            if raises and not isinstance(error, SchemaTooNewError | RecordsBusyError | MovedError):
                 raise
             self.database.not_open = str(error)
             self._log_once(error)

@@ -92,9 +92,6 @@ class ImageRecords(Protocol):
     async def set_thumbnail(self, image_id: str, state: ThumbnailState) -> bool:
         """Record the thumbnail's state. Return False if the image is deleted or scheduled for expiry."""
 
-    async def check(self) -> None:
-        """Run the cheapest possible query."""
-
     async def describe_pull(self, project_id: str, described: Description) -> bool:
         """Store a description. Empty values change nothing. Return False if the pull request is unknown."""
 

@@ -22,7 +22,10 @@ async def store_and_record(store: ObjectStore, objects: Objects, record: Recordi
     expiry deletes every recorded object. Raises StoreError, RecordsError.
     """
     # If the client disconnects or the caller is cancelled now, the bytes and the record must still agree.
-    return await asyncio.shield(_store_and_record(store, objects, record))
+    storing = asyncio.ensure_future(_store_and_record(store, objects, record))
+    # If nobody waits for the result anymore, asyncio would log a failure. The engine has already logged it.
+    storing.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return await asyncio.shield(storing)
 
 
 async def _store_and_record(store: ObjectStore, objects: Objects, record: Recording) -> bool:

@@ -7,6 +7,7 @@ switches once per statement, and again for BEGIN, COMMIT and cleanup. A look-up 
 import contextlib
 import fcntl
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from prometheus_client import Histogram
-from sqlalchemy import URL, Connection, Engine, Executable, Select, UpdateBase, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, Executable, Select, UpdateBase, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -213,9 +214,6 @@ class Database:
         """Run a statement in its own transaction. Return how many rows it changed."""
         return await self.write(lambda connection: connection.execute(statement).rowcount)
 
-    async def check(self) -> None:
-        await self.first(text("SELECT 1"))
-
     async def close(self) -> None:
         self._readers.shutdown()
         self._writers.shutdown()
@@ -332,7 +330,13 @@ def _is_moved(error: BaseException | None) -> bool:
     return sqlite_code == sqlite3.SQLITE_CONSTRAINT_TRIGGER or getattr(error, "sqlstate", None) == MOVED
 
 
+_ATTEMPT = re.compile(r"^- host: '(.+?)', port: '(.+?)', hostaddr: .+?: (?:.+ failed: )?(.+)$", re.MULTILINE)
+"""A line of psycopg's message about several hosts. Its first line has only the last host's error."""
+
+
 def _reason(error: BaseException | None) -> str:
     """Return the reason on one line. Other parts of PostgreSQL's message may contain data."""
     message = getattr(getattr(error, "diag", None), "message_primary", None) or str(error)
+    if attempts := _ATTEMPT.findall(message):
+        return "; ".join(f"{host}:{port}: {reason}" for host, port, reason in attempts)
     return message.strip().partition("\n")[0] or type(error).__name__

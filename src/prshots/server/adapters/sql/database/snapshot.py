@@ -87,6 +87,16 @@ class Snapshot:
         return str(row[0])
 
 
+def require_intact(path: Path, installation_id: str) -> None:
+    """Raise RecordsError unless the file is an undamaged database of this installation."""
+    with translating(), contextlib.closing(_open_read_only(path)) as opened:
+        (found,) = opened.execute("PRAGMA integrity_check(1)").fetchone()
+        if found != "ok":
+            raise RecordsError(f"the database is damaged: {found}")
+        if opened.execute("SELECT id FROM installation").fetchall() != [(installation_id,)]:
+            raise RecordsError("the database is another installation's")
+
+
 def _open_read_only(path: Path) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode=ro"
     return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)

@@ -94,9 +94,6 @@ class SqlImages:
         self._arriving = ArrivingImages(database, self.known_ids)
         self._listed = ListedImages()
 
-    async def check(self) -> None:
-        await self._database.check()
-
     async def close(self) -> None:
         await self._arriving.close()
         await self._database.close()

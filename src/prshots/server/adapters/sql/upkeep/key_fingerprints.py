@@ -1,4 +1,4 @@
-"""The fingerprints of the signing keys in a database that several machines share."""
+"""The fingerprints of the signing keys in the database: lost or foreign keys are noticed."""
 
 import contextlib
 import threading
@@ -15,8 +15,8 @@ from prshots.server.adapters.sql.database.schema import images, signing_keys
 from prshots.server.links import KeyRing, KeySource
 
 WHAT_TO_DO = (
-    "copy the key file from a machine that works. If the keys are lost, run `prshots keys create` there and "
-    "copy its file to the others"
+    "restore the key file from a backup, or copy it from a machine that works. If the keys are lost, run "
+    "`prshots keys create`, and copy its file to the other machines; the URLs of existing images stop working"
 )
 
 
@@ -26,12 +26,17 @@ class SqlKeyFingerprints:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def by_kid(self) -> dict[str, str]:
+    def used_kids(self) -> set[str]:
+        """Return all kids that ever signed. URLs, and replicas that have such a key, outlive a lost file."""
         with translating(), self._engine.connect() as connection:
-            return fingerprints_in(connection)
+            return {*fingerprints_in(connection), *connection.scalars(select(images.c.kid).distinct())}
 
     def agree(self, ring: KeyRing) -> None:
-        """Register the ring's new keys. Raises KeysError if the ring doesn't match the replicas' keys."""
+        """Register the ring's new keys. Raises KeysError if the ring isn't this installation's."""
+        with translating(), self._engine.connect() as connection:
+            known = fingerprints_in(connection)
+        if all(known.get(key.kid) == key.fingerprint for key in ring.keys):
+            return  # the usual case, without waiting for a lock
         with self._lock() as connection:
             known = fingerprints_in(connection)
             if difference := difference_between(ring, known):
@@ -39,12 +44,15 @@ class SqlKeyFingerprints:
             _register(connection, ring, known)
 
     def register(self, ring: KeyRing) -> None:
-        """Register the ring's new keys, even if the other replicas share none of its keys."""
+        """Register the ring's new keys, even if none is known. Raises KeysError if a kid is in use."""
         with self._lock() as connection:
-            _register(connection, ring, fingerprints_in(connection))
+            known = fingerprints_in(connection)
+            if reused := _reused_kid(ring, known):
+                raise KeysError(f"{reused}: give the new key an id that was never used")
+            _register(connection, ring, known)
 
     def create_first(self, keys: KeyFile) -> None:
-        """Create the key file of a new installation. Raises KeysError if other replicas already have keys."""
+        """Create the key file of a new installation. Raises KeysError if the installation had keys."""
         with self._lock() as connection:
             if keys.path.exists():  # another process was faster
                 return
@@ -72,13 +80,17 @@ def difference_between(ring: KeyRing, known: dict[str, str]) -> str:
 
     A ring may have new keys, for example after a rotation, but at least one must be known.
     """
+    if reused := _reused_kid(ring, known):
+        return reused
+    if known and not any(key.kid in known for key in ring.keys):
+        return f"this installation never used these signing keys: {', '.join(key.kid for key in ring.keys)}"
+    return ""
+
+
+def _reused_kid(ring: KeyRing, known: dict[str, str]) -> str:
     for key in ring.keys:
         if known.get(key.kid, key.fingerprint) != key.fingerprint:
-            return f"the signing key {key.kid} differs from the key {key.kid} of the other replicas"
-    if known and not any(key.kid in known for key in ring.keys):
-        return (
-            f"the other replicas have none of these signing keys: {', '.join(key.kid for key in ring.keys)}"
-        )
+            return f"the signing key {key.kid} differs from the key {key.kid} that this installation uses"
     return ""
 
 
@@ -123,9 +135,14 @@ class SharedKeys:
         if not self._database.not_open:  # otherwise the database's own check reports the reason
             self.ring()
 
-    def begin(self) -> None:
-        """Compare the keys now, and continue to compare them in a thread."""
+    def begin(self, *, refuses_wrong_keys: bool) -> None:
+        """Compare the keys now, and continue to compare them in a thread.
+
+        With `refuses_wrong_keys`, raises KeysError if the keys are missing or wrong.
+        """
         self._compare()
+        if refuses_wrong_keys and self._problem:
+            raise KeysError(self._problem)
         threading.Thread(target=self._keep_comparing, name="shared-keys", daemon=True).start()
 
     def stop(self) -> None:
