@@ -47,8 +47,9 @@ class Turns:
         try:
             yield
         finally:
+            now = self._clock()
             for owner in owners:
-                self._used.put(owner, (self._seconds_of(owner) + self._clock() - began, self._clock()))
+                self._used.put(owner, (self._seconds_of(owner, now) + now - began, now))
             self._release(owners)
 
     def _release(self, owners: Owners) -> None:
@@ -57,16 +58,17 @@ class Turns:
         self._grant()
 
     def _grant(self) -> None:
+        now = self._clock()
         while self._free and self._waiting:
-            granted = min(self._waiting, key=self._claim)  # the first of equals has waited longest
+            # The first of equals has waited longest.
+            granted = min(self._waiting, key=lambda each: self._claim(self._waiting[each], now))
             self._free -= 1
             self._held[self._waiting.pop(granted)[0]] += 1
             granted.set()
 
-    def _claim(self, granted: asyncio.Event) -> tuple[float, ...]:
-        owners = self._waiting[granted]
-        return self._held[owners[0]], *map(self._seconds_of, owners)
+    def _claim(self, owners: Owners, now: float) -> tuple[float, ...]:
+        return self._held[owners[0]], *(self._seconds_of(owner, now) for owner in owners)
 
-    def _seconds_of(self, owner: str) -> float:
-        seconds, at = self._used.get(owner) or (0.0, 0.0)
-        return seconds * math.exp2((at - self._clock()) / HALF_LIFE_SECONDS)
+    def _seconds_of(self, owner: str, now: float) -> float:
+        seconds, at = self._used.get(owner) or (0.0, now)
+        return seconds * math.exp2((at - now) / HALF_LIFE_SECONDS)
