@@ -323,6 +323,8 @@ var CONTRACT = {
     "nothing_to_compare": "Nothing to compare: this job uploads {target} at {commit}.",
     "baselines_complete": "Marked {target} at {commit} complete.",
     "gated": "{shots} matched --fail-on {verdicts}.",
+    "not_gated": "Warning: --fail-on {verdicts} doesn't count {shots}: no commit in the base's history has a baseline, so the newest of {branch} was used.",
+    "nothing_gated": "--fail-on {verdicts} can't pass: commit {commit} has no screenshots. Upload them first",
     "still_running": "the comparison is still running after {minutes} minutes: run prshots compare again",
     "still_comparing": "Still comparing after {seconds} s …",
     "comparison_replaced": "the comparison of {commit} was replaced: the latest one is of {other}",
@@ -2760,8 +2762,8 @@ function checked(name, given, read2, takes) {
 // src/commands/compare.ts
 var GATES = VERDICTS.filter((verdict) => verdict !== "unchanged");
 var ComparisonFailedError = class extends CallError {
-  constructor(comparison) {
-    super(summary(comparison));
+  constructor(comparison, words2 = summary(comparison)) {
+    super(words2);
     this.comparison = comparison;
   }
   comparison;
@@ -2791,11 +2793,23 @@ async function compare(options, context) {
   for (const shot of comparison.shots) if (shot.verdict === "failed") fail(failureOf(shot));
   if (comparison.state === "failed") throw new ComparisonFailedError(comparison);
   say(summary(comparison));
-  const gated = comparison.shots.filter(
-    ({ verdict, ancestor }) => ancestor && failOn.includes(verdict)
-  ).length;
-  if (gated) fail(message("gated", { shots: pluralize(gated, "shot"), verdicts: failOn.join(",") }));
+  const gated = failOn.length ? gate(comparison, failOn, fail) : 0;
   return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? EXIT_CODES.gated : 0 };
+}
+function gate(comparison, failOn, fail) {
+  const { state, shots, branch: branch2, commitSha } = comparison;
+  const verdicts = failOn.join(",");
+  const matched = shots.filter(({ verdict }) => failOn.includes(verdict));
+  const gated = matched.filter(({ ancestor }) => ancestor).length;
+  const ignored = matched.length - gated;
+  if (ignored) fail(message("not_gated", { verdicts, shots: pluralize(ignored, "shot"), branch: branch2 }));
+  if (gated) fail(message("gated", { shots: pluralize(gated, "shot"), verdicts }));
+  else if (state !== "no_baseline" && shots.every(({ verdict }) => verdict === "removed"))
+    throw new ComparisonFailedError(
+      comparison,
+      message("nothing_gated", { verdicts, commit: commitSha.slice(0, 7) })
+    );
+  return gated;
 }
 function parseVerdicts(given) {
   const names = given.trim() ? given.split(",").map((name) => name.trim()) : [];

@@ -295,6 +295,8 @@ class TestGallery:
             dialog.get_by_role("button", name=button).click()
         expect(page.get_by_text("Deleted 2 screenshots.")).to_be_visible()
         expect(page.get_by_text("No screenshots", exact=True)).to_be_visible()
+        expect(page.get_by_text(re.compile("^Deleted by ann"))).to_be_visible()
+        expect(page.locator(".pull-state")).to_have_text("Open")
         assert [httpx.get(url).status_code for url in urls] == [410, 410]
 
     def test_filter_folders_and_keys_find_a_shot(self, page: Page, ci: httpx.Client, project: str) -> None:

@@ -1,7 +1,9 @@
 """The picture workers' comparison: its result for a pair of images, and its errors for images that it refuses."""
 
+import asyncio
 import io
 import math
+import sys
 from collections.abc import AsyncIterator
 
 import pytest
@@ -17,7 +19,9 @@ from prshots.contract.errors import (
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers
 from prshots.server.domain.comparison.models import PairResult
 from prshots.server.domain.comparison.ports import ComparePictures
+from support import nasty_picture_worker
 from support.nasty_pictures import encoded, jpeg_of_kind, jpeg_with_scans
+from support.open_files import open_files
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -138,6 +142,22 @@ async def test_broken_images_and_bombs_are_refused_on_either_side(
         with pytest.raises(error):
             await compare(*pair)
     assert (await compare(good, good)).verdict == "unchanged"
+
+
+@pytest.mark.parametrize("is_started", [False, True], ids=["starting", "comparing"])
+async def test_a_job_that_is_cancelled_again_and_again_leaves_no_descriptor(is_started: bool) -> None:
+    """A replaced comparison cancels its jobs, and cancels them again while their workers are being killed."""
+    pool = PictureWorkers(COMPARING, (sys.executable, "-P", nasty_picture_worker.__file__))
+    before = open_files()
+    if is_started:
+        await pool.run("pid", b"")
+    job = asyncio.create_task(pool.run("wait", b""))
+    while not job.done():
+        await asyncio.sleep(0)
+        job.cancel()
+    assert job.cancelled()
+    await pool.close()
+    assert open_files() == before
 
 
 @pytest.mark.slow

@@ -66,6 +66,15 @@ class TestCounting:
         await stores.add()
         assert (await stores.pull()).closed_at is None
 
+    async def test_a_pull_request_stays_open_if_a_person_deletes_its_images(self, stores: Stores) -> None:
+        image = await stores.add()
+        await stores.records.delete_images_of_pr(stores.project.id, 7, NOW + 90, "ann")
+        assert ids(await stores.records.next_scheduled("", 9)) == [image.id]
+        deleted = await stores.pull()
+        assert (deleted.closed_at, deleted.deleted_at, deleted.deleted_by) == (None, NOW + 90, "ann")
+        await stores.add()
+        assert (await stores.pull()).deleted_at is None
+
 
 class TestPulls:
     async def test_are_paged_by_newest_upload_and_filtered_by_state(self, stores: Stores) -> None:

@@ -62,14 +62,14 @@ def running(pr_number: int = 7, **changed: object) -> dict[str, object]:
     return about | {"state": "running", "counts": {}, "shots": [], "dashboard_url": "http://d"} | changed
 
 
-def verdicts(**counts: int) -> dict[str, object]:
+def verdicts(*, ancestor: bool = True, **counts: int) -> dict[str, object]:
     """Return a comparison with that many shots of each verdict."""
     common = {"viewport": "9x9", "theme": "", "pixels": 3, "shift": 0, "regions": []}
     urls = {"view_url": None, "before_url": None, "diff_url": None}
     shots = [
         common
         | urls
-        | {"name": f"{verdict}-{number}", "verdict": verdict, "base_commit": MAIN, "ancestor": True}
+        | {"name": f"{verdict}-{number}", "verdict": verdict, "base_commit": MAIN, "ancestor": ancestor}
         | {"reason": "damaged" if verdict == "failed" else ""}
         for verdict, count in counts.items()
         for number in range(count)
@@ -102,6 +102,32 @@ class TestOutput:
         assert (done.returncode, len(json.loads(done.stdout)["shots"])) == (4, 2)
         assert done.stderr.splitlines()[1:] == ["1 shot matched --fail-on changed."]
         assert len(run("compare", "--pr", "7", "-q", "--format", "table").stdout.splitlines()) == 2
+
+    @pytest.mark.parametrize(
+        ("found", "code", "words"),
+        [
+            (
+                verdicts(changed=120, ancestor=False),
+                0,
+                "Warning: --fail-on changed doesn't count 120 shots: no commit in the base's history has a ",
+            ),
+            (
+                running(state="incomplete"),
+                1,
+                "--fail-on changed can't pass: commit 0123456 has no screenshots.",
+            ),
+            (verdicts(removed=2), 1, "--fail-on changed can't pass: commit 0123456 has no screenshots."),
+            (running(state="no_baseline"), 0, ""),
+        ],
+        ids=["no ancestor", "no images", "only removed", "no baseline"],
+    )
+    def test_the_gate_says_once_what_it_does_not_count(
+        self, run: Run, front: UnreliableProxy, found: dict[str, object], code: int, words: str
+    ) -> None:
+        front.will(refuse(200, body=found), when="POST /v1/compare")
+        done = run("compare", "--pr", "7", "--fail-on", "changed", "--quiet", "--format", "json")
+        assert (done.returncode, json.loads(done.stdout)) == (code, found)
+        assert (done.stderr.count("--fail-on"), words in done.stderr) == (bool(words), True), done.stderr
 
 
 def test_an_image_is_compared_with_the_before_image_of_its_upload(

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from support.drawn_pages import sha
 from support.engine_servers import PostgreSQL, SeaweedFS, Server, running_postgresql, running_seaweedfs
 from support.service import Service, upload
 from support.service_processes import fetch
@@ -117,12 +118,25 @@ def test_uploads_get_503_while_the_database_is_away_and_the_log_two_lines(
     assert engines.logged("database unavailable, retry later") == []
 
 
-def test_without_a_store_uploads_get_503_and_the_rest_of_the_api_works(
+def merge_of_new_shot(client: httpx.Client) -> dict[str, object]:
+    """Compare a pull request with one new shot. Return the request to expire it after its merge."""
+    base, commit, pr_number = sha("base"), sha("commit"), 8
+    upload(client, path="/v1/baseline", name="home", branch="main", commit_sha=base).raise_for_status()
+    upload(client, pr_number=pr_number, commit_sha=commit).raise_for_status()
+    asked = {"pr_number": pr_number, "commit_sha": commit, "branch": "main", "commits": [base]}
+    assert client.post("/v1/compare", json=asked).json()["counts"]["new"] == 1
+    return {"pr_number": pr_number, "merged_as": sha("merge"), "branch": "main"}
+
+
+def test_without_a_store_uploads_and_merges_get_503_and_the_rest_of_the_api_works(
     engines: Engines, client: httpx.Client
 ) -> None:
-    uploaded = upload(client).json()
+    uploaded, merged = upload(client).json(), merge_of_new_shot(client)
     with engines.away(engines.store):
-        assert at_once(client) == {json.dumps(STORE_DOWN)}
+        with ThreadPoolExecutor(1) as thread:
+            merging = thread.submit(client.post, "/v1/expire", json=merged)
+            assert at_once(client) == {json.dumps(STORE_DOWN)}
+            assert answer(merging.result()) == STORE_DOWN
         assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == EXPIRE_FAILED
         assert client.get("/v1/comment", params={"pr_number": 7}).status_code == 200
         ready = wait_for(
@@ -134,6 +148,9 @@ def test_without_a_store_uploads_get_503_and_the_rest_of_the_api_works(
         assert len(engines.logged("storage unavailable")) == 1
     wait_for(lambda: upload(client).status_code, lambda status: status == 200)
     assert engines.logged("storage unavailable, retry later", "expiry did not complete") == []
+    # The outage lost no baseline of the merge.
+    expired = client.post("/v1/expire", json=merged).json()
+    assert (expired["expired"], expired["baselines"]) == (1, 1)
     # The mark was written, so the sweep finishes the delete.
     engines.service.run("sweep")
     assert fetch(uploaded["view_url"]).status_code == 410

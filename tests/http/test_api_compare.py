@@ -14,6 +14,7 @@ from support.drawn_pages import HEIGHT, WIDTH, drawn_page, sha
 from support.service import Service, png, upload
 
 PLAIN = drawn_page()
+RED = drawn_page(button="#d70022")
 
 
 class Project:
@@ -245,6 +246,16 @@ class TestBadInput:
             reply = project.compare("p", *commits, complete=complete)
             assert (reply["state"], reply["shots"]) == ("incomplete", [])
 
+    def test_a_commit_without_images_never_replaces_one_with_images(self, project):
+        project.build("1", complete=True, cart=PLAIN)
+        project.push("p", cart=RED)
+        for complete in (False, True):
+            assert project.compare("p", "1")["counts"]["changed"] == 1
+            assert project.compare("empty", "1", complete=complete)["counts"]["changed"] == 0
+            latest = project.client.get("/v1/compare", params={"pr_number": project.pr_number}).json()
+            assert (latest["commit_sha"], latest["counts"]["changed"]) == (sha("p"), 1)
+        assert "1 changed" in project.comment("changes")
+
 
 class TestTheEnd:
     def test_expiry_also_deletes_the_difference(self, project):
@@ -300,9 +311,6 @@ def test_latest_shows_each_shot_once_and_changes_shows_before_and_after(project)
     changes = project.comment("changes")
     assert changes.splitlines()[1] == "### 2 screenshots: 1 changed, 1 unchanged"
     assert changes.count("<img") == 2
-
-
-RED = drawn_page(button="#d70022")
 
 
 class TestPairs:

@@ -244,6 +244,22 @@ class TestPullRequests:
         closed = shop.get_json("/pulls/41")
         assert (closed["images"], closed["bytes"]) == (0, 0)
         assert abs(closed["closed_at"] - time.time()) < 60
+        assert closed["deleted_at"] is None
+
+    def test_deleting_its_screenshots_leaves_a_pull_request_open(self, shop: Shop) -> None:
+        uploaded(shop.ci)
+        assert shop.ask("POST", "/pulls/7/expire").json() == {"expired": 1, "failed": 0}
+        deleted = shop.get_json("/pulls/7")
+        assert (deleted["images"], deleted["closed_at"]) == (0, None)
+        assert (bool(deleted["deleted_at"]), deleted["deleted_by"]) == (
+            True,
+            shop.ann.get_json("/me")["user"]["login"],
+        )
+        assert [pull["pr_number"] for pull in shop.get_json("/pulls?state=open")["pulls"]] == [7]
+        shop.ci.post("/v1/expire", json={"pr_number": 7})
+        assert shop.get_json("/pulls/7")["deleted_at"] == deleted["deleted_at"]
+        uploaded(shop.ci)
+        assert shop.get_json("/pulls/7")["deleted_at"] is None
 
     @pytest.mark.parametrize("number", ["9", "0", "x", "-1", "99999999999999999999", "1.5"])
     def test_an_unknown_pull_request_is_404(self, shop: Shop, number: str) -> None:

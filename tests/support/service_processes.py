@@ -124,14 +124,18 @@ def descriptors(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
-def resident_bytes(pid: int) -> int:
-    """Return the memory that a process and its descendants use now."""
+def own_resident_bytes(pid: int) -> int:
+    """Return the memory that a process uses now, without its descendants. Return 0 if it has ended."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return 0
-    own = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")), 0)
-    return own * 1024 + sum(map(resident_bytes, children(pid)))
+    return 1024 * next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")), 0)
+
+
+def resident_bytes(pid: int) -> int:
+    """Return the memory that a process and its descendants use now."""
+    return own_resident_bytes(pid) + sum(map(resident_bytes, children(pid)))
 
 
 @contextlib.contextmanager

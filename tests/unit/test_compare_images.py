@@ -2,6 +2,7 @@
 
 import io
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from prshots.server.adapters.pictures.engine import compare as comparing
 from prshots.server.adapters.pictures.engine.compare import compare
+from prshots.server.adapters.pictures.engine.differing_pixels import Strength, find_differences
 from prshots.server.adapters.pictures.engine.regions import boxes_around, clear_noise, merge_strips
 from prshots.server.adapters.pictures.engine.row_alignment import Sketches, align
 from prshots.server.domain.comparison.models import PairResult
@@ -140,3 +143,25 @@ def test_only_a_thin_upright_bar_is_a_text_cursor(bar: tuple[int, int, int, int]
     with_bar = page.copy()
     with_bar.paste("black", bar)
     assert result_of(page, with_bar).verdict == result_of(with_bar, page).verdict == verdict
+
+
+@pytest.mark.parametrize(("differing", "looked_at"), [(190, 2), (100, 6)])
+def test_the_rest_is_only_counted_if_nearly_everything_differs(
+    differing: int, looked_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+
+    def count_and_find(*given: Any) -> Strength:
+        nonlocal calls
+        calls += 1
+        return find_differences(*given)
+
+    monkeypatch.setattr(comparing, "find_differences", count_and_find)
+    monkeypatch.setattr(comparing, "_ENOUGH_PIXELS", 30_000)
+    monkeypatch.setattr(comparing, "_CHUNK_PIXELS", 20_000)
+    before = Image.new("L", (200, 600), 250)
+    after = before.copy()
+    after.paste(20, (0, 0, differing, 600))
+    result = result_of(before, after)
+    assert (result.verdict, result.pixels, calls) == ("changed", differing * 600, looked_at)
+    assert result.regions == [(0, 0, differing, 600)]

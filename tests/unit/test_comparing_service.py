@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ class Place:
         self.may_answer.set()
         self.service = self.another_process()
 
-    def another_process(self) -> Comparisons:
+    def another_process(self, slots: int = PAIRS_AT_ONCE) -> Comparisons:
         database = self.records._database
         return Comparisons(
             records=SqlComparisons(database),
@@ -78,6 +79,7 @@ class Place:
             store=self.store,
             images=image_service(self.records, self.store),
             compare=self.compare,
+            slots=slots,
             clock=lambda: self.now,
         )
 
@@ -339,19 +341,27 @@ async def test_comparison_of_a_pull_request_that_closes_meanwhile_is_not_found(p
         await asked
 
 
-async def test_large_runs_take_turns_with_small_ones(place: Place) -> None:
+async def test_organizations_take_turns_before_their_runs_do(place: Place) -> None:
+    place.service = place.another_process(slots=1)
     await place.fill(shots=8)
-    other = Place(place.folder)
-    other.service, other.store, other.before = place.service, place.store, b"other before"
+    sibling, other = Place(place.folder), Place(place.folder)
+    for each in (sibling, other):
+        each.service, each.store = place.service, place.store
+    other.before = b"other before"
+    await sibling.fill()
     await other.fill()
+    other.project = replace(other.project, organization_id="other")
     place.may_answer.clear()
-    large = asyncio.create_task(place.ask())
-    await place.until_comparing(2)
-    small = asyncio.create_task(other.ask())
-    await eventually(lambda: len(place.service._running) == 2, "the second run")
+    runs = []
+    for number, each in enumerate((place, sibling, other), start=1):
+        runs.append(asyncio.create_task(each.ask()))
+        await eventually(lambda: len(place.service._running) == number, f"run {number}")  # noqa: B023
+    await place.until_comparing()
+    await eventually(lambda: len(place.service._turns._waiting) == 3, "the other pairs to wait")
     place.may_answer.set()
-    await asyncio.gather(large, small)
-    assert b"other before" in place.order[:5]
+    await asyncio.gather(*runs)
+    assert place.order.index(b"other before") == 1
+    await sibling.records.close()
     await other.records.close()
 
 

@@ -16,6 +16,7 @@ from prshots.contract.statements import exit_code, message
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from prshots.client.replies import ComparisonReply
     from prshots.contract.replies import ComparedShot
 
 GATES = [verdict for verdict in Verdict if verdict is not Verdict.UNCHANGED]
@@ -75,12 +76,26 @@ def compare(
     if found.state is ComparisonState.FAILED:
         raise CallError(summary(found))
     say(summary(found))
-    # A base that may come from other work doesn't count.
-    gated = [shot for shot in found.shots if shot.verdict in fail_on.split(",") and shot.ancestor]
-    if gated:
-        say_failure(message("gated", shots=pluralize(len(gated), "shot"), verdicts=fail_on))
+    code = _gate(found, fail_on) if fail_on else 0
     say_dashboard(found.dashboard_url)
-    raise typer.Exit(exit_code("gated") if gated else 0)
+    raise typer.Exit(code)
+
+
+def _gate(found: "ComparisonReply", verdicts: str) -> int:
+    """Say which shots match --fail-on. Return the exit code. Raises CallError if the run has no images."""
+    matched = [shot for shot in found.shots if shot.verdict in verdicts.split(",")]
+    gated = [shot for shot in matched if shot.ancestor]  # other bases may come from other work
+    if ignored := len(matched) - len(gated):
+        shots = pluralize(ignored, "shot")
+        say_failure(message("not_gated", verdicts=verdicts, shots=shots, branch=found.branch))
+    if gated:
+        say_failure(message("gated", shots=pluralize(len(gated), "shot"), verdicts=verdicts))
+        return exit_code("gated")
+    if found.state is not ComparisonState.NO_BASELINE and all(
+        shot.verdict is Verdict.REMOVED for shot in found.shots
+    ):
+        raise CallError(message("nothing_gated", verdicts=verdicts, commit=found.commit_sha[:7]))
+    return 0
 
 
 def _print_shots(shots: "Sequence[ComparedShot]") -> None:

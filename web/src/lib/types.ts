@@ -123,6 +123,9 @@ export interface PullRequest {
   author: string;
   /** The pull request's page on the forge. */
   url: string;
+  /** When a person deleted all its images, until the next upload. */
+  deleted_at: number | null;
+  deleted_by: string | null;
 }
 
 export interface Usage {

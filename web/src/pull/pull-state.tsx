@@ -19,6 +19,12 @@ export function PullState({ pull }: { pull: Pick<PullRequest, "closed_at"> }) {
 
 /** Why a pull request has no images left. */
 export function NoImagesReason({ pull }: { pull: PullRequest }) {
+  if (pull.deleted_at !== null)
+    return (
+      <>
+        Deleted by {pull.deleted_by}, <Time at={pull.deleted_at} />
+      </>
+    );
   if (pull.closed_at === null) return <>All deleted</>;
   return (
     <>

@@ -15,8 +15,11 @@ export const GATES: readonly string[] = VERDICTS.filter((verdict) => verdict !==
 export class ComparisonFailedError extends CallError {
   override name = "ComparisonFailedError";
 
-  constructor(readonly comparison: Comparison) {
-    super(summary(comparison));
+  constructor(
+    readonly comparison: Comparison,
+    words = summary(comparison),
+  ) {
+    super(words);
   }
 }
 
@@ -45,12 +48,25 @@ export async function compare(options: CompareOptions, context: Context): Promis
   for (const shot of comparison.shots) if (shot.verdict === "failed") fail(failureOf(shot));
   if (comparison.state === "failed") throw new ComparisonFailedError(comparison);
   say(summary(comparison));
-  // A base that may come from other work doesn't fail the command.
-  const gated = comparison.shots.filter(
-    ({ verdict, ancestor }) => ancestor && failOn.includes(verdict),
-  ).length;
-  if (gated) fail(message("gated", { shots: pluralize(gated, "shot"), verdicts: failOn.join(",") }));
+  const gated = failOn.length ? gate(comparison, failOn, fail) : 0;
   return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? EXIT_CODES.gated : 0 };
+}
+
+/** Return how many shots match --fail-on. Throws ComparisonFailedError if the run has no images. */
+function gate(comparison: Comparison, failOn: string[], fail: (words: string) => void): number {
+  const { state, shots, branch, commitSha } = comparison;
+  const verdicts = failOn.join(",");
+  const matched = shots.filter(({ verdict }) => failOn.includes(verdict));
+  const gated = matched.filter(({ ancestor }) => ancestor).length; // other bases may come from other work
+  const ignored = matched.length - gated;
+  if (ignored) fail(message("not_gated", { verdicts, shots: pluralize(ignored, "shot"), branch }));
+  if (gated) fail(message("gated", { shots: pluralize(gated, "shot"), verdicts }));
+  else if (state !== "no_baseline" && shots.every(({ verdict }) => verdict === "removed"))
+    throw new ComparisonFailedError(
+      comparison,
+      message("nothing_gated", { verdicts, commit: commitSha.slice(0, 7) }),
+    );
+  return gated;
 }
 
 /** Return the verdicts that --fail-on names. Throws InvalidInputError. */

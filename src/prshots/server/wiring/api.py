@@ -158,6 +158,7 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         store=store,
         images=images,
         compare=engines.comparison_workers.compare,
+        slots=COMPARING.shared_by(settings.api_workers).workers,
         on_decided=lambda verdict: metrics.COMPARED_PAIRS.labels(verdict).inc(),
     )
     staging = Staging(records=SqlStaged(database), images=images)

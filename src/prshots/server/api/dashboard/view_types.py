@@ -127,6 +127,9 @@ class PullRequestView(TypedDict):
     author: str
     url: str
     """The pull request's page on the forge."""
+    deleted_at: int | None
+    """When a person deleted all its images, until the next upload."""
+    deleted_by: str | None
 
 
 class UsageView(TypedDict):

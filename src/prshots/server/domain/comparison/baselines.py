@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from prshots.contract.errors import RecordsError, StoreError
+from prshots.contract.errors import RecordsFullError, StoreFullError
 from prshots.contract.replies import Uploaded, Verdict
 from prshots.server.domain.comparison.models import StoredComparison
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
@@ -62,25 +62,25 @@ class Baselines:
     async def adopt(self, access: Access, pr_number: int, merged_as: str, branch: str | None) -> int:
         """Make the changed and new images of a merged pull request baselines of the merge commit.
 
-        Copies the images, because those of the pull request expire. Returns how many, or 0 if the caller's
-        token can't write baselines. A failure is only logged, and the pull request still expires: the
-        branch's own build uploads its baselines anyway.
+        Copies the images, because those of the pull request expire. Returns how many were copied, or 0 if the
+        caller's token can't write baselines. Raises StoreError, RecordsError: the caller must not expire the
+        pull request, so that another attempt can copy the rest. On a full disk, this only logs the error,
+        because the expiry makes room.
         """
-        project = access.project
+        comparison = await self._comparisons.of_newest_commit(access.project.id, pr_number)
+        if comparison is None:
+            return 0
+        target = branch or comparison.request.branch
+        if not access.covers_branches({target}):
+            return 0
+        adopted = 0
         try:
-            comparison = await self._comparisons.of_newest_commit(project.id, pr_number)
-            if comparison is None:
-                return 0
-            target = branch or comparison.request.branch
-            if not access.covers_branches({target}):
-                return 0
-            wanted = await self._to_adopt(comparison, target)
-            adopted = [await self._copy_as_baseline(image, merged_as, target) for image in wanted]
-        except (RecordsError, StoreError) as error:
+            for image in await self._to_adopt(comparison, target):
+                adopted += await self._copy_as_baseline(image, merged_as, target)
+        except (RecordsFullError, StoreFullError) as error:
             if not error.count_request:
                 _log.error("merged pull request's images not kept as baselines", reason=str(error))
-            return 0
-        return sum(adopted)
+        return adopted
 
     async def _to_adopt(self, comparison: StoredComparison, branch: str) -> list[Image]:
         """Return changed and new images. Include a pair only if the branch has a different image of its shot.

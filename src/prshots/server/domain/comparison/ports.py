@@ -113,7 +113,7 @@ class ComparisonRecords(Protocol):
         """Return an image of the same shot with the same bytes whose difference from this base is stored."""
 
     async def of_newest_commit(self, project_id: str, pr_number: int) -> StoredComparison | None:
-        """Return the comparison of the pull request's newest compared commit."""
+        """Return the comparison of the pull request's newest compared commit, if possible one with images."""
 
     async def version(self, project_id: str, pr_number: int) -> str | None:
         """Return a string that changes with the result of `of_newest_commit`, at a fraction of its cost.

@@ -23,6 +23,7 @@ from prshots.server.domain.comparison.models import (
 )
 from prshots.server.domain.comparison.plan import ComparisonPlan, Pair, Work, plan_comparison, reply
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparePictures, ComparisonRecords
+from prshots.server.domain.comparison.turns import Owners, Turns
 from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.images.recorded_objects import store_and_record
@@ -41,6 +42,8 @@ STALE_SECONDS = 20
 
 RECORD_SECONDS = 1.0
 PAIRS_AT_ONCE = 2
+"""How many pairs of a run to work on. While one is compared, the difference image of another is stored."""
+
 PLAN_TRIES = 20
 """An image that is deleted between planning and recording takes another try. Many deletes may take many."""
 
@@ -67,6 +70,7 @@ class _UndecidableError(Exception):
 class _Run:
     """One attempt at a comparison, with the results that aren't recorded yet."""
 
+    organization_id: str
     request: ComparisonRequest
     final_state: ComparisonState
     id: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -74,6 +78,10 @@ class _Run:
     pairs: dict[Pair, ShotResult] = field(default_factory=dict)
     recorded_at: float = field(default_factory=time.monotonic)
     recording: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def owners(self) -> Owners:
+        return self.organization_id, self.request.project_id, self.id
 
 
 class Comparisons:
@@ -86,6 +94,7 @@ class Comparisons:
         images: Images,
         compare: ComparePictures,
         on_decided: Callable[[Verdict], None] = lambda _: None,
+        slots: int = PAIRS_AT_ONCE,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._records = records
@@ -95,8 +104,7 @@ class Comparisons:
         self._compare = compare
         self._on_decided = on_decided
         self._clock = clock
-        # All runs take turns here, so a large run doesn't block the others.
-        self._slots = asyncio.Semaphore(PAIRS_AT_ONCE)
+        self._turns = Turns(slots)
         self._running: dict[_Key, asyncio.Task[None]] = {}
 
     async def compare(
@@ -104,7 +112,7 @@ class Comparisons:
     ) -> Comparison:
         """Compare the images. Return the result, or a partial one after `seconds`. Raises RecordsError."""
         until = time.monotonic() + seconds
-        await self._begin(request)
+        await self._begin(project, request)
         while (task := self._running.get(_key(request))) and (left := until - time.monotonic()) > 0:
             await asyncio.wait({task}, timeout=left)
         stored = await self._records.of_commit(project.id, request.pr_number, request.commit_sha)
@@ -126,7 +134,7 @@ class Comparisons:
         """Return the comparison of the newest commit. If a dead process abandoned it, start it again."""
         stored = await self._records.of_newest_commit(project.id, pr_number)
         if stored and self._is_abandoned(stored):
-            await self._begin(stored.request)
+            await self._begin(project, stored.request)
         return stored
 
     async def version(self, project: Project, pr_number: int) -> str | None:
@@ -147,7 +155,7 @@ class Comparisons:
 
     # Running
 
-    async def _begin(self, request: ComparisonRequest) -> None:
+    async def _begin(self, project: Project, request: ComparisonRequest) -> None:
         """Plan and record a run. Start it if there is work left."""
         key = request.project_id, request.pr_number, request.commit_sha
         if not request.is_complete and await self._records.was_complete(*key):
@@ -155,7 +163,7 @@ class Comparisons:
         for _ in range(PLAN_TRIES):
             plan = await self._plan(request)
             work = plan.work()
-            run = _Run(request, plan.final_state)
+            run = _Run(project.organization_id, request, plan.final_state)
             state, now = ComparisonState.RUNNING if work else plan.final_state, int(self._clock())
             begun = StoredComparison(request, run.id, state, plan.base_commit, plan.missing, now, plan.shots)
             if await self._records.begin(begun):
@@ -225,7 +233,7 @@ class Comparisons:
     async def _work_through(self, run: _Run, queue: Iterator[Work]) -> None:
         for work in queue:
             if work.is_decided:
-                await self._restore_diff(work.image, work.base)
+                await self._restore_diff(run, work.image, work.base)
             else:
                 await self._decide(run, work)
             if time.monotonic() - run.recorded_at > RECORD_SECONDS:
@@ -258,7 +266,7 @@ class Comparisons:
     async def _decide(self, run: _Run, work: Work) -> None:
         is_final = True
         try:
-            found = await self._compare_pair(work.image, work.base)
+            found = await self._compare_pair(run, work.image, work.base)
         except _UndecidableError as error:
             result, is_final = ShotResult(Verdict.FAILED, reason=str(error)), error.is_final
         else:
@@ -270,20 +278,20 @@ class Comparisons:
         if is_final and all(work.pair):
             run.pairs[work.pair] = result
 
-    async def _restore_diff(self, image: Image, base: Image) -> None:
+    async def _restore_diff(self, run: _Run, image: Image, base: Image) -> None:
         """Store the difference image of a known pair for another image with the same bytes."""
         twin = await self._records.diff_twin(image, base)
         marked = await self._store.read(twin.diff_key) if twin else None
         if marked is None:
             with contextlib.suppress(_UndecidableError):
-                marked = (await self._compare_pair(image, base)).marked
+                marked = (await self._compare_pair(run, image, base)).marked
         if marked:
             await self._store_diff(image, base, marked)
 
-    async def _compare_pair(self, image: Image, base: Image) -> PairResult:
+    async def _compare_pair(self, run: _Run, image: Image, base: Image) -> PairResult:
         """Compare two stored images. Raises _UndecidableError, StoreError."""
         for _ in range(BUSY_TRIES):
-            async with self._slots:
+            async with self._turns.take(*run.owners):
                 before, after = await self._store.read(base.key), await self._store.read(image.key)
                 if before is None or after is None:
                     raise _UndecidableError(f"{'its base' if before is None else 'it'} was deleted")

@@ -149,7 +149,8 @@ class PullRequestRecord:
     """A pull request with uploads. The record remains after its images are deleted.
 
     `path` is the part of its web address after the project's repository. The path, title, branch and author
-    are empty until a client sends them.
+    are empty until a client sends them. `deleted_at` is when a person deleted all its images, until the next
+    upload.
     """
 
     project_id: str
@@ -163,6 +164,8 @@ class PullRequestRecord:
     source_branch: str = ""
     author: str = ""
     path: str = ""
+    deleted_at: int | None = None
+    deleted_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

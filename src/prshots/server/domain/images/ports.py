@@ -63,6 +63,12 @@ class ImageRecords(Protocol):
         comparisons.
         """
 
+    async def delete_images_of_pr(self, project_id: str, pr_number: int, now: int, by: str) -> None:
+        """Schedule the pull request's images for expiry, remove its comparisons, and record who deleted them.
+
+        The pull request stays open.
+        """
+
     async def is_closed(self, project_id: str, pr_number: int) -> bool:
         """Return whether the pull request is closed and has no later upload. False for an unknown one."""
 

@@ -7,9 +7,9 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from prshots.contract.errors import PictureTooLargeError, PictureWorkerDiedError, PictureWorkerError
 from prshots.server.adapters.pictures.workers.jobs import PREFIX, PictureJob, result_of, unpack_pair
@@ -22,6 +22,8 @@ INHERITED_VARIABLES = ("HOME", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "P
 
 SET_VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
 """numpy would reserve address space for a thread per processor."""
+
+T = TypeVar("T")
 
 _TRIES = 2
 """Attempts per job. A worker may die for a reason unrelated to its job, for example while idle."""
@@ -143,7 +145,7 @@ class PictureWorkers:
         self._slots = asyncio.Semaphore(limits.workers)
         self._jobs = 0
         self._idle: list[WorkerProcess] = []
-        self._retiring: set[asyncio.Task[int]] = set()
+        self._unfinished: set[asyncio.Task[Any]] = set()
 
     async def thumbnail(self, data: bytes, tallness: float) -> bytes:
         return await self.run("thumbnail", data, tallness=tallness)
@@ -168,9 +170,10 @@ class PictureWorkers:
 
     async def close(self) -> None:
         """End the idle workers. Call this after the last job."""
-        while self._idle:
-            self._retire(self._idle[-1])
-        await asyncio.gather(*self._retiring)
+        while self._idle or self._unfinished:
+            while self._idle:
+                self._retire(self._idle[-1])
+            await asyncio.gather(*self._unfinished, return_exceptions=True)
 
     async def _run(self, job: PictureJob) -> bytes:
         for _ in range(_TRIES):
@@ -178,7 +181,7 @@ class PictureWorkers:
             try:
                 header, body = await self._reply(worker, job)
             except (asyncio.IncompleteReadError, OSError):
-                exit_code = await worker.kill()
+                exit_code = await self._finish(worker.kill())
                 if exit_code == -signal.SIGXCPU:
                     cpu_seconds = self._limits.cpu_seconds
                     raise PictureTooLargeError(f"takes more than {cpu_seconds} s of processor time") from None
@@ -188,27 +191,41 @@ class PictureWorkers:
         raise PictureWorkerDiedError(f"the process that decoded it died with exit code {exit_code}")
 
     async def _next(self) -> WorkerProcess:
-        while self._idle:
-            worker = self._idle.pop()
-            if worker.retirement is not None:
-                worker.retirement.cancel()
-            if worker.is_alive:
-                return worker
-            await worker.kill()
-        try:
-            return await WorkerProcess.start(self._command, self._limits)
-        except OSError as error:
-            raise PictureWorkerError(f"cannot start a process to decode it: {error.strerror}") from error
+        while True:
+            while self._idle:
+                worker = self._idle.pop()
+                if worker.retirement is not None:
+                    worker.retirement.cancel()
+                if worker.is_alive:
+                    return worker
+                await self._finish(worker.kill())
+            try:
+                await self._finish(self._start())
+            except OSError as error:
+                raise PictureWorkerError(f"cannot start a process to decode it: {error.strerror}") from error
+
+    async def _start(self) -> None:
+        self._rest(await WorkerProcess.start(self._command, self._limits))
+
+    async def _finish(self, work: Coroutine[Any, Any, T]) -> T:
+        """Finish the work even if the job is cancelled. Half of it would leave a process or a descriptor."""
+        return await asyncio.shield(self._in_background(work))
+
+    def _in_background(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self._unfinished.add(task)
+        task.add_done_callback(self._unfinished.discard)
+        return task
 
     async def _reply(self, worker: WorkerProcess, job: PictureJob) -> tuple[bytes, bytes]:
         try:
             return await asyncio.wait_for(worker.reply(job), self._limits.seconds)
         except TimeoutError:
-            await worker.kill()
+            await self._finish(worker.kill())
             seconds = self._limits.seconds
             raise PictureWorkerDiedError(f"was not decoded within {seconds:g} s of real time") from None
         except asyncio.CancelledError:
-            await worker.kill()  # its reply would be taken for the next job's
+            await self._finish(worker.kill())  # its reply would be taken for the next job's
             raise
 
     def _rest(self, worker: WorkerProcess) -> None:
@@ -221,6 +238,4 @@ class PictureWorkers:
         if worker.retirement is not None:
             worker.retirement.cancel()
         self._idle.remove(worker)
-        task = asyncio.create_task(worker.kill())
-        self._retiring.add(task)
-        task.add_done_callback(self._retiring.discard)
+        self._in_background(worker.kill())

@@ -133,7 +133,8 @@ class SqlComparisons:
             lock_pull(connection, request.project_id, request.pr_number)
             if ids and len(connection.execute(_LOCK_IMAGES, {"image_ids": ids}).all()) < len(ids):
                 return False
-            first_seq = _first_seq(connection, request)
+            # Without images, it ranks below every commit with images, so it can't replace their results.
+            first_seq = _first_seq(connection, request) if any(each.image for each in shots) else 0
             _remove_replaced(connection, request, first_seq, now)
             connection.execute(sa.insert(comparisons).values(**row, first_seq=first_seq))
             if shots:
@@ -275,7 +276,7 @@ def _key(request: ComparisonRequest) -> dict[str, object]:
 def _first_seq(connection: sa.Connection, request: ComparisonRequest) -> int:
     """Return when the commit reached the pull request: the `seq` of its first image.
 
-    A commit without images counts as the newest.
+    A commit that only has pairs of earlier commits counts as the newest.
     """
     of_pr = {"project_id": request.project_id, "pr_number": request.pr_number}
     first = sa.select(sa.func.min(images.c.seq)).where(*_OF_PR, _at_commit(request.commit_sha))

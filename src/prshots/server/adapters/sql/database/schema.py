@@ -6,7 +6,7 @@ A test compares the two, except for the indexes and defaults.
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-SCHEMA_VERSION = "0014"
+SCHEMA_VERSION = "0015"
 """The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
 metadata = sa.MetaData()
@@ -193,6 +193,9 @@ pulls = sa.Table(
     sa.Column("source_branch", text(), nullable=False),
     sa.Column("author", text(), nullable=False),
     sa.Column("path", text(), nullable=False),
+    # Who deleted all its images, by login. The next upload resets `deleted_at`.
+    sa.Column("deleted_at", sa.BigInteger),
+    sa.Column("deleted_by", text()),
 )
 
 # The sums over `pulls`, updated together. A project's first upload creates its row.

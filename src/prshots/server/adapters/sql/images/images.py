@@ -171,6 +171,18 @@ class SqlImages:
 
         return await self._database.write(mark)
 
+    async def delete_images_of_pr(self, project_id: str, pr_number: int, now: int, by: str) -> None:
+        this = {"project_id": project_id, "pr_number": pr_number}
+        noting = update(pulls).where(*equal(pulls, **this)).values(deleted_at=now, deleted_by=by)
+
+        def mark(connection: Connection) -> None:
+            lock_pull(connection, project_id, pr_number)
+            schedule_images(connection, now, *equal(images, **this))
+            remove_comparisons(connection, project_id, pr_number)
+            connection.execute(noting)
+
+        await self._database.write(mark)
+
     async def is_closed(self, project_id: str, pr_number: int) -> bool:
         row = await self._database.look_up(_CLOSED_PULL, project_id=project_id, pr_number=pr_number)
         return row is not None

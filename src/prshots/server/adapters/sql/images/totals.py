@@ -27,7 +27,7 @@ _COUNT_PULLS = Prepared(
         "ON CONFLICT (project_id, pr_number) DO UPDATE SET "
         "images = pulls.images + excluded.images, bytes = pulls.bytes + excluded.bytes, "
         "last_upload_at = excluded.last_upload_at, last_commit = excluded.last_commit, closed_at = NULL, "
-        "opened = CASE WHEN pulls.closed_at IS NULL THEN 0 ELSE excluded.opened END"
+        "deleted_at = NULL, opened = CASE WHEN pulls.closed_at IS NULL THEN 0 ELSE excluded.opened END"
     )
 )
 _COUNT_DAYS = Prepared(
