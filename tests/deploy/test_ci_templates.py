@@ -157,6 +157,9 @@ class TestRecipes:
     def test_actionlint_accepts_every_workflow(self, tmp_path: Path) -> None:
         texts = [block.text for block in WORKFLOWS]
         texts.append((ROOT / "tests/support/workflow/screenshots.yml").read_text())
+        texts += re.findall(
+            r"^```yaml\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+        )
         for number, text in enumerate(texts):
             # Gitea takes a full address here, GitHub does not.
             (tmp_path / f"{number}.yml").write_text(text.replace("uses: https://github.com/", "uses: "))
