@@ -34,9 +34,9 @@ class Comments:
         return (await self._all(project, frame)).markdown
 
     async def write_sized(
-        self, project: Project, pr_number: int, limit: int, marker: Marker, view: View
+        self, project: Project, pr_number: int, limit: int, marker: Marker, view: View | None
     ) -> SizedComment:
-        """Return a view in at most `limit` bytes.
+        """Return a view in at most `limit` bytes. None is the view that clients post by default.
 
         If the pull request is closed and has no images left, the comment says that they were deleted.
         """
@@ -53,10 +53,12 @@ class Comments:
         total, newest = await self._records.comment_entries(project.id, frame.pr_number, listing.MAX_LISTED)
         return listing.comment(frame, total, newest, self._images.make_listed_signer())
 
-    async def _view(self, project: Project, frame: Frame, view: View) -> SizedComment:
-        if view is View.LATEST:
+    async def _view(self, project: Project, frame: Frame, view: View | None) -> SizedComment:
+        comparison = None
+        if view is not View.LATEST:
+            comparison = await self._comparisons.latest(project, frame.pr_number, with_urls=WITH_IMAGES)
+        if view is not View.CHANGES and comparison is None:
             return latest_view(frame, await self._latest(project, frame.pr_number))
-        comparison = await self._comparisons.latest(project, frame.pr_number, with_urls=WITH_IMAGES)
         if shows_latest(comparison):
             return changes_view(frame, comparison, await self._latest(project, frame.pr_number))
         return changes_view(frame, comparison)
