@@ -201,7 +201,7 @@ class TestStates:
     ) -> None:
         bare = Shop(project, ci)
         page.goto(f"/projects/{project}/baselines")
-        expect(page.get_by_text("prshots upload --baseline")).to_be_visible()
+        expect(page.get_by_text("prshots upload --baseline screenshots/")).to_be_visible()
         bare.push(7, "push", cart=PLAIN)
         page.goto(bare.page(query="?tab=changes"))
         expect(page.get_by_text("Not compared yet")).to_be_visible()

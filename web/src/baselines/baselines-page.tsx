@@ -4,6 +4,7 @@ import { GallerySkeleton, mostCells } from "../gallery/gallery";
 import { filterShots, NO_FILTER } from "../gallery/shot-filter";
 import { boxAspect, shotId, variantLabel } from "../gallery/shot-key";
 import { useIncrementalRows } from "../gallery/use-incremental-rows";
+import { uploadBaselinesCommand } from "../lib/commands";
 import { formatBytes, formatCount, shortSha } from "../lib/format";
 import { useEveryPage, useLive, usePages } from "../lib/live";
 import { Link, navigate, useLocation } from "../lib/router";
@@ -134,9 +135,10 @@ function NoBaselines() {
     <Empty title="No baselines yet">
       <p>
         A baseline is the image of a shot on your default branch. Pull requests are compared with it. The
-        clients upload baselines on every push to the default branch. To upload them yourself, run:
+        clients upload baselines on every push to the default branch. To upload them yourself, check it out
+        and run:
       </p>
-      <Command command="prshots upload --baseline" />
+      <Command command={uploadBaselinesCommand} />
     </Empty>
   );
 }
