@@ -162,6 +162,15 @@ def test_both_images_zoom_and_scroll_together(page: Page, shop: Shop) -> None:
     expect(viewer(page).locator(".image-box")).to_have_css("height", "264px")  # not the viewport's
 
 
+def test_the_overlay_moves_the_before_image_with_its_rows(page: Page, shop: Shop) -> None:
+    page.goto(shop.page(query=f"?tab=changes&shot=banner&viewport={VIEWPORT}&mode=overlay"))
+    for side in ("before", "after"):
+        loaded(viewer(page).get_by_role("img", name=f"banner: {side}"))
+    under, over = viewer(page).locator(".under .layer"), viewer(page).locator(".over .layer")
+    expect(under).to_have_css("top", "24px")
+    expect(over).to_have_css("top", "0px")
+
+
 def test_baselines_are_listed_and_a_commit_shows_its_images(page: Page, shop: Shop) -> None:
     page.goto(f"/projects/{shop.id}")
     page.get_by_role("link", name="Baselines").click()
@@ -296,3 +305,26 @@ def test_every_page_passes_axe_and_fits_a_phone(
     title = viewer(page).locator(".bar-title")
     expect(title).to_contain_text(re.compile("step-2 320 . 240 1 of 6"))
     expect(title).to_be_in_viewport(ratio=1)
+
+
+def test_on_a_phone_no_part_of_a_pair_covers_another(
+    new_context: Callable[..., BrowserContext], shop: Shop
+) -> None:
+    about = {"viewport": "375x812", "theme": "dark", "pr_number": 10, "commit_sha": sha("push")}
+    for name in ("cart", "home"):
+        upload(shop.ci, RED, before=PLAIN, name=name, **about).raise_for_status()
+    shop.compare(10, "push")
+    page = new_context(viewport=NARROW).new_page()
+    page.goto(shop.page(10))
+    expect(page.locator(".pair")).to_have_count(2)
+    widths = "pairs => pairs.map(pair => pair.scrollWidth - pair.clientWidth)"
+    assert page.locator(".pair").evaluate_all(widths) == [0, 0]
+
+    page.locator(".pair a").first.click()
+    expect(viewer(page).locator(".stage")).to_have_count(2)
+    inside = "parts => parts.map(part => part.getBoundingClientRect()).map(box => [box.top, box.bottom])"
+    stages, captions, steps = (
+        viewer(page).locator(part).evaluate_all(inside) for part in (".stage", ".pane-caption", ".step")
+    )
+    assert all(caption[1] <= stage[0] for caption, stage in zip(captions, stages, strict=True))
+    assert min(top for top, _ in steps) >= stages[-1][1]
