@@ -76,6 +76,8 @@ def test_the_page_opens_on_the_changes_and_filters_them(page: Page, shop: Shop) 
     page.goto(shop.page())
     expect(page.get_by_role("link", name="Changes 6", exact=True)).to_have_attribute("aria-current", "page")
     expect(names(page)).to_have_text(["step-2", "step-10", "banner", "added", "gone", "cut"])
+    expect(page.locator(".pull-facts")).to_contain_text("6 images")
+    expect(page.get_by_text(f"commit {sha('push')[:7]} with 6 screenshots on the right")).to_be_visible()
     sheet = page.locator(".pairs")
     expect(sheet).to_contain_text("Moved 24 px down")
     expect(sheet).to_contain_text("Not on main")
@@ -90,6 +92,7 @@ def test_the_page_opens_on_the_changes_and_filters_them(page: Page, shop: Shop) 
     expect(page).to_have_url(re.compile(r"\?tab=changes&q=10&verdicts=changed$"))
     page.get_by_role("link", name="All", exact=True).click()
     expect(page.locator(".gallery-name")).to_have_count(6)
+    expect(page.locator(".toolbar-count")).to_have_text("6 screenshots")
     page.get_by_label("Verdict").select_option("moved")
     expect(page.locator(".gallery-name")).to_have_text(["banner"])
     page.reload()
@@ -175,7 +178,7 @@ def test_baselines_are_listed_and_a_commit_shows_its_images(page: Page, shop: Sh
     page.goto(f"/projects/{shop.id}")
     page.get_by_role("link", name="Baselines").click()
     commit = page.get_by_role("listitem").filter(has_text=sha("main")[:7])
-    expect(commit).to_contain_text(re.compile("main.*6 shots.*KB.*Complete.*just now", re.DOTALL))
+    expect(commit).to_contain_text(re.compile("main.*6 screenshots.*KB.*Complete.*just now", re.DOTALL))
     commit.get_by_role("link").click()
     expect(page.get_by_role("heading", name=f"main at {sha('main')[:7]}")).to_be_visible()
     loaded(page.get_by_role("region", name="banner").get_by_role("img"))
@@ -191,7 +194,7 @@ class TestStates:
         expect(page.locator(".gallery-name")).to_have_text(["banner"])
         page.get_by_role("link", name="Changes 1").click()
         expect(names(page)).to_have_text(["banner"])
-        expect(page.get_by_text("This run lacks 5 shots of its base.")).to_be_visible()
+        expect(page.get_by_text("This run lacks 5 screenshots of its base.")).to_be_visible()
         shop.push(8, "more", step2=RED)
         expect(
             page.get_by_text(f"The screenshots of {sha('more')[:7]} are not compared yet.")
@@ -248,7 +251,7 @@ class TestStates:
         bare.push(7, "push", home=PLAIN)
         assert bare.compare(7, "push")["state"] == "incomplete"
         page.goto(bare.page(query="?tab=changes"))
-        expect(page.get_by_text("so 1 other shot of this run was not compared")).to_be_visible()
+        expect(page.get_by_text("so 1 other screenshot of this run was not compared")).to_be_visible()
 
     def test_settings_take_the_repository_the_baselines_to_keep_and_the_upload_limit(
         self, page: Page, ann: Person, project: str

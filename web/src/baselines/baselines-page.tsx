@@ -118,9 +118,9 @@ function CommitRow({ commit, projectId }: { commit: BaselineCommit; projectId: s
       <span class="baseline-branch" title={branch}>
         {branch}
       </span>
-      <span>{formatCount(shots, "shot")}</span>
+      <span>{formatCount(shots, "screenshot")}</span>
       <span>{formatBytes(bytes)}</span>
-      <span class="quiet" title={complete ? "" : "Not marked complete: shots may be missing"}>
+      <span class="quiet" title={complete ? "" : "Not marked complete: screenshots may be missing"}>
         {complete ? "Complete" : "Not complete"}
       </span>
       <span class="quiet">
@@ -134,9 +134,8 @@ function NoBaselines() {
   return (
     <Empty title="No baselines yet">
       <p>
-        A baseline is the image of a shot on your default branch. Pull requests are compared with it. The
-        clients upload baselines on every push to the default branch. To upload them yourself, check it out
-        and run:
+        A baseline is a screenshot of your default branch. Pull requests are compared with it. The clients
+        upload baselines on every push to the default branch. To upload them yourself, check it out and run:
       </p>
       <Command command={uploadBaselinesCommand} />
     </Empty>

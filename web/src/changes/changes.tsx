@@ -123,14 +123,14 @@ function orderOf({ shotKey }: OpenShot, found: ShotWithVerdict[], all: ShotWithV
 
 /** Says which commits were compared, and on which side each is. */
 function ComparedWith({ comparison }: { comparison: Comparison }) {
-  const { commit_sha, branch, base_commit } = comparison;
+  const { commit_sha, branch, base_commit, shots } = comparison;
   if (arePairs(comparison))
     return <p class="base-line">Before on the left, after on the right, uploaded together</p>;
   if (base_commit === null) return null;
   return (
     <p class="base-line">
-      <Mono>{branch}</Mono> at <Sha sha={base_commit} /> on the left, commit <Sha sha={commit_sha} /> on the
-      right
+      <Mono>{branch}</Mono> at <Sha sha={base_commit} /> on the left, commit <Sha sha={commit_sha} /> with{" "}
+      {formatCount(shots.filter(({ verdict }) => verdict !== "removed").length, "screenshot")} on the right
     </p>
   );
 }
@@ -208,7 +208,7 @@ function NoChanges({
 }) {
   if (!isUnfiltered(filter)) return <NoMatch urls={urls} filter={filter} tab="changes" />;
   if (comparison.state !== "compared") return null;
-  const same = formatCount(comparison.shots.length, "shot");
+  const same = formatCount(comparison.shots.length, "screenshot");
   return (
     <Empty title="No changes">
       <p>

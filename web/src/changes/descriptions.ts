@@ -58,7 +58,7 @@ export function describeState(comparison: Comparison, prNumber: number): StateDe
     case "running":
       return {
         title: "Comparing…",
-        text: `${formatNumber(shotsWithVerdict(shots).length)} of ${formatCount(shots.length, "shot")} done. The others appear here automatically.`,
+        text: `${formatNumber(shotsWithVerdict(shots).length)} of ${formatCount(shots.length, "screenshot")} done. The others appear here automatically.`,
       };
     case "no_baseline":
       return {
@@ -75,18 +75,18 @@ export function describeState(comparison: Comparison, prNumber: number): StateDe
       if (comparison.base_commit === null)
         return {
           title: "Incomplete",
-          text: `The branch ${branch} has no baselines, so ${formatCount(missing, "other shot")} of this run ${missing === 1 ? "was" : "were"} not compared. Run the job on ${branch}, or check it out and run:`,
+          text: `The branch ${branch} has no baselines, so ${formatCount(missing, "other screenshot")} of this run ${missing === 1 ? "was" : "were"} not compared. Run the job on ${branch}, or check it out and run:`,
           command: uploadBaselinesCommand,
         };
       return {
         title: "Incomplete",
-        text: `This run lacks ${formatCount(missing, "shot")} of its base. Wait for the jobs that upload them. If they were removed, mark the run complete:`,
+        text: `This run lacks ${formatCount(missing, "screenshot")} of its base. Wait for the jobs that upload them. If they were removed, mark the run complete:`,
         command: completeCommand(prNumber, commit_sha),
       };
     case "failed":
       return {
         title: "The comparison failed",
-        text: "It stopped before every shot had a verdict. Run it again:",
+        text: "It stopped before every screenshot had a verdict. Run it again:",
         command: compareCommand(prNumber, commit_sha),
       };
     case "compared":
@@ -97,7 +97,7 @@ export function describeState(comparison: Comparison, prNumber: number): StateDe
 /** For a comparison that was running when the page opened: keeping a line here keeps the rest in place. */
 export const describeDone = ({ shots }: Comparison): StateDescription => ({
   title: "Done.",
-  text: `${formatCount(shots.length, "shot")} compared.`,
+  text: `${formatCount(shots.length, "screenshot")} compared.`,
 });
 
 /** Beside the tab's name: "12", "incomplete". */

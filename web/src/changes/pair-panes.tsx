@@ -193,7 +193,7 @@ function Handle({ setMix }: { setMix: (mix: number) => void }) {
 function NotInComparison() {
   return (
     <div class="lightbox-gone" role="alert">
-      <p class="state-title">This shot is not in the comparison</p>
+      <p class="state-title">This screenshot is not in the comparison</p>
       <p>It was deleted, or the newest commit doesn’t include it.</p>
     </div>
   );
