@@ -166,7 +166,7 @@ var CONTRACT = {
       ]
     },
     "delete": {
-      "argument": { "name": "ID…", "help": "Image ids, as printed by `prshots upload --format json`." },
+      "argument": { "name": "ID…", "help": "Image ids, as `prshots upload` prints them with `--format json`." },
       "summary": "Delete screenshots now, regardless of the project's policy.",
       "details": ["Exits with 1 if one can't be deleted. The others are still deleted."],
       "options": ["quiet", "url", "token", "project"]
@@ -232,7 +232,7 @@ var CONTRACT = {
       "takes": "light|dark",
       "help": "The theme of all screenshots. Default: the suffix of the file name (cart@1280x800.dark.png), otherwise none."
     },
-    "baseline": { "help": "Upload the branch's baselines. Default: only in jobs on the default branch." },
+    "baseline": { "help": "Upload the branch's baselines. Default: only in jobs on the default branch. Without CI, the default branch must be checked out, or set --branch." },
     "no-compare": { "help": "Don't compare with the base." },
     "partial": { "help": "Not all of the commit's screenshots: one of several shards, or only some tests ran." },
     "jobs": { "takes": "N", "default": 8, "largest": 64, "help": "How many uploads run at a time." },
@@ -342,7 +342,7 @@ var CONTRACT = {
     "compared_with_own": "Compared with {own}: {counts}.",
     "pairs_with_own": " ({pairs} with {own})",
     "compared": "Compared with {base}: {counts}{pairs}.",
-    "no_baselines": "Nothing to compare with: {branch} has no baselines yet. Run prshots upload on {branch} to create them.",
+    "no_baselines": "Nothing to compare with: {branch} has no baselines yet. Run this job on {branch}, or check it out and run prshots upload --baseline screenshots/",
     "base_at": "{branch} at {commit}",
     "no_screenshots": "no screenshots",
     "comparison_failed": "The comparison with {branch} failed. Run prshots compare again.",
@@ -717,6 +717,11 @@ async function defaultBranch(job) {
   for (const name of USUAL_BRANCHES)
     if (await commitAt(OF_ORIGIN + name) || await commitAt(`refs/heads/${name}`)) return name;
   return "main";
+}
+async function branchForBaselines(job) {
+  if (job.ci || job.branch) return job.branch;
+  const here = branch((await git("symbolic-ref", "--quiet", "HEAD")).output);
+  return here === await defaultBranch(job) ? here : "";
 }
 async function buildsBaselines(job, branch2) {
   return job.branch !== "" && !job.fromFork && job.branch === (branch2 || await defaultBranch(job));
@@ -2297,7 +2302,7 @@ async function targetOf(job, asked, sender) {
   }
   if (pr !== void 0 || job.prNumber !== void 0 || job.lookup || job.fromFork)
     throw new InvalidInputError(message("baseline_in_pull_request"));
-  const baselineOf = branch2 || job.branch;
+  const baselineOf = branch2 || await branchForBaselines(job);
   if (!baselineOf) throw new InvalidInputError(message("no_baseline_branch"));
   return { commitSha: await baselineCommit(commit2 || job.commitSha), baselineOf };
 }

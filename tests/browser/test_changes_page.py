@@ -76,6 +76,8 @@ def test_the_page_opens_on_the_changes_and_filters_them(page: Page, shop: Shop) 
     page.goto(shop.page())
     expect(page.get_by_role("link", name="Changes 6", exact=True)).to_have_attribute("aria-current", "page")
     expect(names(page)).to_have_text(["step-2", "step-10", "banner", "added", "gone", "cut"])
+    expect(page.locator(".pull-facts")).to_contain_text("6 images")
+    expect(page.get_by_text(f"commit {sha('push')[:7]} with 6 screenshots on the right")).to_be_visible()
     sheet = page.locator(".pairs")
     expect(sheet).to_contain_text("Moved 24 px down")
     expect(sheet).to_contain_text("Not on main")
@@ -90,6 +92,7 @@ def test_the_page_opens_on_the_changes_and_filters_them(page: Page, shop: Shop) 
     expect(page).to_have_url(re.compile(r"\?tab=changes&q=10&verdicts=changed$"))
     page.get_by_role("link", name="All", exact=True).click()
     expect(page.locator(".gallery-name")).to_have_count(6)
+    expect(page.locator(".toolbar-count")).to_have_text("6 screenshots")
     page.get_by_label("Verdict").select_option("moved")
     expect(page.locator(".gallery-name")).to_have_text(["banner"])
     page.reload()
@@ -162,11 +165,20 @@ def test_both_images_zoom_and_scroll_together(page: Page, shop: Shop) -> None:
     expect(viewer(page).locator(".image-box")).to_have_css("height", "264px")  # not the viewport's
 
 
+def test_the_overlay_moves_the_before_image_with_its_rows(page: Page, shop: Shop) -> None:
+    page.goto(shop.page(query=f"?tab=changes&shot=banner&viewport={VIEWPORT}&mode=overlay"))
+    for side in ("before", "after"):
+        loaded(viewer(page).get_by_role("img", name=f"banner: {side}"))
+    under, over = viewer(page).locator(".under .layer"), viewer(page).locator(".over .layer")
+    expect(under).to_have_css("top", "24px")
+    expect(over).to_have_css("top", "0px")
+
+
 def test_baselines_are_listed_and_a_commit_shows_its_images(page: Page, shop: Shop) -> None:
     page.goto(f"/projects/{shop.id}")
     page.get_by_role("link", name="Baselines").click()
     commit = page.get_by_role("listitem").filter(has_text=sha("main")[:7])
-    expect(commit).to_contain_text(re.compile("main.*6 shots.*KB.*Complete.*just now", re.DOTALL))
+    expect(commit).to_contain_text(re.compile("main.*6 screenshots.*KB.*Complete.*just now", re.DOTALL))
     commit.get_by_role("link").click()
     expect(page.get_by_role("heading", name=f"main at {sha('main')[:7]}")).to_be_visible()
     loaded(page.get_by_role("region", name="banner").get_by_role("img"))
@@ -182,7 +194,7 @@ class TestStates:
         expect(page.locator(".gallery-name")).to_have_text(["banner"])
         page.get_by_role("link", name="Changes 1").click()
         expect(names(page)).to_have_text(["banner"])
-        expect(page.get_by_text("This run lacks 5 shots of its base.")).to_be_visible()
+        expect(page.get_by_text("This run lacks 5 screenshots of its base.")).to_be_visible()
         shop.push(8, "more", step2=RED)
         expect(
             page.get_by_text(f"The screenshots of {sha('more')[:7]} are not compared yet.")
@@ -201,7 +213,7 @@ class TestStates:
     ) -> None:
         bare = Shop(project, ci)
         page.goto(f"/projects/{project}/baselines")
-        expect(page.get_by_text("prshots upload --baseline")).to_be_visible()
+        expect(page.get_by_text("prshots upload --baseline screenshots/")).to_be_visible()
         bare.push(7, "push", cart=PLAIN)
         page.goto(bare.page(query="?tab=changes"))
         expect(page.get_by_text("Not compared yet")).to_be_visible()
@@ -239,7 +251,7 @@ class TestStates:
         bare.push(7, "push", home=PLAIN)
         assert bare.compare(7, "push")["state"] == "incomplete"
         page.goto(bare.page(query="?tab=changes"))
-        expect(page.get_by_text("so 1 other shot of this run was not compared")).to_be_visible()
+        expect(page.get_by_text("so 1 other screenshot of this run was not compared")).to_be_visible()
 
     def test_settings_take_the_repository_the_baselines_to_keep_and_the_upload_limit(
         self, page: Page, ann: Person, project: str
@@ -296,3 +308,26 @@ def test_every_page_passes_axe_and_fits_a_phone(
     title = viewer(page).locator(".bar-title")
     expect(title).to_contain_text(re.compile("step-2 320 . 240 1 of 6"))
     expect(title).to_be_in_viewport(ratio=1)
+
+
+def test_on_a_phone_no_part_of_a_pair_covers_another(
+    new_context: Callable[..., BrowserContext], shop: Shop
+) -> None:
+    about = {"viewport": "375x812", "theme": "dark", "pr_number": 10, "commit_sha": sha("push")}
+    for name in ("cart", "home"):
+        upload(shop.ci, RED, before=PLAIN, name=name, **about).raise_for_status()
+    shop.compare(10, "push")
+    page = new_context(viewport=NARROW).new_page()
+    page.goto(shop.page(10))
+    expect(page.locator(".pair")).to_have_count(2)
+    widths = "pairs => pairs.map(pair => pair.scrollWidth - pair.clientWidth)"
+    assert page.locator(".pair").evaluate_all(widths) == [0, 0]
+
+    page.locator(".pair a").first.click()
+    expect(viewer(page).locator(".stage")).to_have_count(2)
+    inside = "parts => parts.map(part => part.getBoundingClientRect()).map(box => [box.top, box.bottom])"
+    stages, captions, steps = (
+        viewer(page).locator(part).evaluate_all(inside) for part in (".stage", ".pane-caption", ".step")
+    )
+    assert all(caption[1] <= stage[0] for caption, stage in zip(captions, stages, strict=True))
+    assert min(top for top, _ in steps) >= stages[-1][1]

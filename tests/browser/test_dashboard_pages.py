@@ -101,10 +101,12 @@ def test_onboarding_leads_from_the_printed_link_to_the_first_screenshot(
 
 @pytest.mark.slow
 class TestProjects:
-    def test_cards_and_usage_count_images_and_pull_requests(
+    def test_cards_and_usage_show_what_is_stored_and_uploads_separately(
         self, page: Page, ann: Person, ci: httpx.Client, project: str
     ) -> None:
         shot(ci, pr_number=31)
+        deleted = shot(ci, pr_number=31)
+        ci.delete(f"/v1/images/{deleted['id']}").raise_for_status()
         name = ann.get_json(f"/projects/{project}")["name"]
         page.goto("/")
         card = page.get_by_role("listitem").filter(has_text=name)
@@ -112,8 +114,12 @@ class TestProjects:
         expect(card).to_contain_text(re.compile("Open PRs\\s*1"))
         expect(card.get_by_role("img", name=re.compile("Uploads per day"))).to_be_visible()
         page.goto(f"/projects/{project}/usage")
-        expect(page.get_by_role("img", name=re.compile("upload", re.IGNORECASE)).first).to_be_visible()
-        expect(page.get_by_role("link", name="#31")).to_be_visible()
+        stored = page.locator("section").filter(has_text="Stored now")
+        expect(stored).to_contain_text(re.compile(r"1 image, \d"))
+        expect(stored.get_by_role("link", name="#31")).to_be_visible()
+        expect(
+            page.get_by_role("img", name=re.compile("Uploaded images since .*: 2 in total"))
+        ).to_be_visible()
 
     def test_a_taken_name_shows_an_error_and_keeps_the_input(self, page: Page, ann: Person) -> None:
         ann.project("taken")
@@ -270,10 +276,10 @@ class TestGallery:
         loaded(comment.get_by_role("img"))
         expect(comment.get_by_role("img")).to_have_attribute("alt", NASTY)
         expect(comment.get_by_role("img")).to_have_attribute("src", url)
-        expect(comment.get_by_role("link")).to_have_count(0)
+        expect(comment.get_by_role("table")).to_contain_text(NASTY)
         page.get_by_role("button", name="Copy markdown").click()
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
-        assert copied(page) == ci.get("/v1/comment?pr_number=7").json()["markdown"]
+        assert copied(page) == ci.get("/v1/comment?pr_number=7&view=latest").json()["markdown"]
 
     def test_all_screenshots_are_downloaded_as_a_zip_and_deleted_after_a_question(
         self, page: Page, ci: httpx.Client, project: str
@@ -287,13 +293,13 @@ class TestGallery:
             assert archive.read("checkout/cart@320x200.png") == picture()
 
         dialog = page.get_by_role("dialog")
-        for button in ("Cancel", "Delete 2 screenshots"):
+        for button in ("Cancel", "Delete 2 images"):
             assert httpx.get(urls[0]).status_code == 200
             page.get_by_role("button", name="More actions").click()
             page.get_by_role("button", name="Delete screenshots").click()
-            expect(dialog).to_contain_text("Delete 2 screenshots of #7?")
+            expect(dialog).to_contain_text("Delete 2 images of #7?")
             dialog.get_by_role("button", name=button).click()
-        expect(page.get_by_text("Deleted 2 screenshots.")).to_be_visible()
+        expect(page.get_by_text("Deleted 2 images.")).to_be_visible()
         expect(page.get_by_text("No screenshots", exact=True)).to_be_visible()
         expect(page.get_by_text(re.compile("^Deleted by ann"))).to_be_visible()
         expect(page.locator(".pull-state")).to_have_text("Open")

@@ -124,6 +124,7 @@ def snippets(page: Page, way: str) -> list[str]:
 
 def check_workflow(text: str, *, keyless: bool) -> None:
     workflow = yaml.safe_load(text)
+    assert workflow[True]["push"] == {"branches": ["main"]}  # without it, there are no baselines
     assert ("id-token" in workflow["permissions"]) == keyless
     assert ("PRSHOTS_TOKEN" in text) != keyless
     (job,) = workflow["jobs"].values()

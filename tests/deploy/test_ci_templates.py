@@ -16,7 +16,7 @@ import yaml
 from PIL import Image
 
 from prshots import __version__
-from support.deploy_checkers import NODE_PROGRAMS, ROOT, TOOLS, lint_workflows, parse_command, walk
+from support.deploy_checkers import NODE_PROGRAMS, ROOT, TOOLS, lint_workflows, walk
 from support.forges.gitlab_look_alike import GitLabLookAlike
 from support.git_repositories import Repository, commit_all
 from support.processes import completed
@@ -157,6 +157,9 @@ class TestRecipes:
     def test_actionlint_accepts_every_workflow(self, tmp_path: Path) -> None:
         texts = [block.text for block in WORKFLOWS]
         texts.append((ROOT / "tests/support/workflow/screenshots.yml").read_text())
+        texts += re.findall(
+            r"^```yaml\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+        )
         for number, text in enumerate(texts):
             # Gitea takes a full address here, GitHub does not.
             (tmp_path / f"{number}.yml").write_text(text.replace("uses: https://github.com/", "uses: "))
@@ -181,22 +184,6 @@ class TestRecipes:
     @pytest.mark.parametrize("block", [block for block in BLOCKS if block.language == "yaml"], ids=str)
     def test_yaml_blocks_are_valid(self, block: Block) -> None:
         assert [part for part in yaml.safe_load_all(block.text) if part]
-
-    def test_commands_in_the_docs_are_valid(self) -> None:
-        in_blocks = {line for block in BLOCKS for line in commands_in(block.text)}
-        assert {"prshots upload screenshots", "prshots comment --post", "prshots expire --post"} <= in_blocks
-        in_words = {
-            said for page in PAGES for said in re.findall(r"`(prshots [a-z]+ [^`]+)`", page.read_text())
-        }
-        assert len(in_words) >= 2
-        for line in in_blocks | in_words:
-            parse_command(line)
-
-
-def commands_in(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        if found := re.search(r"(?:^|[\s'/])prshots(?:@[\d.]+)? ([a-z][^|&;'#]*)", line):
-            yield f"prshots {found[1].strip()}"
 
 
 @pytest.fixture(scope="module")

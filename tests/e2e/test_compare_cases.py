@@ -1,11 +1,14 @@
 """Cases where comparing with main is hard, each with real git and the real service."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from prshots.contract.statements import statements
 from support.clients import CLIENTS, NODE_NIGHTLY, runner_of
-from support.compared_shop import Shop
+from support.compared_shop import Shop, draw
+from support.deploy_checkers import ROOT
 from support.git_repositories import Repository
 from support.service import Service
 
@@ -35,16 +38,38 @@ def work(shop: Shop) -> Repository:
 
 
 @BOTH_CLIENTS
-def test_baselines_can_be_uploaded_from_a_terminal(shop: Shop, work: Repository) -> None:
+def test_every_suggested_command_works(shop: Shop, work: Repository) -> None:
+    """Those of messages in the pull request's job, and those of the dashboard in a terminal on main."""
     main = work.head
-    done = shop.in_terminal("upload", "shots", "--baseline", "--branch", "main", shots={"home": 1})
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (
-        0,
-        "Uploaded 1 of 1 screenshots to the baselines of main.",
-    )
     work.branch("change")
-    found = shop.pull(1, work.commit(), {"home": 2})
-    assert (found.state, found.verdicts, found.bases) == ("compared", {"home": "changed"}, {"home": main})
+    head = work.commit()
+    found = shop.pull(1, head, {"home": 2})  # runs prshots compare
+    assert (found.code, found.state) == (0, "no_baseline")
+    in_messages = {
+        said[1]
+        for text in statements()["messages"].values()
+        if (said := re.search(r"(?:[Rr]un|see) (prshots [^.]+?)(?: again)?\.?$", text))
+    }
+    upload = "prshots upload --baseline screenshots/"
+    assert in_messages == {upload, "prshots compare", "prshots compare --complete"}
+    assert upload in found.told
+
+    work.git("switch", "--quiet", "main")
+    draw(work.folder / "screenshots" / "home.png", 1)
+    draw(work.folder / "screenshot.png", 1)
+    in_dashboard = re.findall(r"[\"`](prshots .+)[\"`]", (ROOT / "web/src/lib/commands.ts").read_text())
+    assert in_dashboard[0] == upload
+    show = "prshots show screenshot.png"  # only in the Python client, and tested with it
+    for command in set(in_dashboard) - {show}:
+        words = command.replace("${prNumber}", "1").replace("${commitSha}", head).split()[1:]
+        done = shop.in_terminal(*words)
+        assert done.returncode == 0, (command, done.stderr)
+    found = shop.pull(1, head, {"home": 2}, compare=("--complete",))
+    assert (found.code, found.state, found.bases) == (0, "compared", {"home": main})
+
+    work.git("switch", "--quiet", "change")
+    done = shop.in_terminal(*upload.split()[1:])
+    assert (done.returncode, "no branch for the baselines: set --branch" in done.stderr) == (2, True)
 
 
 @BOTH_CLIENTS

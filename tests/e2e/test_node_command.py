@@ -1,6 +1,8 @@
 """`npx prshots`: a package that has all it needs."""
 
 import json
+import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -33,6 +35,20 @@ def test_the_package_has_what_the_command_needs_and_nothing_else(tmp_path: Path)
     shown = completed(["node", main, "--version"], cwd=tmp_path)
     assert shown.stdout == f"prshots {about['version']}\n"
     assert "--allow-empty" in completed(["node", main, "upload", "--help"], cwd=tmp_path).stdout
+
+
+@pytest.mark.nightly
+def test_the_reporter_can_be_installed_from_a_clone(tmp_path: Path) -> None:
+    clone, user = tmp_path / "clone", tmp_path / "user"
+    for name in (PACKAGE.relative_to(ROOT), Path("src/prshots/contract")):
+        shutil.copytree(ROOT / name, clone / name, ignore=shutil.ignore_patterns("node_modules", "dist"))
+    user.mkdir()
+    (user / "package.json").write_text('{"type": "module"}')
+    env = os.environ | {"npm_config_prefer_offline": "true"}
+    installed = completed(["npm", "install", "--no-audit", clone / "clients" / "node"], cwd=user, env=env)
+    assert installed.returncode == 0, installed.stderr
+    done = completed(["node", "--eval", "import('prshots/playwright')"], cwd=user)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_packages_license_is_the_projects() -> None:

@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy  # noqa: F401 - first: a pytest run inside this process forgets the modules that it imports
 
 from prshots.client import Client, sender
+from prshots.contract.statements import message
 from support.forges.look_alikes import GitHubLookAlike
 from support.git_repositories import Repository
 from support.pytest_jobs import ONLY_OURS, Job, entries, job_of, lines, run_elsewhere
@@ -50,9 +51,7 @@ def here(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, job: Job) -
     return pytester
 
 
-NO_BASELINES = (
-    "Nothing to compare with: main has no baselines yet. Run prshots upload on main to create them."
-)
+NO_BASELINES = message("no_baselines", branch="main")
 
 
 @pytest.mark.slow

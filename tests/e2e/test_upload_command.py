@@ -19,6 +19,7 @@ from PIL import Image
 
 from prshots.client import Client
 from prshots.client import sender as sending_module
+from prshots.contract.statements import message
 from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, command_of, run_process, runner_of
 from support.service import MAX_BYTES, PRSHOTS, SHA, Service
 from support.unreliable_proxy import NEVER, Misbehaviour, UnreliableProxy, refuse
@@ -125,7 +126,7 @@ class TestAsAProcess:
         assert done.stderr.splitlines() == [
             "shots/broken.png: is not a PNG, JPEG or WebP image",
             "Uploaded 5 of 6 screenshots to pull request 21.",
-            "Nothing to compare with: main has no baselines yet. Run prshots upload on main to create them.",
+            message("no_baselines", branch="main"),
             f"Dashboard: {told['dashboard_url']}",
         ]
         assert told["comparison"]["state"] == "no_baseline"

@@ -13,6 +13,10 @@ import httpx
 import pytest
 from PIL import Image as Picture
 
+from prshots.client.ci import Job
+from prshots.client.compare import view_and_page
+from prshots.client.post_comment import Composer
+from prshots.client.service import Client
 from prshots.server.api.dashboard.images import SHOTS_PAGE
 from support.drawn_pages import drawn_page, sha
 from support.places import make_undeletable
@@ -36,7 +40,8 @@ class Shop:
         self.ann, self.service = ann, service
         self.project = ann.project()
         self.url = f"/v1/dashboard/projects/{self.project}"
-        self.ci = service.client(ann.token(self.project))
+        self.token = ann.token(self.project)
+        self.ci = service.client(self.token)
 
     def ask(self, method: str, path: str, **body: Any) -> httpx.Response:
         return self.ann.ask(method, f"/projects/{self.project}{path}", **body)
@@ -334,13 +339,28 @@ class TestGallery:
         assert httpx.get(kept).status_code == 200
         assert shop.get_json()["policy"] == "manual"
 
-    def test_the_comment_is_returned_as_markdown_and_as_escaped_html(self, shop: Shop) -> None:
+    def test_the_comment_is_the_one_that_clients_post(self, shop: Shop) -> None:
+        """Before a comparison, after it, and when the images are deleted."""
         url = upload(shop.ci, name="<b>*bold*</b>").json()["view_url"]
-        comment = shop.get_json("/pulls/7/comment")
-        assert comment["markdown"] == shop.ci.get("/v1/comment?pr_number=7").json()["markdown"]
-        assert "<h3>1 screenshot</h3>" in comment["html"]
-        assert url.replace("&", "&amp;") in comment["html"]
-        assert "<b>" not in comment["html"]
+        with Client(shop.service.base_url, shop.token) as client:
+
+            def posted() -> str:
+                view, _ = view_and_page(client, 7, Job())
+                return Composer(client, 7, Job(), view=view).markdown()
+
+            latest = shop.get_json("/pulls/7/comment")
+            assert latest["markdown"] == posted()
+            assert "<h3>1 screenshot</h3>" in latest["html"]
+            assert url.replace("&", "&amp;") in latest["html"]
+            assert "<b>" not in latest["html"]
+            shop.ci.post(
+                "/v1/compare", json={"pr_number": 7, "commit_sha": sha("x"), "branch": "main", "commits": []}
+            ).raise_for_status()
+            changes = shop.get_json("/pulls/7/comment")
+            assert changes["markdown"] == posted() != latest["markdown"]
+            shop.ci.post("/v1/expire", json={"pr_number": 7}).raise_for_status()
+            assert shop.get_json("/pulls/7/comment")["markdown"] == posted()
+            assert "deleted" in posted()
 
 
 def thumbnails(shop: Shop, *image_ids: str) -> dict[str, Any]:

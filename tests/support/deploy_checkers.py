@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,14 @@ def lint_workflows(folder: Path) -> str:
     return done.stdout
 
 
+@cache
+def command_line() -> Any:
+    return get_command(app)
+
+
 def parse_command(line: str) -> None:
     """Parse a `prshots` command without running it. Raise if the command or an option does not exist."""
-    command: Any = get_command(app)
+    command = command_line()
     words = shlex.split(line)[1:]
     while hasattr(command, "commands"):
         command = command.commands[words.pop(0)]

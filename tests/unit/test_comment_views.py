@@ -260,7 +260,7 @@ def test_a_base_that_is_not_an_ancestor_is_marked_wherever_the_shot_is():
         (
             ComparisonState.NO_BASELINE,
             "not compared",
-            "There is no baseline for `main` yet: run `prshots upload --baseline` on a push to it.",
+            "There is no baseline for `main` yet: run this job on a push to it.",
         ),
         (
             ComparisonState.INCOMPLETE,

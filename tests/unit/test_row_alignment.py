@@ -42,6 +42,8 @@ def aligned(before: str, after: str, *, lossy: bool = False) -> str:
         ("abcd", "aXcd", "=1 ~1 =2"),
         ("aaaa", "aaXaa", "=2 +1 =2"),
         ("aabb", "aaXYbb", "=2 +2 =2"),
+        ("--A----B--", "--A----X----B--", "=5 +5 =5"),  # a new item starts in the middle of the gap
+        ("--A----X----B--", "--A----B--", "=5 -5 =5"),
         ("abcdefghij", "Xabcdefghij", "+1 =10"),
         ("abcdeX", "abcdebX", "=5 +1 =1"),
         ("xAyBzCwD", "yAxBwCzD", "~1 =1 ~1 =1 ~1 =1 ~1 =1"),

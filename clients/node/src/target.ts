@@ -1,6 +1,6 @@
 /** Where the screenshots of a job belong: to a pull request, or to a branch as its baselines. */
 
-import { buildsBaselines, fullCommit, headCommit } from "./ci/checkout.js";
+import { branchForBaselines, buildsBaselines, fullCommit, headCommit } from "./ci/checkout.js";
 import type { Job } from "./ci/job.js";
 import { InvalidInputError } from "./errors.js";
 import { commitOf, pullRequestOf } from "./lookup.js";
@@ -44,7 +44,7 @@ export async function targetOf(job: Job, asked: Asked, sender: Sender): Promise<
   }
   if (pr !== undefined || job.prNumber !== undefined || job.lookup || job.fromFork)
     throw new InvalidInputError(message("baseline_in_pull_request"));
-  const baselineOf = branch || job.branch;
+  const baselineOf = branch || (await branchForBaselines(job));
   if (!baselineOf) throw new InvalidInputError(message("no_baseline_branch"));
   return { commitSha: await baselineCommit(commit || job.commitSha), baselineOf };
 }

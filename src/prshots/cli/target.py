@@ -31,14 +31,14 @@ def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline:
 
     A job on the branch with the baselines uploads baselines. A pull request's job never does.
     """
-    from prshots.client.ci.checkout import builds_baselines
+    from prshots.client.ci.checkout import branch_for_baselines, builds_baselines
 
     if not baseline and (pr is not None or not builds_baselines(job, branch)):
         number = options.pull_request(pr, job)
         return Target(options.commit(commit, job, number), pr_number=number)
     if pr is not None or job.pr_number is not None or job.lookup is not None or job.from_fork:
         raise InvalidInputError(message("baseline_in_pull_request"))
-    if not (name := branch or job.branch):
+    if not (name := branch or branch_for_baselines(job)):
         raise InvalidInputError(message("no_baseline_branch"))
     return Target(_full_commit(commit, job), baseline_of=name)
 

@@ -4,6 +4,7 @@ import { GallerySkeleton, mostCells } from "../gallery/gallery";
 import { filterShots, NO_FILTER } from "../gallery/shot-filter";
 import { boxAspect, shotId, variantLabel } from "../gallery/shot-key";
 import { useIncrementalRows } from "../gallery/use-incremental-rows";
+import { uploadBaselinesCommand } from "../lib/commands";
 import { formatBytes, formatCount, shortSha } from "../lib/format";
 import { useEveryPage, useLive, usePages } from "../lib/live";
 import { Link, navigate, useLocation } from "../lib/router";
@@ -117,9 +118,9 @@ function CommitRow({ commit, projectId }: { commit: BaselineCommit; projectId: s
       <span class="baseline-branch" title={branch}>
         {branch}
       </span>
-      <span>{formatCount(shots, "shot")}</span>
+      <span>{formatCount(shots, "screenshot")}</span>
       <span>{formatBytes(bytes)}</span>
-      <span class="quiet" title={complete ? "" : "Not marked complete: shots may be missing"}>
+      <span class="quiet" title={complete ? "" : "Not marked complete: screenshots may be missing"}>
         {complete ? "Complete" : "Not complete"}
       </span>
       <span class="quiet">
@@ -133,10 +134,10 @@ function NoBaselines() {
   return (
     <Empty title="No baselines yet">
       <p>
-        A baseline is the image of a shot on your default branch. Pull requests are compared with it. The
-        clients upload baselines on every push to the default branch. To upload them yourself, run:
+        A baseline is a screenshot of your default branch. Pull requests are compared with it. The clients
+        upload baselines on every push to the default branch. To upload them yourself, check it out and run:
       </p>
-      <Command command="prshots upload --baseline" />
+      <Command command={uploadBaselinesCommand} />
     </Empty>
   );
 }

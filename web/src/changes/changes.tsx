@@ -12,6 +12,7 @@ import {
 import { isSameShot, shotId } from "../gallery/shot-key";
 import { Toolbar } from "../gallery/toolbar";
 import { useShotFilter } from "../gallery/use-shot-filter";
+import { compareCommand } from "../lib/commands";
 import { capitalize, formatCount, formatNumber, shortSha } from "../lib/format";
 import type { Live } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
@@ -33,25 +34,26 @@ import {
 
 interface ChangesProps {
   urls: PullUrls;
+  prNumber: number;
   pull: PullRequest | undefined;
   latest: Live<LatestComparison>;
   onHelp: () => void;
 }
 
-export function Changes({ urls, pull, latest, onHelp }: ChangesProps) {
+export function Changes({ urls, prNumber, pull, latest, onHelp }: ChangesProps) {
   const { data, error, refresh } = latest;
   if (!data) return error ? <Failed error={error} retry={refresh} /> : <GallerySkeleton />;
-  if (!data.comparison) return <NotComparedYet />;
-  return <ComparisonView comparison={data.comparison} {...{ urls, pull, onHelp }} />;
+  if (!data.comparison) return <NotComparedYet {...{ prNumber, pull }} />;
+  return <ComparisonView comparison={data.comparison} {...{ urls, prNumber, pull, onHelp }} />;
 }
 
-function NotComparedYet() {
+function NotComparedYet({ prNumber, pull }: Pick<ChangesProps, "prNumber" | "pull">) {
   return (
     <Empty title="Not compared yet">
       <p>
         This pull request hasn’t been compared with its base. <code>prshots upload</code> compares it, or run:
       </p>
-      <Command command="prshots compare" />
+      {pull && <Command command={compareCommand(prNumber, pull.last_commit)} />}
     </Empty>
   );
 }
@@ -60,7 +62,7 @@ interface ComparisonViewProps extends Omit<ChangesProps, "latest"> {
   comparison: Comparison;
 }
 
-function ComparisonView({ urls, pull, comparison, onHelp }: ComparisonViewProps) {
+function ComparisonView({ urls, prNumber, pull, comparison, onHelp }: ComparisonViewProps) {
   const { query } = useLocation();
   const filterInput = useShotFilter(urls, "changes");
   const { filter } = filterInput;
@@ -78,7 +80,7 @@ function ComparisonView({ urls, pull, comparison, onHelp }: ComparisonViewProps)
       <div class="base">
         <ComparedWith comparison={comparison} />
         {all.length > 0 && <VerdictFilter {...{ urls, filter, shots }} />}
-        <ComparisonStatus comparison={comparison} pull={pull} />
+        <ComparisonStatus {...{ comparison, prNumber, pull }} />
       </div>
       {all.length > 0 && (
         <>
@@ -121,23 +123,27 @@ function orderOf({ shotKey }: OpenShot, found: ShotWithVerdict[], all: ShotWithV
 
 /** Says which commits were compared, and on which side each is. */
 function ComparedWith({ comparison }: { comparison: Comparison }) {
-  const { commit_sha, branch, base_commit } = comparison;
+  const { commit_sha, branch, base_commit, shots } = comparison;
   if (arePairs(comparison))
     return <p class="base-line">Before on the left, after on the right, uploaded together</p>;
   if (base_commit === null) return null;
   return (
     <p class="base-line">
-      <Mono>{branch}</Mono> at <Sha sha={base_commit} /> on the left, commit <Sha sha={commit_sha} /> on the
-      right
+      <Mono>{branch}</Mono> at <Sha sha={base_commit} /> on the left, commit <Sha sha={commit_sha} /> with{" "}
+      {formatCount(shots.filter(({ verdict }) => verdict !== "removed").length, "screenshot")} on the right
     </p>
   );
 }
 
 /** Says what is missing from the comparison, if anything. */
-function ComparisonStatus({ comparison, pull }: { comparison: Comparison; pull: PullRequest | undefined }) {
+function ComparisonStatus({
+  comparison,
+  prNumber,
+  pull,
+}: Pick<ComparisonViewProps, "comparison" | "prNumber" | "pull">) {
   const ran = useRef(false);
   ran.current ||= comparison.state === "running";
-  const words = describeState(comparison) ?? (ran.current ? describeDone(comparison) : null);
+  const words = describeState(comparison, prNumber) ?? (ran.current ? describeDone(comparison) : null);
   const isNewer = pull && pull.images > 0 && pull.last_commit !== comparison.commit_sha;
   return (
     <>
@@ -202,7 +208,7 @@ function NoChanges({
 }) {
   if (!isUnfiltered(filter)) return <NoMatch urls={urls} filter={filter} tab="changes" />;
   if (comparison.state !== "compared") return null;
-  const same = formatCount(comparison.shots.length, "shot");
+  const same = formatCount(comparison.shots.length, "screenshot");
   return (
     <Empty title="No changes">
       <p>

@@ -21,13 +21,13 @@ test.each<[Partial<ComparedShot>, string]>([
 
 test("every state but compared says what is missing, and every state but running what to do", () => {
   const words = (state: ComparisonState) =>
-    describeState(comparison({ state, missing: 12, shots: [comparedShot()] }));
+    describeState(comparison({ state, missing: 12, shots: [comparedShot()] }), 7);
   expect(words("compared")).toBeNull();
   expect(words("running")?.title).toBe("Comparing…");
-  expect(words("no_baseline")?.command).toBe("prshots upload --baseline");
-  expect(words("incomplete")?.text).toContain("12 shots");
-  expect(words("incomplete")?.command).toBe("prshots compare --complete");
-  expect(words("failed")?.command).toBe("prshots compare");
+  expect(words("no_baseline")?.command).toBe("prshots upload --baseline screenshots/");
+  expect(words("incomplete")?.text).toContain("12 screenshots");
+  expect(words("incomplete")?.command).toBe("prshots compare --complete --pr 7 --commit after");
+  expect(words("failed")?.command).toBe("prshots compare --pr 7 --commit after");
 });
 
 test("an uploaded pair is described as one, without a base commit", () => {
@@ -43,19 +43,21 @@ test("an uploaded pair is described as one, without a base commit", () => {
 test("without baselines, pairs are compared and the others are counted", () => {
   const shots = [comparedShot({ is_pair: true, base_commit: null })];
   const words = (missing: number) =>
-    describeState(comparison({ state: "incomplete", base_commit: null, missing, shots }));
-  expect(words(12)?.text).toContain("12 other shots of this run were not compared");
-  expect(words(1)?.text).toContain("1 other shot of this run was not compared");
-  expect(words(12)?.command).toBe("prshots upload --baseline");
+    describeState(comparison({ state: "incomplete", base_commit: null, missing, shots }), 7);
+  expect(words(12)?.text).toContain("12 other screenshots of this run were not compared");
+  expect(words(1)?.text).toContain("1 other screenshot of this run was not compared");
+  expect(words(12)?.command).toBe("prshots upload --baseline screenshots/");
 });
 
 test("a run without screenshots doesn't count missing shots", () => {
-  expect(describeState(comparison({ state: "incomplete" }))?.text).toContain("No screenshots were uploaded");
+  expect(describeState(comparison({ state: "incomplete" }), 7)?.text).toContain(
+    "No screenshots were uploaded",
+  );
 });
 
 test("a running comparison counts its verdicts", () => {
   const shots = [comparedShot(), comparedShot({ verdict: null })];
-  expect(describeState(comparison({ state: "running", shots }))?.text).toContain("1 of 2 shots");
+  expect(describeState(comparison({ state: "running", shots }), 7)?.text).toContain("1 of 2 screenshots");
 });
 
 test("the tab counts changes, and adds the state of a run that is not compared", () => {

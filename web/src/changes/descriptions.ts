@@ -1,4 +1,5 @@
 /** Describes a comparison in words. Pure. */
+import { compareCommand, completeCommand, uploadBaselinesCommand } from "../lib/commands";
 import { capitalize, formatCount, formatNumber, shortSha } from "../lib/format";
 import type { ComparedShot, Comparison } from "../lib/types";
 import { isChange, shotsWithVerdict } from "./verdicts";
@@ -51,19 +52,19 @@ interface StateDescription {
 }
 
 /** What is missing and what to do; null only if everything was compared. */
-export function describeState(comparison: Comparison): StateDescription | null {
+export function describeState(comparison: Comparison, prNumber: number): StateDescription | null {
   const { commit_sha, state, branch, missing, shots } = comparison;
   switch (state) {
     case "running":
       return {
         title: "Comparing…",
-        text: `${formatNumber(shotsWithVerdict(shots).length)} of ${formatCount(shots.length, "shot")} done. The others appear here automatically.`,
+        text: `${formatNumber(shotsWithVerdict(shots).length)} of ${formatCount(shots.length, "screenshot")} done. The others appear here automatically.`,
       };
     case "no_baseline":
       return {
         title: "No baseline",
-        text: `The branch ${branch} has no baselines, so commit ${shortSha(commit_sha)} was not compared. Upload some on the next push to ${branch}:`,
-        command: "prshots upload --baseline",
+        text: `The branch ${branch} has no baselines, so commit ${shortSha(commit_sha)} was not compared. Run the job on ${branch}, or check it out and run:`,
+        command: uploadBaselinesCommand,
       };
     case "incomplete":
       if (shots.length === 0)
@@ -74,19 +75,19 @@ export function describeState(comparison: Comparison): StateDescription | null {
       if (comparison.base_commit === null)
         return {
           title: "Incomplete",
-          text: `The branch ${branch} has no baselines, so ${formatCount(missing, "other shot")} of this run ${missing === 1 ? "was" : "were"} not compared. Upload some on the next push to ${branch}:`,
-          command: "prshots upload --baseline",
+          text: `The branch ${branch} has no baselines, so ${formatCount(missing, "other screenshot")} of this run ${missing === 1 ? "was" : "were"} not compared. Run the job on ${branch}, or check it out and run:`,
+          command: uploadBaselinesCommand,
         };
       return {
         title: "Incomplete",
-        text: `This run lacks ${formatCount(missing, "shot")} of its base. Wait for the jobs that upload them. If they were removed, mark the run complete:`,
-        command: "prshots compare --complete",
+        text: `This run lacks ${formatCount(missing, "screenshot")} of its base. Wait for the jobs that upload them. If they were removed, mark the run complete:`,
+        command: completeCommand(prNumber, commit_sha),
       };
     case "failed":
       return {
         title: "The comparison failed",
-        text: "It stopped before every shot had a verdict. Run it again:",
-        command: "prshots compare",
+        text: "It stopped before every screenshot had a verdict. Run it again:",
+        command: compareCommand(prNumber, commit_sha),
       };
     case "compared":
       return null;
@@ -96,7 +97,7 @@ export function describeState(comparison: Comparison): StateDescription | null {
 /** For a comparison that was running when the page opened: keeping a line here keeps the rest in place. */
 export const describeDone = ({ shots }: Comparison): StateDescription => ({
   title: "Done.",
-  text: `${formatCount(shots.length, "shot")} compared.`,
+  text: `${formatCount(shots.length, "screenshot")} compared.`,
 });
 
 /** Beside the tab's name: "12", "incomplete". */

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { KEYS, keyAction } from "../lightbox/keys";
 import { key } from "../lightbox/sample-keys";
 import { pairKeyAction } from "./pair-keys";
 
@@ -19,4 +20,20 @@ test("keys of the lightbox or the browser do nothing", () => {
   expect(action("1", { ctrlKey: true })).toBeNull();
   expect(action("b", { metaKey: true })).toBeNull();
   expect(pairKeyAction(key("ArrowDown"), { x: false, y: true })).toEqual({ do: "pan", x: 0, y: 1 });
+});
+
+test("every key in the help does something where the help says", () => {
+  const names: Record<string, string> = {
+    "←": "ArrowLeft",
+    "→": "ArrowRight",
+    "↑": "ArrowUp",
+    "↓": "ArrowDown",
+    "−": "-",
+  };
+  const idle = (where: RegExp, actionOf: (name: string) => unknown) =>
+    KEYS.filter((section) => where.test(section.where))
+      .flatMap(({ keys }) => keys.flatMap(([listed]) => listed.split(" ")))
+      .filter((name) => name !== "Esc" && !actionOf(names[name] ?? name)); // the dialog handles Esc
+  expect(idle(/^Everywhere|a viewer|a change$/, action)).toEqual([]);
+  expect(idle(/^Everywhere|a viewer|a screenshot$/, (name) => keyAction(key(name), still))).toEqual([]);
 });

@@ -1,5 +1,12 @@
-import { expect, test } from "vitest";
-import { enclosingSize, relativeRegion, relativeSize, usableMode } from "./pair-layout";
+import { describe, expect, test } from "vitest";
+import {
+  alignPieces,
+  enclosingSize,
+  pieceStyle,
+  relativeRegion,
+  relativeSize,
+  usableMode,
+} from "./pair-layout";
 import { comparedShot } from "./sample-comparisons";
 
 test("two images of different heights share one box, and regions are relative to it", () => {
@@ -11,6 +18,106 @@ test("two images of different heights share one box, and regions are relative to
     top: "25%",
     width: "10%",
     height: "50%",
+  });
+});
+
+describe("alignPieces", () => {
+  const size = (height: number) => ({ width: 600, height });
+  type Regions = Parameters<typeof alignPieces>[0]["regions"];
+  const pieces = (regions: Regions, shift: number, before: number, after: number) =>
+    alignPieces({ regions, shift }, size(before), size(after)).map(({ from, to, by }) => [from, to, by]);
+
+  test.each<[string, Regions, number, number, number, number[][]]>([
+    ["nothing moved", [[0, 10, 600, 40]], 0, 500, 500, [[0, 500, 0]]],
+    ["a banner at the top", [[0, 0, 600, 24]], 24, 500, 524, [[0, 500, 24]]],
+    [
+      "one row inserted",
+      [
+        [0, 196, 600, 53],
+        [20, 300, 40, 8],
+      ],
+      53,
+      500,
+      553,
+      [
+        [0, 196, 0],
+        [196, 500, 53],
+      ],
+    ],
+    [
+      "two sections",
+      [
+        [0, 129, 600, 81],
+        [0, 372, 600, 81],
+      ],
+      162,
+      500,
+      662,
+      [
+        [0, 129, 0],
+        [129, 291, 81],
+        [291, 500, 162],
+      ],
+    ],
+    [
+      "rows removed",
+      [[0, 209, 600, 2]],
+      -81,
+      500,
+      419,
+      [
+        [0, 210, 0],
+        [291, 500, -81],
+      ],
+    ],
+    [
+      "a page of fixed height",
+      [
+        [0, 215, 600, 53],
+        [0, 390, 600, 2],
+      ],
+      53,
+      500,
+      500,
+      [
+        [0, 215, 0],
+        [215, 338, 53],
+        [391, 500, 0],
+      ],
+    ],
+    [
+      "a recolored header besides",
+      [
+        [0, 0, 600, 40],
+        [0, 215, 600, 53],
+      ],
+      53,
+      500,
+      553,
+      [[0, 500, 0]],
+    ],
+    [
+      "rows removed in two places",
+      [
+        [0, 100, 600, 2],
+        [0, 300, 600, 2],
+      ],
+      -90,
+      500,
+      410,
+      [[0, 500, 0]],
+    ],
+  ])("%s", (_, regions, shift, before, after, expected) => {
+    expect(pieces(regions, shift, before, after)).toEqual(expected);
+  });
+
+  test("a piece is cut out of its image and moved", () => {
+    expect(pieceStyle({ from: 100, to: 400, by: 50 }, size(400), size(500))).toEqual({
+      width: "100%",
+      height: "80%",
+      top: "10%",
+      clipPath: "inset(25% 0 0%)",
+    });
   });
 });
 

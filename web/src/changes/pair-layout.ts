@@ -23,6 +23,50 @@ export const relativeRegion = ([left, top, width, height]: ComparedShot["regions
   ...relativeSize({ width, height }, whole),
 });
 
+/** Rows of the before image, and how far down the after image has them; negative if it has them further up. */
+export interface Piece {
+  from: number;
+  to: number;
+  by: number;
+}
+
+/** How high the box of a seam is: it marks where rows were removed. */
+const SEAM = 2;
+
+/**
+ * Cuts the before image at the rows that were inserted and removed, so that the rest lies on the after image. The image
+ * stays whole if the boxes don’t say where each row went.
+ */
+export function alignPieces(
+  { regions, shift }: Pick<ComparedShot, "regions" | "shift">,
+  before: Size,
+  after: Size,
+): Piece[] {
+  const whole = { from: 0, to: before.height, by: 0 };
+  const strips = shift === 0 ? [] : regions.filter(([left, , width]) => left === 0 && width === after.width);
+  const seams = strips.filter(([, , , height]) => height <= SEAM).length;
+  const inserted = strips.reduce((rows, [, , , height]) => rows + (height > SEAM ? height : 0), 0);
+  const removed = inserted - (after.height - before.height);
+  const pieces: Piece[] = [];
+  let [rest, largest] = [whole, 0];
+  for (const [, top, , height] of strips) {
+    const isSeam = height <= SEAM;
+    const at = (isSeam ? top + SEAM / 2 : top) - rest.by;
+    pieces.push({ ...rest, to: at });
+    rest = { ...rest, from: isSeam ? at + removed : at, by: rest.by + (isSeam ? -removed : height) };
+    largest = Math.max(largest, Math.abs(rest.by));
+  }
+  const isKnown = seams <= 1 && largest === Math.abs(shift);
+  return isKnown ? [...pieces, rest].filter(({ from, to }) => from < to) : [whole];
+}
+
+/** Draws only these rows of an image, where the after image has them. */
+export const pieceStyle = ({ from, to, by }: Piece, size: Size, whole: Size) => ({
+  ...relativeSize(size, whole),
+  top: percent(by, whole.height),
+  clipPath: `inset(${percent(from, size.height)} 0 ${percent(size.height - to, size.height)})`,
+});
+
 /** The closest mode that this pair can be shown in; null: there is only one image. */
 export function usableMode(
   { before, after, diff_url }: Pick<ComparedShot, "before" | "after" | "diff_url">,

@@ -8,7 +8,7 @@ import type { Zoom } from "../lightbox/use-zoom";
 import type { Mode } from "../pull/urls";
 import { useThumbnailErrors } from "../thumbnails/thumbnail";
 import { Mono } from "../ui";
-import { relativeRegion, relativeSize } from "./pair-layout";
+import { alignPieces, pieceStyle, relativeRegion, relativeSize } from "./pair-layout";
 import type { PairImages } from "./use-pair-images";
 import type { ShotWithVerdict } from "./verdicts";
 
@@ -59,7 +59,9 @@ export function PairPanes(props: PairPanesProps) {
           <div ref={zoom.imageBox} class="image-box" style={drawnStyle(zoom)}>
             {isMixed ? (
               <>
-                <div class="under">{layer("before")}</div>
+                <div class="under">
+                  <AlignedBefore images={images} shot={shot} />
+                </div>
                 <div class="over">{layer("after")}</div>
                 {mode === "slider" && <Handle setMix={setMix} />}
               </>
@@ -90,17 +92,42 @@ export function PairPanes(props: PairPanesProps) {
 
 const LABELS: Record<PairSide, string> = { before: "Before", after: "After", diff: "Marked difference" };
 
-function Layer({ which, images }: { which: PairSide; images: PairImages }) {
+/** The before image below the after image: if rows moved, in pieces that lie where the after image has them. */
+function AlignedBefore({ images, shot }: { images: PairImages; shot: ShotWithVerdict }) {
+  const { before, after } = images.sizes;
+  const pieces = alignPieces(images.loaded ? shot : NOTHING_MOVED, before.size, after.size);
+  return pieces.map((piece) => (
+    <Layer
+      key={piece.from}
+      which="before"
+      images={images}
+      style={pieceStyle(piece, before.size, images.size)}
+      isRepeated={piece !== pieces[0]}
+    />
+  ));
+}
+
+const NOTHING_MOVED = { regions: [], shift: 0 };
+
+interface LayerProps {
+  which: PairSide;
+  images: PairImages;
+  style?: CSSProperties;
+  /** Whether another layer shows the same image, so that screen readers skip this one. */
+  isRepeated?: boolean;
+}
+
+function Layer({ which, images, style, isRepeated = false }: LayerProps) {
   const thumbnailErrorOf = useThumbnailErrors();
   const image = images[which];
   const natural = images.sizes[which];
   if (!image) return null;
   return (
-    <div class="layer" style={relativeSize(natural.size, images.size)}>
+    <div class="layer" style={style ?? relativeSize(natural.size, images.size)}>
       <StageImage
         key={image.id}
         image={image}
-        alt={`${image.name}: ${LABELS[which].toLowerCase()}`}
+        alt={isRepeated ? "" : `${image.name}: ${LABELS[which].toLowerCase()}`}
         thumbnailError={thumbnailErrorOf(image)}
         natural={natural}
         onFailed={refreshShown}
@@ -166,7 +193,7 @@ function Handle({ setMix }: { setMix: (mix: number) => void }) {
 function NotInComparison() {
   return (
     <div class="lightbox-gone" role="alert">
-      <p class="state-title">This shot is not in the comparison</p>
+      <p class="state-title">This screenshot is not in the comparison</p>
       <p>It was deleted, or the newest commit doesn’t include it.</p>
     </div>
   );

@@ -1,5 +1,5 @@
 /** The filter above the gallery. */
-import { capitalize, formatNumber } from "../lib/format";
+import { capitalize, formatCount, formatNumber } from "../lib/format";
 import { navigate } from "../lib/router";
 import { type PullUrls, pageHref, type Tab } from "../pull/urls";
 import { SearchField } from "../ui";
@@ -63,7 +63,8 @@ export function Toolbar(props: ToolbarProps) {
         />
       )}
       <p class="toolbar-count" role="status">
-        {isUnfiltered(filter) ? "" : `${formatNumber(found)} of ${formatNumber(total)}`}
+        {isUnfiltered(filter) ? "" : `${formatNumber(found)} of `}
+        {formatCount(total, "screenshot")}
       </p>
     </search>
   );

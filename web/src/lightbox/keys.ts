@@ -83,20 +83,24 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
     ],
   },
   {
-    where: "In the viewer",
+    where: "In a viewer",
     keys: [
-      ["← →", "Previous and next screenshot"],
-      ["↑ ↓", "Newer and older commit"],
+      ["← →", "Previous and next screenshot or change"],
       ["Z", "Actual size and back"],
       ["+ −", "Zoom in and out"],
-      ["I", "Show or hide details"],
       ["Esc", "Close"],
     ],
   },
   {
-    where: "In the change viewer",
+    where: "Only in the viewer of a screenshot",
     keys: [
-      ["← →", "Previous and next change"],
+      ["↑ ↓", "Newer and older commit"],
+      ["I", "Show or hide details"],
+    ],
+  },
+  {
+    where: "Only in the viewer of a change",
+    keys: [
       ["1 2", "Side by side, slider"],
       ["3 4", "Overlay, marked difference"],
       ["B", "Show or hide boxes around changes"],

@@ -18,7 +18,8 @@ export function CommentView({ path }: { path: string }) {
         <div>
           <h2 id="comment-title">Sticky comment</h2>
           <p class="quiet small">
-            Your CI job posts this comment to the pull request and keeps it up to date.
+            Your CI job posts this comment by default, and keeps it up to date. With a template or another
+            view, or on Bitbucket, it posts a different one.
           </p>
         </div>
         <div class="comment-actions">

@@ -53,7 +53,7 @@ function Facts({ pull }: { pull: PullRequest }) {
       <PullState pull={pull} />
       {author && <span>{author}</span>}
       {source_branch && <Mono>{source_branch}</Mono>}
-      <span>{formatCount(pull.images, "screenshot")}</span>
+      <span title="All uploaded images, of every commit">{formatCount(pull.images, "image")}</span>
       <span>{formatBytes(pull.bytes)}</span>
       <span class="with-copy">
         <Mono title={pull.last_commit}>{shortSha(pull.last_commit)}</Mono>
@@ -106,7 +106,7 @@ function Actions({ pull, urls, onChanged, onHelp }: ActionsProps) {
 }
 
 function confirmExpire(pull: PullRequest): Promise<boolean> {
-  const all = formatCount(pull.images, "screenshot");
+  const all = formatCount(pull.images, "image");
   return confirmDialog({
     title: `Delete ${all} of #${pull.pr_number}?`,
     action: `Delete ${all}`,
@@ -121,7 +121,7 @@ function confirmExpire(pull: PullRequest): Promise<boolean> {
 
 async function expireAll(urls: PullUrls): Promise<void> {
   const { expired, failed } = await send<Expired>("POST", urls.expire);
-  const deleted = `Deleted ${formatCount(expired, "screenshot")}.`;
+  const deleted = `Deleted ${formatCount(expired, "image")}.`;
   if (failed === 0) toast(deleted);
   else
     toast(

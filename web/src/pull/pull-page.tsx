@@ -43,9 +43,9 @@ export function PullPage({ projectId, prNumber }: PullPageProps) {
       ) : (
         <>
           <Tabs urls={urls} current={tab} comparison={comparison} />
-          <Announcement words={pull ? `${formatCount(pull.images, "screenshot")} in #${prNumber}` : ""} />
+          <Announcement words={pull ? `${formatCount(pull.images, "image")} in #${prNumber}` : ""} />
           {tab === null && <GallerySkeleton />}
-          {tab === "changes" && <Changes {...{ urls, pull, latest, onHelp }} />}
+          {tab === "changes" && <Changes {...{ urls, prNumber, pull, latest, onHelp }} />}
           {tab === "all" && <AllShots {...{ urls, projectId, project, pull, verdictOf, verdicts, onHelp }} />}
           {tab === "comment" && <CommentView path={urls.comment} />}
         </>

@@ -27,6 +27,15 @@ test("a link to a page keeps its address and nothing else", () => {
   });
 });
 
+test("tables and images keep their numbers", () => {
+  expect(of("th", { colspan: "2", align: "left" })).toEqual({ tag: "th", attributes: { colspan: "2" } });
+  expect(of("td", { colspan: "2 onclick" })).toEqual({ tag: "td", attributes: {} });
+  expect(of("img", { src: `${IMG}/i/a.png`, width: "400" })).toEqual({
+    tag: "img",
+    attributes: { src: `${IMG}/i/a.png`, alt: "", width: "400" },
+  });
+});
+
 test("text elements lose their attributes, and all other elements are dropped", () => {
   expect(of("details", { open: "", onclick: "x()" })).toEqual({ tag: "details", attributes: {} });
   for (const tag of ["script", "style", "iframe", "form", "svg", "base", "meta", "link", "button"]) {

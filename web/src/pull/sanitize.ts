@@ -3,7 +3,7 @@
  * uploads. So only these elements are rebuilt, with these attributes, and nothing else reaches the page.
  */
 
-const TEXT_ELEMENTS = new Set(["h3", "p", "br", "code", "details", "summary", "ul", "li"]);
+const PLAIN_ELEMENTS = new Set("h3 p br code details summary ul li table tbody tr th td".split(" "));
 
 interface SafeElement {
   tag: string;
@@ -16,16 +16,25 @@ export function sanitizeElement(
   attribute: (name: string) => string | null,
   imgUrl: string,
 ): SafeElement | null {
-  if (TEXT_ELEMENTS.has(tag)) return { tag, attributes: {} };
+  if (PLAIN_ELEMENTS.has(tag)) return { tag, attributes: pickNumber("colspan", attribute) };
   if (tag === "img") {
     const src = attribute("src") ?? "";
-    return src.startsWith(`${imgUrl}/`) ? { tag, attributes: { src, alt: attribute("alt") ?? "" } } : null;
+    const alt = attribute("alt") ?? "";
+    return src.startsWith(`${imgUrl}/`)
+      ? { tag, attributes: { src, alt, ...pickNumber("width", attribute) } }
+      : null;
   }
   if (tag === "a") {
     const href = attribute("href") ?? "";
     return /^https?:\/\//i.test(href) ? { tag, attributes: { href } } : null;
   }
   return null;
+}
+
+/** The attribute, if its value is a number. */
+function pickNumber(name: string, attribute: (name: string) => string | null): Record<string, string> {
+  const value = attribute(name) ?? "";
+  return /^\d{1,4}$/.test(value) ? { [name]: value } : {};
 }
 
 /** Elements whose text is dropped as well. */

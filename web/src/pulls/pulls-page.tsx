@@ -139,7 +139,7 @@ function PullRow({ pull, href, isNew }: PullRowProps) {
       <p class="pull-size">
         {pull.images > 0 && (
           <>
-            <span>{formatCount(pull.images, "screenshot")}</span>
+            <span>{formatCount(pull.images, "image")}</span>
             <span>{formatBytes(pull.bytes)}</span>
           </>
         )}

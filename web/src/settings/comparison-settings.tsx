@@ -7,7 +7,7 @@ export function ComparisonSettings(props: ProjectSettingProps) {
       {...props}
       title="Baselines"
       label="Commits to keep per branch"
-      hint="Older commits lose their baselines, except the newest baseline of each shot and those that an open pull request shows. Image retention does not apply to baselines."
+      hint="Older commits lose their baselines, except the newest baseline of each screenshot and those that an open pull request shows. Image retention does not apply to baselines."
       current={String(props.project.keep_baselines)}
       change={(text) => (/^\d{1,9}$/.test(text) ? { keep_baselines: Number(text) } : undefined)}
       invalid="Enter a whole number."

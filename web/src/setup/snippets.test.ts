@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
+import readme from "../../../README.md?raw";
 import { VERSION } from "../lib/version";
 import {
   type Access,
   keylessSnippet,
   referenceTo,
+  screenshotsWorkflow,
   shellWord,
   snippetsFor,
   WAYS,
@@ -65,6 +67,24 @@ it("requests an ID token from GitHub or passes the secret, never both", () => {
   expect(code("github", "token")).not.toContain("id-token");
   expect(code("github", "keyless")).toContain("  id-token: write\n");
   expect(code("github", "keyless")).not.toContain("PRSHOTS_TOKEN");
+});
+
+it("shows the README's workflow", () => {
+  const workflow = screenshotsWorkflow({
+    baseUrl: "https://prshots.example.com",
+    access: "token",
+    project: SHOP,
+  });
+  expect(readme).toContain(`\`\`\`yaml\n${workflow}\`\`\``);
+});
+
+it.each(["github", "playwright", "pytest"] as const)("uploads baselines with %s", (way) => {
+  expect(code(way, "token")).toContain("on:\n  push:\n    branches: [main]");
+  expect(code(way, "keyless")).toContain("on:\n  push:\n    branches: [main]");
+});
+
+it("uploads baselines with GitLab", () => {
+  expect(code("gitlab", "token")).toContain("- if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH\n");
 });
 
 it("exchanges the ID token first if there is no client", () => {

@@ -91,24 +91,27 @@ function idTokens(baseUrl: string): string {
 }
 
 function githubSnippets(setup: Setup): Snippet[] {
-  const steps = `      # Replace this with the step that writes images to screenshots/
-      - if: github.event.action != 'closed'
-        run: npm ci && npm run screenshots
-
-      - if: \${{ !cancelled() }}
-        uses: prshots/prshots@v${VERSION}
-        with:
-${actionInputs(setup)}
-          paths: screenshots`;
   return [
     {
       title: "Add a workflow",
       about:
-        "Uploads the screenshots, keeps one comment up to date, and deletes the images when the pull request closes. Pull requests from forks get no secrets and no ID tokens, so they upload nothing.",
+        "Uploads the screenshots, compares them with the base branch, keeps one comment up to date, and deletes the images when the pull request closes. A push to main uploads the baselines to compare with: if your default branch has another name, change it here. Pull requests from forks get no secrets and no ID tokens, so they upload nothing.",
       file: ".github/workflows/screenshots.yml",
-      code: githubWorkflow("Screenshots", setup, steps),
+      code: screenshotsWorkflow(setup),
     },
   ];
+}
+
+/** A test keeps the README's workflow equal to this one. */
+export function screenshotsWorkflow(setup: Setup): string {
+  const steps = `      - run: npm ci && npm run screenshots   # anything that writes images to screenshots/
+        if: github.event.action != 'closed'
+      - uses: prshots/prshots@v${VERSION}
+        if: \${{ !cancelled() }}
+        with:
+${actionInputs(setup)}
+          paths: screenshots`;
+  return githubWorkflow("Screenshots", setup, steps);
 }
 
 /** For clients that upload while the tests run: the action only handles closed pull requests. */
@@ -117,22 +120,21 @@ function githubTestsSnippet(setup: Setup, commands: string[]): Snippet {
     setup.access === "token"
       ? `PRSHOTS_TOKEN: ${SECRET}`
       : `PRSHOTS_PROJECT: ${yamlWord(referenceTo(setup.project))}`;
-  const steps = `      - if: github.event.action != 'closed'
-        run: |
+  const steps = `      - run: |
 ${commands.map((command) => `          ${command}`).join("\n")}
+        if: github.event.action != 'closed'
         env:
           PRSHOTS_URL: ${setup.baseUrl}
           ${access}
           GITHUB_TOKEN: \${{ github.token }}
-
-      - if: github.event.action == 'closed'
-        uses: prshots/prshots@v${VERSION}
+      - uses: prshots/prshots@v${VERSION}
+        if: github.event.action == 'closed'
         with:
 ${actionInputs(setup)}`;
   return {
     title: "Run it on GitHub",
     about:
-      "Runs the tests, posts the comment when they finish, and deletes the images when the pull request closes.",
+      "Runs the tests, posts the comment when they finish, and deletes the images when the pull request closes. A push to main uploads the baselines to compare with: if your default branch has another name, change it here.",
     file: ".github/workflows/tests.yml",
     code: githubWorkflow("Tests", setup, steps),
   };
@@ -141,17 +143,17 @@ ${actionInputs(setup)}`;
 function githubWorkflow(name: string, { access }: Setup, steps: string): string {
   return `name: ${name}
 on:
+  push:
+    branches: [main]   # the baselines to compare with
   pull_request:
     types: [opened, synchronize, reopened, closed]
-
 ${permissions(access)}
-
 jobs:
   ${name.toLowerCase()}:
     runs-on: ubuntu-latest
     steps:
       - uses: actions/checkout@v5
-
+        if: github.event.action != 'closed'
 ${steps}
 `;
 }
@@ -178,7 +180,7 @@ function gitlabSnippets({ baseUrl, access, project }: Setup): Snippet[] {
   return [
     {
       title: "Add an include",
-      about: `Uploads the screenshots, keeps one comment up to date, and deletes the images when the merge request is merged or closed. ${variables} GITLAB_TOKEN is a project access token with the api scope; it writes the comment.`,
+      about: `Uploads the screenshots, compares them with the target branch, keeps one comment up to date, and deletes the images when the merge request is merged or closed. Pipelines of the default branch upload the baselines to compare with. ${variables} GITLAB_TOKEN is a project access token with the api scope; it writes the comment.`,
       file: ".gitlab-ci.yml",
       code: `include:
   - remote: https://raw.githubusercontent.com/prshots/prshots/v${VERSION}/templates/prshots.yml
@@ -190,6 +192,7 @@ screenshots:
   stage: test
   rules:
     - if: $CI_PIPELINE_SOURCE == "merge_request_event"
+    - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
   script:
     # Replace this with the step that writes images to screenshots/
     - npm ci && npm run screenshots
@@ -206,7 +209,7 @@ function playwrightSnippets(setup: Setup): Snippet[] {
     {
       title: "Install the reporter",
       about:
-        "Uploads the screenshots that tests attach during the run, and posts the comment at the end. Without a pull request, for example on your own machine, it does nothing.",
+        "Uploads the screenshots that tests attach during the run, and posts the comment at the end. On the default branch, it uploads them as baselines. Anywhere else, for example on your own machine, it does nothing.",
       code: `npm install --save-dev --save-exact prshots@${VERSION}`,
     },
     {
@@ -249,7 +252,7 @@ function commandSnippets({ baseUrl, access, project }: Setup): Snippet[] {
   return [
     {
       title: "Upload in a CI job",
-      about: `Detects the pull request and commit in GitHub, Gitea and Forgejo Actions, GitLab, Bitbucket, CircleCI, Buildkite, Jenkins, Azure and Woodpecker. ${NEEDS[access]} To write the comment, it needs a token for the forge, such as GITHUB_TOKEN. Without Node, use the Python client: pip install prshots==${VERSION}.`,
+      about: `Uploads and compares a pull request’s screenshots. On the default branch, it uploads them as baselines, so run the job there too. Detects the pull request and commit in GitHub, Gitea and Forgejo Actions, GitLab, Bitbucket, CircleCI, Buildkite, Jenkins, Azure and Woodpecker. ${NEEDS[access]} To write the comment, it needs a token for the forge, such as GITHUB_TOKEN. Without Node, use the Python client: pip install prshots==${VERSION}.`,
       code: `export PRSHOTS_URL=${baseUrl}${named}
 npx --yes prshots@${VERSION} upload screenshots
 npx --yes prshots@${VERSION} comment --post`,

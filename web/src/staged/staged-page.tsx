@@ -1,5 +1,6 @@
 import { boxAspect, variantLabel } from "../gallery/shot-key";
 import { send } from "../lib/api";
+import { showCommand } from "../lib/commands";
 import { date, dateTime, formatCount, shortSha } from "../lib/format";
 import { useLive, usePages } from "../lib/live";
 import type { Image, Project, Staged } from "../lib/types";
@@ -50,7 +51,7 @@ function NothingStaged() {
   return (
     <Empty title="Nothing is staged">
       <p>A screenshot of a branch without a pull request appears here. To upload one, run:</p>
-      <Command command="prshots show screenshot.png" />
+      <Command command={showCommand} />
     </Empty>
   );
 }

@@ -20,33 +20,54 @@ export function UsagePage({ projectId }: { projectId: string }) {
   return (
     <>
       <ProjectHead projectId={projectId} project={project.data} current="usage" />
-      <div class="usage-head">
-        <p class="lead" aria-live="polite">
-          {usage.data &&
-            `${formatCount(usage.data.images, "image")} stored, ${formatBytes(usage.data.bytes)} in total.`}
-        </p>
-        <Choice
-          look="segments"
-          label="Period"
-          options={RANGES}
-          current={days}
-          href={(range) => `/projects/${projectId}/usage?days=${range}`}
-        />
-      </div>
       {usage.loading && <Loading rows={2} tall />}
       {usage.error && !usage.data && <Failed error={usage.error} retry={usage.refresh} />}
-      {usage.data && <Charts usage={usage.data} projectId={projectId} />}
+      {usage.data && (
+        <>
+          <Stored usage={usage.data} projectId={projectId} />
+          <section class="section">
+            <div class="usage-head">
+              <h2>Uploads</h2>
+              <Choice
+                look="segments"
+                label="Period"
+                options={RANGES}
+                current={days}
+                href={(range) => `/projects/${projectId}/usage?days=${range}`}
+              />
+            </div>
+            <Charts usage={usage.data} />
+          </section>
+        </>
+      )}
     </>
   );
 }
 
-function Charts({ usage, projectId }: { usage: Usage; projectId: string }) {
+/** What takes up space now. */
+function Stored({ usage, projectId }: { usage: Usage; projectId: string }) {
+  return (
+    <section>
+      <div class="usage-head">
+        <h2>Stored now</h2>
+        <p class="chart-total" aria-live="polite">
+          {formatCount(usage.images, "image")}, {formatBytes(usage.bytes)}
+        </p>
+      </div>
+      <h3 class="biggest-title">Biggest pull requests</h3>
+      <Biggest pulls={usage.biggest} projectId={projectId} />
+    </section>
+  );
+}
+
+function Charts({ usage }: { usage: Usage }) {
   const parts = groupDays(usage.days);
   return (
     <>
+      <p class="lead">Every upload of the period, including images that were deleted since.</p>
       <div class="charts">
         <Chart
-          title="Uploads"
+          title="Uploaded images"
           total={formatNumber(sum(usage.days, "uploads"))}
           parts={parts}
           amount={(part) => part.uploads}
@@ -64,10 +85,6 @@ function Charts({ usage, projectId }: { usage: Usage; projectId: string }) {
         <summary>Show as table</summary>
         <UsageTable parts={parts} />
       </details>
-      <section class="section">
-        <h2>Biggest pull requests</h2>
-        <Biggest pulls={usage.biggest} projectId={projectId} />
-      </section>
     </>
   );
 }
@@ -87,7 +104,7 @@ function Chart({ title, total, parts, amount, show }: ChartProps) {
   return (
     <figure class="chart">
       <figcaption>
-        <h2>{title}</h2>
+        <h3>{title}</h3>
         <span class="chart-total">{total}</span>
       </figcaption>
       <p class="chart-top" aria-hidden="true">

@@ -28,6 +28,13 @@ export async function defaultBranch(job: Job): Promise<string> {
   return "main";
 }
 
+/** Return the job's branch; without a CI, the default branch if it's checked out, else nothing. */
+export async function branchForBaselines(job: Job): Promise<string> {
+  if (job.ci || job.branch) return job.branch;
+  const here = validate.branch((await git("symbolic-ref", "--quiet", "HEAD")).output);
+  return here === (await defaultBranch(job)) ? here : "";
+}
+
 /** Return whether the job builds the branch that has the baselines: the given one, else the default one. */
 export async function buildsBaselines(job: Job, branch: string): Promise<boolean> {
   return job.branch !== "" && !job.fromFork && job.branch === (branch || (await defaultBranch(job)));

@@ -38,6 +38,14 @@ def default_branch(job: Job) -> str:
     return next(is_here, USUAL_BRANCHES[0])
 
 
+def branch_for_baselines(job: Job) -> str:
+    """Return the job's branch. Without CI, return the default branch if it's checked out, or "" otherwise."""
+    if job.ci or job.branch:
+        return job.branch
+    here = validate.branch(git("symbolic-ref", "--quiet", "HEAD").output)
+    return here if here == default_branch(job) else ""
+
+
 def builds_baselines(job: Job, branch: str = "") -> bool:
     """Return whether the job builds the branch with the baselines: the given branch, else the default."""
     return job.branch != "" and not job.from_fork and job.branch == (branch or default_branch(job))

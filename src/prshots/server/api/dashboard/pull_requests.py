@@ -3,6 +3,7 @@
 import asyncio
 from functools import lru_cache
 
+from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
 from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import next_cursor
@@ -61,8 +62,9 @@ async def version_of_comparison(call: Call, project: Project, number: int) -> st
 
 
 async def comment(call: Call, project: Project, number: int) -> view_types.CommentView:
-    markdown = await call.services.comments.write_plain(project, number)
-    return {"markdown": markdown, "html": await asyncio.to_thread(_render, markdown)}
+    """Show the comment that clients post by default. The service doesn't know a job's view or template."""
+    written = await call.services.comments.write_sized(project, number, MAX_COMMENT_BYTES, Marker.HTML, None)
+    return {"markdown": written.markdown, "html": await asyncio.to_thread(_render, written.markdown)}
 
 
 @lru_cache(maxsize=32)

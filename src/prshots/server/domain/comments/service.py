@@ -37,9 +37,9 @@ class Comments:
         return (await self._all(project, frame)).markdown
 
     async def write_sized(
-        self, project: Project, pr_number: int, limit: int, marker: Marker, view: View
+        self, project: Project, pr_number: int, limit: int, marker: Marker, view: View | None
     ) -> SizedComment:
-        """Return a view in at most `limit` bytes.
+        """Return a view in at most `limit` bytes. None is the view that clients post by default.
 
         If the pull request is closed and has no images left, the comment says that they were deleted.
         """
@@ -56,11 +56,13 @@ class Comments:
         total, newest = await self._records.comment_entries(project.id, frame.pr_number, listing.MAX_LISTED)
         return listing.comment(frame, total, newest, self._images.make_listed_signer())
 
-    async def _view(self, project: Project, frame: Frame, view: View) -> SizedComment:
+    async def _view(self, project: Project, frame: Frame, view: View | None) -> SizedComment:
         """Return the view. A thread writes it: thousands of shots would block the event loop."""
-        if view is View.LATEST:
+        comparison = None
+        if view is not View.LATEST:
+            comparison = await self._comparisons.latest(project, frame.pr_number, with_urls=WITH_IMAGES)
+        if view is not View.CHANGES and comparison is None:
             return await asyncio.to_thread(latest_view, frame, await self._latest(project, frame.pr_number))
-        comparison = await self._comparisons.latest(project, frame.pr_number, with_urls=WITH_IMAGES)
         latest = await self._latest(project, frame.pr_number) if shows_latest(comparison) else NO_SHOTS
         return await asyncio.to_thread(changes_view, frame, comparison, latest)
 

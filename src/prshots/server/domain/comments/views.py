@@ -200,7 +200,7 @@ def _what_is_missing(comparison: Comparison) -> str:
             return ""
         case ComparisonState.NO_BASELINE:
             branch = _branch(comparison)
-            return f"There is no baseline for {branch} yet: run `prshots upload --baseline` on a push to it."
+            return f"There is no baseline for {branch} yet: run this job on a push to it."
         case ComparisonState.INCOMPLETE:
             return _what_is_incomplete(comparison)
         case ComparisonState.RUNNING:
@@ -215,7 +215,7 @@ def _what_is_incomplete(comparison: Comparison) -> str:
     if _lacks_baselines(comparison):
         return (
             f"The others are not compared, because there is no baseline for {_branch(comparison)} yet: "
-            "run `prshots upload --baseline` on a push to it."
+            "run this job on a push to it."
         )
     return (
         "Some screenshots of the base are missing in this run: "

@@ -8,7 +8,8 @@ This is a diff of two texts whose lines are rows of pixels. Equal rows have the 
    landmarks that have the same order in both images becomes the **anchors**: each is aligned with its equal.
    The rows between two anchors are a smaller gap, which goes back to step 2.
 4. A gap without anchors gets the cheapest edit (see row_edits.py), which compares how rows look.
-5. Finally, `_remove_detours` removes **detours**: rows that seem to be inserted and soon removed again.
+5. `_remove_detours` removes **detours**: rows that seem to be inserted and soon removed again.
+6. Finally, `_center` moves inserted and removed rows to the middle of the blank rows around them.
 
 The result is a list of stretches: consecutive rows that are equal, paired, inserted or removed.
 """
@@ -88,7 +89,10 @@ def align(
             open_gaps += _split(gap, anchors)
         else:
             found += _edit(gap, sketches)
-    return _join(_remove_detours(_join(found, before, after), sketches), before, after)
+    joined = _join(_remove_detours(_join(found, before, after), sketches), before, after)
+    for index in range(1, len(joined) - 1):
+        _center(joined, index, before, after)
+    return joined
 
 
 def _find_unique(rows: Sequence[int]) -> set[int]:
@@ -225,3 +229,26 @@ def _join(found: list[Stretch], before: Sequence[int], after: Sequence[int]) -> 
         else:
             joined.append(stretch._replace(kind=kind))
     return joined
+
+
+def _center(stretches: list[Stretch], index: int, before: Sequence[int], after: Sequence[int]) -> None:
+    """Move inserted or removed rows to the middle of the range in which they are the same rows.
+
+    A new item of a list can start at any of the blank rows above it, and then ends at the same row of the
+    next item. In the middle, neither of its edges touches the text of an item.
+    """
+    above, moved, below = stretches[index - 1 : index + 2]
+    if not moved.shift or not above.kind == below.kind == "equal":
+        return
+    rows, start = (after, moved.after) if moved.kind == "inserted" else (before, moved.before)
+    end, up, down = start + moved.rows, 0, 0
+    while up < above.rows and rows[start - 1 - up] == rows[end - 1 - up]:
+        up += 1
+    while down < below.rows and rows[start + down] == rows[end + down]:
+        down += 1
+    by = int((down - up) / 2)  # rounded toward 0, so that rows are left above and below
+    stretches[index - 1 : index + 2] = [
+        above._replace(rows=above.rows + by),
+        moved._replace(before=moved.before + by, after=moved.after + by),
+        Stretch("equal", below.before + by, below.after + by, below.rows - by),
+    ]
