@@ -429,6 +429,8 @@ var CONTRACT = {
     "set_commit": "Set the commit: {--commit}, or `commit` in the action",
     "head_not_reported": "{missing}, and the forge doesn't report it. {advice}",
     "cannot_ask_forge": "{missing}, and the forge cannot be asked: {why}. {advice}",
+    "no_token_over_http": "{address} gets no forge token, because http isn't encrypted: set {--forge-url} to an https address",
+    "no_token_for_guess": "{host} gets no forge token, because only the repository's address names it: if you trust it, set {--forge-url} to {api}",
     "limit_of_uploads": "limit of {quota} uploads per minute ({whose})",
     "projects_own_limit": "the project's own limit",
     "limits_the_rate": "{host} limits the rate",
@@ -849,7 +851,13 @@ var TOKENS = {
   gitea: ["GITEA_TOKEN", "FORGEJO_TOKEN"],
   bitbucket: ["BITBUCKET_TOKEN"]
 };
-var EVERYONES = /* @__PURE__ */ new Set(["github.com", "gitlab.com", "bitbucket.org", "codeberg.org"]);
+var EVERYONES = /* @__PURE__ */ new Map([
+  ["github.com", "github"],
+  ["gitlab.com", "gitlab"],
+  ["codeberg.org", "gitea"],
+  ["gitea.com", "gitea"],
+  ["bitbucket.org", "bitbucket"]
+]);
 var NOT_GLOBAL = new BlockList();
 for (const [network, bits] of [
   ["0.0.0.0", 8],
@@ -896,7 +904,8 @@ function repositoryOfPullRequest(address2) {
       kind,
       url,
       repository: repository(found[1]),
-      prNumber: prNumber(found[2])
+      prNumber: prNumber(found[2]),
+      isGuessed: true
     };
   }
   return NOWHERE;
@@ -917,7 +926,7 @@ function repositoryOfRemote(remote) {
   const repository2 = repository(path4.replace(/\.git$/, ""));
   if (!repository2.includes("/")) return NOWHERE;
   const url = scheme.startsWith("http") ? `${scheme}://${host}${port}` : `https://${host}`;
-  return { kind: kindOfHost(host), url, repository: repository2, prNumber: void 0 };
+  return { kind: kindOfHost(host), url, repository: repository2, prNumber: void 0, isGuessed: true };
 }
 function kindOfHost(host) {
   return HOSTS.find(([pattern]) => pattern.test(host.toLowerCase()))?.[1];
@@ -947,9 +956,18 @@ function kindOfApi(api) {
   const byPath = { v3: "github", v4: "gitlab", v1: "gitea" }[version];
   return byPath ?? kindOfHost(host.replace(/^api\./, ""));
 }
-function isOnTheInternet(api) {
-  const host = hostOf(api).replace(/^api\./, "");
-  return EVERYONES.has(host) || host.endsWith(".ghe.com");
+function kindOfPublicApi(api) {
+  const host = URL.canParse(api) ? new URL(api).host.replace(/^api\./, "") : "";
+  return host.endsWith(".ghe.com") ? "github" : EVERYONES.get(host);
+}
+function whyNoToken({ forge, forgeApi: api, isForgeGuessed }) {
+  const { protocol, host, origin } = new URL(api);
+  if (protocol !== "https:" && !isLoopback(api)) return message("no_token_over_http", { address: origin });
+  if (isForgeGuessed && kindOfPublicApi(api) !== forge) return message("no_token_for_guess", { host, api });
+  return "";
+}
+function isLoopback(address2) {
+  return /^(localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(hostOf(address2));
 }
 function isPublic(address2) {
   const host = hostOf(address2).replace(/\.$/, "");
@@ -1000,7 +1018,8 @@ var NO_JOB = {
   repositoryUrl: "",
   baseSha: "",
   mergedAs: "",
-  isParallel: false
+  isParallel: false,
+  isForgeGuessed: false
 };
 function normalizeJob(job) {
   if (job.prNumber !== void 0 || job.lookup) return { ...job, branch: "" };
@@ -1012,7 +1031,7 @@ function detectJob(environ) {
   return normalizeJob(CIS.find(([runs]) => runs(environ))?.[1](environ) ?? NO_JOB);
 }
 function jobAt(ci, environ, place, { api, ...said }) {
-  const { kind, url, repository: repository2, prNumber: prNumber2 } = place;
+  const { kind, url, repository: repository2, prNumber: prNumber2, isGuessed = false } = place;
   const isNamed = url !== "" && repository2.includes("/");
   return {
     ...NO_JOB,
@@ -1027,6 +1046,7 @@ function jobAt(ci, environ, place, { api, ...said }) {
     forgeApi: root(api) || (url ? apiRoot(kind, url) : ""),
     repository: repository2,
     forgeToken: forgeToken(kind, environ),
+    isForgeGuessed: isGuessed,
     runUrl: address(said.runUrl)
   };
 }
@@ -1759,6 +1779,8 @@ function forgeOf(job, sender) {
     throw new InvalidInputError(
       `no token to comment on ${label}: set forgeToken (PRSHOTS_FORGE_TOKEN)${tokenAdvice(job)}`
     );
+  const problem = whyNoToken(job);
+  if (problem) throw new InvalidInputError(problem);
   return open3({ api: job.forgeApi, repository: job.repository, token: job.forgeToken, sender });
 }
 function tokenAdvice(job) {
@@ -2349,7 +2371,7 @@ function atForge(job, environ, givenKind, givenApi) {
     throw new InvalidInputError(
       `which ${kind}? Set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API: https://HOST/api/v1`
     );
-  return { ...moved, forgeApi };
+  return { ...moved, forgeApi, isForgeGuessed: moved.isForgeGuessed && !api };
 }
 function atOtherForge(job, environ, forge) {
   const isSame2 = job.forge === void 0;
@@ -3116,7 +3138,7 @@ var Composer = class {
 };
 function unreachableImages(markdown, forgeApi, label) {
   const address2 = IMAGES.map((image) => image.exec(markdown)?.[1]).find(Boolean);
-  if (address2 === void 0 || !isOnTheInternet(forgeApi) || isPublic(address2)) return "";
+  if (address2 === void 0 || !kindOfPublicApi(forgeApi) || isPublic(address2)) return "";
   return message("unreachable_images", { forge: label, address: new URL(address2).origin });
 }
 async function post(forge, composer) {

@@ -16,6 +16,14 @@ def github_api(url: str) -> str:
     return f"{url}/api/v3"
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether this host is the machine itself."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def is_public(host: str) -> bool:
     """Return whether the internet can reach this host, judging by its name."""
     try:

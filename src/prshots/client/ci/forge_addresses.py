@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from prshots.client.ci import validate
-from prshots.client.ci.job import ForgeKind
+from prshots.client.ci.job import ForgeKind, Job
 from prshots.client.ci.validate import MAX_CHARACTERS
-from prshots.contract.addresses import github_api
+from prshots.contract.addresses import github_api, is_loopback
+from prshots.contract.statements import message
 
 TOKEN_VARIABLE = "PRSHOTS_FORGE_TOKEN"  # noqa: S105 - a variable's name
 
@@ -18,7 +19,13 @@ _PUBLIC = {
     ForgeKind.GITEA: "",  # has no public instance
     ForgeKind.BITBUCKET: "https://bitbucket.org",
 }
-_EVERYONES = {"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"}
+_EVERYONES = {
+    "github.com": ForgeKind.GITHUB,
+    "gitlab.com": ForgeKind.GITLAB,
+    "codeberg.org": ForgeKind.GITEA,
+    "gitea.com": ForgeKind.GITEA,
+    "bitbucket.org": ForgeKind.BITBUCKET,
+}
 _TOKENS = {
     ForgeKind.GITHUB: ("GITHUB_TOKEN", "GH_TOKEN"),
     ForgeKind.GITLAB: ("GITLAB_TOKEN",),  # CI_JOB_TOKEN can't write notes
@@ -47,12 +54,16 @@ _REMOTES = (
 
 @dataclass(frozen=True, slots=True)
 class ForgeRepository:
-    """A repository on a forge, parsed from an address. The kind is None if unknown."""
+    """A repository on a forge. The kind is None if unknown.
+
+    `is_guessed` means that it was parsed from an address of a single repository or pull request.
+    """
 
     kind: ForgeKind | None = None
     url: str = ""
     repository: str = ""
     pr_number: int | None = None
+    is_guessed: bool = False
 
 
 def repository_of_pull_request(address: str) -> ForgeRepository:
@@ -66,6 +77,7 @@ def repository_of_pull_request(address: str) -> ForgeRepository:
                 f"{parts.scheme}://{parts.netloc}",
                 validate.repository(found["repository"]),
                 validate.pr_number(found["number"]),
+                is_guessed=True,
             )
     return ForgeRepository()
 
@@ -95,11 +107,12 @@ def repository_of_remote(remote: str) -> ForgeRepository:
         return ForgeRepository()
     # Only the port of an http(s) remote is also the API's port.
     web = f"{found['scheme']}://{found['host']}{found['port'] or ''}" if "http" in found["scheme"] else ""
-    return ForgeRepository(kind_of_host(found["host"]), web or f"https://{found['host']}", repository)
+    url = web or f"https://{found['host']}"
+    return ForgeRepository(kind_of_host(found["host"]), url, repository, is_guessed=True)
 
 
 def kind_of_host(host: str) -> ForgeKind | None:
-    """Return the kind of forge by its host name, or None if unknown."""
+    """Guess the kind of forge by its host name, or return None. Anyone may choose such a name."""
     return next((kind for pattern, kind in _HOSTS if pattern.search(host.lower())), None)
 
 
@@ -126,10 +139,24 @@ def kind_of_api(api: str) -> ForgeKind | None:
     return by_path or kind_of_host(host.removeprefix("api."))
 
 
-def is_on_the_internet(api: str) -> bool:
-    """Return whether this is the API of a public forge, such as github.com."""
-    host = (urlsplit(api).hostname or "").removeprefix("api.")
-    return host in _EVERYONES or host.endswith(".ghe.com")
+def kind_of_public_api(api: str) -> ForgeKind | None:
+    """Return the kind of public forge that has this API, such as github.com, or None if none does."""
+    host = urlsplit(api).netloc.lower().removeprefix("api.")
+    return ForgeKind.GITHUB if host.endswith(".ghe.com") else _EVERYONES.get(host)
+
+
+def why_no_token(job: Job) -> str:
+    """Return why the job's forge gets no token, or "" if it does.
+
+    A cloned repository chooses its remote, so a token only goes to a public forge of its kind, or to the
+    address that the user or the CI's own variables name.
+    """
+    parts = urlsplit(job.forge_api)
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        return message("no_token_over_http", address=f"{parts.scheme}://{parts.netloc}")
+    if job.is_forge_guessed and kind_of_public_api(job.forge_api) is not job.forge:
+        return message("no_token_for_guess", host=parts.netloc, api=job.forge_api)
+    return ""
 
 
 def forge_token(kind: ForgeKind | None, environ: Mapping[str, str]) -> str:

@@ -1,6 +1,7 @@
 """The forges, and how to find, create and change a comment there."""
 
 from prshots.client.ci import ForgeKind, Job
+from prshots.client.ci.forge_addresses import why_no_token
 from prshots.client.forges.bitbucket import Bitbucket
 from prshots.client.forges.forge import Comment, Forge, ForgePullRequest, Merge
 from prshots.client.forges.forks import fork_advice
@@ -37,4 +38,6 @@ def forge_of(job: Job, on_wait: OnWait = ignore_wait) -> Forge:
             variable = "GITHUB_TOKEN: ${{ github.token }}"
             words += f"; in {kind.label} Actions, add env: {variable} to the step"
         raise InvalidInputError(words)
+    if problem := why_no_token(job):
+        raise InvalidInputError(problem)
     return kind(api_url=job.forge_api, repository=job.repository, token=job.forge_token, on_wait=on_wait)
