@@ -329,6 +329,7 @@ var CONTRACT = {
     "base_unknown": "Note: git can't find the base of {commit}: {why}. Compared with the newest baselines of {branch} instead.",
     "fetching_history": "Fetching the history of {what} …",
     "no_remote": "the checkout has no remote",
+    "git_setting_not_replaced": "the git setting {key} can run a program: remove it",
     "git_does_not_run": "git does not run: {why}",
     "git_too_slow": "git took longer than {seconds} s",
     "git_failed": "git failed",
@@ -592,6 +593,9 @@ var MAX_REASON_CHARACTERS = 300;
 var LOCKED = /\.lock'|shallow file has changed|another git process/i;
 var FIRST_WORDS = /^(?:fatal|error): /;
 var SAFE = [
+  "safe.bareRepository=explicit",
+  // ordinary files of a checkout can be a bare repository
+  "core.alternateRefsCommand=true",
   "core.hooksPath=/dev/null",
   "core.fsmonitor=false",
   "protocol.ext.allow=never",
@@ -602,7 +606,19 @@ var SAFE = [
   "maintenance.auto=false",
   "log.showSignature=false"
 ].flatMap((setting2) => ["-c", setting2]);
-var WITHOUT_PROMPTS = {
+var PROGRAMS = {
+  "core.sshcommand": "ssh",
+  "core.askpass": "",
+  "credential.helper": "",
+  "hook.command": "true",
+  "http.savecookies": "false"
+  // writes to any file
+};
+var VARIABLES2 = {
+  GIT_NO_LAZY_FETCH: "1",
+  // would run the remote's `uploadpack`
+  GIT_PROXY_COMMAND: "",
+  // overrides core.gitProxy
   GIT_TERMINAL_PROMPT: "0",
   GCM_INTERACTIVE: "never",
   SSH_ASKPASS_REQUIRE: "never",
@@ -614,17 +630,17 @@ function git(...words2) {
 async function fetchFrom(refspec, depth, say, what) {
   const remote = await remoteName();
   if (!remote) return { output: "", error: message("no_remote") };
+  const { programs, error } = await ownPrograms();
+  if (error) return { output: "", error };
   const limit = depth ? [`--depth=${depth}`] : [];
-  const command = [
-    "fetch",
+  const options = [
     "--quiet",
     "--no-tags",
     "--no-recurse-submodules",
-    ...limit,
-    "--",
-    remote,
-    refspec
+    "--upload-pack=git-upload-pack",
+    ...limit
   ];
+  const command = [...programs, "fetch", ...options, "--end-of-options", remote, refspec];
   for (let tries = 0; ; tries++) {
     const ran = await run(command, FETCH_SECONDS, () => say(message("fetching_history", { what })));
     const seconds = LOCK_PAUSES[tries];
@@ -632,12 +648,25 @@ async function fetchFrom(refspec, depth, say, what) {
     await pause(seconds * 1e3);
   }
 }
+async function ownPrograms() {
+  const { output, error } = await git("config", "--list", "--show-scope", "-z");
+  const [ofRepository, ofUser] = [["credential.helper="], []];
+  for (const [, scope = "", key = "", value = ""] of output.matchAll(/(\w+)\0([^\n\0]+)(?:\n([^\0]*))?\0/g)) {
+    const harmless = PROGRAMS[key.replace(/^([^.]+)\..*\./s, "$1.")];
+    if (harmless === void 0) continue;
+    if (key.includes("=")) return { programs: [], error: message("git_setting_not_replaced", { key }) };
+    if (/^(local|worktree)$/.test(scope)) ofRepository.push(`${key}=${harmless}`);
+    else ofUser.push(`${key}=${value}`);
+  }
+  const settings = ofRepository.length > 1 ? [...ofRepository, ...ofUser] : [];
+  return { programs: settings.flatMap((setting2) => ["-c", setting2]), error };
+}
 function run(words2, seconds, onWait = () => {
 }) {
   return new Promise((resolve2) => {
-    const child = spawn(gitProgram(), [...SAFE, ...words2], {
+    const child = spawn(gitProgram(), ["--no-pager", ...SAFE, ...words2], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ...WITHOUT_PROMPTS },
+      env: { ...process.env, ...VARIABLES2 },
       detached: process.platform !== "win32"
       // without a terminal, ssh does not ask anything either
     });
@@ -687,7 +716,9 @@ function reasonIn(said) {
   return shown.trim().replace(/\.+$/, "").slice(0, MAX_REASON_CHARACTERS) || message("git_failed");
 }
 async function commitAt(revision) {
-  return fullCommit((await git("rev-parse", "--verify", "--quiet", `${revision}^{commit}`)).output);
+  const commit2 = `${revision}^{commit}`;
+  const found = await git("rev-parse", "--verify", "--quiet", "--end-of-options", commit2);
+  return fullCommit(found.output);
 }
 async function remoteName() {
   const names = (await git("remote")).output.split(/\s+/).filter(Boolean);
@@ -2195,11 +2226,12 @@ async function fetchBranches(target, head, depth, say) {
 }
 async function mergeBase(target, head) {
   const tip = await commitAt(await trackingRef(target)) || await commitAt(`refs/heads/${target}`);
-  return tip ? (await git("merge-base", tip, head)).output.trim() : "";
+  return tip ? (await git("merge-base", "--end-of-options", tip, head)).output.trim() : "";
 }
 async function firstParents(start) {
   if (!start) return [];
-  const listed = await git("rev-list", "--first-parent", `--max-count=${MAX_BASE_COMMITS}`, start, "--");
+  const limit = `--max-count=${MAX_BASE_COMMITS}`;
+  const listed = await git("rev-list", "--first-parent", limit, "--end-of-options", start, "--");
   return listed.output.split("\n").filter(Boolean);
 }
 async function refspecOf(target) {
@@ -2924,7 +2956,7 @@ function escapeCommand(words2) {
 }
 
 // src/action/settings.ts
-var VARIABLES2 = {
+var VARIABLES3 = {
   url: "PRSHOTS_URL",
   token: "PRSHOTS_TOKEN",
   project: "PRSHOTS_PROJECT",
@@ -2934,7 +2966,7 @@ var VARIABLES2 = {
   "github-token": "GITHUB_TOKEN"
 };
 function clientEnviron(environ) {
-  const given = Object.entries(VARIABLES2).map(([name, variable]) => [variable, textInput(environ, name)]);
+  const given = Object.entries(VARIABLES3).map(([name, variable]) => [variable, textInput(environ, name)]);
   return { ...environ, ...Object.fromEntries(given.filter(([, value]) => value)) };
 }
 function settingsOf(environ) {

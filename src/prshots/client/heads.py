@@ -101,7 +101,7 @@ def _repository_of(remote: str) -> ForgeRepository:
     """Return the repository of a remote, given by its name or its address."""
     if not remote or remote.startswith("-"):
         return ForgeRepository()
-    return repository_of_remote(git("remote", "get-url", remote).output.strip() or remote)
+    return repository_of_remote(git("remote", "get-url", "--end-of-options", remote).output.strip() or remote)
 
 
 def _key(place: ForgeRepository) -> tuple[str, str]:
