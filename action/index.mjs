@@ -446,6 +446,7 @@ var CONTRACT = {
     "host_not_found": "name not found",
     "timed_out": "timed out",
     "network_unreachable": "network unreachable",
+    "reply_too_large": "{host} sent a reply that is compressed or larger than 32 MB: is this the right address?",
     "no_answer": "no answer from {host} (timed out)",
     "lost_connection": "lost the connection to {host}",
     "stopped": "stopped"
@@ -1873,8 +1874,27 @@ import { setTimeout as pause2 } from "node:timers/promises";
 // src/wording.ts
 var NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
 var SHORT_ESCAPES = { "	": "\\t", "\n": "\\n", "\r": "\\r" };
+var COMMANDS = /^\s*:(?=:)|#(?=#\w*\[)/gm;
+var CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)/g;
 function printable(text2) {
-  return text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character));
+  return breakCommands(
+    text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character))
+  );
+}
+function printableLines(text2) {
+  return text2.split("\n").map(printable).join("\n");
+}
+function safeMarkdown(text2) {
+  return breakCommands(text2.replace(CONTROLS, ""));
+}
+function safeJson(text2) {
+  return text2.replace(/#(?=#)|[\x7f-\x9f]/g, (character) => {
+    const code = character.charCodeAt(0).toString(16).padStart(4, "0");
+    return `\\u${code}`;
+  });
+}
+function breakCommands(text2) {
+  return text2.replace(COMMANDS, "$&\\");
 }
 function escapeCharacter(character) {
   const code = character.codePointAt(0) ?? 0;
@@ -1958,6 +1978,7 @@ var LONGEST_PAUSE_SECONDS = 60;
 var LONGEST_LIMIT_SECONDS = 15 * 60;
 var LIMITS = 60;
 var TIMEOUT_SECONDS = 60;
+var MAX_REPLY_BYTES = 32 * 1024 * 1024;
 var SAID_FROM_SECONDS = 1;
 var TEMPORARY = /* @__PURE__ */ new Set([408, 500, 502, 503, 504, 507]);
 var SECONDARY_LIMIT = /secondary rate limit|abuse detection/i;
@@ -2027,8 +2048,9 @@ var Sender = class {
     const signal = AbortSignal.any([this.stopped, AbortSignal.timeout(TIMEOUT_SECONDS * 1e3)]);
     try {
       const reply = await fetch(url, { ...request, redirect: "manual", signal });
-      return { url, status: reply.status, headers: reply.headers, text: await reply.text() };
+      return { url, status: reply.status, headers: reply.headers, text: await textOf2(reply) };
     } catch (error) {
+      if (error instanceof PrshotsError) throw error;
       if (this.stopped.aborted) throw new UnreachableError(message("stopped"));
       const permanent = permanentError(url, error);
       if (permanent) throw permanent;
@@ -2093,6 +2115,17 @@ var Sender = class {
     }
   }
 };
+async function textOf2(reply) {
+  const chunks = [];
+  let size = 0;
+  for await (const chunk2 of reply.body ?? []) {
+    chunks.push(chunk2);
+    size += chunk2.length;
+    if (size > MAX_REPLY_BYTES)
+      throw new CallError(message("reply_too_large", { host: new URL(reply.url).host }));
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
 function isTemporary(status) {
   return TEMPORARY.has(status) || status >= FIRST_OF_A_PROXY && status <= LAST_OF_A_PROXY;
 }
@@ -2242,8 +2275,21 @@ async function trackingRef(target) {
 }
 
 // src/replies.ts
+var MAX_DEPTH = 50;
+var STATES = ["compared", "no_baseline", "incomplete", "failed", "running"];
 var VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
+function isState(value) {
+  return STATES.some((state) => state === value);
+}
+function isCounts(value) {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).every(([name, count]) => isVerdict(name) && Number.isSafeInteger(count));
+}
+function isVerdict(value) {
+  return VERDICTS.some((verdict) => verdict === value);
+}
 function comparedShot(value) {
+  if (!isVerdict(value?.verdict)) return void 0;
   return {
     name: String(value.name),
     viewport: String(value.viewport),
@@ -2259,10 +2305,15 @@ function comparedShot(value) {
 function objectIn(text2) {
   try {
     const value = JSON.parse(text2);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : void 0;
+    const isOne = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isOne && !isDeeper(value, MAX_DEPTH) ? value : void 0;
   } catch {
     return void 0;
   }
+}
+function isDeeper(value, levels) {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
 }
 
 // src/compare.ts
@@ -2600,7 +2651,7 @@ var Service = class {
   /** Tell the service about a pull request, and return its page on the dashboard. Throws NotFoundError without images. */
   async describe(prNumber2, about) {
     const { dashboard_url: url } = await this.#tell("/v1/pull", { pr_number: prNumber2, ...about });
-    return typeof url === "string" ? url : "";
+    return address(url);
   }
   /** Return the pull request's comment in at most this many bytes of markdown. */
   async comment(prNumber2, limit = MAX_COMMENT_BYTES, marker = "html", view = "all") {
@@ -2685,9 +2736,10 @@ var Service = class {
   }
   #comparisonIn(value) {
     const { state, branch: branch2, base_commit: baseCommit, commit_sha: commitSha, counts } = value;
-    const isOne = typeof state === "string" && typeof branch2 === "string" && typeof commitSha === "string";
-    if (!isOne || typeof counts !== "object" || counts === null)
+    if (typeof branch2 !== "string" || typeof commitSha !== "string" || !isState(state) || !isCounts(counts))
       throw this.#unexpectedReply("state and counts");
+    const shots = Array.isArray(value.shots) ? value.shots.map(comparedShot) : [];
+    if (!shots.every((shot) => shot !== void 0)) throw this.#unexpectedReply("a verdict for each shot");
     return {
       state,
       branch: branch2,
@@ -2695,8 +2747,8 @@ var Service = class {
       baseCommit: typeof baseCommit === "string" ? baseCommit : "",
       counts,
       pairs: typeof value.pairs === "number" ? value.pairs : 0,
-      shots: Array.isArray(value.shots) ? value.shots.map(comparedShot) : [],
-      dashboardUrl: typeof value.dashboard_url === "string" ? value.dashboard_url : "",
+      shots,
+      dashboardUrl: address(value.dashboard_url),
       json: value
     };
   }
@@ -2920,7 +2972,7 @@ var Runner = class {
     this.print(`::stop-commands::${resume}
 `);
     try {
-      return await work((words2) => this.print(`${this.#redact(words2)}
+      return await work((words2) => this.print(`${printableLines(this.#redact(words2))}
 `));
     } finally {
       this.print(`::${resume}::
@@ -3670,7 +3722,7 @@ function uploadText(result, format) {
     case "json":
       return jsonText(uploadJson(result));
     case "markdown":
-      return linesOf(markdownOf(result));
+      return linesOf(markdownOf(result).map(safeMarkdown));
     case "github-output":
       return linesOf(githubOutput(result));
     default:
@@ -3689,7 +3741,7 @@ function compareText({ comparison }, format) {
   }
 }
 function jsonText(value) {
-  return `${JSON.stringify(value, void 0, 2)}
+  return `${safeJson(JSON.stringify(value, void 0, 2))}
 `;
 }
 function linesOf(lines) {
@@ -3752,7 +3804,7 @@ function uploadTable({ outcomes, isDry }) {
     good.map((outcome) => ({
       ...namesOf(outcome.shot),
       SIZE: readableSize(outcome.shot.size),
-      RESULT: printable(done(outcome) + (outcome.note && `; ${outcome.note}`))
+      RESULT: done(outcome) + (outcome.note && `; ${outcome.note}`)
     }))
   );
 }
@@ -3776,14 +3828,14 @@ function pixelsOf({ verdict, pixels, shift }) {
   return "-";
 }
 function namesOf({ name, viewport, theme }) {
-  return { NAME: printable(name), VIEWPORT: viewport, THEME: theme };
+  return { NAME: name, VIEWPORT: viewport, THEME: theme };
 }
 function tableOf(rows) {
   const [first2] = rows;
   if (!first2) return "";
   const isThemed = rows.some(({ THEME }) => THEME);
   const columns = Object.keys(first2).filter((column) => column !== "THEME" || isThemed);
-  const cells = [columns, ...rows.map((row) => columns.map((column) => row[column] || "-"))];
+  const cells = [columns, ...rows.map((row) => columns.map((column) => printable(row[column] || "-")))];
   const widths = columns.map((_, index) => Math.max(...cells.map((row) => lengthOf(row[index]))));
   return linesOf(
     cells.map(

@@ -6,15 +6,9 @@ from dataclasses import dataclass, replace
 
 from prshots.client.ci import Job, detect_job, validate
 from prshots.client.ci.checkout import default_branch
-from prshots.client.ci.forge_addresses import (
-    ForgeRepository,
-    api_root,
-    forge_token,
-    repository_of_remote,
-    why_no_token,
-)
+from prshots.client.ci.forge_addresses import ForgeRepository, api_root, forge_token, repository_of_remote
 from prshots.client.ci.git import git, remote_name
-from prshots.client.forges import Forge, ForgePullRequest, forge_of
+from prshots.client.forges import Forge, ForgePullRequest, forge_of, why_no_token
 from prshots.client.lookup import with_pull_request
 from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import InvalidInputError, PrshotsError

@@ -1,6 +1,7 @@
 """Facts from an address: the location of GitHub's API, and whether the internet can reach a host."""
 
 import ipaddress
+import re
 
 _OF_A_NETWORK = (".local", ".internal", ".lan", ".localhost")
 
@@ -18,10 +19,7 @@ def github_api(url: str) -> str:
 
 def is_loopback(host: str) -> bool:
     """Return whether this host is the machine itself."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return re.fullmatch(r"localhost|127(?:\.\d+){3}|::1", host, re.ASCII) is not None
 
 
 def is_public(host: str) -> bool:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from prshots.client.ci import validate
-from prshots.client.ci.job import ForgeKind, Job
+from prshots.client.ci.job import ForgeKind
 from prshots.client.ci.validate import MAX_CHARACTERS
-from prshots.contract.addresses import github_api, is_loopback
-from prshots.contract.statements import message
+from prshots.contract.addresses import github_api
 
 TOKEN_VARIABLE = "PRSHOTS_FORGE_TOKEN"  # noqa: S105 - a variable's name
 
@@ -143,20 +142,6 @@ def kind_of_public_api(api: str) -> ForgeKind | None:
     """Return the kind of public forge that has this API, such as github.com, or None if none does."""
     host = urlsplit(api).netloc.lower().removeprefix("api.")
     return ForgeKind.GITHUB if host.endswith(".ghe.com") else _EVERYONES.get(host)
-
-
-def why_no_token(job: Job) -> str:
-    """Return why the job's forge gets no token, or "" if it does.
-
-    A cloned repository chooses its remote, so a token only goes to a public forge of its kind, or to the
-    address that the user or the CI's own variables name.
-    """
-    parts = urlsplit(job.forge_api)
-    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-        return message("no_token_over_http", address=f"{parts.scheme}://{parts.netloc}")
-    if job.is_forge_guessed and kind_of_public_api(job.forge_api) is not job.forge:
-        return message("no_token_for_guess", host=parts.netloc, api=job.forge_api)
-    return ""
 
 
 def forge_token(kind: ForgeKind | None, environ: Mapping[str, str]) -> str:

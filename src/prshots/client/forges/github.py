@@ -81,7 +81,8 @@ class GitHub(IssueForge):
         with self._lock:
             self._proxy = self._proxy or httpx.Client(timeout=PURGE_SECONDS)
         try:
-            return self._proxy.request("PURGE", url).is_success
+            with self._proxy.stream("PURGE", url) as reply:  # nobody needs the body
+                return reply.is_success
         except (httpx.HTTPError, httpx.InvalidURL):
             return False
 
