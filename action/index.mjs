@@ -4063,9 +4063,12 @@ async function inspect(file) {
     warning: isDamaged ? cutOffWarning(contentType) : ""
   };
 }
+async function requireFile(file) {
+  if (!(await stat(file)).isFile()) throw new InvalidInputError(message("not_a_file"));
+}
 async function beginningOf(file) {
   try {
-    if (!(await stat(file)).isFile()) throw new InvalidInputError(message("not_a_file"));
+    await requireFile(file);
     const handle = await open2(file);
     try {
       const { size } = await handle.stat();
@@ -4405,8 +4408,10 @@ var FileUploads = class {
 };
 async function contentOf2(shot) {
   try {
+    await requireFile(shot.path);
     return await readFile(shot.path);
   } catch (error) {
+    if (error instanceof InvalidInputError) throw error;
     throw new InvalidInputError(message("cannot_read", { why: reasonOf(error) }));
   }
 }
@@ -4429,6 +4434,7 @@ async function knownBaselines(service, branch2, commitSha, shots) {
 async function sha256Of(path4) {
   const hash = createHash2("sha256");
   try {
+    await requireFile(path4);
     await pipeline(createReadStream(path4), hash);
     return hash.digest("hex");
   } catch {
