@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from prshots.cli import service_options as options
 from prshots.cli.common import QuietOption, say, say_failure, stated_option
 from prshots.cli.output import say_dashboard
-from prshots.cli.safe_text import printable, safe_markdown
 from prshots.contract.comments import View
 from prshots.contract.errors import CallError, InvalidInputError
+from prshots.contract.safe_text import printable, safe_markdown
 from prshots.contract.statements import message
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from prshots.cli.safe_text import printable, safe_json
 from prshots.contract.errors import InvalidInputError, SettingsError
+from prshots.contract.safe_text import printable, safe_json
 from prshots.contract.statements import statements
 from prshots.contract.variables import unknown_variable_message, unknown_variables
 

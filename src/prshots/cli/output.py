@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from prshots.cli.common import MAX_ROWS, print_json, print_table, say
-from prshots.cli.safe_text import safe_markdown
 from prshots.cli.target import Target
+from prshots.contract.safe_text import safe_markdown
 from prshots.contract.sizes import readable_size
 from prshots.contract.statements import exit_code, message
 

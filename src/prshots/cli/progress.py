@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 from prshots.cli.common import say, say_failure
-from prshots.cli.safe_text import printable
+from prshots.contract.safe_text import printable
 from prshots.contract.statements import message
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import typer
 from prshots.cli import service_options as options
 from prshots.cli.common import QuietOption, print_json, say, say_failure
 from prshots.cli.output import say_dashboard
-from prshots.cli.safe_text import printable, safe_markdown
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.safe_text import printable, safe_markdown
 from prshots.contract.statements import exit_code
 
 if TYPE_CHECKING:
