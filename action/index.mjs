@@ -2582,6 +2582,7 @@ var HEADERS = { "User-Agent": "prshots-node" };
 var MAX_COMMENT_BYTES = 65536;
 var MIN_COMMENT_BYTES = 1024;
 var MAX_KNOWN_SHOTS = 1e3;
+var MAX_REASON_CHARACTERS2 = 300;
 var IMAGE_ID = /^[0-9a-f]{32}$/;
 var FINDING_ROUTES = /^\/v1\/(images\/|compare\?|pull$)/;
 var UPLOADS = /* @__PURE__ */ new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
@@ -2793,7 +2794,7 @@ var Service = class {
     if (status === 200 || status === 202) return value;
     if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
-    const why = String(value.error ?? STATUS_CODES[status]);
+    const why = String(value.error ?? STATUS_CODES[status]).slice(0, MAX_REASON_CHARACTERS2);
     const words2 = message("answered_why", { who: this.url, status, why });
     if (status === 413) throw new PayloadTooLargeError(words2);
     throw [400, 415].includes(status) ? new RefusedInputError(words2) : new CallError(words2);

@@ -39,13 +39,14 @@ def test_no_text_is_a_command_to_a_terminal_or_a_log(case: dict[str, str]) -> No
     [
         ((200, {"Content-Encoding": "gzip"}, gzip.compress(b"{}")), "compressed or larger than 32 MB"),
         ((200, {}, b" " * (MAX_REPLY_BYTES + 1)), "compressed or larger than 32 MB"),
+        (as_json(409, {"error": "://a:" * 10**6}), "answered 409: ://a:"),
         ((200, {}, b'{"a":' * 300 + b"1" + b"}" * 300), "is this the address of a prshots service"),
         (as_json(200, COMPARISON | {"counts": {"a\nurls=evil": 1}}), "answered without"),
         (as_json(200, COMPARISON | {"counts": {"changed": float("inf")}}), "answered without"),
         (as_json(200, COMPARISON | {"base_commit": 7}), "answered without base_commit"),
         (as_json(200, COMPARISON | {"pairs": 10**30}), "answered without pairs"),
     ],
-    ids=["compressed", "large", "deep", "verdict", "infinite", "type", "number"],
+    ids=["compressed", "large", "long", "deep", "verdict", "infinite", "type", "number"],
 )
 def test_a_reply_that_no_client_can_use_is_an_error(reply: Answer, error: str) -> None:
     with (

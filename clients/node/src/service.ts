@@ -43,6 +43,7 @@ export const MAX_COMMENT_BYTES = 65_536;
 export const MIN_COMMENT_BYTES = 1024;
 /** How many baselines one request may ask for. */
 const MAX_KNOWN_SHOTS = 1000;
+const MAX_REASON_CHARACTERS = 300;
 const IMAGE_ID = /^[0-9a-f]{32}$/;
 
 /** Routes that answer 404 if they don't find what the request names. Elsewhere, the address is wrong. */
@@ -310,7 +311,7 @@ export class Service {
     if (status === 200 || status === 202) return value;
     if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
-    const why = String(value.error ?? STATUS_CODES[status]);
+    const why = String(value.error ?? STATUS_CODES[status]).slice(0, MAX_REASON_CHARACTERS);
     const words = message("answered_why", { who: this.url, status, why });
     if (status === 413) throw new PayloadTooLargeError(words);
     throw [400, 415].includes(status) ? new RefusedInputError(words) : new CallError(words);

@@ -18,7 +18,7 @@ from prshots.client.sender import OnWait, Sender, ignore_wait, json_of, origin
 from prshots.contract import errors
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.limits import IMAGE_ID
-from prshots.contract.redaction import redact
+from prshots.contract.redaction import redact, redact_briefly
 from prshots.contract.replies import (
     Expired,
     Moved,
@@ -331,7 +331,7 @@ class Client:
             raise errors.WrongAddressError(message("is_this_prshots", answered=answered))
         if status in {httpx.codes.OK, httpx.codes.ACCEPTED}:
             return value
-        words = redact(str(value.get("error", reply.reason_phrase)))[:300]
+        words = redact_briefly(str(value.get("error", reply.reason_phrase)))
         if status == httpx.codes.UNAUTHORIZED:
             raise errors.UnauthorizedError(message("wrong_token", url=self.url))
         if words == errors.EXPIRE_FAILED:

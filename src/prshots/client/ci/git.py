@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from prshots.client.ci import validate
-from prshots.contract.redaction import redact
+from prshots.contract.redaction import redact_briefly
 from prshots.contract.statements import message
 
 LOCAL_SECONDS = 30.0
@@ -167,7 +167,7 @@ def _reason(said: str) -> str:
     """Return git's reason on one line. It may contain an address with a password."""
     lines = [line for line in said.splitlines() if line.strip()]
     reason = next((line for line in lines if _FIRST_WORDS.match(line)), lines[0] if lines else "")
-    return redact(_FIRST_WORDS.sub("", reason)).strip().rstrip(".")[:300] or message("git_failed")
+    return redact_briefly(_FIRST_WORDS.sub("", reason)).strip().rstrip(".") or message("git_failed")
 
 
 def commit_at(revision: str) -> str:
