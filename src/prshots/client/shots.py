@@ -3,7 +3,7 @@
 import fnmatch
 import glob
 import io
-import itertools
+import math
 import os
 import re
 import stat
@@ -93,8 +93,8 @@ def find_shots(
     if theme and theme not in THEMES:
         raise InvalidInputError(message("invalid_theme", given=repr(theme)))
     problems: list[Problem] = []
-    visits = itertools.repeat(None, MAX_ENTRIES) if short_names_outside else itertools.repeat(None)
-    files = _drop_repetitions(_all_files(paths, problems, visits))
+    search = _Search(problems, MAX_ENTRIES if short_names_outside else math.inf)
+    files = _drop_repetitions(_all_files(paths, search))
     if name and len(files) > 1:
         raise InvalidInputError(message("name_for_one", count=len(files)))
     shots: dict[tuple[str, str, str], ShotFile] = {}
@@ -136,37 +136,44 @@ def shot_from(
     return ShotFile(path, name, viewport, image_format.content_type, size, note, warning, theme)
 
 
-def _all_files(
-    paths: Sequence[str | Path], problems: list[Problem], visits: Iterator[None]
-) -> Iterator[tuple[Path, str]]:
-    """Yield each file, and the folder that its name is relative to. Adds unusable paths to `problems`.
+@dataclass(slots=True)
+class _Search:
+    """The unusable paths so far, and how many files and folders are left to visit."""
 
-    Takes one of `visits` for each file and folder. Raises InvalidInputError if none are left.
-    """
+    problems: list[Problem]
+    left: float
+
+    def visit(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            words = f"more than {MAX_ENTRIES:,} files and folders to search: name a smaller folder"
+            raise InvalidInputError(words)
+
+
+def _all_files(paths: Sequence[str | Path], search: _Search) -> Iterator[tuple[Path, str]]:
+    """Yield each file, and the folder that its name is relative to."""
     for given in paths:
         path = Path(given)
         if os.path.isdir(given):  # noqa: PTH112 - Path("") would be the working folder
-            for found in _find_matches(path, ("**", "*"), problems, visits):
+            for found in _find_matches(path, ("**", "*"), search):
                 if found.suffix.lower() in EXTENSIONS:
                     yield found, str(path)
         elif os.path.lexists(given):  # before globs: a file name may look like a pattern, such as [id].png
             yield path, ""
         elif glob.has_magic(str(given)):
-            yield from ((found, "") for found in _expand_glob(path, problems, visits))
+            yield from ((found, "") for found in _expand_glob(path, search))
         else:
-            problems.append(Problem(str(given), message("no_such_path"), is_missing=True))
+            search.problems.append(Problem(str(given), message("no_such_path"), is_missing=True))
 
 
-def _expand_glob(pattern: Path, problems: list[Problem], visits: Iterator[None]) -> Iterator[Path]:
+def _expand_glob(pattern: Path, search: _Search) -> Iterator[Path]:
     plain = next(at for at, part in enumerate(pattern.parts) if glob.has_magic(part))
     folder = Path(*pattern.parts[:plain])
     if os.path.isdir(folder):  # noqa: PTH112 - does not raise for a path that is too long
-        yield from _find_matches(folder, pattern.parts[plain:], problems, visits)
+        yield from _find_matches(folder, pattern.parts[plain:], search)
 
 
-def _find_matches(
-    folder: Path, pattern: Sequence[str], problems: list[Problem], visits: Iterator[None]
-) -> Iterator[Path]:
+def _find_matches(folder: Path, pattern: Sequence[str], search: _Search) -> Iterator[Path]:
     """Yield the matching files. Hidden files only match a pattern that starts with a dot.
 
     `**` searches every folder, but doesn't follow links to folders, because they may form a cycle.
@@ -174,33 +181,25 @@ def _find_matches(
     first, *rest = pattern
     try:
         with os.scandir(folder) as scanned:
-            entries = sorted(_count(scanned, visits), key=lambda entry: entry.name)
+            entries = sorted(scanned, key=lambda entry: entry.name)
     except OSError as error:
-        problems.append(Problem(str(folder), message("cannot_search", why=error.strerror)))
+        search.problems.append(Problem(str(folder), message("cannot_search", why=error.strerror)))
         return
+    search.visit(len(entries))
     if first == "**":
-        yield from _find_matches(folder, rest or ["*"], problems, visits)
+        yield from _find_matches(folder, rest or ["*"], search)
     for entry in entries:
         path = folder / entry.name
         if entry.name.startswith(".") and not first.startswith("."):
             continue
         if first == "**":
             if entry.is_dir(follow_symlinks=False):
-                yield from _find_matches(path, pattern, problems, visits)
+                yield from _find_matches(path, pattern, search)
         elif fnmatch.fnmatch(entry.name, first):
             if _is_folder(entry) and rest:
-                yield from _find_matches(path, rest, problems, visits)
+                yield from _find_matches(path, rest, search)
             elif not (_is_folder(entry) or rest):
                 yield path
-
-
-def _count(entries: "Iterator[os.DirEntry[str]]", visits: Iterator[None]) -> "Iterator[os.DirEntry[str]]":
-    for entry in entries:
-        if next(visits, visits) is visits:
-            raise InvalidInputError(
-                f"more than {MAX_ENTRIES:,} files and folders to search: name a smaller folder"
-            )
-        yield entry
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
