@@ -331,6 +331,7 @@ var CONTRACT = {
     "base_unknown": "Note: git can't find the base of {commit}: {why}. Compared with the newest baselines of {branch} instead.",
     "fetching_history": "Fetching the history of {what} …",
     "no_remote": "the checkout has no remote",
+    "git_setting_not_replaced": "the git setting {key} can run a program: remove it",
     "git_does_not_run": "git does not run: {why}",
     "git_too_slow": "git took longer than {seconds} s",
     "git_failed": "git failed",
@@ -431,6 +432,8 @@ var CONTRACT = {
     "set_commit": "Set the commit: {--commit}, or `commit` in the action",
     "head_not_reported": "{missing}, and the forge doesn't report it. {advice}",
     "cannot_ask_forge": "{missing}, and the forge cannot be asked: {why}. {advice}",
+    "no_token_over_http": "{address} gets no forge token, because http isn't encrypted: set {--forge-url} to an https address",
+    "no_token_for_guess": "{host} gets no forge token, because only the repository's address names it: if you trust it, set {--forge-url} to {api}",
     "limit_of_uploads": "limit of {quota} uploads per minute ({whose})",
     "projects_own_limit": "the project's own limit",
     "limits_the_rate": "{host} limits the rate",
@@ -445,6 +448,7 @@ var CONTRACT = {
     "host_not_found": "name not found",
     "timed_out": "timed out",
     "network_unreachable": "network unreachable",
+    "reply_too_large": "{host} sent a reply that is compressed or larger than 32 MB: is this the right address?",
     "no_answer": "no answer from {host} (timed out)",
     "lost_connection": "lost the connection to {host}",
     "stopped": "stopped"
@@ -592,6 +596,9 @@ var MAX_REASON_CHARACTERS = 300;
 var LOCKED = /\.lock'|shallow file has changed|another git process/i;
 var FIRST_WORDS = /^(?:fatal|error): /;
 var SAFE = [
+  "safe.bareRepository=explicit",
+  // ordinary files of a checkout can be a bare repository
+  "core.alternateRefsCommand=true",
   "core.hooksPath=/dev/null",
   "core.fsmonitor=false",
   "protocol.ext.allow=never",
@@ -602,7 +609,19 @@ var SAFE = [
   "maintenance.auto=false",
   "log.showSignature=false"
 ].flatMap((setting2) => ["-c", setting2]);
-var WITHOUT_PROMPTS = {
+var PROGRAMS = {
+  "core.sshcommand": "ssh",
+  "core.askpass": "",
+  "credential.helper": "",
+  "hook.command": "true",
+  "http.savecookies": "false"
+  // writes to any file
+};
+var VARIABLES2 = {
+  GIT_NO_LAZY_FETCH: "1",
+  // would run the remote's `uploadpack`
+  GIT_PROXY_COMMAND: "",
+  // overrides core.gitProxy
   GIT_TERMINAL_PROMPT: "0",
   GCM_INTERACTIVE: "never",
   SSH_ASKPASS_REQUIRE: "never",
@@ -614,17 +633,17 @@ function git(...words2) {
 async function fetchFrom(refspec, depth, say, what) {
   const remote = await remoteName();
   if (!remote) return { output: "", error: message("no_remote") };
+  const { programs, error } = await ownPrograms();
+  if (error) return { output: "", error };
   const limit = depth ? [`--depth=${depth}`] : [];
-  const command = [
-    "fetch",
+  const options = [
     "--quiet",
     "--no-tags",
     "--no-recurse-submodules",
-    ...limit,
-    "--",
-    remote,
-    refspec
+    "--upload-pack=git-upload-pack",
+    ...limit
   ];
+  const command = [...programs, "fetch", ...options, "--end-of-options", remote, refspec];
   for (let tries = 0; ; tries++) {
     const ran = await run(command, FETCH_SECONDS, () => say(message("fetching_history", { what })));
     const seconds = LOCK_PAUSES[tries];
@@ -632,12 +651,25 @@ async function fetchFrom(refspec, depth, say, what) {
     await pause(seconds * 1e3);
   }
 }
+async function ownPrograms() {
+  const { output, error } = await git("config", "--list", "--show-scope", "-z");
+  const [ofRepository, ofUser] = [["credential.helper="], []];
+  for (const [, scope = "", key = "", value = ""] of output.matchAll(/(\w+)\0([^\n\0]+)(?:\n([^\0]*))?\0/g)) {
+    const harmless = PROGRAMS[key.replace(/^([^.]+)\..*\./s, "$1.")];
+    if (harmless === void 0) continue;
+    if (key.includes("=")) return { programs: [], error: message("git_setting_not_replaced", { key }) };
+    if (/^(local|worktree)$/.test(scope)) ofRepository.push(`${key}=${harmless}`);
+    else ofUser.push(`${key}=${value}`);
+  }
+  const settings = ofRepository.length > 1 ? [...ofRepository, ...ofUser] : [];
+  return { programs: settings.flatMap((setting2) => ["-c", setting2]), error };
+}
 function run(words2, seconds, onWait = () => {
 }) {
   return new Promise((resolve2) => {
-    const child = spawn(gitProgram(), [...SAFE, ...words2], {
+    const child = spawn(gitProgram(), ["--no-pager", ...SAFE, ...words2], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ...WITHOUT_PROMPTS },
+      env: { ...process.env, ...VARIABLES2 },
       detached: process.platform !== "win32"
       // without a terminal, ssh does not ask anything either
     });
@@ -687,7 +719,9 @@ function reasonIn(said) {
   return shown.trim().replace(/\.+$/, "").slice(0, MAX_REASON_CHARACTERS) || message("git_failed");
 }
 async function commitAt(revision) {
-  return fullCommit((await git("rev-parse", "--verify", "--quiet", `${revision}^{commit}`)).output);
+  const commit2 = `${revision}^{commit}`;
+  const found = await git("rev-parse", "--verify", "--quiet", "--end-of-options", commit2);
+  return fullCommit(found.output);
 }
 async function remoteName() {
   const names = (await git("remote")).output.split(/\s+/).filter(Boolean);
@@ -856,7 +890,13 @@ var TOKENS = {
   gitea: ["GITEA_TOKEN", "FORGEJO_TOKEN"],
   bitbucket: ["BITBUCKET_TOKEN"]
 };
-var EVERYONES = /* @__PURE__ */ new Set(["github.com", "gitlab.com", "bitbucket.org", "codeberg.org"]);
+var EVERYONES = /* @__PURE__ */ new Map([
+  ["github.com", "github"],
+  ["gitlab.com", "gitlab"],
+  ["codeberg.org", "gitea"],
+  ["gitea.com", "gitea"],
+  ["bitbucket.org", "bitbucket"]
+]);
 var NOT_GLOBAL = new BlockList();
 for (const [network, bits] of [
   ["0.0.0.0", 8],
@@ -903,7 +943,8 @@ function repositoryOfPullRequest(address2) {
       kind,
       url,
       repository: repository(found[1]),
-      prNumber: prNumber(found[2])
+      prNumber: prNumber(found[2]),
+      isGuessed: true
     };
   }
   return NOWHERE;
@@ -924,7 +965,7 @@ function repositoryOfRemote(remote) {
   const repository2 = repository(path4.replace(/\.git$/, ""));
   if (!repository2.includes("/")) return NOWHERE;
   const url = scheme.startsWith("http") ? `${scheme}://${host}${port}` : `https://${host}`;
-  return { kind: kindOfHost(host), url, repository: repository2, prNumber: void 0 };
+  return { kind: kindOfHost(host), url, repository: repository2, prNumber: void 0, isGuessed: true };
 }
 function kindOfHost(host) {
   return HOSTS.find(([pattern]) => pattern.test(host.toLowerCase()))?.[1];
@@ -954,9 +995,18 @@ function kindOfApi(api) {
   const byPath = { v3: "github", v4: "gitlab", v1: "gitea" }[version];
   return byPath ?? kindOfHost(host.replace(/^api\./, ""));
 }
-function isOnTheInternet(api) {
-  const host = hostOf(api).replace(/^api\./, "");
-  return EVERYONES.has(host) || host.endsWith(".ghe.com");
+function kindOfPublicApi(api) {
+  const host = URL.canParse(api) ? new URL(api).host.replace(/^api\./, "") : "";
+  return host.endsWith(".ghe.com") ? "github" : EVERYONES.get(host);
+}
+function whyNoToken({ forge, forgeApi: api, isForgeGuessed }) {
+  const { protocol, host, origin } = new URL(api);
+  if (protocol !== "https:" && !isLoopback(api)) return message("no_token_over_http", { address: origin });
+  if (isForgeGuessed && kindOfPublicApi(api) !== forge) return message("no_token_for_guess", { host, api });
+  return "";
+}
+function isLoopback(address2) {
+  return /^(localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(hostOf(address2));
 }
 function isPublic(address2) {
   const host = hostOf(address2).replace(/\.$/, "");
@@ -1007,7 +1057,8 @@ var NO_JOB = {
   repositoryUrl: "",
   baseSha: "",
   mergedAs: "",
-  isParallel: false
+  isParallel: false,
+  isForgeGuessed: false
 };
 function normalizeJob(job) {
   if (job.prNumber !== void 0 || job.lookup) return { ...job, branch: "" };
@@ -1019,7 +1070,7 @@ function detectJob(environ) {
   return normalizeJob(CIS.find(([runs]) => runs(environ))?.[1](environ) ?? NO_JOB);
 }
 function jobAt(ci, environ, place, { api, ...said }) {
-  const { kind, url, repository: repository2, prNumber: prNumber2 } = place;
+  const { kind, url, repository: repository2, prNumber: prNumber2, isGuessed = false } = place;
   const isNamed = url !== "" && repository2.includes("/");
   return {
     ...NO_JOB,
@@ -1034,6 +1085,7 @@ function jobAt(ci, environ, place, { api, ...said }) {
     forgeApi: root(api) || (url ? apiRoot(kind, url) : ""),
     repository: repository2,
     forgeToken: forgeToken(kind, environ),
+    isForgeGuessed: isGuessed,
     runUrl: address(said.runUrl)
   };
 }
@@ -1766,6 +1818,8 @@ function forgeOf(job, sender) {
     throw new InvalidInputError(
       `no token to comment on ${label}: set forgeToken (PRSHOTS_FORGE_TOKEN)${tokenAdvice(job)}`
     );
+  const problem = whyNoToken(job);
+  if (problem) throw new InvalidInputError(problem);
   return open3({ api: job.forgeApi, repository: job.repository, token: job.forgeToken, sender });
 }
 function tokenAdvice(job) {
@@ -1827,8 +1881,27 @@ import { setTimeout as pause2 } from "node:timers/promises";
 // src/wording.ts
 var NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
 var SHORT_ESCAPES = { "	": "\\t", "\n": "\\n", "\r": "\\r" };
+var COMMANDS = /^\s*:(?=:)|#(?=#\w*\[)/gm;
+var CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)/g;
 function printable(text2) {
-  return text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character));
+  return breakCommands(
+    text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character))
+  );
+}
+function printableLines(text2) {
+  return text2.split("\n").map(printable).join("\n");
+}
+function safeMarkdown(text2) {
+  return breakCommands(text2.replace(CONTROLS, ""));
+}
+function safeJson(text2) {
+  return text2.replace(/#(?=#)|[\x7f-\x9f]/g, (character) => {
+    const code = character.charCodeAt(0).toString(16).padStart(4, "0");
+    return `\\u${code}`;
+  });
+}
+function breakCommands(text2) {
+  return text2.replace(COMMANDS, "$&\\");
 }
 function escapeCharacter(character) {
   const code = character.codePointAt(0) ?? 0;
@@ -1912,6 +1985,7 @@ var LONGEST_PAUSE_SECONDS = 60;
 var LONGEST_LIMIT_SECONDS = 15 * 60;
 var LIMITS = 60;
 var TIMEOUT_SECONDS = 60;
+var MAX_REPLY_BYTES = 32 * 1024 * 1024;
 var SAID_FROM_SECONDS = 1;
 var TEMPORARY = /* @__PURE__ */ new Set([408, 500, 502, 503, 504, 507]);
 var SECONDARY_LIMIT = /secondary rate limit|abuse detection/i;
@@ -1981,8 +2055,9 @@ var Sender = class {
     const signal = AbortSignal.any([this.stopped, AbortSignal.timeout(TIMEOUT_SECONDS * 1e3)]);
     try {
       const reply = await fetch(url, { ...request, redirect: "manual", signal });
-      return { url, status: reply.status, headers: reply.headers, text: await reply.text() };
+      return { url, status: reply.status, headers: reply.headers, text: await textOf2(reply) };
     } catch (error) {
+      if (error instanceof PrshotsError) throw error;
       if (this.stopped.aborted) throw new UnreachableError(message("stopped"));
       const permanent = permanentError(url, error);
       if (permanent) throw permanent;
@@ -2047,6 +2122,17 @@ var Sender = class {
     }
   }
 };
+async function textOf2(reply) {
+  const chunks = [];
+  let size = 0;
+  for await (const chunk2 of reply.body ?? []) {
+    chunks.push(chunk2);
+    size += chunk2.length;
+    if (size > MAX_REPLY_BYTES)
+      throw new CallError(message("reply_too_large", { host: new URL(reply.url).host }));
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
 function isTemporary(status) {
   return TEMPORARY.has(status) || status >= FIRST_OF_A_PROXY && status <= LAST_OF_A_PROXY;
 }
@@ -2180,11 +2266,12 @@ async function fetchBranches(target, head, depth, say) {
 }
 async function mergeBase(target, head) {
   const tip = await commitAt(await trackingRef(target)) || await commitAt(`refs/heads/${target}`);
-  return tip ? (await git("merge-base", tip, head)).output.trim() : "";
+  return tip ? (await git("merge-base", "--end-of-options", tip, head)).output.trim() : "";
 }
 async function firstParents(start) {
   if (!start) return [];
-  const listed = await git("rev-list", "--first-parent", `--max-count=${MAX_BASE_COMMITS}`, start, "--");
+  const limit = `--max-count=${MAX_BASE_COMMITS}`;
+  const listed = await git("rev-list", "--first-parent", limit, "--end-of-options", start, "--");
   return listed.output.split("\n").filter(Boolean);
 }
 async function refspecOf(target) {
@@ -2195,8 +2282,21 @@ async function trackingRef(target) {
 }
 
 // src/replies.ts
+var MAX_DEPTH = 50;
+var STATES = ["compared", "no_baseline", "incomplete", "failed", "running"];
 var VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
+function isState(value) {
+  return STATES.some((state) => state === value);
+}
+function isCounts(value) {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).every(([name, count]) => isVerdict(name) && Number.isSafeInteger(count));
+}
+function isVerdict(value) {
+  return VERDICTS.some((verdict) => verdict === value);
+}
 function comparedShot(value) {
+  if (!isVerdict(value?.verdict)) return void 0;
   return {
     name: String(value.name),
     viewport: String(value.viewport),
@@ -2212,10 +2312,15 @@ function comparedShot(value) {
 function objectIn(text2) {
   try {
     const value = JSON.parse(text2);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : void 0;
+    const isOne = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isOne && !isDeeper(value, MAX_DEPTH) ? value : void 0;
   } catch {
     return void 0;
   }
+}
+function isDeeper(value, levels) {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
 }
 
 // src/compare.ts
@@ -2356,7 +2461,7 @@ function atForge(job, environ, givenKind, givenApi) {
     throw new InvalidInputError(
       `which ${kind}? Set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API: https://HOST/api/v1`
     );
-  return { ...moved, forgeApi };
+  return { ...moved, forgeApi, isForgeGuessed: moved.isForgeGuessed && !api };
 }
 function atOtherForge(job, environ, forge) {
   const isSame2 = job.forge === void 0;
@@ -2484,6 +2589,7 @@ var HEADERS = { "User-Agent": "prshots-node" };
 var MAX_COMMENT_BYTES = 65536;
 var MIN_COMMENT_BYTES = 1024;
 var MAX_KNOWN_SHOTS = 1e3;
+var MAX_REASON_CHARACTERS2 = 300;
 var IMAGE_ID = /^[0-9a-f]{32}$/;
 var FINDING_ROUTES = /^\/v1\/(images\/|compare\?|pull$)/;
 var UPLOADS = /* @__PURE__ */ new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
@@ -2553,7 +2659,7 @@ var Service = class {
   /** Tell the service about a pull request, and return its page on the dashboard. Throws NotFoundError without images. */
   async describe(prNumber2, about) {
     const { dashboard_url: url } = await this.#tell("/v1/pull", { pr_number: prNumber2, ...about });
-    return typeof url === "string" ? url : "";
+    return address(url);
   }
   /** Return the pull request's comment in at most this many bytes of markdown. */
   async comment(prNumber2, limit = MAX_COMMENT_BYTES, marker = "html", view = "all") {
@@ -2638,9 +2744,10 @@ var Service = class {
   }
   #comparisonIn(value) {
     const { state, branch: branch2, base_commit: baseCommit, commit_sha: commitSha, counts } = value;
-    const isOne = typeof state === "string" && typeof branch2 === "string" && typeof commitSha === "string";
-    if (!isOne || typeof counts !== "object" || counts === null)
+    if (typeof branch2 !== "string" || typeof commitSha !== "string" || !isState(state) || !isCounts(counts))
       throw this.#unexpectedReply("state and counts");
+    const shots = Array.isArray(value.shots) ? value.shots.map(comparedShot) : [];
+    if (!shots.every((shot) => shot !== void 0)) throw this.#unexpectedReply("a verdict for each shot");
     return {
       state,
       branch: branch2,
@@ -2648,8 +2755,8 @@ var Service = class {
       baseCommit: typeof baseCommit === "string" ? baseCommit : "",
       counts,
       pairs: typeof value.pairs === "number" ? value.pairs : 0,
-      shots: Array.isArray(value.shots) ? value.shots.map(comparedShot) : [],
-      dashboardUrl: typeof value.dashboard_url === "string" ? value.dashboard_url : "",
+      shots,
+      dashboardUrl: address(value.dashboard_url),
       json: value
     };
   }
@@ -2694,7 +2801,7 @@ var Service = class {
     if (status === 200 || status === 202) return value;
     if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
-    const why = String(value.error ?? STATUS_CODES[status]);
+    const why = String(value.error ?? STATUS_CODES[status]).slice(0, MAX_REASON_CHARACTERS2);
     const words2 = message("answered_why", { who: this.url, status, why });
     if (status === 413) throw new PayloadTooLargeError(words2);
     throw [400, 415].includes(status) ? new RefusedInputError(words2) : new CallError(words2);
@@ -2885,7 +2992,7 @@ var Runner = class {
     this.print(`::stop-commands::${resume}
 `);
     try {
-      return await work((words2) => this.print(`${this.#redact(words2)}
+      return await work((words2) => this.print(`${printableLines(this.#redact(words2))}
 `));
     } finally {
       this.print(`::${resume}::
@@ -2921,7 +3028,7 @@ function escapeCommand(words2) {
 }
 
 // src/action/settings.ts
-var VARIABLES2 = {
+var VARIABLES3 = {
   url: "PRSHOTS_URL",
   token: "PRSHOTS_TOKEN",
   project: "PRSHOTS_PROJECT",
@@ -2931,7 +3038,7 @@ var VARIABLES2 = {
   "github-token": "GITHUB_TOKEN"
 };
 function clientEnviron(environ) {
-  const given = Object.entries(VARIABLES2).map(([name, variable]) => [variable, textInput(environ, name)]);
+  const given = Object.entries(VARIABLES3).map(([name, variable]) => [variable, textInput(environ, name)]);
   return { ...environ, ...Object.fromEntries(given.filter(([, value]) => value)) };
 }
 function settingsOf(environ) {
@@ -3135,7 +3242,7 @@ var Composer = class {
 };
 function unreachableImages(markdown, forgeApi, label) {
   const address2 = IMAGES.map((image) => image.exec(markdown)?.[1]).find(Boolean);
-  if (address2 === void 0 || !isOnTheInternet(forgeApi) || isPublic(address2)) return "";
+  if (address2 === void 0 || !kindOfPublicApi(forgeApi) || isPublic(address2)) return "";
   return message("unreachable_images", { forge: label, address: new URL(address2).origin });
 }
 async function post(forge, composer) {
@@ -3635,7 +3742,7 @@ function uploadText(result, format) {
     case "json":
       return jsonText(uploadJson(result));
     case "markdown":
-      return linesOf(markdownOf(result));
+      return linesOf(markdownOf(result).map(safeMarkdown));
     case "github-output":
       return linesOf(githubOutput(result));
     default:
@@ -3654,7 +3761,7 @@ function compareText({ comparison }, format) {
   }
 }
 function jsonText(value) {
-  return `${JSON.stringify(value, void 0, 2)}
+  return `${safeJson(JSON.stringify(value, void 0, 2))}
 `;
 }
 function linesOf(lines) {
@@ -3717,7 +3824,7 @@ function uploadTable({ outcomes, isDry }) {
     good.map((outcome) => ({
       ...namesOf(outcome.shot),
       SIZE: readableSize(outcome.shot.size),
-      RESULT: printable(done(outcome) + (outcome.note && `; ${outcome.note}`))
+      RESULT: done(outcome) + (outcome.note && `; ${outcome.note}`)
     }))
   );
 }
@@ -3741,14 +3848,14 @@ function pixelsOf({ verdict, pixels, shift }) {
   return "-";
 }
 function namesOf({ name, viewport, theme }) {
-  return { NAME: printable(name), VIEWPORT: viewport, THEME: theme };
+  return { NAME: name, VIEWPORT: viewport, THEME: theme };
 }
 function tableOf(rows) {
   const [first2] = rows;
   if (!first2) return "";
   const isThemed = rows.some(({ THEME }) => THEME);
   const columns = Object.keys(first2).filter((column) => column !== "THEME" || isThemed);
-  const cells = [columns, ...rows.map((row) => columns.map((column) => row[column] || "-"))];
+  const cells = [columns, ...rows.map((row) => columns.map((column) => printable(row[column] || "-")))];
   const widths = columns.map((_, index) => Math.max(...cells.map((row) => lengthOf(row[index]))));
   return linesOf(
     cells.map(
@@ -3976,9 +4083,12 @@ async function inspect(file) {
     warning: isDamaged ? cutOffWarning(contentType) : ""
   };
 }
+async function requireFile(file) {
+  if (!(await stat(file)).isFile()) throw new InvalidInputError(message("not_a_file"));
+}
 async function beginningOf(file) {
   try {
-    if (!(await stat(file)).isFile()) throw new InvalidInputError(message("not_a_file"));
+    await requireFile(file);
     const handle = await open2(file);
     try {
       const { size } = await handle.stat();
@@ -4318,8 +4428,10 @@ var FileUploads = class {
 };
 async function contentOf2(shot) {
   try {
+    await requireFile(shot.path);
     return await readFile(shot.path);
   } catch (error) {
+    if (error instanceof InvalidInputError) throw error;
     throw new InvalidInputError(message("cannot_read", { why: reasonOf(error) }));
   }
 }
@@ -4342,6 +4454,7 @@ async function knownBaselines(service, branch2, commitSha, shots) {
 async function sha256Of(path4) {
   const hash = createHash2("sha256");
   try {
+    await requireFile(path4);
     await pipeline(createReadStream(path4), hash);
     return hash.digest("hex");
   } catch {

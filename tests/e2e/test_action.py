@@ -233,7 +233,7 @@ def test_the_action_uploads_updates_the_comment_and_expires_on_close(
     assert not pushed.succeeded  # one file is invalid, but all other work is done
     assert not re.search(r"msr_[0-9a-f]|eyJ\w{20}", pushed.said)
     assert [level for level, _ in pushed.annotations] == ["error"]
-    assert "::notice::broken.png: is not a PNG, JPEG or WebP image" in pushed.said
+    assert r":\:notice::broken.png: is not a PNG, JPEG or WebP image" in pushed.said
     assert pushed.seen["count"] == "2"
     assert pushed.seen["comment-url"] == opened.seen["comment-url"]
     [updated] = github.comments(number)

@@ -141,7 +141,7 @@ def test_warns_if_a_public_forge_cannot_fetch_the_images(
     workflow: Workflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "prshots.client.post_comment.is_on_the_internet", lambda api: api == workflow.github.url
+        "prshots.client.post_comment.kind_of_public_api", lambda api: api == workflow.github.url
     )
     workflow.upload()
     done = workflow.here("comment", "--post")

@@ -212,7 +212,7 @@ class TestWaiting:
         [
             (running(state="failed"), "The comparison with main failed. Run prshots compare again."),
             (running(commit_sha="9" * 40), "was replaced: the latest one is of commit 9999999"),
-            ({"state": "running"}, "answered without 'pr_number'"),
+            ({"state": "running"}, "answered without 'counts'"),
         ],
     )
     def test_fails_without_a_result(

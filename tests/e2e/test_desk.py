@@ -1,12 +1,11 @@
 """What git says in a local checkout: the target repository, the repository of the branch, and the branch."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from prshots.client.ci import ForgeKind
+from prshots.client.ci import ForgeKind, with_forge
 from prshots.client.heads import Head, current_head, find_local_checkout
 from prshots.contract.errors import InvalidInputError
 from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
@@ -67,6 +66,19 @@ def test_a_fork_as_origin_has_the_branch_and_upstream_gets_the_pull_request(shop
     assert (find_local_checkout({}).repository, find_local_checkout({}).from_fork) == ("bob/shop", True)
 
 
+def test_a_remote_named_like_a_forge_gets_no_token(shop: Repository) -> None:
+    for url, reason in (
+        ("http://gitlab.attacker.example/acme/shop", "gets no forge token, because http isn't encrypted"),
+        (
+            "git@gitlab.attacker.example:acme/shop",
+            "set --forge-url (PRSHOTS_FORGE_URL) to https://gitlab.att",
+        ),
+    ):
+        shop.git("config", "remote.origin.url", url)
+        for variable in ("GITLAB_TOKEN", "PRSHOTS_FORGE_TOKEN"):
+            assert reason in current_head({variable: "secret"}, None).unknown
+
+
 @pytest.mark.slow  # runs git many times
 def test_several_remotes_without_a_usual_name_require_repository_option(shop: Repository) -> None:
     for name in ("one", "two"):
@@ -123,7 +135,9 @@ class TestPullRequestOfBranch:
 
     def head(self, gitea: GiteaLookAlike, pr: int | None = None, token: str | None = None) -> Head:
         environ = {"PRSHOTS_FORGE_TOKEN": gitea.token if token is None else token}
-        return current_head(environ, pr, lambda job: replace(job, forge=ForgeKind.GITEA, forge_api=gitea.url))
+        return current_head(
+            environ, pr, lambda job: with_forge(job, environ, kind=ForgeKind.GITEA, api=gitea.url)
+        )
 
     def test_open_pull_request_of_the_branch_is_found_and_several_require_pr_option(
         self, gitea: GiteaLookAlike

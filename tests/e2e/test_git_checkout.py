@@ -1,6 +1,7 @@
 """Reading the commit and the base of the pull request from a git checkout."""
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from prshots.client.ci.checkout import default_branch
 from prshots.contract.errors import InvalidInputError
 from support.engine_servers import process_state
 from support.git_repositories import Repository, alone_with_git, checkout_of  # noqa: F401 - a fixture
+from support.http_server import answering
 from support.vectors import cases
 from support.waiting import wait_until
 
@@ -95,6 +97,94 @@ def test_the_base_by_the_rules_of_both_clients(
         assert job.git("rev-parse", "--is-shallow-repository") == "true"  # the rest was not fetched
 
 
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """Return a program that creates the file `ran` in its folder."""
+    made = tmp_path / "hooks/reference-transaction"
+    made.parent.mkdir()
+    made.write_text(f"#!/bin/sh\ntouch {made.parent}/ran\n")
+    made.chmod(0o755)
+    return made
+
+
+@pytest.fixture
+def locked() -> Iterator[str]:
+    """Start a server that asks for a password, and return its URL."""
+    with answering(lambda _asked, _body: (401, {"WWW-Authenticate": "Basic"}, b"")) as url:
+        yield url
+
+
+@pytest.mark.slow  # runs git many times
+@pytest.mark.parametrize("case", cases("base_commits", "hostile"))
+def test_the_configuration_of_a_repository_runs_no_program(
+    case: dict[str, Any],
+    work: Repository,
+    program: Path,
+    locked: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    remote = work.git("remote", "get-url", "origin")
+    places = {"program": program, "hooks": program.parent, "remote": remote, "locked": locked}
+    work.commit()
+    work.push("main")
+    (work.folder / ".git/objects/info/alternates").write_text(f"{work.folder}/../remote.git/objects\n")
+    for key, value in {"remote.origin.url": case["remote"], **case["settings"]}.items():
+        work.git("config", key.format_map(places), value.format_map(places))
+    monkeypatch.chdir(work.folder)
+    base_of(Job(target_branch="other"), HEAD, "", print)
+    base_of(Job(target_branch="main"), work.head, "", print)
+    assert not program.with_name("ran").exists()
+
+
+def test_ordinary_files_are_not_a_bare_repository(
+    work: Repository, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = Repository(work.folder / "bare")
+    work.git("init", "--quiet", "--bare", str(bare.folder))
+    bare.git("config", "core.sshCommand", str(program))
+    bare.git("remote", "add", "origin", "ssh://git@127.0.0.1:1/o/r")
+    monkeypatch.chdir(bare.folder)
+    assert "bare repository" in base_of(Job(target_branch="main"), HEAD, "", print).unknown
+    assert not program.with_name("ran").exists()
+
+
+@pytest.mark.parametrize("setting", ["core.sshCommand", "credential.helper"])
+def test_the_programs_of_the_user_still_run(
+    setting: str,
+    work: Repository,
+    program: Path,
+    locked: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = program.with_name("config")
+    own.write_text(f"[core]\nsshCommand = {program}\n[credential]\nhelper = {program}\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
+    work.git("config", "remote.origin.url", "ssh://git@127.0.0.1:1/o/r" if "ssh" in setting else locked)
+    work.git("config", setting, "false")
+    work.commit()
+    monkeypatch.chdir(work.folder)
+    assert git_module.fetch("refs/heads/main", depth=0, say=print, what="").error
+    assert program.with_name("ran").exists()
+    work.git("config", "hook.a=b.command", "true")  # `git -c` would cut the name at the sign
+    refused = git_module.fetch("refs/heads/main", depth=0, say=print, what="").error
+    assert refused == "the git setting hook.a=b.command can run a program: remove it"
+
+
+def test_a_crafted_parent_is_not_an_option(
+    work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = work.commit()
+    lines = work.git("cat-file", "commit", head).splitlines()
+    crafted = "\n".join([lines[0], "parent --output=ran", f"parent {head}", *lines[1:], ""])
+    (tmp_path / "crafted").write_text(crafted)
+    merge = work.git("hash-object", "-t", "commit", "-w", "--literally", str(tmp_path / "crafted"))
+    (work.folder / ".git/HEAD").write_text(f"{merge}\n")
+    (work.folder / "ran").write_text("kept")
+    monkeypatch.chdir(work.folder)
+    base_of(Job(target_branch="main"), head, "", print)
+    assert (work.folder / "ran").read_text() == "kept"
+
+
 def test_a_merge_ref_of_a_remote_that_serves_no_commit_by_its_sha_has_a_base(
     work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,8 +264,7 @@ class TestGitCannotTell:
         head = work.commit()
         work.git("remote", "set-url", "origin", "ssh://ann:hunter2@git.example/shop")
         started = work.folder / "ssh.pid"
-        # As the checkout action sets it for its own key.
-        work.git("config", "core.sshCommand", f"echo $$ > {started}; exec sleep 3600 #")
+        monkeypatch.setenv("GIT_SSH_COMMAND", f"echo $$ > {started}; exec sleep 3600 #")
         monkeypatch.setattr(git_module, "FETCH_SECONDS", 0.01)
         monkeypatch.setattr(git_module, "TELL_AFTER_SECONDS", 0.01)
         monkeypatch.chdir(work.folder)

@@ -324,11 +324,19 @@ class TestOutput:
         assert "Uploaded 4 of 4 screenshots" in ran.err
 
     @pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
-    def test_control_characters_in_file_names_are_escaped(self, run: Any, folder: Path) -> None:
+    def test_file_names_are_not_commands_to_a_terminal_or_a_log(self, run: Any, folder: Path) -> None:
         odd = "a\n::error::b\x1b[2J"
         (folder / "shots" / "home.png").rename(folder / f"{odd}.png")
         (folder / "x\n.png").write_bytes(b"")
-        ran = run("upload", ".", "--pr", "33")
+        for command in ("::set-output name=x::y.png", "##vso[task.complete].png"):
+            (folder / command).write_bytes((folder / f"{odd}.png").read_bytes())
+            (folder / f"shots/{command}").write_bytes(b"")
+        for output_format in ("json", "markdown", "table"):
+            ran = run("upload", ".", "*/*.png", "--pr", "33", "--format", output_format)
+            assert "##vso[" not in ran.out + ran.err
+            assert not any(
+                line.strip().startswith("::") for line in [*ran.out.splitlines(), *ran.err.splitlines()]
+            )
         assert ran.code == 3
         assert r"a\n::error::b\x1b[2J" in ran.out
         assert r"x\n.png: is empty" in ran.err

@@ -72,6 +72,7 @@ def agent_desk(folder: Path, service: Service) -> Iterator[AgentDesk]:
             "PRSHOTS_URL": service.base_url,
             "PRSHOTS_TOKEN": token,
             "PRSHOTS_FORGE": "gitea",
+            "PRSHOTS_FORGE_URL": forge.url,
             "PRSHOTS_FORGE_TOKEN": forge.token,
         }
         yield AgentDesk(shop, forge, service, token, env | ALONE | settings)

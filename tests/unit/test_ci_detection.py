@@ -15,6 +15,7 @@ from prshots.cli import service_options
 from prshots.client.ci import ForgeKind, Job, detect_job, with_forge
 from prshots.client.ci.actions_event import MAX_BYTES
 from prshots.client.ci.forge_addresses import api_root, repository_of_remote
+from prshots.client.forges import forge_of
 from prshots.contract.errors import InvalidInputError
 from support.vectors import cases, vectors
 
@@ -136,6 +137,21 @@ def test_forge_options_override_the_detected_forge(case: dict[str, Any]) -> None
     else:
         known = asdict(with_forge(Job(**job), case.get("variables", {}), **given))
         assert {name: known[name] for name in case["expected"]} == case["expected"]
+
+
+@pytest.mark.parametrize("case", cases("ci_detection", "forge_tokens"))
+def test_a_token_goes_only_to_its_own_forge(case: dict[str, Any], tmp_path: Path) -> None:
+    environ = variables_of(case, tmp_path / "event.json")
+    given = dict(case["given"])
+    if "kind" in given:
+        given["kind"] = ForgeKind(given["kind"])
+    job = with_forge(detect_job(environ), environ, **given)
+    assert job.forge_token
+    if case["refused"]:
+        with pytest.raises(InvalidInputError, match=case["refused"].replace(" ", "-")):
+            forge_of(job)
+    else:
+        forge_of(job).close()
 
 
 class TestCommandOptions:

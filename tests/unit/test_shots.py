@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from prshots.client.shots import find_shots
+from prshots.client.shots import ShotFile, find_shots
 from prshots.client.shrink import MAX_PIXELS, shrink
+from prshots.client.upload import send_all
 from prshots.contract.errors import InvalidInputError
 from support.nasty_pictures import encoded, jpeg_of_kind, jpeg_with_scans
 from support.service import MAX_BYTES
@@ -106,6 +107,30 @@ def test_an_unreadable_folder_is_reported_and_does_not_stop_the_search(
     found = find_shots(["out"])
     assert [shot.name for shot in found.shots] == ["cart"]
     assert [problem.words for problem in found.problems] == ["cannot search the folder: File name too long"]
+
+
+def test_a_search_of_too_many_files_and_folders_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    made(*(f"out/{number}/a.png" for number in range(3)))
+    monkeypatch.setattr("prshots.client.shots.MAX_ENTRIES", 8)
+    with pytest.raises(
+        InvalidInputError, match="more than 8 files and folders to search: name a smaller folder"
+    ):
+        find_shots(["out/**/*.png"], short_names_outside=True)
+    assert len(find_shots(["out/**/*.png"]).shots) == 3
+    assert len(find_shots(["out/1"], short_names_outside=True).shots) == 1
+
+
+def test_a_file_that_becomes_a_pipe_is_not_opened() -> None:
+    made("a.png")
+    [shot] = find_shots(["a.png"]).shots
+    Path("a.png").unlink()
+    os.mkfifo("a.png")
+
+    def send(_shot: ShotFile, image: Any, _content_type: str) -> Any:
+        return image()
+
+    [outcome] = send_all(send, [shot], None, concurrency=1, shrink=False, on_done=print)
+    assert outcome.error == "is not a file"
 
 
 def test_a_long_jpeg_header_is_read_to_its_end() -> None:

@@ -115,7 +115,9 @@ async function shotOf(
 }
 
 async function bytesOf({ body, path }: Picture, maxImageBytes: number): Promise<Buffer> {
-  const size = body?.length ?? (path ? (await stat(path).catch(unreadable)).size : 0);
+  const file = body || !path ? undefined : await stat(path).catch(unreadable);
+  if (file && !file.isFile()) throw new InvalidInputError("not uploaded: it is not a file"); // reading a pipe would block
+  const size = body?.length ?? file?.size ?? 0;
   if (size >= maxImageBytes)
     throw new InvalidInputError(
       `not uploaded: it has ${readableSize(size)}, and the service takes less than ${readableSize(maxImageBytes)}`,

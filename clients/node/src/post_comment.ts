@@ -1,6 +1,6 @@
 /** Compose the pull request's comment and post it. */
 
-import { isOnTheInternet, isPublic } from "./ci/forge_addresses.js";
+import { isPublic, kindOfPublicApi } from "./ci/forge_addresses.js";
 import type { Job } from "./ci/job.js";
 import { ForgeRefusedError } from "./errors.js";
 import { type Forge, markerLine } from "./forges/forge.js";
@@ -95,7 +95,7 @@ export class Composer {
 /** Return a warning if the forge is on the internet, and the images are not; else an empty text. */
 export function unreachableImages(markdown: string, forgeApi: string, label: string): string {
   const address = IMAGES.map((image) => image.exec(markdown)?.[1]).find(Boolean);
-  if (address === undefined || !isOnTheInternet(forgeApi) || isPublic(address)) return "";
+  if (address === undefined || !kindOfPublicApi(forgeApi) || isPublic(address)) return "";
   return message("unreachable_images", { forge: label, address: new URL(address).origin });
 }
 

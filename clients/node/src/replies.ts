@@ -3,7 +3,10 @@ import type { Title } from "./shot_names.js";
 
 export type Json = Record<string, unknown>;
 
-export type State = "compared" | "no_baseline" | "incomplete" | "failed" | "running";
+const MAX_DEPTH = 50;
+
+const STATES = ["compared", "no_baseline", "incomplete", "failed", "running"] as const;
+export type State = (typeof STATES)[number];
 
 export const VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -76,12 +79,28 @@ export interface Expired {
   baselines: number;
 }
 
-export function comparedShot(value: Json): ComparedShot {
+export function isState(value: unknown): value is State {
+  return STATES.some((state) => state === value);
+}
+
+/** Return whether a value has a count for each verdict that it names. */
+export function isCounts(value: unknown): value is Record<string, number> {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).every(([name, count]) => isVerdict(name) && Number.isSafeInteger(count));
+}
+
+function isVerdict(value: unknown): value is Verdict {
+  return VERDICTS.some((verdict) => verdict === value);
+}
+
+/** Return a shot's result; nothing if the value is something else. */
+export function comparedShot(value: Json): ComparedShot | undefined {
+  if (!isVerdict(value?.verdict)) return undefined;
   return {
     name: String(value.name),
     viewport: String(value.viewport),
     theme: String(value.theme),
-    verdict: value.verdict as Verdict,
+    verdict: value.verdict,
     pixels: Number(value.pixels ?? 0),
     shift: Number(value.shift ?? 0),
     ancestor: value.ancestor !== false,
@@ -90,12 +109,18 @@ export function comparedShot(value: Json): ComparedShot {
   };
 }
 
-/** Return the JSON object in a text; undefined if it is something else. */
+/** Return the JSON object in a text; undefined if it is something else, or nested too deeply to print. */
 export function objectIn(text: string): Json | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+    const isOne = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isOne && !isDeeper(value, MAX_DEPTH) ? (value as Json) : undefined;
   } catch {
     return undefined;
   }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
 }

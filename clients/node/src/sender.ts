@@ -18,6 +18,7 @@ const LONGEST_LIMIT_SECONDS = 15 * 60;
 /** How often one request may run into the rate limit. Other jobs share the limit, so it may take a while. */
 const LIMITS = 60;
 const TIMEOUT_SECONDS = 60;
+const MAX_REPLY_BYTES = 32 * 1024 * 1024;
 /** A shorter wait for the limit is not worth a line: near the limit, there is one every second. */
 const SAID_FROM_SECONDS = 1;
 const TEMPORARY = new Set([408, 500, 502, 503, 504, 507]);
@@ -113,8 +114,9 @@ export class Sender {
     const signal = AbortSignal.any([this.stopped, AbortSignal.timeout(TIMEOUT_SECONDS * 1000)]);
     try {
       const reply = await fetch(url, { ...request, redirect: "manual", signal });
-      return { url, status: reply.status, headers: reply.headers, text: await reply.text() };
+      return { url, status: reply.status, headers: reply.headers, text: await textOf(reply) };
     } catch (error) {
+      if (error instanceof PrshotsError) throw error;
       if (this.stopped.aborted) throw new UnreachableError(message("stopped"));
       const permanent = permanentError(url, error);
       if (permanent) throw permanent;
@@ -186,6 +188,19 @@ export class Sender {
       throw new UnreachableError(message("stopped"));
     }
   }
+}
+
+/** Return the body. Throws CallError instead of filling the memory: a small reply may decompress to gigabytes. */
+async function textOf(reply: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of reply.body ?? []) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > MAX_REPLY_BYTES)
+      throw new CallError(message("reply_too_large", { host: new URL(reply.url).host }));
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
 function isTemporary(status: number): boolean {

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { STATUS_CODES } from "node:http";
+import * as validate from "./ci/validate.js";
 import { CONTRACT } from "./contract.js";
 import {
   CallError,
@@ -23,10 +24,11 @@ import {
   comparedShot,
   type Expired,
   type HashedShot,
+  isCounts,
+  isState,
   type Json,
   type Moved,
   objectIn,
-  type State,
   type Uploaded,
 } from "./replies.js";
 import { jsonOf, type Reply, type Sender } from "./sender.js";
@@ -41,6 +43,7 @@ export const MAX_COMMENT_BYTES = 65_536;
 export const MIN_COMMENT_BYTES = 1024;
 /** How many baselines one request may ask for. */
 const MAX_KNOWN_SHOTS = 1000;
+const MAX_REASON_CHARACTERS = 300;
 const IMAGE_ID = /^[0-9a-f]{32}$/;
 
 /** Routes that answer 404 if they don't find what the request names. Elsewhere, the address is wrong. */
@@ -143,7 +146,7 @@ export class Service {
   /** Tell the service about a pull request, and return its page on the dashboard. Throws NotFoundError without images. */
   async describe(prNumber: number, about: Record<string, string>): Promise<string> {
     const { dashboard_url: url } = await this.#tell("/v1/pull", { pr_number: prNumber, ...about });
-    return typeof url === "string" ? url : "";
+    return validate.address(url);
   }
 
   /** Return the pull request's comment in at most this many bytes of markdown. */
@@ -247,18 +250,19 @@ export class Service {
 
   #comparisonIn(value: Json): Comparison {
     const { state, branch, base_commit: baseCommit, commit_sha: commitSha, counts } = value;
-    const isOne = typeof state === "string" && typeof branch === "string" && typeof commitSha === "string";
-    if (!isOne || typeof counts !== "object" || counts === null)
+    if (typeof branch !== "string" || typeof commitSha !== "string" || !isState(state) || !isCounts(counts))
       throw this.#unexpectedReply("state and counts");
+    const shots = Array.isArray(value.shots) ? value.shots.map(comparedShot) : [];
+    if (!shots.every((shot) => shot !== undefined)) throw this.#unexpectedReply("a verdict for each shot");
     return {
-      state: state as State,
+      state,
       branch,
       commitSha,
       baseCommit: typeof baseCommit === "string" ? baseCommit : "",
-      counts: counts as Record<string, number>,
+      counts,
       pairs: typeof value.pairs === "number" ? value.pairs : 0,
-      shots: Array.isArray(value.shots) ? value.shots.map(comparedShot) : [],
-      dashboardUrl: typeof value.dashboard_url === "string" ? value.dashboard_url : "",
+      shots,
+      dashboardUrl: validate.address(value.dashboard_url),
       json: value,
     };
   }
@@ -307,7 +311,7 @@ export class Service {
     if (status === 200 || status === 202) return value;
     if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
-    const why = String(value.error ?? STATUS_CODES[status]);
+    const why = String(value.error ?? STATUS_CODES[status]).slice(0, MAX_REASON_CHARACTERS);
     const words = message("answered_why", { who: this.url, status, why });
     if (status === 413) throw new PayloadTooLargeError(words);
     throw [400, 415].includes(status) ? new RefusedInputError(words) : new CallError(words);

@@ -179,10 +179,15 @@ async function inspect(file: string): Promise<Inspected> {
   };
 }
 
+/** Throws InvalidInputError unless it is a regular file: reading a pipe would block. */
+export async function requireFile(file: string): Promise<void> {
+  if (!(await stat(file)).isFile()) throw new InvalidInputError(message("not_a_file"));
+}
+
 /** Return a file's size and what it begins with. Throws InvalidInputError. */
 async function beginningOf(file: string): Promise<{ size: number; data: Buffer }> {
   try {
-    if (!(await stat(file)).isFile()) throw new InvalidInputError(message("not_a_file")); // opening a pipe would block
+    await requireFile(file);
     const handle = await open(file);
     try {
       const { size } = await handle.stat();

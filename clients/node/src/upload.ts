@@ -11,7 +11,7 @@ import { Patience } from "./patience.js";
 import { Queue } from "./queue.js";
 import type { HashedShot, Uploaded } from "./replies.js";
 import type { Service, Shot } from "./service.js";
-import { keyOf, type ShotFile } from "./shots.js";
+import { keyOf, requireFile, type ShotFile } from "./shots.js";
 import { shrink } from "./shrink.js";
 import { readableSize } from "./sizes.js";
 import { message } from "./statements.js";
@@ -153,8 +153,10 @@ class FileUploads {
 
 async function contentOf(shot: ShotFile): Promise<Buffer> {
   try {
+    await requireFile(shot.path);
     return await readFile(shot.path);
   } catch (error) {
+    if (error instanceof InvalidInputError) throw error;
     throw new InvalidInputError(message("cannot_read", { why: reasonOf(error) }));
   }
 }
@@ -188,6 +190,7 @@ async function knownBaselines(
 async function sha256Of(path: string): Promise<string> {
   const hash = createHash("sha256");
   try {
+    await requireFile(path);
     await pipeline(createReadStream(path), hash);
     return hash.digest("hex");
   } catch {

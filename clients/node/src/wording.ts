@@ -4,9 +4,38 @@
 const NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
 const SHORT_ESCAPES: Record<string, string> = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
-/** Return the text with control characters escaped. */
+/** A CI's log runs lines such as `::set-output` and `##vso[`. File names and services must not print one. */
+const COMMANDS = /^\s*:(?=:)|#(?=#\w*\[)/gm;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal runs these
+const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)/g;
+
+/** Return the text on one line, with commands and unprintable characters escaped. */
 export function printable(text: string): string {
-  return text.replace(NOT_PRINTABLE, (character) => (character === " " ? " " : escapeCharacter(character)));
+  return breakCommands(
+    text.replace(NOT_PRINTABLE, (character) => (character === " " ? " " : escapeCharacter(character))),
+  );
+}
+
+/** Return the lines of a message, each printable. */
+export function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}
+
+/** Return markdown that renders the same, without control characters. */
+export function safeMarkdown(text: string): string {
+  return breakCommands(text.replace(CONTROLS, ""));
+}
+
+/** Return JSON with the same values. */
+export function safeJson(text: string): string {
+  return text.replace(/#(?=#)|[\x7f-\x9f]/g, (character) => {
+    const code = character.charCodeAt(0).toString(16).padStart(4, "0");
+    return `\\u${code}`;
+  });
+}
+
+function breakCommands(text: string): string {
+  return text.replace(COMMANDS, "$&\\");
 }
 
 function escapeCharacter(character: string): string {

@@ -59,7 +59,7 @@ test("messages are no commands of the runner, also if the command fails", async 
   await assert.rejects(failed, /^Error: failed$/);
   const [stop, message, resume] = lines();
   const [, word] = /^::stop-commands::([0-9a-f]{32})$/.exec(stop);
-  assert.deepEqual([message, resume], ["::error::[hidden].png", `::${word}::`]);
+  assert.deepEqual([message, resume], [":\\:error::[hidden].png", `::${word}::`]);
 });
 
 test("an output is one line, and a runner without a summary gets none", () => {

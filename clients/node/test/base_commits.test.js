@@ -1,7 +1,7 @@
 // The base of a pull request, with real repositories.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -10,6 +10,7 @@ import { baseOf } from "../dist/ci/base_commits.js";
 import { buildsBaselines, headCommit } from "../dist/ci/checkout.js";
 import { gitProgram } from "../dist/ci/git.js";
 import { NO_JOB } from "../dist/ci/job.js";
+import { served } from "./support/servers.js";
 import { testCases } from "./support/vectors.js";
 
 const ALONE = {
@@ -97,6 +98,44 @@ testCases("base_commits", "bases", (vector) =>
     assert.deepEqual(found.commits, history.slice(base.from, base.from + count));
   }),
 );
+
+testCases("base_commits", "hostile", ({ remote, settings }) =>
+  inFolder(async (folder) => {
+    const program = join(folder, "reference-transaction");
+    writeFileSync(program, `#!/bin/sh\ntouch ${folder}/ran\n`, { mode: 0o755 });
+    const { head } = checkout(folder, { main: 2, off: 0, depth: 1 });
+    writeFileSync(".git/objects/info/alternates", `${folder}/remote.git/objects\n`);
+    const refused = () => ({ status: 401, headers: { "WWW-Authenticate": "Basic" } });
+    await served(refused, async (locked) => {
+      const places = { program, hooks: folder, remote: git(".", "remote", "get-url", "origin"), locked };
+      const filled = (text) => text.replace(/\{(\w+)\}/g, (_, name) => places[name]);
+      for (const [key, value] of Object.entries({ "remote.origin.url": remote, ...settings }))
+        git(".", "config", filled(key), filled(value));
+      const say = () => {};
+      await baseOf({ ...NO_JOB, targetBranch: "other" }, "0123456789abcdef0123456789abcdef01234567", "", say);
+      await baseOf({ ...NO_JOB, targetBranch: "main" }, head, "", say);
+      assert.ok(!existsSync(join(folder, "ran")));
+    });
+  }),
+);
+
+test("ordinary files are not a bare repository, and the user's own programs still run", () =>
+  inFolder(async (folder) => {
+    const program = join(folder, "program");
+    writeFileSync(program, `#!/bin/sh\ntouch ${folder}/ran\n`, { mode: 0o755 });
+    git(".", "init", "--quiet", "--bare", "bare");
+    git("bare", "config", "core.sshCommand", program);
+    git("bare", "remote", "add", "origin", "ssh://git@127.0.0.1:1/o/r");
+    process.chdir("bare");
+    const base = () => baseOf({ ...NO_JOB, targetBranch: "main" }, "0".repeat(40), "", () => {});
+    assert.match((await base()).unknown, /bare repository/);
+    assert.ok(!existsSync(join(folder, "ran")));
+    git(folder, "-C", "bare", "config", "core.sshCommand", "false");
+    writeFileSync(join(folder, "global"), `[core]\nsshCommand = ${program}\n`);
+    Object.assign(process.env, { GIT_CONFIG_GLOBAL: join(folder, "global"), GIT_DIR: "." });
+    await base();
+    assert.ok(existsSync(join(folder, "ran")));
+  }));
 
 test("outside a repository or without git it says why", () =>
   inFolder(async () => {

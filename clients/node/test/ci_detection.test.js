@@ -8,6 +8,8 @@ import { detectJob } from "../dist/ci/detection.js";
 import { apiRoot, pullRequestPage, repositoryOfRemote } from "../dist/ci/forge_addresses.js";
 import { NO_JOB } from "../dist/ci/job.js";
 import { withForge } from "../dist/ci/overrides.js";
+import { forgeOf } from "../dist/forges/index.js";
+import { Sender } from "../dist/sender.js";
 import { inCamelCase, testCases, vectors } from "./support/vectors.js";
 
 const { variables } = vectors("ci_detection");
@@ -61,6 +63,16 @@ testCases("ci_detection", "overrides", (vector) => {
     const [found, expected] = compared(made(), vector.expected);
     assert.deepEqual(found, expected);
   }
+});
+
+testCases("ci_detection", "forge_tokens", (vector) => {
+  const environ = variablesOf(vector);
+  const job = withForge(detectJob(environ), environ, vector.given);
+  const made = () => forgeOf(job, new Sender(new AbortController().signal));
+  assert.ok(job.forgeToken);
+  const [option] = Object.keys(inCamelCase({ [vector.refused.replaceAll(" ", "_")]: 0 }));
+  if (vector.refused) assert.throws(made, ({ message }) => message.includes(option));
+  else assert.doesNotThrow(made);
 });
 
 test("an event file that is missing, too large or not JSON is ignored", () => {

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { COMMANDS } from "../dist/cli/options.js";
-import { printable, quote } from "../dist/wording.js";
+import { printable, printableLines, quote, safeJson, safeMarkdown } from "../dist/wording.js";
+import { testCases } from "./support/vectors.js";
 
 const MAIN = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 
@@ -51,6 +52,13 @@ test("wrong arguments get one line and exit code 2", async () => {
 test("without a command, the help is shown and the exit code is 2", async () => {
   const { code, stdout } = await run();
   assert.deepEqual([code, stdout.startsWith("Usage: prshots ")], [2, true]);
+});
+
+testCases("safe_text", "texts", ({ text, printable: expected }) => {
+  assert.equal(printable(text), expected);
+  const printed = `${printableLines(`ok\n${text}`)}\n${safeMarkdown(text)}`;
+  for (const line of printed.split("\n")) assert.doesNotMatch(line, /^\s*::|##\w*\[|\p{Cc}/u);
+  assert.equal(JSON.parse(safeJson(JSON.stringify(text))), text);
 });
 
 test("texts from outside are shown without control characters", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { BackgroundUploads } from "../dist/background_uploads.js";
 import { CallError, InvalidInputError, WrongAddressError } from "../dist/errors.js";
 import { Sender } from "../dist/sender.js";
@@ -9,6 +10,7 @@ import { served } from "./support/servers.js";
 
 const TOKENS = { token: async () => "t", renewed: async () => undefined };
 const SHA = "0".repeat(40);
+const BOMB = gzipSync(Buffer.alloc(40 * 1024 * 1024));
 
 function serviceAt(url) {
   return new Service(url, TOKENS, new Sender(new AbortController().signal, 1));
@@ -131,6 +133,8 @@ test("an unexpected reply gets a clear error", async () => {
     [{ status: 404, json: { error: "not found" } }, CallError, /address of a prshots service/],
     [{ body: "<html>" }, CallError, /200 OK: is this the address of a prshots service/],
     [{ json: { markdown: "x" } }, CallError, /without markdown and count/],
+    [{ body: BOMB, headers: { "Content-Encoding": "gzip" } }, CallError, /larger than 32 MB/],
+    [{ body: `${'{"a":'.repeat(300)}1${"}".repeat(300)}` }, CallError, /200 OK: is this the address/],
     [{ status: 400, json: { error: "pr_number required" } }, InvalidInputError, /400: pr_number required/],
   ];
   for (const [answer, kind, words] of answers)
@@ -142,6 +146,25 @@ test("an unexpected reply gets a clear error", async () => {
           (error) => error instanceof kind && words.test(error.message),
         ),
     );
+});
+
+test("a comparison that would set other outputs or print commands is an error", async () => {
+  const good = { state: "compared", branch: "main", commit_sha: SHA, counts: { changed: 1 }, shots: [] };
+  const evil = "https://x.test/\nurls=evil";
+  const read = (json) =>
+    served(
+      () => ({ json }),
+      (url) => serviceAt(url).comparison(7),
+    );
+  assert.equal((await read({ ...good, dashboard_url: evil })).dashboardUrl, "");
+  const changes = [
+    { state: "x\nurls=evil" },
+    { counts: { "x\nurls=evil": 1 } },
+    { counts: { changed: "1\nurls=evil" } },
+    { shots: [{ verdict: "x" }] },
+    { shots: [null] },
+  ];
+  for (const change of changes) await assert.rejects(read({ ...good, ...change }), /answered without/);
 });
 
 test("staged images move with all that decides about forks", async () => {

@@ -1,10 +1,12 @@
 // Uploading files: in order, a few at a time, and no longer than it makes sense.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { BackgroundUploads } from "../dist/background_uploads.js";
 import * as errors from "../dist/errors.js";
 import { findShots } from "../dist/shots.js";
 import { NOT_TRIED, uploadAll } from "../dist/upload.js";
@@ -29,6 +31,22 @@ async function shots(count, content = PICTURES.png) {
   for (let number = 0; number < count; number++) writeFileSync(join(folder, `${number}.png`), content);
   return (await findShots([folder])).shots;
 }
+
+test("a file that becomes a pipe is not read", async () => {
+  const [shot] = await shots(1);
+  rmSync(shot.path);
+  execFileSync("mkfifo", [shot.path]); // reading it would block forever
+  const service = { maxImageBytes: async () => 1000, missingBaselines: async () => [] };
+  for (const target of [
+    { prNumber: 7, commitSha: SHA },
+    { baselineOf: "main", commitSha: SHA },
+  ])
+    assert.equal((await uploadAll(service, [shot], target))[0].error, "is not a file");
+  const uploads = new BackgroundUploads(service, { prNumber: 7, commitSha: SHA });
+  uploads.add({ path: shot.path }, "dot", "");
+  await uploads.finish();
+  assert.deepEqual(uploads.problems, ["dot: not uploaded: it is not a file"]);
+});
 
 testCases("retries", "uploads", async ({ results, tried }) => {
   const left = [...results];

@@ -10,6 +10,7 @@ from prshots.cli.common import QuietOption, say, say_failure, stated_option
 from prshots.cli.output import say_dashboard
 from prshots.contract.comments import View
 from prshots.contract.errors import CallError, InvalidInputError
+from prshots.contract.safe_text import printable, safe_markdown
 from prshots.contract.statements import message
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def comment(
         usual, dashboard_url = view_and_page(service, pr_number, job)
         composer = Composer(service, pr_number, job, around, view or usual, dashboard_url)
         if not post:
-            print(composer.markdown(), end="")
+            print(safe_markdown(composer.markdown()), end="")
             say_dashboard(dashboard_url)
             return
         with closing(forge_of(job, say)) as place:
@@ -78,7 +79,7 @@ def comment(
         say_failure(f"Warning: {composer.warning}.")
     say(message(f"comment_{posted.outcome}", number=pr_number, forge=place.label))
     if posted.url:
-        print(posted.url)
+        print(printable(posted.url))
     say_dashboard(dashboard_url)
 
 

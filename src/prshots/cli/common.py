@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from prshots.contract.errors import InvalidInputError, SettingsError
+from prshots.contract.safe_text import printable, safe_json
 from prshots.contract.statements import statements
 from prshots.contract.variables import unknown_variable_message, unknown_variables
 
@@ -109,13 +110,14 @@ def run_with(opening: AbstractAsyncContextManager[S], work: Callable[[S], Awaita
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - any JSON value
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    print(safe_json(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print aligned columns. They are never cut or wrapped, to work with grep and awk."""
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-    for row in [header, *rows]:
+    table = [list(map(printable, row)) for row in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
@@ -135,7 +137,7 @@ def say(words: str) -> None:
 
 def say_failure(words: str) -> None:
     """Print a failure to standard error, even with --quiet."""
-    typer.echo(words, err=True)
+    typer.echo("\n".join(map(printable, words.split("\n"))), err=True)
 
 
 CLIENT = "Client commands"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from prshots.cli.common import MAX_ROWS, print_json, print_table, say
 from prshots.cli.target import Target
+from prshots.contract.safe_text import safe_markdown
 from prshots.contract.sizes import readable_size
 from prshots.contract.statements import exit_code, message
 
@@ -74,7 +75,7 @@ class UploadReport:
             case OutputFormat.JSON:
                 print_json(self._json())
             case OutputFormat.MARKDOWN:
-                print("".join(f"{line}\n" for line in self._markdown()), end="")
+                print("".join(f"{safe_markdown(line)}\n" for line in self._markdown()), end="")
             case OutputFormat.GITHUB_OUTPUT:
                 self._print_github_output()
 
@@ -84,7 +85,7 @@ class UploadReport:
     def _print_table(self) -> None:
         """Print the uploaded screenshots. Failures already have their own lines."""
         rows = [
-            (outcome.shot, [readable_size(outcome.shot.size), printable(self._result(outcome))])
+            (outcome.shot, [readable_size(outcome.shot.size), self._result(outcome)])
             for outcome in self.outcomes
             if not outcome.error
         ]
@@ -137,7 +138,7 @@ def print_shots(columns: Sequence[str], rows: "Sequence[tuple[ShotFile | Compare
         rows = [(shot, [shot.theme or "-", *cells]) for shot, cells in rows]
     print_table(
         ["NAME", "VIEWPORT", *columns],
-        [[printable(shot.name), shot.viewport, *cells] for shot, cells in rows],
+        [[shot.name, shot.viewport, *cells] for shot, cells in rows],
     )
 
 
@@ -155,11 +156,3 @@ def say_dashboard(url: str) -> None:
     if url:
         print(end="", flush=True)
         say(message("dashboard", url=url))
-
-
-def printable(text: str) -> str:
-    """Return the text with control characters escaped, because some are commands to a terminal or CI log."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape", "replace").decode()
-        for character in text
-    )

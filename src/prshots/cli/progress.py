@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 from prshots.cli.common import say, say_failure
-from prshots.cli.output import printable
+from prshots.contract.safe_text import printable
 from prshots.contract.statements import message
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class ProgressBar(ProgressLines):
         super().__exit__(kind, *error)
 
     def say(self, words: str) -> None:
-        self._bar.console.print(words, markup=False, highlight=False, soft_wrap=True)
+        self._bar.console.print(printable(words), markup=False, highlight=False, soft_wrap=True)
 
     def fail(self, words: str) -> None:
         self.say(words)

@@ -7,8 +7,9 @@ import typer
 
 from prshots.cli import service_options as options
 from prshots.cli.common import QuietOption, print_json, say, say_failure
-from prshots.cli.output import printable, say_dashboard
+from prshots.cli.output import say_dashboard
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.safe_text import printable, safe_markdown
 from prshots.contract.statements import exit_code
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _print_result(shown: "Shown", *, as_json: bool) -> None:
         print_json(shown.json())
         return
     if shown.shots:
-        print(shown.markdown)
+        print(safe_markdown(shown.markdown))
     print(end="", flush=True)
     say(f"Next: {shown.next}")
     say_dashboard(shown.dashboard_url)

@@ -11,11 +11,12 @@ import typer
 
 from prshots.cli import service_options as options
 from prshots.cli.common import MAX_ROWS, QuietOption, say, say_failure, stated_argument, stated_option
-from prshots.cli.output import OutputFormat, UploadReport, printable, say_dashboard
+from prshots.cli.output import OutputFormat, UploadReport, say_dashboard
 from prshots.cli.progress import ProgressBar, ProgressLines
 from prshots.cli.target import Target, target_of
 from prshots.contract.errors import InvalidInputError, PrshotsError
 from prshots.contract.limits import MAX_IMAGE_BYTES
+from prshots.contract.safe_text import printable
 from prshots.contract.sizes import readable_size
 from prshots.contract.statements import message, statements
 

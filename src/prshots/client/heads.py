@@ -8,7 +8,7 @@ from prshots.client.ci import Job, detect_job, validate
 from prshots.client.ci.checkout import default_branch
 from prshots.client.ci.forge_addresses import ForgeRepository, api_root, forge_token, repository_of_remote
 from prshots.client.ci.git import git, remote_name
-from prshots.client.forges import Forge, ForgePullRequest, forge_of
+from prshots.client.forges import Forge, ForgePullRequest, forge_of, why_no_token
 from prshots.client.lookup import with_pull_request
 from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import InvalidInputError, PrshotsError
@@ -55,6 +55,7 @@ def find_local_checkout(environ: Mapping[str, str]) -> Head:
         forge_token=forge_token(base.kind, environ),
         source_branch=branch,
         repository_url=f"{base.url}/{base.repository}" if base.repository else "",
+        is_forge_guessed=True,
     )
     job = replace(job, default_branch=default_branch(job))
     return Head(job, branch, head.repository or base.repository, is_fork, _problem(job, is_fork=is_fork))
@@ -94,7 +95,7 @@ def _repository_of(remote: str) -> ForgeRepository:
     """Return the repository of a remote, given by its name or its address."""
     if not remote or remote.startswith("-"):
         return ForgeRepository()
-    return repository_of_remote(git("remote", "get-url", remote).output.strip() or remote)
+    return repository_of_remote(git("remote", "get-url", "--end-of-options", remote).output.strip() or remote)
 
 
 def _key(place: ForgeRepository) -> tuple[str, str]:
@@ -207,4 +208,4 @@ def _why_not_ask_forge(job: Job) -> str:
         return f"{job.forge_url or 'the remote'} is an unknown kind of forge: use --forge and --forge-url"
     if not job.forge_token:
         return f"there is no token for {job.forge}: set PRSHOTS_FORGE_TOKEN"
-    return ""
+    return why_no_token(job)

@@ -13,7 +13,7 @@ from prshots.client.image_address import refuse_image_address
 from prshots.client.sender import OnWait, Sender, ignore_wait, json_object
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN
-from prshots.contract.redaction import redact
+from prshots.contract.redaction import redact_briefly
 from prshots.contract.statements import message
 
 LIFETIME_SECONDS = 15 * 60.0
@@ -107,7 +107,7 @@ class ExchangedToken:
         if reply.status_code == httpx.codes.UNAUTHORIZED:
             raise UnauthorizedError(_refusal_message(self._url, self._project))
         if reply.status_code != httpx.codes.OK:
-            words = redact(str(said.get("error", reply.reason_phrase)))[:300]
+            words = redact_briefly(str(said.get("error", reply.reason_phrase)))
             raise CallError(f"{self._url} answered {reply.status_code} to the job's ID token: {words}")
         token = said.get("token")
         if not isinstance(token, str) or not UPLOAD_TOKEN.fullmatch(token):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from prshots.client.ci import Job
-from prshots.client.ci.forge_addresses import is_on_the_internet
+from prshots.client.ci.forge_addresses import kind_of_public_api
 from prshots.client.forges import Forge
 from prshots.client.forges.forks import with_fork_advice
 from prshots.client.service import Client
@@ -79,7 +79,7 @@ def unreachable_images(markdown: str, forge_api: str, label: str) -> str:
     """Return a warning if the forge is on the internet but the images aren't, else ""."""
     found = _IMAGE.search(markdown)
     address = urlsplit(found[found.lastindex or 0]) if found else None
-    if address is None or not is_on_the_internet(forge_api) or is_public(address.hostname or ""):
+    if address is None or not kind_of_public_api(forge_api) or is_public(address.hostname or ""):
         return ""
     return message("unreachable_images", forge=label, address=f"{address.scheme}://{address.netloc}")
 

@@ -2,9 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from prshots.client.ci import validate
 from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, Verdict
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+R = TypeVar("R", bound="DataclassInstance")
+MAX_NUMBER = 2**37
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,24 +28,36 @@ class ComparisonReply(Comparison):
 
 
 def comparison_from(value: Mapping[str, Any]) -> ComparisonReply:
-    """Parse the JSON. Raises KeyError, TypeError or ValueError if it isn't a comparison."""
-    read = _known(Comparison, value) | {
-        "state": ComparisonState(value["state"]),
-        "counts": {str(verdict): int(count) for verdict, count in dict(value["counts"]).items()},
-        "shots": [_shot(shot) for shot in value["shots"]],
-    }
-    return ComparisonReply(**read, json=value)
+    """Parse the JSON. Raises KeyError, TypeError, ValueError or OverflowError if it isn't a comparison."""
+    return reply_from(
+        ComparisonReply,
+        value,
+        state=ComparisonState(value["state"]),
+        counts={Verdict(verdict).value: int(count) for verdict, count in dict(value["counts"]).items()},
+        shots=[_shot(shot) for shot in value["shots"]],
+        dashboard_url=validate.address(value["dashboard_url"]),
+        json=value,
+    )
 
 
 def _shot(value: Mapping[str, Any]) -> ComparedShot:
-    read = {"verdict": Verdict(value["verdict"]), "pixels": int(value["pixels"] or 0)}
-    return ComparedShot(**_known(ComparedShot, value) | read)
+    verdict, pixels = Verdict(value["verdict"]), int(value["pixels"] or 0)
+    return reply_from(ComparedShot, value, verdict=verdict, pixels=pixels)
 
 
-def _known(kind: type[Comparison | ComparedShot], value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of the reply, without those that a later version adds. Raises KeyError."""
-    return {
-        each.name: value[each.name]
-        for each in fields(kind)
-        if each.name in value or each.default is MISSING  # a field without a default is always in the JSON
-    }
+def reply_from(kind: type[R], value: Mapping[str, Any], **read: object) -> R:
+    """Return the reply, with the fields that were read already. Ignores fields that a later version adds.
+
+    Raises TypeError with the names of missing and invalid fields.
+    """
+    known = {**value, **read}
+    found = {field.name: known.get(field.name, field.default) for field in fields(kind)}
+    if invalid := [field.name for field in fields(kind) if not _is_valid(found[field.name], field.type)]:
+        raise TypeError(", ".join(invalid))
+    return kind(**found)
+
+
+def _is_valid(value: object, kind: object) -> bool:
+    if isinstance(value, int) and abs(value) > MAX_NUMBER:  # such as a time that no calendar has
+        return False
+    return isinstance(value, kind) if isinstance(kind, type | UnionType) else value is not MISSING

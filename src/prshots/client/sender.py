@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -35,6 +35,9 @@ LONGEST_PAUSE_SECONDS = 60.0
 LONGEST_LIMIT_SECONDS = 15 * 60.0
 LIMITS = 60
 """How many times one request may be rate limited. Others share the limit, so its turn may take a while."""
+
+MAX_REPLY_BYTES = 32 * 1024 * 1024
+MAX_DEPTH = 50
 
 _TEMPORARY = {408, 500, 502, 503, 504, 507, *range(520, 531)}
 
@@ -60,6 +63,8 @@ class Sender:
 
     def __init__(self, client: httpx.Client, on_wait: OnWait = ignore_wait) -> None:
         self._client = client
+        client.headers["Accept-Encoding"] = "identity"
+        client.event_hooks["response"].append(_limit_size)
         self._on_wait = on_wait
         self._lock = threading.Lock()
         self._limited_until = 0.0
@@ -194,6 +199,31 @@ class Sender:
             raise UnreachableError(message("stopped"))
 
 
+class _LimitedBody(httpx.SyncByteStream):
+    """The body of a reply. Raises CallError instead of filling the memory."""
+
+    def __init__(self, reply: httpx.Response) -> None:
+        self._body = cast("httpx.SyncByteStream", reply.stream)
+        self._error = CallError(message("reply_too_large", host=_place(reply.request)))
+        if reply.headers.get("content-encoding", "identity") != "identity":  # we asked for none
+            raise self._error
+
+    def __iter__(self) -> Iterator[bytes]:
+        left = MAX_REPLY_BYTES
+        for chunk in self._body:
+            left -= len(chunk)
+            if left < 0:
+                raise self._error
+            yield chunk
+
+    def close(self) -> None:
+        self._body.close()
+
+
+def _limit_size(reply: httpx.Response) -> None:
+    reply.stream = _LimitedBody(reply)
+
+
 def limit_of(reply: httpx.Response) -> float | None:
     """Return how long to wait before the next request, or None if the reply isn't a rate limit."""
     headers = reply.headers
@@ -224,11 +254,17 @@ def retry_after(reply: httpx.Response) -> float | None:
 
 
 def json_of(reply: httpx.Response) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the reply's JSON, or None if it is something else."""
+    """Return the reply's JSON, or None if it is something else or nested too deeply to print."""
     try:
-        return json.loads(reply.content)
+        value = json.loads(reply.content)
     except (ValueError, RecursionError):
         return None
+    return None if _is_deeper(value, MAX_DEPTH) else value
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels == 0 or any(_is_deeper(each, levels - 1) for each in inner)
 
 
 def json_object(reply: httpx.Response) -> dict[str, Any]:

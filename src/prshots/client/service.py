@@ -4,9 +4,8 @@ import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import fields
 from functools import cached_property
-from typing import Any, BinaryIO, NotRequired, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast
+from typing import Any, BinaryIO, NotRequired, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 import httpx
 
@@ -14,12 +13,12 @@ from prshots import __version__
 from prshots.client.ci import validate
 from prshots.client.image_address import refuse_image_address
 from prshots.client.keyless import FixedToken, TokenSource
-from prshots.client.replies import ComparisonReply, comparison_from
+from prshots.client.replies import ComparisonReply, comparison_from, reply_from
 from prshots.client.sender import OnWait, Sender, ignore_wait, json_of, origin
 from prshots.contract import errors
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.limits import IMAGE_ID
-from prshots.contract.redaction import redact
+from prshots.contract.redaction import redact, redact_briefly
 from prshots.contract.replies import (
     Expired,
     Moved,
@@ -165,7 +164,7 @@ class Client:
         InvalidInputError, and NotFoundError if nothing was uploaded to the pull request yet.
         """
         url = self._post_json("/v1/pull", {"pr_number": pr_number, **about}).get("dashboard_url")
-        return url if isinstance(url, str) else ""
+        return validate.address(url)
 
     def comment(
         self,
@@ -296,7 +295,7 @@ class Client:
     def _read_comparison(self, reply: dict[str, Any]) -> ComparisonReply:
         try:
             return comparison_from(reply)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._unexpected_reply([str(error)]) from error
 
     def _call(
@@ -332,7 +331,7 @@ class Client:
             raise errors.WrongAddressError(message("is_this_prshots", answered=answered))
         if status in {httpx.codes.OK, httpx.codes.ACCEPTED}:
             return value
-        words = redact(str(value.get("error", reply.reason_phrase)))[:300]
+        words = redact_briefly(str(value.get("error", reply.reason_phrase)))
         if status == httpx.codes.UNAUTHORIZED:
             raise errors.UnauthorizedError(message("wrong_token", url=self.url))
         if words == errors.EXPIRE_FAILED:
@@ -341,12 +340,10 @@ class Client:
         raise _ERRORS.get(status, errors.CallError)(answered)
 
     def _read(self, kind: type[Reply], value: dict[str, Any]) -> Reply:
-        """Parse the reply. Ignores fields that a later version adds."""
-        found = {field.name: value.get(field.name, field.default) for field in fields(kind)}
-        types = {field.name: cast("type", field.type) for field in fields(kind)}
-        if missing := [name for name in found if not isinstance(found[name], types[name])]:
-            raise self._unexpected_reply(missing)
-        return kind(**found)
+        try:
+            return reply_from(kind, value)
+        except TypeError as error:
+            raise self._unexpected_reply([str(error)]) from error
 
     def _objects_in(self, reply: dict[str, Any], name: str) -> list[dict[str, Any]]:
         found = reply.get(name)

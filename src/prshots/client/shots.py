@@ -2,6 +2,8 @@
 
 import fnmatch
 import glob
+import io
+import math
 import os
 import re
 import stat
@@ -22,6 +24,9 @@ EXTENSIONS = {".png": BY_EXT["png"], ".jpg": BY_EXT["jpg"], ".jpeg": BY_EXT["jpg
 
 _MAX_READ_BYTES = 64 * 1024 * 1024
 """Only the beginning of a larger file is inspected. No service accepts such a file unchanged."""
+
+MAX_ENTRIES = 200_000
+"""A search of a whole disk would take minutes."""
 
 # A theme needs a viewport before it: `report.light.png` may be a report about light.
 _SUFFIXES = re.compile(rf"(.*)@([0-9]+x[0-9]+)(?:@[0-9.]+x)?(?:\.({'|'.join(THEMES)}))?", re.DOTALL)
@@ -78,7 +83,8 @@ def find_shots(
     folder, else as given, without leading `..`. `name` is for a single file. The viewport is the suffix after
     an `@`, as in `cart@1280x800.png`, else the image's size in pixels. A theme may follow it:
     `cart@1280x800.dark.png`. `viewport` and `theme` override the file's. With `short_names_outside`, a file
-    outside the working folder, such as a temporary file, gets its name from its file name alone.
+    outside the working folder, such as a temporary file, gets its name from its file name alone, and a search
+    of such places visits at most MAX_ENTRIES files and folders.
 
     Raises InvalidInputError if another argument is invalid. An invalid file becomes a problem instead.
     """
@@ -87,7 +93,8 @@ def find_shots(
     if theme and theme not in THEMES:
         raise InvalidInputError(message("invalid_theme", given=repr(theme)))
     problems: list[Problem] = []
-    files = _drop_repetitions(_all_files(paths, problems))
+    search = _Search(problems, MAX_ENTRIES if short_names_outside else math.inf)
+    files = _drop_repetitions(_all_files(paths, search))
     if name and len(files) > 1:
         raise InvalidInputError(message("name_for_one", count=len(files)))
     shots: dict[tuple[str, str, str], ShotFile] = {}
@@ -129,30 +136,44 @@ def shot_from(
     return ShotFile(path, name, viewport, image_format.content_type, size, note, warning, theme)
 
 
-def _all_files(paths: Sequence[str | Path], problems: list[Problem]) -> Iterator[tuple[Path, str]]:
-    """Yield each file, and the folder that its name is relative to. Adds unusable paths to `problems`."""
+@dataclass(slots=True)
+class _Search:
+    """The unusable paths so far, and how many files and folders are left to visit."""
+
+    problems: list[Problem]
+    left: float
+
+    def visit(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            words = f"more than {MAX_ENTRIES:,} files and folders to search: name a smaller folder"
+            raise InvalidInputError(words)
+
+
+def _all_files(paths: Sequence[str | Path], search: _Search) -> Iterator[tuple[Path, str]]:
+    """Yield each file, and the folder that its name is relative to."""
     for given in paths:
         path = Path(given)
         if os.path.isdir(given):  # noqa: PTH112 - Path("") would be the working folder
-            for found in _find_matches(path, ("**", "*"), problems):
+            for found in _find_matches(path, ("**", "*"), search):
                 if found.suffix.lower() in EXTENSIONS:
                     yield found, str(path)
         elif os.path.lexists(given):  # before globs: a file name may look like a pattern, such as [id].png
             yield path, ""
         elif glob.has_magic(str(given)):
-            yield from ((found, "") for found in _expand_glob(path, problems))
+            yield from ((found, "") for found in _expand_glob(path, search))
         else:
-            problems.append(Problem(str(given), message("no_such_path"), is_missing=True))
+            search.problems.append(Problem(str(given), message("no_such_path"), is_missing=True))
 
 
-def _expand_glob(pattern: Path, problems: list[Problem]) -> Iterator[Path]:
+def _expand_glob(pattern: Path, search: _Search) -> Iterator[Path]:
     plain = next(at for at, part in enumerate(pattern.parts) if glob.has_magic(part))
     folder = Path(*pattern.parts[:plain])
     if os.path.isdir(folder):  # noqa: PTH112 - does not raise for a path that is too long
-        yield from _find_matches(folder, pattern.parts[plain:], problems)
+        yield from _find_matches(folder, pattern.parts[plain:], search)
 
 
-def _find_matches(folder: Path, pattern: Sequence[str], problems: list[Problem]) -> Iterator[Path]:
+def _find_matches(folder: Path, pattern: Sequence[str], search: _Search) -> Iterator[Path]:
     """Yield the matching files. Hidden files only match a pattern that starts with a dot.
 
     `**` searches every folder, but doesn't follow links to folders, because they may form a cycle.
@@ -162,20 +183,21 @@ def _find_matches(folder: Path, pattern: Sequence[str], problems: list[Problem])
         with os.scandir(folder) as scanned:
             entries = sorted(scanned, key=lambda entry: entry.name)
     except OSError as error:
-        problems.append(Problem(str(folder), message("cannot_search", why=error.strerror)))
+        search.problems.append(Problem(str(folder), message("cannot_search", why=error.strerror)))
         return
+    search.visit(len(entries))
     if first == "**":
-        yield from _find_matches(folder, rest or ["*"], problems)
+        yield from _find_matches(folder, rest or ["*"], search)
     for entry in entries:
         path = folder / entry.name
         if entry.name.startswith(".") and not first.startswith("."):
             continue
         if first == "**":
             if entry.is_dir(follow_symlinks=False):
-                yield from _find_matches(path, pattern, problems)
+                yield from _find_matches(path, pattern, search)
         elif fnmatch.fnmatch(entry.name, first):
             if _is_folder(entry) and rest:
-                yield from _find_matches(path, rest, problems)
+                yield from _find_matches(path, rest, search)
             elif not (_is_folder(entry) or rest):
                 yield path
 
@@ -217,12 +239,17 @@ def _check_name(name: str) -> None:
         raise InvalidInputError(message("name_not_text"))
 
 
+def open_image(path: Path) -> io.BufferedReader:
+    """Open a regular file. Raises InvalidInputError for any other, because opening a pipe would block."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise InvalidInputError(message("not_a_file"))
+    return path.open("rb")
+
+
 def _inspect(path: Path) -> tuple[ImageFormat, int, tuple[int, int] | None, str]:
     """Return the file's format, size in bytes, size in pixels if known, and a warning if it is damaged."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would block
-            raise InvalidInputError(message("not_a_file"))
-        with path.open("rb") as file:
+        with open_image(path) as file:
             size = os.fstat(file.fileno()).st_size
             data = file.read(_MAX_READ_BYTES)
     except (OSError, ValueError) as error:  # ValueError: the path has a NUL

@@ -16,7 +16,7 @@ from prshots.client.heads import Head
 from prshots.client.move_staged import move_staged
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client, Image
-from prshots.client.shots import Problem, ShotFile, find_shots
+from prshots.client.shots import Problem, ShotFile, find_shots, open_image
 from prshots.client.upload import UploadOutcome, ignore_outcome, send_all, shot_fields
 from prshots.contract.errors import InvalidInputError, PayloadTooLargeError, PrshotsError
 from prshots.contract.replies import ServiceLimits, Staged, StagedShot, Uploaded
@@ -229,7 +229,7 @@ def _before_arguments(before: ShotFile, limits: ServiceLimits | None) -> dict[st
     if limits is not None and before.size >= limits.max_image_bytes:
         size, limit = readable_size(before.size), readable_size(limits.max_image_bytes)
         raise PayloadTooLargeError(f"its before image is {size}: the service takes less than {limit}")
-    return {"before": lambda: before.path.open("rb"), "before_content_type": before.content_type}
+    return {"before": lambda: open_image(before.path), "before_content_type": before.content_type}
 
 
 def _compare(service: Client, shown: Shown, base_branch: str, say: Say) -> Shown:

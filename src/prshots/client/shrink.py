@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from prshots.client.shots import open_image
 from prshots.contract.errors import InvalidInputError, PictureTooLargeError, UnsupportedPictureError
 from prshots.contract.image_structure import check_structure
 from prshots.contract.sizes import readable_size
@@ -78,7 +79,8 @@ def _too_many_pixels() -> InvalidInputError:
 def _check_structure(path: Path) -> None:
     """Raise InvalidInputError for a file that would keep a decoder busy for minutes."""
     try:
-        check_structure(path.read_bytes())
+        with open_image(path) as file:
+            check_structure(file.read())
     except PictureTooLargeError as error:
         raise InvalidInputError(f"is {error}: too much work to shrink") from error
     except UnsupportedPictureError as error:

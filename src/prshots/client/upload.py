@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from prshots.client import DEFAULT_CONCURRENCY
 from prshots.client.service import Client, Image, ShotFields
-from prshots.client.shots import ShotFile
+from prshots.client.shots import ShotFile, open_image
 from prshots.contract.errors import (
     CallError,
+    InvalidInputError,
     PayloadTooLargeError,
     PrshotsError,
     RateLimitedError,
@@ -223,7 +224,7 @@ class _Uploads:
         if self._max_bytes is not None and shot.size >= self._max_bytes:
             limit = readable_size(self._max_bytes)
             raise PayloadTooLargeError(message("too_large", size=readable_size(shot.size), limit=limit))
-        uploaded = self._send(shot, lambda: shot.path.open("rb"), shot.content_type)
+        uploaded = self._send(shot, lambda: open_image(shot.path), shot.content_type)
         return UploadOutcome(shot, uploaded, note=shot.note)
 
     def _upload_shrunk(self, shot: ShotFile, max_bytes: int) -> UploadOutcome:
@@ -244,9 +245,9 @@ def _find_known(
     asked = []
     for shot in shots:
         try:
-            with shot.path.open("rb") as file:
+            with open_image(shot.path) as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError:  # sending it reports the error
+        except (OSError, InvalidInputError):  # sending it reports the error
             del known[shot.key]
             continue
         asked.append({"name": shot.name, "viewport": shot.viewport, "theme": shot.theme, "sha256": sha256})

@@ -1,6 +1,7 @@
 """Facts from an address: the location of GitHub's API, and whether the internet can reach a host."""
 
 import ipaddress
+import re
 
 _OF_A_NETWORK = (".local", ".internal", ".lan", ".localhost")
 
@@ -14,6 +15,11 @@ def github_api(url: str) -> str:
     if host.lower() == "github.com" or host.lower().endswith(".ghe.com"):
         return f"{scheme}://api.{host}"
     return f"{url}/api/v3"
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether this host is the machine itself."""
+    return re.fullmatch(r"localhost|127(?:\.\d+){3}|::1", host, re.ASCII) is not None
 
 
 def is_public(host: str) -> bool:

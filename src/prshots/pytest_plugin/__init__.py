@@ -144,5 +144,7 @@ def pytest_testnodedown(node: Any, error: object) -> None:  # noqa: ANN401 - a p
 
 
 def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter", config: pytest.Config) -> None:
+    from prshots.contract.safe_text import printable
+
     for line in config.stash[_RUN].report.lines():
-        terminalreporter.write_line(f"prshots: {line}")
+        terminalreporter.write_line(printable(f"prshots: {line}"))

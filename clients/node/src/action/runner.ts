@@ -4,6 +4,7 @@ import { appendFileSync } from "node:fs";
 import type { Environ } from "../ci/job.js";
 import { InvalidInputError } from "../errors.js";
 import { redact, secretsOf } from "../redaction.js";
+import { printableLines } from "../wording.js";
 
 export type Level = "notice" | "warning" | "error";
 type Print = (text: string) => void;
@@ -55,7 +56,7 @@ export class Runner {
     const resume = randomBytes(16).toString("hex");
     this.print(`::stop-commands::${resume}\n`);
     try {
-      return await work((words) => this.print(`${this.#redact(words)}\n`));
+      return await work((words) => this.print(`${printableLines(this.#redact(words))}\n`));
     } finally {
       this.print(`::${resume}::\n`);
     }

@@ -90,12 +90,13 @@ async function fetchBranches(target: string, head: string, depth: number, say: S
 
 async function mergeBase(target: string, head: string): Promise<string> {
   const tip = (await commitAt(await trackingRef(target))) || (await commitAt(`refs/heads/${target}`));
-  return tip ? (await git("merge-base", tip, head)).output.trim() : "";
+  return tip ? (await git("merge-base", "--end-of-options", tip, head)).output.trim() : "";
 }
 
 async function firstParents(start: string): Promise<string[]> {
   if (!start) return [];
-  const listed = await git("rev-list", "--first-parent", `--max-count=${MAX_BASE_COMMITS}`, start, "--");
+  const limit = `--max-count=${MAX_BASE_COMMITS}`;
+  const listed = await git("rev-list", "--first-parent", limit, "--end-of-options", start, "--");
   return listed.output.split("\n").filter(Boolean);
 }
 

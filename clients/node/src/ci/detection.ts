@@ -21,7 +21,7 @@ export function detectJob(environ: Environ): Job {
 type Said = Partial<Job> & Pick<Job, "commitSha"> & { api?: string };
 
 function jobAt(ci: string, environ: Environ, place: ForgeRepository, { api, ...said }: Said): Job {
-  const { kind, url, repository, prNumber } = place;
+  const { kind, url, repository, prNumber, isGuessed = false } = place;
   const isNamed = url !== "" && repository.includes("/");
   return {
     ...NO_JOB,
@@ -36,6 +36,7 @@ function jobAt(ci: string, environ: Environ, place: ForgeRepository, { api, ...s
     forgeApi: validate.root(api) || (url ? apiRoot(kind, url) : ""),
     repository,
     forgeToken: forgeToken(kind, environ),
+    isForgeGuessed: isGuessed,
     runUrl: validate.address(said.runUrl),
   };
 }

@@ -1,14 +1,17 @@
 /** Which forge an address belongs to, where that forge's API is, and which token it takes. */
 import { BlockList, isIP } from "node:net";
-import type { Environ, ForgeKind } from "./job.js";
+import { message } from "../statements.js";
+import type { Environ, ForgeKind, Job } from "./job.js";
 import * as validate from "./validate.js";
 
-/** A repository on a forge, read from an address. */
+/** A repository on a forge. */
 export interface ForgeRepository {
   kind: ForgeKind | undefined;
   url: string;
   repository: string;
   prNumber: number | undefined;
+  /** It was read from an address of a single repository or pull request. */
+  isGuessed?: boolean;
 }
 
 const NOWHERE: ForgeRepository = { kind: undefined, url: "", repository: "", prNumber: undefined };
@@ -27,7 +30,13 @@ const TOKENS: Record<ForgeKind, string[]> = {
   gitea: ["GITEA_TOKEN", "FORGEJO_TOKEN"],
   bitbucket: ["BITBUCKET_TOKEN"],
 };
-const EVERYONES = new Set(["github.com", "gitlab.com", "bitbucket.org", "codeberg.org"]);
+const EVERYONES = new Map<string, ForgeKind>([
+  ["github.com", "github"],
+  ["gitlab.com", "gitlab"],
+  ["codeberg.org", "gitea"],
+  ["gitea.com", "gitea"],
+  ["bitbucket.org", "bitbucket"],
+]);
 /** The networks of one machine or one organization. */
 const NOT_GLOBAL = new BlockList();
 for (const [network, bits] of [
@@ -78,6 +87,7 @@ export function repositoryOfPullRequest(address: string): ForgeRepository {
       url,
       repository: validate.repository(found[1]),
       prNumber: validate.prNumber(found[2]),
+      isGuessed: true,
     };
   }
   return NOWHERE;
@@ -109,10 +119,10 @@ export function repositoryOfRemote(remote: string): ForgeRepository {
   if (!repository.includes("/")) return NOWHERE;
   // The API shares the port only if the remote is an http(s) address.
   const url = scheme.startsWith("http") ? `${scheme}://${host}${port}` : `https://${host}`;
-  return { kind: kindOfHost(host), url, repository, prNumber: undefined };
+  return { kind: kindOfHost(host), url, repository, prNumber: undefined, isGuessed: true };
 }
 
-/** Return the kind of forge, by its host name. */
+/** Guess the kind of forge, by its host name. Anyone may choose such a name. */
 function kindOfHost(host: string): ForgeKind | undefined {
   return HOSTS.find(([pattern]) => pattern.test(host.toLowerCase()))?.[1];
 }
@@ -146,10 +156,26 @@ export function kindOfApi(api: string): ForgeKind | undefined {
   return byPath ?? kindOfHost(host.replace(/^api\./, ""));
 }
 
-/** Return whether this is the API of a forge that everyone uses, such as github.com. */
-export function isOnTheInternet(api: string): boolean {
-  const host = hostOf(api).replace(/^api\./, "");
-  return EVERYONES.has(host) || host.endsWith(".ghe.com");
+/** Return the kind of public forge that has this API, such as github.com; nothing if none does. */
+export function kindOfPublicApi(api: string): ForgeKind | undefined {
+  const host = URL.canParse(api) ? new URL(api).host.replace(/^api\./, "") : "";
+  return host.endsWith(".ghe.com") ? "github" : EVERYONES.get(host);
+}
+
+/**
+ * Return why the job's forge gets no token; empty if it does. A cloned repository chooses its remote, so a token only goes
+ * to a public forge of its kind, or to the address that the user or the CI's own variables name.
+ */
+export function whyNoToken({ forge, forgeApi: api, isForgeGuessed }: Job): string {
+  const { protocol, host, origin } = new URL(api);
+  if (protocol !== "https:" && !isLoopback(api)) return message("no_token_over_http", { address: origin });
+  if (isForgeGuessed && kindOfPublicApi(api) !== forge) return message("no_token_for_guess", { host, api });
+  return "";
+}
+
+/** Return whether this address is on the machine itself. */
+function isLoopback(address: string): boolean {
+  return /^(localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(hostOf(address));
 }
 
 /** Return whether the internet can reach this address, judging by its host. */

@@ -1,8 +1,9 @@
 /**
- * Runs git in the job's checkout: without prompts, hooks or a time without end.
+ * Runs git in a checkout: without prompts, hooks or a time without end.
  *
- * Names from outside only ever appear as a part of an argument that starts with `refs/`, or as 40 hexadecimal digits. So
- * none of them can be an option.
+ * The checkout may be a stranger's. Its names only appear in arguments that start with `refs/`, as 40 hexadecimal digits,
+ * or after `--end-of-options`, so none of them can be an option. Its configuration must not run programs: git only runs
+ * those that the user's own configuration and environment name.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -21,6 +22,8 @@ const LOCKED = /\.lock'|shallow file has changed|another git process/i;
 const FIRST_WORDS = /^(?:fatal|error): /;
 
 const SAFE = [
+  "safe.bareRepository=explicit", // ordinary files of a checkout can be a bare repository
+  "core.alternateRefsCommand=true",
   "core.hooksPath=/dev/null",
   "core.fsmonitor=false",
   "protocol.ext.allow=never",
@@ -32,8 +35,19 @@ const SAFE = [
   "log.showSignature=false",
 ].flatMap((setting) => ["-c", setting]);
 
-/** Variables that make git fail instead of asking a person, and speak English. */
-const WITHOUT_PROMPTS = {
+/** Settings with which a repository could make a fetch run programs, and harmless values. */
+const PROGRAMS: Record<string, string> = {
+  "core.sshcommand": "ssh",
+  "core.askpass": "",
+  "credential.helper": "",
+  "hook.command": "true",
+  "http.savecookies": "false", // writes to any file
+};
+
+/** Variables that make git fail instead of asking a person, run no programs of the repository, and speak English. */
+const VARIABLES = {
+  GIT_NO_LAZY_FETCH: "1", // would run the remote's `uploadpack`
+  GIT_PROXY_COMMAND: "", // overrides core.gitProxy
   GIT_TERMINAL_PROMPT: "0",
   GCM_INTERACTIVE: "never",
   SSH_ASKPASS_REQUIRE: "never",
@@ -60,17 +74,17 @@ export function git(...words: string[]): Promise<Ran> {
 export async function fetchFrom(refspec: string, depth: number, say: Say, what: string): Promise<Ran> {
   const remote = await remoteName();
   if (!remote) return { output: "", error: message("no_remote") };
+  const { programs, error } = await ownPrograms();
+  if (error) return { output: "", error };
   const limit = depth ? [`--depth=${depth}`] : [];
-  const command = [
-    "fetch",
+  const options = [
     "--quiet",
     "--no-tags",
     "--no-recurse-submodules",
+    "--upload-pack=git-upload-pack",
     ...limit,
-    "--",
-    remote,
-    refspec,
   ];
+  const command = [...programs, "fetch", ...options, "--end-of-options", remote, refspec];
   for (let tries = 0; ; tries++) {
     const ran = await run(command, FETCH_SECONDS, () => say(message("fetching_history", { what })));
     const seconds = LOCK_PAUSES[tries];
@@ -79,11 +93,27 @@ export async function fetchFrom(refspec: string, depth: number, say: Say, what: 
   }
 }
 
+/** Return options that replace the programs that the repository names by the user's, or why that failed. */
+async function ownPrograms(): Promise<{ programs: string[]; error: string }> {
+  const { output, error } = await git("config", "--list", "--show-scope", "-z");
+  const [ofRepository, ofUser]: [string[], string[]] = [["credential.helper="], []];
+  for (const [, scope = "", key = "", value = ""] of output.matchAll(/(\w+)\0([^\n\0]+)(?:\n([^\0]*))?\0/g)) {
+    const harmless = PROGRAMS[key.replace(/^([^.]+)\..*\./s, "$1.")];
+    if (harmless === undefined) continue;
+    // Git would cut the name at the sign.
+    if (key.includes("=")) return { programs: [], error: message("git_setting_not_replaced", { key }) };
+    if (/^(local|worktree)$/.test(scope)) ofRepository.push(`${key}=${harmless}`);
+    else ofUser.push(`${key}=${value}`);
+  }
+  const settings = ofRepository.length > 1 ? [...ofRepository, ...ofUser] : [];
+  return { programs: settings.flatMap((setting) => ["-c", setting]), error };
+}
+
 function run(words: string[], seconds: number, onWait: () => void = () => {}): Promise<Ran> {
   return new Promise((resolve) => {
-    const child = spawn(gitProgram(), [...SAFE, ...words], {
+    const child = spawn(gitProgram(), ["--no-pager", ...SAFE, ...words], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ...WITHOUT_PROMPTS },
+      env: { ...process.env, ...VARIABLES },
       detached: process.platform !== "win32", // without a terminal, ssh does not ask anything either
     });
     const [output, said] = [textOf(child.stdout), textOf(child.stderr)];
@@ -144,7 +174,9 @@ function reasonIn(said: string): string {
 
 /** Return the commit of `HEAD`, of a ref that starts with `refs/`, or of a SHA; nothing if it is not here. */
 export async function commitAt(revision: string): Promise<string> {
-  return validate.fullCommit((await git("rev-parse", "--verify", "--quiet", `${revision}^{commit}`)).output);
+  const commit = `${revision}^{commit}`;
+  const found = await git("rev-parse", "--verify", "--quiet", "--end-of-options", commit);
+  return validate.fullCommit(found.output);
 }
 
 /** Return the remote to fetch from: origin, or the only one; nothing if there is none. */

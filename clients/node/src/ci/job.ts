@@ -54,6 +54,8 @@ export interface Job {
   mergedAs: string;
   /** The CI runs several of this job, so each has only a part of the screenshots. */
   isParallel: boolean;
+  /** Only a git remote or a pull request's page names the forge. */
+  isForgeGuessed: boolean;
 }
 
 export const NO_JOB: Job = {
@@ -79,6 +81,7 @@ export const NO_JOB: Job = {
   baseSha: "",
   mergedAs: "",
   isParallel: false,
+  isForgeGuessed: false,
 };
 
 /** Return the job of a pull request without a branch, and the job of a branch without a pull request. */

@@ -45,7 +45,7 @@ function atForge(job: Job, environ: Environ, givenKind: ForgeKind | undefined, g
     throw new InvalidInputError(
       `which ${kind}? Set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API: https://HOST/api/v1`,
     );
-  return { ...moved, forgeApi };
+  return { ...moved, forgeApi, isForgeGuessed: moved.isForgeGuessed && !api };
 }
 
 /** What the CI says is about another forge, such as a mirror, unless it did not say which kind its forge is. */

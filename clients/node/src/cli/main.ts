@@ -16,6 +16,7 @@ import { redact, secretsOf } from "../redaction.js";
 import { VIEWS } from "../service.js";
 import { EXIT_CODES, message } from "../statements.js";
 import { misspelledVariables } from "../variables.js";
+import { printable, printableLines, safeMarkdown } from "../wording.js";
 import { type Given, invalid, parseArguments } from "./arguments.js";
 import { generalHelp, helpOf } from "./help.js";
 import { COMMANDS } from "./options.js";
@@ -79,7 +80,7 @@ const RUNS: Record<string, Run> = {
     };
     await moveStaged(options, context);
     const { markdown, posted, dashboardUrl } = await comment(options, context);
-    process.stdout.write(posted?.url ? `${posted.url}\n` : markdown);
+    process.stdout.write(posted?.url ? `${printable(posted.url)}\n` : safeMarkdown(markdown));
     sayDashboard(dashboardUrl, context);
     return 0;
   },
@@ -162,7 +163,7 @@ function contextOf(given: Given): Context {
 }
 
 function tell(words: string, secrets: string[]): void {
-  process.stderr.write(`${redact(words, secrets)}\n`);
+  process.stderr.write(`${printableLines(redact(words, secrets))}\n`);
 }
 
 /** Return a message of the client with the names of our options: `prNumber (PRSHOTS_PR)` is `--pr (PRSHOTS_PR)`. */

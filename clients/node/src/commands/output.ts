@@ -5,7 +5,7 @@ import type { ComparedShot, Comparison } from "../replies.js";
 import { readableSize } from "../sizes.js";
 import { message } from "../statements.js";
 import type { UploadOutcome } from "../upload.js";
-import { formatNumber, printable } from "../wording.js";
+import { formatNumber, printable, safeJson, safeMarkdown } from "../wording.js";
 import type { CompareResult, UploadResult } from "./types.js";
 
 export const UPLOAD_FORMATS = CONTRACT.options["upload-format"].choices;
@@ -22,7 +22,7 @@ export function uploadText(result: UploadResult, format: UploadFormat): string {
     case "json":
       return jsonText(uploadJson(result));
     case "markdown":
-      return linesOf(markdownOf(result));
+      return linesOf(markdownOf(result).map(safeMarkdown));
     case "github-output":
       return linesOf(githubOutput(result));
     default:
@@ -47,7 +47,7 @@ export function compareText(
 }
 
 export function jsonText(value: unknown): string {
-  return `${JSON.stringify(value, undefined, 2)}\n`;
+  return `${safeJson(JSON.stringify(value, undefined, 2))}\n`;
 }
 
 function linesOf(lines: string[]): string {
@@ -119,7 +119,7 @@ function uploadTable({ outcomes, isDry }: UploadResult): string {
     good.map((outcome) => ({
       ...namesOf(outcome.shot),
       SIZE: readableSize(outcome.shot.size),
-      RESULT: printable(done(outcome) + (outcome.note && `; ${outcome.note}`)),
+      RESULT: done(outcome) + (outcome.note && `; ${outcome.note}`),
     })),
   );
 }
@@ -147,7 +147,7 @@ function pixelsOf({ verdict, pixels, shift }: ComparedShot): string {
 }
 
 function namesOf({ name, viewport, theme }: { name: string; viewport: string; theme: string }) {
-  return { NAME: printable(name), VIEWPORT: viewport, THEME: theme };
+  return { NAME: name, VIEWPORT: viewport, THEME: theme };
 }
 
 /** Return aligned columns. They are never cut or wrapped, so that grep and awk work. Without themes, no THEME. */
@@ -156,7 +156,7 @@ function tableOf(rows: Record<string, string>[]): string {
   if (!first) return "";
   const isThemed = rows.some(({ THEME }) => THEME);
   const columns = Object.keys(first).filter((column) => column !== "THEME" || isThemed);
-  const cells = [columns, ...rows.map((row) => columns.map((column) => row[column] || "-"))];
+  const cells = [columns, ...rows.map((row) => columns.map((column) => printable(row[column] || "-")))];
   const widths = columns.map((_, index) => Math.max(...cells.map((row) => lengthOf(row[index]))));
   return linesOf(
     cells.map((row) =>

@@ -1,4 +1,5 @@
 /** Which forge a job's pull request is on. */
+import { whyNoToken } from "../ci/forge_addresses.js";
 import { FORGES, type ForgeKind, type Job } from "../ci/job.js";
 import { InvalidInputError } from "../errors.js";
 import type { Sender } from "../sender.js";
@@ -35,6 +36,8 @@ export function forgeOf(job: Job, sender: Sender): Forge {
     throw new InvalidInputError(
       `no token to comment on ${label}: set forgeToken (PRSHOTS_FORGE_TOKEN)${tokenAdvice(job)}`,
     );
+  const problem = whyNoToken(job);
+  if (problem) throw new InvalidInputError(problem);
   return open({ api: job.forgeApi, repository: job.repository, token: job.forgeToken, sender });
 }
 

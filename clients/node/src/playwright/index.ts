@@ -20,6 +20,7 @@ import { type Title, UniqueNames } from "../shot_names.js";
 import { message } from "../statements.js";
 import { describeTarget, type Target, targetOfJob } from "../target.js";
 import { misspelledVariables } from "../variables.js";
+import { printableLines } from "../wording.js";
 import { screenshotsIn } from "./attachments.js";
 import { Projects } from "./projects.js";
 import { LastResults } from "./retries.js";
@@ -220,6 +221,7 @@ export default class PrshotsReporter implements Reporter {
 
   /** Write to standard error: standard output may be another reporter's, in a format for machines. */
   #say(words: string): void {
-    process.stderr.write(`prshots: ${redact(words, secretsOf(this.#options, process.env))}\n`);
+    const line = `prshots: ${redact(words, secretsOf(this.#options, process.env))}`;
+    process.stderr.write(`${printableLines(line)}\n`);
   }
 }

@@ -6,6 +6,7 @@ first parents. The client deepens a shallow clone, but no further than needed. S
 
 from dataclasses import dataclass
 
+from prshots.client.ci import validate
 from prshots.client.ci.checkout import default_branch, full_commit
 from prshots.client.ci.git import Say, commit_at, fetch, git, is_shallow, remote_name
 from prshots.client.ci.job import Job
@@ -52,7 +53,7 @@ def _merge_target(head: str) -> str:
     The commit itself names its parents, even in a clone that doesn't have them.
     """
     headers = git("cat-file", "commit", "HEAD").output.partition("\n\n")[0].splitlines()
-    match [line.removeprefix("parent ") for line in headers if line.startswith("parent ")]:
+    match [validate.full_commit(line[7:]) for line in headers if line.startswith("parent ")]:
         case [onto, merged] if head and merged == head:
             return onto
     return ""
@@ -98,13 +99,14 @@ def _fetch_branches(target: str, head: str, depth: int, say: Say) -> str:
 
 def _merge_base(target: str, head: str) -> str:
     tip = commit_at(_tracking(target)) or commit_at(f"refs/heads/{target}")
-    return git("merge-base", tip, head).output.strip() if tip else ""
+    return git("merge-base", "--end-of-options", tip, head).output.strip() if tip else ""
 
 
 def _first_parents(start: str) -> tuple[str, ...]:
     if not start:
         return ()
-    listed = git("rev-list", "--first-parent", f"--max-count={MAX_BASE_COMMITS}", start, "--")
+    limit = f"--max-count={MAX_BASE_COMMITS}"
+    listed = git("rev-list", "--first-parent", limit, "--end-of-options", start, "--")
     return tuple(listed.output.split())
 
 

@@ -61,6 +61,7 @@ def _job_at(
         forge_token=forge_token(place.kind, environ),
         repository_url=repository_url,
         pr_url=pull_request_page(place.kind, repository_url, place.pr_number),
+        is_forge_guessed=place.is_guessed,
     )
 
 
@@ -267,7 +268,7 @@ def _find_repository(page: str, remote: str, number: int | None, provider: str =
     if found.kind is None:
         found = repository_of_remote(remote)
     kind = found.kind or _PROVIDERS.get(provider.lower())
-    return ForgeRepository(kind, found.url, found.repository, number or found.pr_number)
+    return replace(found, kind=kind, pr_number=number or found.pr_number)
 
 
 _PROVIDERS = {

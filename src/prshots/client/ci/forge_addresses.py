@@ -18,7 +18,13 @@ _PUBLIC = {
     ForgeKind.GITEA: "",  # has no public instance
     ForgeKind.BITBUCKET: "https://bitbucket.org",
 }
-_EVERYONES = {"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"}
+_EVERYONES = {
+    "github.com": ForgeKind.GITHUB,
+    "gitlab.com": ForgeKind.GITLAB,
+    "codeberg.org": ForgeKind.GITEA,
+    "gitea.com": ForgeKind.GITEA,
+    "bitbucket.org": ForgeKind.BITBUCKET,
+}
 _TOKENS = {
     ForgeKind.GITHUB: ("GITHUB_TOKEN", "GH_TOKEN"),
     ForgeKind.GITLAB: ("GITLAB_TOKEN",),  # CI_JOB_TOKEN can't write notes
@@ -47,12 +53,16 @@ _REMOTES = (
 
 @dataclass(frozen=True, slots=True)
 class ForgeRepository:
-    """A repository on a forge, parsed from an address. The kind is None if unknown."""
+    """A repository on a forge. The kind is None if unknown.
+
+    `is_guessed` means that it was parsed from an address of a single repository or pull request.
+    """
 
     kind: ForgeKind | None = None
     url: str = ""
     repository: str = ""
     pr_number: int | None = None
+    is_guessed: bool = False
 
 
 def repository_of_pull_request(address: str) -> ForgeRepository:
@@ -66,6 +76,7 @@ def repository_of_pull_request(address: str) -> ForgeRepository:
                 f"{parts.scheme}://{parts.netloc}",
                 validate.repository(found["repository"]),
                 validate.pr_number(found["number"]),
+                is_guessed=True,
             )
     return ForgeRepository()
 
@@ -95,11 +106,12 @@ def repository_of_remote(remote: str) -> ForgeRepository:
         return ForgeRepository()
     # Only the port of an http(s) remote is also the API's port.
     web = f"{found['scheme']}://{found['host']}{found['port'] or ''}" if "http" in found["scheme"] else ""
-    return ForgeRepository(kind_of_host(found["host"]), web or f"https://{found['host']}", repository)
+    url = web or f"https://{found['host']}"
+    return ForgeRepository(kind_of_host(found["host"]), url, repository, is_guessed=True)
 
 
 def kind_of_host(host: str) -> ForgeKind | None:
-    """Return the kind of forge by its host name, or None if unknown."""
+    """Guess the kind of forge by its host name, or return None. Anyone may choose such a name."""
     return next((kind for pattern, kind in _HOSTS if pattern.search(host.lower())), None)
 
 
@@ -126,10 +138,10 @@ def kind_of_api(api: str) -> ForgeKind | None:
     return by_path or kind_of_host(host.removeprefix("api."))
 
 
-def is_on_the_internet(api: str) -> bool:
-    """Return whether this is the API of a public forge, such as github.com."""
-    host = (urlsplit(api).hostname or "").removeprefix("api.")
-    return host in _EVERYONES or host.endswith(".ghe.com")
+def kind_of_public_api(api: str) -> ForgeKind | None:
+    """Return the kind of public forge that has this API, such as github.com, or None if none does."""
+    host = urlsplit(api).netloc.lower().removeprefix("api.")
+    return ForgeKind.GITHUB if host.endswith(".ghe.com") else _EVERYONES.get(host)
 
 
 def forge_token(kind: ForgeKind | None, environ: Mapping[str, str]) -> str:

@@ -1,7 +1,8 @@
-"""Run git in the job's checkout, without prompts or hooks and with a time limit.
+"""Run git in a checkout, without prompts or hooks and with a time limit.
 
-External names only appear in arguments that start with `refs/`, or as 40 hexadecimal digits. None of them can
-therefore be an option.
+The checkout may be a stranger's. Its names only appear in arguments that start with `refs/`, as 40
+hexadecimal digits, or after `--end-of-options`, so none of them can be an option. Its configuration must not
+run programs: git only runs those that the user's own configuration and environment name.
 """
 
 import os
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from prshots.client.ci import validate
-from prshots.contract.redaction import redact
+from prshots.contract.redaction import redact_briefly
 from prshots.contract.statements import message
 
 LOCAL_SECONDS = 30.0
@@ -26,6 +27,9 @@ LOCK_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
 Say = Callable[[str], None]
 
 _SAFE = (
+    "--no-pager",
+    *("-c", "safe.bareRepository=explicit"),  # ordinary files of a checkout can be a bare repository
+    *("-c", "core.alternateRefsCommand=true"),
     *("-c", "core.hooksPath=/dev/null"),
     *("-c", "core.fsmonitor=false"),
     *("-c", "protocol.ext.allow=never"),
@@ -37,12 +41,23 @@ _SAFE = (
     *("-c", "log.showSignature=false"),
 )
 _VARIABLES = {
+    "GIT_NO_LAZY_FETCH": "1",  # would run the remote's `uploadpack`
+    "GIT_PROXY_COMMAND": "",  # overrides core.gitProxy
     "GIT_TERMINAL_PROMPT": "0",
     "GCM_INTERACTIVE": "never",
     "SSH_ASKPASS_REQUIRE": "never",
     "LC_ALL": "C",
 }
-"""Make git fail instead of prompting, and print English."""
+"""Make git fail instead of prompting, run no programs of the repository, and print English."""
+
+_PROGRAMS = {
+    ("core", "sshcommand"): "ssh",
+    ("core", "askpass"): "",
+    ("credential", "helper"): "",
+    ("hook", "command"): "true",
+    ("http", "savecookies"): "false",  # writes to any file
+}
+"""Settings with which a repository could make a fetch run programs, and harmless values."""
 
 _LOCKED = re.compile(r"\.lock'|shallow file has changed|another git process", re.IGNORECASE)
 _FIRST_WORDS = re.compile(r"\A(?:fatal|error): ")
@@ -68,8 +83,12 @@ def fetch(refspec: str, *, depth: int, say: Say, what: str) -> GitResult:
     """
     if not (remote := remote_name()):
         return GitResult(error=message("no_remote"))
+    own_programs, problem = _own_programs()
+    if problem:
+        return GitResult(error=problem)
     limit = (f"--depth={depth}",) if depth else ()
-    command = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", *limit, "--", remote, refspec)
+    options = ("--quiet", "--no-tags", "--no-recurse-submodules", "--upload-pack=git-upload-pack", *limit)
+    command = (*own_programs, "fetch", *options, "--end-of-options", remote, refspec)
     ran = GitResult()
     for pause in (*LOCK_PAUSES, None):
         ran = _run(command, FETCH_SECONDS, lambda: say(message("fetching_history", what=what)))
@@ -77,6 +96,26 @@ def fetch(refspec: str, *, depth: int, say: Say, what: str) -> GitResult:
             break
         time.sleep(pause)
     return ran
+
+
+def _own_programs() -> tuple[list[str], str]:
+    """Return options that replace the repository's programs by the user's, or why that failed."""
+    listed = git("config", "--list", "--show-scope", "-z")
+    words = iter(listed.output.split("\0"))
+    repositorys, users = ["credential.helper="], []
+    for scope, entry in zip(words, words, strict=False):
+        key, _, value = entry.partition("\n")
+        harmless = _PROGRAMS.get((key.partition(".")[0], key.rpartition(".")[2]))
+        if harmless is None:
+            continue
+        if "=" in key:  # git would cut the name there
+            return [], message("git_setting_not_replaced", key=key)
+        if scope in {"local", "worktree"}:
+            repositorys.append(f"{key}={harmless}")
+        else:
+            users.append(f"{key}={value}")
+    settings = [*repositorys, *users] if len(repositorys) > 1 else []
+    return [word for setting in settings for word in ("-c", setting)], listed.error
 
 
 def _run(arguments: tuple[str, ...], seconds: float, on_wait: Callable[[], None] | None = None) -> GitResult:
@@ -128,12 +167,12 @@ def _reason(said: str) -> str:
     """Return git's reason on one line. It may contain an address with a password."""
     lines = [line for line in said.splitlines() if line.strip()]
     reason = next((line for line in lines if _FIRST_WORDS.match(line)), lines[0] if lines else "")
-    return redact(_FIRST_WORDS.sub("", reason)).strip().rstrip(".")[:300] or message("git_failed")
+    return redact_briefly(_FIRST_WORDS.sub("", reason)).strip().rstrip(".") or message("git_failed")
 
 
 def commit_at(revision: str) -> str:
     """Return the commit of `HEAD`, of a ref that starts with `refs/`, or of a SHA, or "" if it isn't here."""
-    found = git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    found = git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     return validate.full_commit(found.output)
 
 

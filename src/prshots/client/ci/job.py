@@ -33,7 +33,8 @@ class Job:
     read-only. `repository` is `owner/name`, or on GitLab the project's id or path. `forge_url` is the forge's
     web address, which may be known even if its kind isn't. `forge_api` is the base URL of its API, such as
     https://api.github.com, https://gitlab.example/api/v4 or https://gitea.example/api/v1. `lookup` is the
-    fact to ask the forge for (`client/lookup.py`).
+    fact to ask the forge for (`client/lookup.py`). `is_forge_guessed` means that only a git remote or a pull
+    request's page names the forge.
 
     A job runs for a pull request or for a `branch`, never for both. `default_branch` is the repository's.
     `target_branch`, `source_branch`, `title`, `author` and `pr_url` are the pull request's, and `base_sha` is
@@ -65,3 +66,4 @@ class Job:
     base_sha: str = ""
     merged_as: str = ""
     is_parallel: bool = False
+    is_forge_guessed: bool = False

@@ -75,7 +75,7 @@ def _with_forge_address(job: Job, kind: ForgeKind | None, url: str, environ: Map
         raise InvalidInputError(
             f"no address for {kind}: use --forge-url with the base URL of its API, https://HOST/api/v1"
         )
-    return replace(job, forge_api=api)
+    return replace(job, forge_api=api, is_forge_guessed=job.is_forge_guessed and not url.strip())
 
 
 def _check_repository(given: str, kind: ForgeKind | None) -> str:

@@ -1,6 +1,9 @@
 """The forges, and how to find, create and change a comment there."""
 
+from urllib.parse import urlsplit
+
 from prshots.client.ci import ForgeKind, Job
+from prshots.client.ci.forge_addresses import kind_of_public_api
 from prshots.client.forges.bitbucket import Bitbucket
 from prshots.client.forges.forge import Comment, Forge, ForgePullRequest, Merge
 from prshots.client.forges.forks import fork_advice
@@ -8,9 +11,11 @@ from prshots.client.forges.gitea import Gitea
 from prshots.client.forges.github import GitHub
 from prshots.client.forges.gitlab import GitLab
 from prshots.client.sender import OnWait, ignore_wait
+from prshots.contract.addresses import is_loopback
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.statements import message
 
-__all__ = ["Comment", "Forge", "ForgePullRequest", "Merge", "forge_of"]
+__all__ = ["Comment", "Forge", "ForgePullRequest", "Merge", "forge_of", "why_no_token"]
 
 _KINDS: dict[ForgeKind, type[Forge]] = {
     ForgeKind.GITHUB: GitHub,
@@ -37,4 +42,20 @@ def forge_of(job: Job, on_wait: OnWait = ignore_wait) -> Forge:
             variable = "GITHUB_TOKEN: ${{ github.token }}"
             words += f"; in {kind.label} Actions, add env: {variable} to the step"
         raise InvalidInputError(words)
+    if problem := why_no_token(job):
+        raise InvalidInputError(problem)
     return kind(api_url=job.forge_api, repository=job.repository, token=job.forge_token, on_wait=on_wait)
+
+
+def why_no_token(job: Job) -> str:
+    """Return why the job's forge gets no token, or "" if it does.
+
+    A cloned repository chooses its remote, so a token only goes to a public forge of its kind, or to the
+    address that the user or the CI's own variables name.
+    """
+    parts = urlsplit(job.forge_api)
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        return message("no_token_over_http", address=f"{parts.scheme}://{parts.netloc}")
+    if job.is_forge_guessed and kind_of_public_api(job.forge_api) is not job.forge:
+        return message("no_token_for_guess", host=parts.netloc, api=job.forge_api)
+    return ""

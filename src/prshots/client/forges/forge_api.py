@@ -8,7 +8,7 @@ import httpx
 
 from prshots.client.sender import OnWait, Sender, json_object, origin
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
-from prshots.contract.redaction import redact
+from prshots.contract.redaction import redact_briefly
 from prshots.contract.statements import message
 
 TIMEOUT_SECONDS = 30.0
@@ -96,7 +96,7 @@ def error_message(reply: httpx.Response) -> str:
     value, words = json_object(reply), reply.reason_phrase
     found = value.get("message") or value.get("error_description") or value.get("error") or words
     words = str(found.get("message", words) if isinstance(found, dict) else found) + _scopes(found)
-    return redact(words)[:300]
+    return redact_briefly(words)
 
 
 def _scopes(error: object) -> str:

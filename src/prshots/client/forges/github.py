@@ -11,7 +11,7 @@ from prshots.client.forges.forge import Comment, IssueForge
 from prshots.client.forges.forge_api import error_message, text_at
 from prshots.client.sender import OnWait, ignore_wait, json_object
 from prshots.contract.errors import ForgeError, NotFoundError
-from prshots.contract.redaction import redact
+from prshots.contract.redaction import redact_briefly
 from prshots.contract.statements import message
 
 API_VERSION = "2022-11-28"
@@ -81,7 +81,8 @@ class GitHub(IssueForge):
         with self._lock:
             self._proxy = self._proxy or httpx.Client(timeout=PURGE_SECONDS)
         try:
-            return self._proxy.request("PURGE", url).is_success
+            with self._proxy.stream("PURGE", url) as reply:  # nobody needs the body
+                return reply.is_success
         except (httpx.HTTPError, httpx.InvalidURL):
             return False
 
@@ -127,4 +128,4 @@ def _objections(reply: httpx.Response) -> str:
     """Return GitHub's validation errors."""
     errors = json_object(reply).get("errors")
     found = [text_at(error, "message") for error in errors] if isinstance(errors, list) else []
-    return redact("; ".join(filter(None, found)))[:300]
+    return redact_briefly("; ".join(filter(None, found)))
