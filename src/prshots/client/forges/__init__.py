@@ -9,6 +9,7 @@ from prshots.client.forges.github import GitHub
 from prshots.client.forges.gitlab import GitLab
 from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.statements import setting
 
 __all__ = ["Comment", "Forge", "ForgePullRequest", "Merge", "forge_of"]
 
@@ -23,14 +24,16 @@ _KINDS: dict[ForgeKind, type[Forge]] = {
 def forge_of(job: Job, on_wait: OnWait = ignore_wait) -> Forge:
     """Return the job's repository on its forge. Raises InvalidInputError if something is missing."""
     if job.forge is None:
-        raise InvalidInputError(f"no forge detected: use --forge, one of {', '.join(ForgeKind)}")
+        raise InvalidInputError(f"no forge detected: use {setting('forge')}, one of {', '.join(ForgeKind)}")
     kind = _KINDS[job.forge]
     if not job.repository:
-        raise InvalidInputError(f"no {kind.label} repository detected: use --repository, such as owner/name")
+        option = f"{setting('repository')}, such as owner/name"
+        raise InvalidInputError(f"no {kind.label} repository detected: use {option}")
     if not job.forge_api.startswith(("http://", "https://")):
-        raise InvalidInputError(f"no {kind.label} address detected: use --forge-url, the base URL of its API")
+        option = f"{setting('forge-url')}, the base URL of its API"
+        raise InvalidInputError(f"no {kind.label} address detected: use {option}")
     if not job.forge_token:
-        words = f"no token to comment on {kind.label}: use --forge-token, or set PRSHOTS_FORGE_TOKEN"
+        words = f"no token for {kind.label}: set {setting('forge-token')}"
         if advice := fork_advice(job):
             words += f"; {advice}"
         elif job.forge in {ForgeKind.GITHUB, ForgeKind.GITEA}:

@@ -16,9 +16,10 @@ from prshots.contract.errors import ForgeError, NotFoundError
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment on the forge. `author` has the same form as the result of `Forge.me`.
+    """A comment or a review on the forge. `author` has the same form as the result of `Forge.me`.
 
-    `place` is the file and line that it is about, or empty if it is about the whole pull request.
+    `place` is the file and line that it is about, or empty if it is about the whole pull request. The times
+    are as the forge writes them, in ISO 8601. `state` is only for a review: one of REVIEW_STATES.
     """
 
     id: str
@@ -26,6 +27,18 @@ class Comment:
     author: str
     url: str = ""
     place: str = ""
+    created_at: str = ""
+    updated_at: str = ""
+    state: str = ""
+
+
+REVIEW_STATES = {
+    "approved": ("APPROVED", "approved"),
+    "changes_requested": ("CHANGES_REQUESTED", "REQUEST_CHANGES", "requested_changes", "changes_requested"),
+    "commented": ("COMMENTED", "COMMENT", "reviewed"),
+    "dismissed": ("DISMISSED",),
+}
+"""Our names for the states of a review, with the forges' names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +109,7 @@ class Forge(ABC):
 
     @abstractmethod
     def reviews(self, pr_number: int) -> Iterator[Comment]:
-        """Yield the comments that `comments` leaves out: reviews, and comments on lines of the diff."""
+        """Yield what `comments` leaves out: reviews with a text or a decision, and comments on lines."""
 
     @abstractmethod
     def create(self, pr_number: int, body: str) -> Comment: ...
@@ -237,6 +250,9 @@ class IssueForge(Forge):
                 author=text_at(entry, "user", "login"),
                 url=text_at(entry, "html_url"),
                 place=line_of(text_at(entry, "path"), text_at(entry, self._line)),
+                created_at=text_at(entry, "created_at") or text_at(entry, "submitted_at"),
+                updated_at=text_at(entry, "updated_at"),
+                state="dismissed" if entry.get("dismissed") else review_state(entry),
             )
         )
 
@@ -253,6 +269,12 @@ class IssueForge(Forge):
             author=validate.words(text_at(pull, "user", "login")),
             url=validate.address(text_at(pull, "html_url")),
         )
+
+
+def review_state(entry: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return the state of a review, or "" for a comment and for a review that nobody has submitted."""
+    given = text_at(entry, "state")
+    return next((name for name, theirs in REVIEW_STATES.items() if given in theirs), "")
 
 
 def line_of(path: str, line: str) -> str:
