@@ -1,6 +1,5 @@
 """`prshots comment`: print the pull request's comment, or post it."""
 
-import os
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,10 +12,7 @@ from prshots.contract.errors import CallError, InvalidInputError
 from prshots.contract.statements import message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from prshots.client.ci import Job
-    from prshots.client.heads import Head
 
 
 def comment(
@@ -55,7 +51,7 @@ def comment(
             return found
         return options.job_with(found, forge, forge_url, repository, forge_token)
 
-    head = _head(job, pr, with_options)
+    head = options.find_head(job, pr, with_options)
     job, pr_number = head.job, head.job.pr_number or 0
     if around is not None and job.lookup is not None:
         # A template without the commit is better than no comment.
@@ -80,15 +76,3 @@ def comment(
     if posted.url:
         print(posted.url)
     say_dashboard(dashboard_url)
-
-
-def _head(job: "Job", pr: int | None, with_options: "Callable[[Job], Job]") -> "Head":
-    """Return the pull request and its branch: from CI, or on your machine from git and the forge."""
-    from prshots.client.heads import current_head, head_in_ci
-
-    if job.ci:
-        return head_in_ci(with_options(job), options.pull_request(pr, job), say)
-    head = current_head(os.environ, pr, with_options, say)
-    if head.job.pr_number is None:
-        raise InvalidInputError(f"no pull request: {head.unknown}. Use --pr N")
-    return head

@@ -1,5 +1,6 @@
 """`prshots compare`: compare a pull request's screenshots with its base."""
 
+import os
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,14 +9,15 @@ import typer
 from prshots.cli import service_options as options
 from prshots.cli.common import MAX_ROWS, QuietOption, pluralize, print_json, say, say_failure, stated_option
 from prshots.cli.output import github_outputs, print_shots, printable, say_dashboard
-from prshots.cli.target import target_of
-from prshots.contract.errors import CallError
+from prshots.cli.target import Target, target_of
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.contract.statements import exit_code, message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from prshots.client.ci import Job
+    from prshots.client.service import Client
     from prshots.contract.replies import ComparedShot
 
 GATES = [verdict for verdict in Verdict if verdict is not Verdict.UNCHANGED]
@@ -42,6 +44,7 @@ def compare(
     branch: options.Branch = "",
     complete: Annotated[bool, stated_option("complete")] = False,
     fail_on: Annotated[str, stated_option("fail-on", callback=_check_verdicts)] = "",
+    as_json: Annotated[bool, stated_option("json")] = False,
     output_format: Annotated[CompareFormat | None, stated_option("compare-format")] = None,
     quiet: QuietOption = False,
     url: options.Url = "",
@@ -50,9 +53,8 @@ def compare(
 ) -> None:
     from prshots.client.compare import compare_with_base, summary
 
-    job = options.current_job()
-    target = target_of(job, pr=pr, commit=commit, branch=branch)
     with options.connect(url, token, project) as service:
+        job, target = _find_target(service, pr=pr, commit=commit, branch=branch)
         if target.pr_number is None:
             if complete:
                 service.complete_baselines(target.baseline_of, target.commit_sha)
@@ -65,15 +67,16 @@ def compare(
     for shot in found.shots:
         if shot.verdict is Verdict.FAILED:
             say_failure(_failure(shot))
-    match output_format or (None if quiet else CompareFormat.TABLE):
+    match CompareFormat.JSON if as_json else output_format or (None if quiet else CompareFormat.TABLE):
         case CompareFormat.TABLE:
             _print_shots(found.shots)
         case CompareFormat.JSON:
             print_json(found.json)
         case CompareFormat.GITHUB_OUTPUT:
             print("\n".join(github_outputs(found.dashboard_url, found)))
-    if found.state is ComparisonState.FAILED:
-        raise CallError(summary(found))
+    if found.state is ComparisonState.FAILED:  # the output for scripts already says so
+        say_failure(f"prshots: {summary(found)}")
+        raise typer.Exit(exit_code("failed"))
     say(summary(found))
     # A base that may come from other work doesn't count.
     gated = [shot for shot in found.shots if shot.verdict in fail_on.split(",") and shot.ancestor]
@@ -81,6 +84,18 @@ def compare(
         say_failure(message("gated", shots=pluralize(len(gated), "shot"), verdicts=fail_on))
     say_dashboard(found.dashboard_url)
     raise typer.Exit(exit_code("gated") if gated else 0)
+
+
+def _find_target(service: "Client", *, pr: int | None, commit: str, branch: str) -> "tuple[Job, Target]":
+    """Return the job and its target. On your machine, git and the forge name the pull request."""
+    job = options.current_job()
+    if job.ci or commit:
+        return job, target_of(job, pr=pr, commit=commit, branch=branch)
+    from prshots.client.ci.overrides import with_forge_variables
+    from prshots.client.compare import find_newest_commit
+
+    head = options.find_head(job, pr, lambda found: with_forge_variables(found, os.environ))
+    return head.job, Target(find_newest_commit(service, head, say), head.job.pr_number)
 
 
 def _print_shots(shots: "Sequence[ComparedShot]") -> None:
