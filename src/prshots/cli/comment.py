@@ -1,5 +1,6 @@
 """`prshots comment`: print the pull request's comment, or post it."""
 
+import os
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,6 +34,7 @@ def comment(
     from prshots.client.ci.checkout import builds_baselines
     from prshots.client.compare import view_and_page
     from prshots.client.forges import forge_of
+    from prshots.client.heads import current_head
     from prshots.client.lookup import with_head
     from prshots.client.move_staged import move_staged
     from prshots.client.post_comment import Composer
@@ -51,8 +53,8 @@ def comment(
             return found
         return options.job_with(found, forge, forge_url, repository, forge_token)
 
-    head = options.find_head(job, pr, with_options)
-    job, pr_number = head.job, head.job.pr_number or 0
+    head = current_head(os.environ, pr, with_options, say)
+    job, pr_number = head.job, head.pr_number
     if around is not None and job.lookup is not None:
         # A template without the commit is better than no comment.
         with suppress(InvalidInputError, CallError):

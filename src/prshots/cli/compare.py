@@ -93,9 +93,10 @@ def _find_target(service: "Client", *, pr: int | None, commit: str, branch: str)
         return job, target_of(job, pr=pr, commit=commit, branch=branch)
     from prshots.client.ci.overrides import with_forge_variables
     from prshots.client.compare import find_newest_commit
+    from prshots.client.heads import current_head
 
-    head = options.find_head(job, pr, lambda found: with_forge_variables(found, os.environ))
-    return head.job, Target(find_newest_commit(service, head, say), head.job.pr_number)
+    head = current_head(os.environ, pr, lambda found: with_forge_variables(found, os.environ), say)
+    return head.job, Target(find_newest_commit(service, head, say), head.pr_number)
 
 
 def _print_shots(shots: "Sequence[ComparedShot]") -> None:

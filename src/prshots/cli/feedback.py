@@ -1,5 +1,6 @@
 """`prshots feedback`: print what people wrote on the pull request, and how they reviewed it."""
 
+import os
 from typing import Annotated
 
 from prshots.cli import service_options as options
@@ -23,12 +24,12 @@ def feedback(
     """
     del quiet
     from prshots.client.feedback import read_feedback
+    from prshots.client.heads import current_head
 
-    job = options.current_job()
-    head = options.find_head(
-        job, pr, lambda found: options.job_with(found, forge, forge_url, repository, forge_token)
+    head = current_head(
+        os.environ, pr, lambda job: options.job_with(job, forge, forge_url, repository, forge_token), say
     )
-    found = read_feedback(head.job, head.job.pr_number or 0, say)
+    found = read_feedback(head.job, head.pr_number, say)
     if as_json:
         print_json(found)
         return

@@ -14,7 +14,6 @@ from prshots.contract.statements import message
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
-    from prshots.client.heads import Head
     from prshots.client.sender import OnWait
     from prshots.client.service import Client
 
@@ -76,18 +75,6 @@ def job_with(job: "Job", forge: ForgeKind | None, forge_url: str, repository: st
     from prshots.client.ci import with_forge
 
     return with_forge(job, os.environ, kind=forge, api=forge_url, repository=repository, token=forge_token)
-
-
-def find_head(job: "Job", pr: int | None, with_options: "Callable[[Job], Job]") -> "Head":
-    """Return the pull request and its branch: from CI, or on your machine from git and the forge."""
-    from prshots.client.heads import current_head, head_in_ci
-
-    if job.ci:
-        return head_in_ci(with_options(job), pull_request(pr, job), say)
-    head = current_head(os.environ, pr, with_options, say)
-    if head.job.pr_number is None:
-        raise InvalidInputError(message("no_pull_request", why=head.unknown))
-    return head
 
 
 def connect(url: str, token: str, project: str, on_wait: "OnWait | None" = None) -> "Client":

@@ -14,7 +14,7 @@ from prshots.client.service import Client
 from prshots.contract.comments import View
 from prshots.contract.errors import CallError, InvalidInputError, NotFoundError
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.contract.statements import command, message
+from prshots.contract.statements import called, message
 
 WAIT_SECONDS = 10 * 60.0
 POLL_SECONDS = 1.0
@@ -66,11 +66,11 @@ def find_newest_commit(service: Client, head: Head, say: Say) -> str:
         say(f"Note: {words}.")
     if head.job.commit_sha:
         return head.job.commit_sha
-    number = head.job.pr_number or 0
+    number = head.pr_number
     *_, newest = ["", *_COMMITS.findall(service.comment(number).markdown)]
     if not newest:
         raise InvalidInputError(
-            f"pull request {number} has no screenshots yet: run {command('prshots show')} with their paths"
+            f"pull request {number} has no screenshots yet: run {called('prshots show')} with their paths"
         )
     if found := commit_at(newest):
         return found

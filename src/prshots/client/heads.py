@@ -12,7 +12,7 @@ from prshots.client.forges import Forge, ForgePullRequest, forge_of
 from prshots.client.lookup import with_pull_request
 from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import InvalidInputError, PrshotsError
-from prshots.contract.statements import setting
+from prshots.contract.statements import called, message
 
 # Facts from git on your machine, where no CI describes the job: the repository, its forge, and the branch. A
 # branch is at `origin`, unless git is configured to push it elsewhere. Its pull requests are at `upstream` if
@@ -35,6 +35,13 @@ class Head:
     from_fork: bool = False
     unknown: str = ""
     unsure: str = ""
+
+    @property
+    def pr_number(self) -> int:
+        """The pull request's number. Raises InvalidInputError if it isn't known."""
+        if self.job.pr_number is None:
+            raise InvalidInputError(message("no_pull_request", why=self.unknown))
+        return self.job.pr_number
 
 
 def find_local_checkout(environ: Mapping[str, str]) -> Head:
@@ -144,7 +151,7 @@ def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
     )
     if job.pr_number is None and job.branch in {"", job.default_branch}:
         where = f"for {job.branch}" if job.branch else "for no branch"
-        raise InvalidInputError(f"no pull request: this {job.ci} job runs {where}. Use {setting('pr')}")
+        raise InvalidInputError(f"no pull request: this {job.ci} job runs {where}. Use {called('--pr')}")
     if job.pr_number is None:
         return Head(job, job.branch, repository, unknown=f"this {job.ci} job isn't for a pull request")
     return Head(job, job.source_branch, repository, job.from_fork)
@@ -157,7 +164,7 @@ def _head_of_checkout(checkout: Head, pr: int | None, on_wait: OnWait) -> Head:
     the branch has several pull requests.
     """
     if pr is None and checkout.unknown:
-        raise InvalidInputError(f"no pull request: {checkout.unknown}. Or use {setting('pr')}")
+        raise InvalidInputError(f"no pull request: {checkout.unknown}. Or use {called('--pr')}")
     known = replace(checkout, job=replace(checkout.job, pr_number=pr), unknown="")
     reason = _why_not_ask_forge(checkout.job)
     if not reason:
@@ -180,7 +187,7 @@ def _ask_forge(forge: Forge, known: Head) -> Head:
     if len(found) > 1:
         numbers = ", ".join(str(pull.number) for pull in sorted(found, key=lambda pull: pull.number))
         several = f"{known.branch} is the head of several pull requests: {numbers}"
-        raise InvalidInputError(f"{several}. Use {setting('pr')}")
+        raise InvalidInputError(f"{several}. Use {called('--pr')}")
     if not found:
         where = known.job.repository or forge.label
         return replace(known, unknown=f"{where} has no open pull request from {known.branch}")
@@ -204,9 +211,9 @@ def _with_pull_request(pull: ForgePullRequest, known: Head) -> Head:
 def _why_not_ask_forge(job: Job) -> str:
     """Return why the forge can't be asked, or "" if it can."""
     if not job.repository:
-        return f"no git remote points to a forge: use {setting('repository')}, such as owner/name"
+        return f"no git remote points to a forge: use {called('--repository')}, such as owner/name"
     if job.forge is None:
-        where, options = job.forge_url or "the remote", f"{setting('forge')} and {setting('forge-url')}"
+        where, options = job.forge_url or "the remote", f"{called('--forge')} and {called('--forge-url')}"
         return f"{where} is an unknown kind of forge: use {options}"
     if not job.forge_token:
         return f"there is no token for {job.forge}: set PRSHOTS_FORGE_TOKEN"

@@ -14,7 +14,7 @@ from prshots.client.sender import OnWait, Sender, ignore_wait, json_object
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN
 from prshots.contract.redaction import redact
-from prshots.contract.statements import message, setting
+from prshots.contract.statements import called, message
 
 LIFETIME_SECONDS = 15 * 60.0
 """The lifetime of such a token."""
@@ -159,7 +159,7 @@ def _refusal_message(url: str, project: str) -> str:
     which = (
         f"Is {project!r} the right project?"
         if project
-        else f"Does the job name the project, as organization/name, in {setting('project')}?"
+        else f"Does the job name the project, as organization/name, in {called('--project')}?"
     )
     return (
         f"{url} refused this job's ID token; the service's log says why. Check: does the project trust this "
@@ -181,4 +181,4 @@ def _token_advice(url: str, environ: Mapping[str, str]) -> str:
         case "Gitea Actions" if validate.is_on(environ, "FORGEJO_ACTIONS"):  # Gitea doesn't issue ID tokens
             return f"{advice}, or give the job an ID token: `enable-openid-connect: true`"
         case _:
-            return f"set {setting('token')} to an upload token"
+            return f"set {called('--token')} to an upload token"

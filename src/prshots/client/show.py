@@ -28,7 +28,7 @@ from prshots.contract.errors import (
 )
 from prshots.contract.replies import ServiceLimits, Staged, StagedShot, Uploaded
 from prshots.contract.sizes import readable_size
-from prshots.contract.statements import command, message, setting
+from prshots.contract.statements import called, message
 
 MAX_MARKDOWN_CHARACTERS = 4000
 """Longer markdown goes to a file. A signed URL costs a model about 100 tokens, twice if it pastes it."""
@@ -57,7 +57,7 @@ def find_pairs(
     if not before_images:
         return Pairs(after.shots, {}, after.problems)
     if not paths:
-        raise InvalidInputError(f"{setting('before')} needs the screenshot after it: also name that one")
+        raise InvalidInputError(f"{called('--before')} needs the screenshot after it: also name that one")
     before = find_shots(before_images, viewport=viewport, theme=theme, short_names_outside=True)
     problems = [*after.problems, *before.problems]
     if not (before.shots or before.problems):
@@ -138,16 +138,16 @@ class Shown:
     @property
     def next(self) -> str:
         """The next step, in sentences for an agent."""
-        number, branch, show = self.head.job.pr_number, self.head.branch, command("prshots show")
+        number, branch, show = self.head.job.pr_number, self.head.branch, called("prshots show")
         if not self.shots:
             return f"Nothing is staged for {branch}. Run {show} with the paths of the screenshots."
         if not self.is_staged:
             return (
                 "Paste the markdown verbatim where reviewers should see it, or run "
-                f"{command('prshots comment --post')} to keep one comment on the pull request current."
+                f"{called('prshots comment --post')} to keep one comment on the pull request current."
             )
         when = datetime.fromtimestamp(self.expires_at or 0, UTC).strftime("%Y-%m-%d")
-        with_pr = f"run {show} with the same paths and {setting('pr')}"
+        with_pr = f"run {show} with the same paths and {called('--pr')}"
         if number is not None:
             return f"To put the screenshots on pull request {number}, {with_pr}. They expire on {when}."
         then = f"run {show} again: the screenshots move to the pull request"
@@ -208,7 +208,8 @@ def show(
     commit_sha = commit_of(head.job)
     if not commit_sha:
         raise InvalidInputError("no commit: git has none here yet. Commit first")
-    earlier = _find_staged(service, head)  # first, to fail on a wrong address or token before sending
+    # First, to fail on a wrong address or token before sending.
+    earlier = service.staged(head.branch, repository=head.repository) if head.branch else []
     count, words = move_staged(service, head)
     dropped = _describe_dropped_pairs(service, head, pairs, earlier)
     outcomes = _send(service, head, pairs, commit_sha, on_done)
@@ -236,11 +237,6 @@ def show(
     return replace(shown, dashboard_url=pages[0] if pages else "")
 
 
-def _find_staged(service: Client, head: Head) -> list[StagedShot]:
-    """Return the images that earlier runs staged for this branch, oldest first."""
-    return service.staged(head.branch, repository=head.repository) if head.branch else []
-
-
 def _describe_dropped_pairs(service: Client, head: Head, pairs: Pairs, earlier: Sequence[StagedShot]) -> str:
     """Return a note about shots that had a before image and now get none, or "" if there are none."""
     alone = [shot for shot in pairs.shots if shot.key not in pairs.before_images]
@@ -248,7 +244,7 @@ def _describe_dropped_pairs(service: Client, head: Head, pairs: Pairs, earlier: 
     if alone and head.job.pr_number and (found := service.comparison(head.job.pr_number)):
         paired |= {(shot.name, shot.viewport, shot.theme) for shot in found.shots if shot.pair}
     names = ", ".join(shot.name for shot in alone if shot.key in paired)
-    advice = f"To keep the pair, also use {setting('before')}"
+    advice = f"To keep the pair, also use {called('--before')}"
     return f"{names}: shown without the earlier before image. {advice}" if names else ""
 
 

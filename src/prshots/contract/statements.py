@@ -37,24 +37,18 @@ def use_names(names: Mapping[str, str]) -> None:
 
 
 def message(name: str, /, **values: object) -> str:
-    """Return a message with these values. `{--url}` becomes the option and its variable."""
+    """Return a message with these values. `{--url}` and `{prshots show}` become what `called` returns."""
 
     def fill(found: re.Match[str]) -> str:
         key = found[1]
-        if key.startswith("prshots "):
-            return command(key)
-        return setting(key[2:]) if key.startswith("--") else str(values[key])
+        return called(key) if key.startswith(("--", "prshots ")) else str(values[key])
 
     return _PLACEHOLDER.sub(fill, statements()["messages"][name])
 
 
-def setting(option: str) -> str:
-    """Return an option and its variable, such as `--url (PRSHOTS_URL)`, or this program's name for it."""
-    flag = f"--{option}"
-    variable = statements()["options"].get(option, {}).get("variable")
-    return _names.get(flag) or (f"{flag} ({variable})" if variable else flag)
-
-
-def command(words: str) -> str:
-    """Return a command, such as `prshots show`, or what this program has in its place."""
-    return _names.get(words, words)
+def called(name: str) -> str:
+    """Return an option with its variable, such as `--url (PRSHOTS_URL)`, or a command, as users know it."""
+    variable = str(statements()["options"].get(name[2:], {}).get("variable", ""))
+    if _names:
+        return _names.get(name) or variable or name
+    return f"{name} ({variable})" if variable else name

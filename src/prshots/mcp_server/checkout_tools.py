@@ -22,6 +22,7 @@ from prshots.client.upload import UploadOutcome
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
 from prshots.contract.limits import THEMES
 from prshots.contract.replies import Verdict
+from prshots.contract.statements import message
 
 MAX_SHOTS = 50
 """Keeps a wrong folder from uploading every image in it."""
@@ -60,7 +61,7 @@ class CheckoutTools:
 
     def compare(self, pr: int | None) -> dict[str, Any]:
         head = self.head(pr)
-        number = _number(head)
+        number = head.pr_number
         with self.connect() as service:
             commit_sha = find_newest_commit(service, head, self._say)
             branch = validate.branch(self.environ.get("PRSHOTS_BRANCH"))
@@ -83,7 +84,7 @@ class CheckoutTools:
 
     def comment(self, pr: int | None) -> dict[str, Any]:
         head = self.head(pr)
-        number = _number(head)
+        number = head.pr_number
         with self.connect() as service, closing(forge_of(head.job, self._say)) as forge:
             _, words = move_staged(service, head)
             view, dashboard_url = view_and_page(service, number, head.job)
@@ -99,7 +100,7 @@ class CheckoutTools:
 
     def feedback(self, pr: int | None) -> dict[str, Any]:
         head = self.head(pr)
-        return read_feedback(head.job, _number(head), self._say)
+        return read_feedback(head.job, head.pr_number, self._say)
 
     def upload_url(
         self, *, name: str, viewport: str, content_type: str, theme: str, with_before: bool, pr: int | None
@@ -172,23 +173,13 @@ class CheckoutTools:
         return current_head(self.environ, pr, lambda job: with_forge_variables(job, self.environ), self._say)
 
     def connect(self) -> Client:
-        url = self.environ.get("PRSHOTS_URL", "")
+        url, token, project = (
+            self.environ.get(f"PRSHOTS_{name}", "") for name in ("URL", "TOKEN", "PROJECT")
+        )
         if not url.strip():
-            raise InvalidInputError(
-                "no service URL: set PRSHOTS_URL in the env of this MCP server, to an address such as "
-                "https://prshots.example.com"
-            )
-        token, project = (self.environ.get(f"PRSHOTS_{name}", "") for name in ("TOKEN", "PROJECT"))
+            raise InvalidInputError(message("no_service_url"))
         tokens = token_source(url.strip(), token, project, self.environ, on_wait=self._say)
         return Client(url, tokens, on_wait=self._say)
 
     def _say(self, words: str) -> None:
         self.tell(0, None, words)
-
-
-def _number(head: Head) -> int:
-    if head.job.pr_number is None:
-        raise InvalidInputError(
-            f"no pull request, because {head.unknown}. Open one, or give its number as pr"
-        )
-    return head.job.pr_number

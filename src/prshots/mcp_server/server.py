@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 from prshots import __version__
 from prshots.client.show import find_pairs
 from prshots.contract.errors import PrshotsError
-from prshots.contract.statements import statements, use_names
+from prshots.contract.statements import use_names
 from prshots.mcp_server.checkout_tools import MAX_SHOTS, CheckoutTools
 
 SMALL_STEP = 0.001
@@ -49,7 +49,6 @@ Tool = Callable[..., Awaitable[Answer]]
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=True)
 _WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=True)
 
-
 _NAMES = {
     "--pr": "the argument pr",
     "--before": "the argument before",
@@ -63,10 +62,7 @@ _NAMES = {
 
 def create_server(environ: Mapping[str, str]) -> MCPServer:
     """Return the server with its tools. The variables name the service and its token."""
-    options: dict[str, dict[str, str]] = statements()["options"]
-    use_names(
-        {f"--{name}": found["variable"] for name, found in options.items() if "variable" in found} | _NAMES
-    )
+    use_names(_NAMES)
     server = _Server("prshots", instructions=INSTRUCTIONS, version=__version__)
     tools = Tools(environ)
     writing: list[Tool] = [tools.show, tools.compare, tools.comment, tools.upload_url]

@@ -19,7 +19,7 @@ class Comment:
     """A comment or a review on the forge. `author` has the same form as the result of `Forge.me`.
 
     `place` is the file and line that it is about, or empty if it is about the whole pull request. The times
-    are as the forge writes them, in ISO 8601. `state` is only for a review: one of REVIEW_STATES.
+    are as the forge writes them, in ISO 8601. `state` is a review's: see `review_state`.
     """
 
     id: str
@@ -30,15 +30,6 @@ class Comment:
     created_at: str = ""
     updated_at: str = ""
     state: str = ""
-
-
-REVIEW_STATES = {
-    "approved": ("APPROVED", "approved"),
-    "changes_requested": ("CHANGES_REQUESTED", "REQUEST_CHANGES", "requested_changes", "changes_requested"),
-    "commented": ("COMMENTED", "COMMENT", "reviewed"),
-    "dismissed": ("DISMISSED",),
-}
-"""Our names for the states of a review, with the forges' names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +243,7 @@ class IssueForge(Forge):
                 place=line_of(text_at(entry, "path"), text_at(entry, self._line)),
                 created_at=text_at(entry, "created_at") or text_at(entry, "submitted_at"),
                 updated_at=text_at(entry, "updated_at"),
-                state="dismissed" if entry.get("dismissed") else review_state(entry),
+                state=review_state(entry),
             )
         )
 
@@ -273,8 +264,16 @@ class IssueForge(Forge):
 
 def review_state(entry: Any) -> str:  # noqa: ANN401 - any JSON value
     """Return the state of a review, or "" for a comment and for a review that nobody has submitted."""
-    given = text_at(entry, "state")
-    return next((name for name, theirs in REVIEW_STATES.items() if given in theirs), "")
+    if text_at(entry, "dismissed") == "True":  # Gitea
+        return "dismissed"
+    match text_at(entry, "state").lower():
+        case "approved" | "dismissed" as state:
+            return state
+        case "changes_requested" | "request_changes" | "requested_changes":
+            return "changes_requested"
+        case "commented" | "comment" | "reviewed":
+            return "commented"
+    return ""
 
 
 def line_of(path: str, line: str) -> str:
