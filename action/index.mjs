@@ -425,9 +425,9 @@ var CONTRACT = {
     "cut_off": "the file is cut off (damaged {format}); uploading it anyway. Take the screenshot again",
     "no_such_path": "no such file or folder",
     "cannot_search": "cannot search the folder: {why}",
-    "not_in_base": "is not in {folder}: --base must be a folder that contains it",
+    "not_in_base": "is not in {folder}: {--base} must be a folder that contains it",
     "no_name": "has no name, only a viewport: use {--name}",
-    "name_too_long": "has a name of {count} characters, more than {limit}: shorten it with --base",
+    "name_too_long": "has a name of {count} characters, more than {limit}: shorten it with {--base}",
     "name_not_text": "has a name that is not UTF-8: rename it, or use {--name}",
     "not_a_file": "is not a file",
     "cannot_read": "cannot read: {why}",
@@ -3659,10 +3659,9 @@ function uploadText(result, format) {
   }
 }
 function compareText({ comparison }, format) {
+  if (format === "json") return jsonText(comparison?.json ?? null);
   if (!comparison) return "";
   switch (format) {
-    case "json":
-      return jsonText(comparison.json);
     case "github-output":
       return linesOf(comparisonOutputs(comparison.dashboardUrl, comparison));
     default:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prshots.client.ci import Job
+    from prshots.client.replies import ComparisonReply
     from prshots.client.service import Client
     from prshots.contract.replies import ComparedShot
 
@@ -53,6 +54,7 @@ def compare(
 ) -> None:
     from prshots.client.compare import compare_with_base, summary
 
+    shown_as = CompareFormat.JSON if as_json else output_format or (None if quiet else CompareFormat.TABLE)
     with options.connect(url, token, project) as service:
         job, target = _find_target(service, pr=pr, commit=commit, branch=branch)
         if target.pr_number is None:
@@ -60,6 +62,7 @@ def compare(
                 service.complete_baselines(target.baseline_of, target.commit_sha)
             name = "baselines_complete" if complete else "nothing_to_compare"
             say(message(name, target=target.words, commit=target.commit_sha[:7]))
+            _print_comparison(None, shown_as)
             return
         found = compare_with_base(
             service, job, target.pr_number, target.commit_sha, branch, complete=complete, say=say
@@ -67,13 +70,7 @@ def compare(
     for shot in found.shots:
         if shot.verdict is Verdict.FAILED:
             say_failure(_failure(shot))
-    match CompareFormat.JSON if as_json else output_format or (None if quiet else CompareFormat.TABLE):
-        case CompareFormat.TABLE:
-            _print_shots(found.shots)
-        case CompareFormat.JSON:
-            print_json(found.json)
-        case CompareFormat.GITHUB_OUTPUT:
-            print("\n".join(github_outputs(found.dashboard_url, found)))
+    _print_comparison(found, shown_as)
     if found.state is ComparisonState.FAILED:  # the output for scripts already says so
         say_failure(f"prshots: {summary(found)}")
         raise typer.Exit(exit_code("failed"))
@@ -97,6 +94,17 @@ def _find_target(service: "Client", *, pr: int | None, commit: str, branch: str)
 
     head = current_head(os.environ, pr, lambda found: with_forge_variables(found, os.environ), say)
     return head.job, Target(find_newest_commit(service, head, say), head.pr_number)
+
+
+def _print_comparison(found: "ComparisonReply | None", shown_as: CompareFormat | None) -> None:
+    """Print the comparison. A job on the branch with the baselines has none."""
+    match shown_as:
+        case CompareFormat.JSON:
+            print_json(found and found.json)
+        case CompareFormat.TABLE if found:
+            _print_shots(found.shots)
+        case CompareFormat.GITHUB_OUTPUT if found:
+            print("\n".join(github_outputs(found.dashboard_url, found)))
 
 
 def _print_shots(shots: "Sequence[ComparedShot]") -> None:

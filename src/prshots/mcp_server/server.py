@@ -53,6 +53,7 @@ _NAMES = {
     "--pr": "the argument pr",
     "--before": "the argument before",
     "--name": "the argument name",
+    "--base": "the argument name",
     "--viewport": "the argument viewport",
     "prshots show": "the show tool",
     "prshots compare": "the compare tool",
