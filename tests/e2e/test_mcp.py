@@ -112,6 +112,7 @@ def test_an_agent_shows_a_page_from_before_the_pull_request_to_its_review(desk: 
 
         staged = agent.call("show", paths=[after], before=[before], name="cart")
         assert (staged["state"], staged["branch"]) == ("staged", "cart")
+        assert "then run the show tool again" in staged["next"]
         number = desk.open_pull_request()
         moved = agent.call("show", paths=[])
         assert (moved["state"], moved["pr"], moved["moved"]) == ("uploaded", number, 1)
