@@ -13,6 +13,9 @@ var ImageAddressError = class extends InvalidInputError {
 var RefusedInputError = class extends InvalidInputError {
   name = "RefusedInputError";
 };
+var NoScreenshotsError = class extends PrshotsError {
+  name = "NoScreenshotsError";
+};
 var PayloadTooLargeError = class extends RefusedInputError {
   name = "PayloadTooLargeError";
 };
@@ -82,6 +85,22 @@ var CONTRACT = {
     "gated": 4,
     "interrupted": 130
   },
+  "error_codes": {
+    "PrshotsError": "failed",
+    "InvalidInputError": "invalid_arguments",
+    "ImageAddressError": "invalid_arguments",
+    "NotFoundError": "not_found",
+    "NoScreenshotsError": "no_screenshots",
+    "RefusedInputError": "refused",
+    "PayloadTooLargeError": "refused",
+    "UnsupportedTypeError": "refused",
+    "UnauthorizedError": "unauthorized",
+    "RateLimitedError": "rate_limited",
+    "UnreachableError": "unreachable",
+    "WrongAddressError": "wrong_address",
+    "ForgeError": "forge_failed",
+    "ForgeRefusedError": "forge_failed"
+  },
   "general_help": [
     "Options can also be PRSHOTS_* environment variables.",
     "Exit codes: 0 success, 1 failure, 2 an option or a setting is missing or invalid."
@@ -111,6 +130,7 @@ var CONTRACT = {
         "jobs",
         "shrink",
         "dry-run",
+        "json",
         "upload-format",
         "quiet",
         "allow-empty"
@@ -122,7 +142,7 @@ var CONTRACT = {
         "The baselines are those of the target branch. In a job on that branch, --complete marks its baselines complete.",
         "Exit codes: 0 compared, 1 failure, 2 invalid arguments, 4 a shot matched --fail-on."
       ],
-      "options": ["pr", "commit", "branch", "complete", "fail-on", "compare-format", "quiet", "url", "token", "project"]
+      "options": ["pr", "commit", "branch", "complete", "fail-on", "json", "compare-format", "quiet", "url", "token", "project"]
     },
     "comment": {
       "summary": "Print the pull request's comment as markdown, or post it.",
@@ -166,7 +186,7 @@ var CONTRACT = {
       ]
     },
     "delete": {
-      "argument": { "name": "ID…", "help": "Image ids, as `prshots upload` prints them with `--format json`." },
+      "argument": { "name": "ID…", "help": "Image ids, as `prshots upload` prints them with `--json`." },
       "summary": "Delete screenshots now, regardless of the project's policy.",
       "details": ["Exits with 1 if one can't be deleted. The others are still deleted."],
       "options": ["quiet", "url", "token", "project"]
@@ -271,7 +291,7 @@ var CONTRACT = {
       "takes": "SHA",
       "help": "The commit that the pull request was merged as. Default: from the job's event."
     },
-    "json": { "help": "Print JSON." }
+    "json": { "help": "Print JSON, even about a failure." }
   },
   "messages": {
     "no_service_url": "no service URL: set {--url} to an address such as https://prshots.example.com",
@@ -295,18 +315,18 @@ var CONTRACT = {
     "no_baseline_commit": "no commit for the baselines: {why}. Set {--commit} to all 40 characters",
     "baselines_of": "the baselines of {branch}",
     "pull_request": "pull request {number}",
-    "no_screenshots_found": "no screenshots found: no PNG, JPEG or WebP at {searched} in {folder}. If that is fine, use --allow-empty",
+    "no_screenshots_found": "no screenshots found: no PNG, JPEG or WebP at {searched} in {folder}. If that is fine, use {--allow-empty}",
     "nothing_to_upload": "No screenshots to upload.",
     "real_upload_needs": "A real upload also needs this: {problem}",
-    "list_with_json": " To list them, use --format json.",
+    "list_with_json": " To list them, use --json.",
     "dry_run": "Dry run: {count} would be uploaded to {target}, commit {commit}. Nothing was sent.{listed}",
     "would_shrink": "is {size}; would be shrunk below the service's limit (default {limit})",
-    "over_default_limit": "warning: is {size}, over the default limit of {limit}; --shrink makes it fit",
-    "use_shrink": "To recompress images that are too large, use --shrink.",
+    "over_default_limit": "warning: is {size}, over the default limit of {limit}; {--shrink} makes it fit",
+    "use_shrink": "To recompress images that are too large, use {--shrink}.",
     "already_there": " {count} of them were already there.",
     "not_tried_count": " {count} were not tried.",
     "uploaded_summary": "Uploaded {count} of {total} screenshots to {target}.{already_there}{not_tried}",
-    "complete_after_parallel_jobs": "Note: after the last of these parallel jobs, run prshots compare --complete.",
+    "complete_after_parallel_jobs": "Note: after the last of these parallel jobs, run {prshots compare --complete}.",
     "not_compared": "Warning: not compared: {problem}.",
     "interrupted": "Interrupted: {count} of {total} screenshots processed.",
     "uploading": "Uploading … {count} of {total}",
@@ -322,10 +342,10 @@ var CONTRACT = {
     "cannot_shrink_enough": "cannot be shrunk enough",
     "nothing_to_compare": "Nothing to compare: this job uploads {target} at {commit}.",
     "baselines_complete": "Marked {target} at {commit} complete.",
-    "gated": "{shots} matched --fail-on {verdicts}.",
-    "not_gated": "Warning: --fail-on {verdicts} doesn't count {shots}: no commit in the base's history has a baseline, so the newest of {branch} was used.",
-    "nothing_gated": "--fail-on {verdicts} can't pass: commit {commit} has no screenshots. Upload them first",
-    "still_running": "the comparison is still running after {minutes} minutes: run prshots compare again",
+    "gated": "{shots} matched {--fail-on} {verdicts}.",
+    "not_gated": "Warning: {--fail-on} {verdicts} doesn't count {shots}: no commit in the base's history has a baseline, so the newest of {branch} was used.",
+    "nothing_gated": "{--fail-on} {verdicts} can't pass: commit {commit} has no screenshots. Upload them first",
+    "still_running": "the comparison is still running after {minutes} minutes: run {prshots compare} again",
     "still_comparing": "Still comparing after {seconds} s …",
     "comparison_replaced": "the comparison of {commit} was replaced: the latest one is of {other}",
     "base_unknown": "Note: git can't find the base of {commit}: {why}. Compared with the newest baselines of {branch} instead.",
@@ -346,9 +366,9 @@ var CONTRACT = {
     "no_baselines": "Nothing to compare with: {branch} has no baselines yet. Run this job on {branch}, or check it out and run prshots upload --baseline screenshots/",
     "base_at": "{branch} at {commit}",
     "no_screenshots": "no screenshots",
-    "comparison_failed": "The comparison with {branch} failed. Run prshots compare again.",
+    "comparison_failed": "The comparison with {branch} failed. Run {prshots compare} again.",
     "others_not_compared": "{summary} The other screenshots are not compared: {branch} has no baselines yet.",
-    "incomplete": "{summary} Some of the base's screenshots are missing in this run: see prshots compare --complete.",
+    "incomplete": "{summary} Some of the base's screenshots are missing in this run: see {prshots compare --complete}.",
     "shot_not_compared": "{shot}: not compared{reason}",
     "verdict_of_pair": "{verdict} (own before image)",
     "verdict_since_newest": "{verdict} (since the newest baseline)",
@@ -399,19 +419,19 @@ var CONTRACT = {
     "template_without_screenshots": "the template {file} has no placeholder for the screenshots: add {screenshots} or {entries}",
     "invalid_viewport": "invalid viewport {given}: use <width>x<height>, such as 1280x800",
     "invalid_theme": "invalid theme {given}: use light or dark",
-    "name_for_one": "--name is for one screenshot, but {count} files were found",
+    "name_for_one": "{--name} is for one screenshot, but {count} files were found",
     "same_shot": "has the same name and viewport as {other}: rename one",
     "same_themed_shot": "has the same name, viewport and theme as {other}: rename one",
     "no_pixel_size": "has no size in pixels: the file may be damaged",
-    "viewport_out_of_range": "has the viewport {viewport}: use --viewport, with sides of 1 to 99999",
+    "viewport_out_of_range": "has the viewport {viewport}: use {--viewport}, with sides of 1 to 99999",
     "other_format": "is a {format}, despite its extension",
     "cut_off": "the file is cut off (damaged {format}); uploading it anyway. Take the screenshot again",
     "no_such_path": "no such file or folder",
     "cannot_search": "cannot search the folder: {why}",
-    "not_in_base": "is not in {folder}: --base must be a folder that contains it",
-    "no_name": "has no name, only a viewport: use --name",
-    "name_too_long": "has a name of {count} characters, more than {limit}: shorten it with --base",
-    "name_not_text": "has a name that is not UTF-8: rename it, or use --name",
+    "not_in_base": "is not in {folder}: {--base} must be a folder that contains it",
+    "no_name": "has no name, only a viewport: use {--name}",
+    "name_too_long": "has a name of {count} characters, more than {limit}: shorten it with {--base}",
+    "name_not_text": "has a name that is not UTF-8: rename it, or use {--name}",
     "not_a_file": "is not a file",
     "cannot_read": "cannot read: {why}",
     "empty_file": "is empty",
@@ -425,11 +445,11 @@ var CONTRACT = {
     "no_id_token": "{host} answered {status} and gave this job no ID token",
     "other_project": "{url} answered for the project {given}, not for {project}, so nothing is uploaded: set {--project} to organization/name or its id",
     "no_pull_request_in_event": "the event names no pull request for commit {commit}",
-    "set_pull_request": "Set the pull request: {--pr}, or `pr-number` in the action",
+    "set_pull_request": "Set the pull request: {--pr}",
     "head_of_several": "{missing}, and it is the head of several: {numbers}. {advice}",
     "head_of_none": "{missing}, and no open pull request has it as its head. {advice}",
     "no_head_in_event": "the event does not name the head of pull request {number}",
-    "set_commit": "Set the commit: {--commit}, or `commit` in the action",
+    "set_commit": "Set the commit: {--commit}",
     "head_not_reported": "{missing}, and the forge doesn't report it. {advice}",
     "cannot_ask_forge": "{missing}, and the forge cannot be asked: {why}. {advice}",
     "no_token_over_http": "{address} gets no forge token, because http isn't encrypted: set {--forge-url} to an https address",
@@ -457,15 +477,17 @@ var CONTRACT = {
 
 // src/statements.ts
 var EXIT_CODES = CONTRACT.exit_codes;
-var PLACEHOLDER = /\{(--)?([a-z][a-z_-]*)\}/g;
+var PLACEHOLDER = /\{(--)?([a-z][a-z _-]*)\}/g;
+var COMMAND = "prshots ";
 function message(name, values = {}) {
   return CONTRACT.messages[name].replace(
     PLACEHOLDER,
-    (_, isOption, key) => isOption ? setting(key) : String(values[key])
+    (_, isOption, key) => isOption ? setting(key) : key.startsWith(COMMAND) ? key : String(values[key])
   );
 }
 function setting(option) {
   const { variable } = CONTRACT.options[option];
+  if (!variable) return `--${option}`;
   const name = option === "pr" ? "prNumber" : option.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
   return `${name} (${variable})`;
 }
@@ -2937,6 +2959,27 @@ function failureOf({ name, viewport, theme, reason }) {
   return printable(message("shot_not_compared", { shot: which, reason: reason && `: ${reason}` }));
 }
 
+// src/action/inputs.ts
+var VARIABLES3 = {
+  url: "PRSHOTS_URL",
+  token: "PRSHOTS_TOKEN",
+  project: "PRSHOTS_PROJECT",
+  "pr-number": "PRSHOTS_PR",
+  commit: "PRSHOTS_COMMIT",
+  branch: "PRSHOTS_BRANCH",
+  "github-token": "GITHUB_TOKEN"
+};
+var INPUTS = {
+  ...Object.fromEntries(Object.entries(VARIABLES3).map(([input, variable]) => [variable, input])),
+  PRSHOTS_FORGE_TOKEN: "github-token"
+};
+function withInputs(words2) {
+  return words2.replaceAll("prshots compare --complete", "this action with `complete: true`").replace(/--(allow-empty|fail-on|shrink)\b/g, "the input `$1`").replace(/\b[a-z]+[A-Za-z]* \((PRSHOTS_[A-Z_]+)\)/g, (_, variable) => {
+    const input = INPUTS[variable];
+    return input ? `the input \`${input}\`` : variable;
+  });
+}
+
 // src/action/runner.ts
 import { randomBytes } from "node:crypto";
 import { appendFileSync } from "node:fs";
@@ -2975,7 +3018,7 @@ var Runner = class {
   print;
   /** Print an annotation for the workflow's page. */
   annotate(level, words2) {
-    this.print(`::${level} title=prshots::${escapeCommand(this.#redact(words2))}
+    this.print(`::${level} title=prshots::${escapeCommand(this.#worded(words2))}
 `);
   }
   /** Hide a secret in the job's log. */
@@ -2992,7 +3035,7 @@ var Runner = class {
     this.print(`::stop-commands::${resume}
 `);
     try {
-      return await work((words2) => this.print(`${printableLines(this.#redact(words2))}
+      return await work((words2) => this.print(`${printableLines(this.#worded(words2))}
 `));
     } finally {
       this.print(`::${resume}::
@@ -3015,8 +3058,9 @@ var Runner = class {
   summarize(markdown) {
     this.#append("GITHUB_STEP_SUMMARY", markdown);
   }
-  #redact(words2) {
-    return redact(words2, secretsOf({}, this.environ));
+  /** Return a message without secrets, and with the names of our inputs. */
+  #worded(words2) {
+    return redact(withInputs(words2), secretsOf({}, this.environ));
   }
   #append(variable, text2) {
     const file = this.environ[variable];
@@ -3028,15 +3072,6 @@ function escapeCommand(words2) {
 }
 
 // src/action/settings.ts
-var VARIABLES3 = {
-  url: "PRSHOTS_URL",
-  token: "PRSHOTS_TOKEN",
-  project: "PRSHOTS_PROJECT",
-  "pr-number": "PRSHOTS_PR",
-  commit: "PRSHOTS_COMMIT",
-  branch: "PRSHOTS_BRANCH",
-  "github-token": "GITHUB_TOKEN"
-};
 function clientEnviron(environ) {
   const given = Object.entries(VARIABLES3).map(([name, variable]) => [variable, textInput(environ, name)]);
   return { ...environ, ...Object.fromEntries(given.filter(([, value]) => value)) };
@@ -3750,10 +3785,9 @@ function uploadText(result, format) {
   }
 }
 function compareText({ comparison }, format) {
+  if (format === "json") return jsonText(comparison?.json ?? null);
   if (!comparison) return "";
   switch (format) {
-    case "json":
-      return jsonText(comparison.json);
     case "github-output":
       return linesOf(comparisonOutputs(comparison.dashboardUrl, comparison));
     default:
@@ -4546,7 +4580,7 @@ async function findScreenshots({
   if (allowEmpty) return { shots, problems: problems.filter(({ isMissing }) => !isMissing) };
   if (shots.length || problems.some(({ isMissing }) => !isMissing)) return { shots, problems };
   const searched = paths.map((path4) => printable(path4) || "''").join(", ");
-  throw new PrshotsError(message("no_screenshots_found", { searched, folder: process.cwd() }));
+  throw new NoScreenshotsError(message("no_screenshots_found", { searched, folder: process.cwd() }));
 }
 function resultOf(target, outcomes, { problems }) {
   const good = outcomes.filter(({ error }) => !error).length;

@@ -98,7 +98,7 @@ class TestOutput:
         done = run("compare", "--pr", "7", "--quiet")
         assert (done.returncode, done.stdout) == (0, "")
         assert done.stderr == "failed-0 9x9: not compared: damaged\n"
-        done = run("compare", "--pr", "7", "-q", "--format", "json", "--fail-on", "changed")
+        done = run("compare", "--pr", "7", "-q", "--json", "--fail-on", "changed")
         assert (done.returncode, len(json.loads(done.stdout)["shots"])) == (4, 2)
         assert done.stderr.splitlines()[1:] == ["1 shot matched --fail-on changed."]
         assert len(run("compare", "--pr", "7", "-q", "--format", "table").stdout.splitlines()) == 2
@@ -237,7 +237,7 @@ class TestWaiting:
 @pytest.mark.parametrize("run", NODE_NIGHTLY, indirect=True)
 def test_images_deleted_at_the_same_moment_are_only_a_warning(run: Run, front: UnreliableProxy) -> None:
     front.will(refuse(404, body={"error": "not found"}), when="POST /v1/pull")
-    done = run("upload", "shots", "--pr", "7", "--format", "json")
+    done = run("upload", "shots", "--pr", "7", "--json")
     assert done.returncode == 0
     assert done.stderr.splitlines()[-2:] == [
         "Uploaded 3 of 3 screenshots to pull request 7.",
@@ -254,7 +254,7 @@ def test_only_baselines_that_the_service_does_not_have_are_sent(
     assert run(*options, MAIN).returncode == 0
     assert front.seen.count("POST /v1/baseline") == 3
     draw(shots / "home.png", 5)
-    done = run(*options, "2" * 40, "--format", "json")
+    done = run(*options, "2" * 40, "--json")
     assert front.seen.count("POST /v1/baseline") == 4
     assert front.seen[-1] == "POST /v1/baseline/complete"
     told = json.loads(done.stdout)
@@ -273,6 +273,11 @@ def test_only_baselines_that_the_service_does_not_have_are_sent(
     assert run(*options, "3" * 40).returncode == 3
     assert run(*options, "4" * 40, "--partial", "--allow-empty").returncode == 3
     assert "POST /v1/baseline/complete" not in front.seen
+
+    on_main = {"BUILDKITE": "true", "BUILDKITE_BRANCH": "main", "BUILDKITE_PULL_REQUEST": "false"}
+    for as_json in (["--json"], ["--format", "json"]):
+        done = run("compare", *as_json, PRSHOTS_COMMIT=MAIN, **on_main)
+        assert (done.returncode, done.stdout) == (0, "null\n")
 
 
 def test_a_baseline_needs_a_branch_and_the_whole_commit(run: Run, shots: Path) -> None:

@@ -94,7 +94,7 @@ def test_without_a_branch_the_problem_says_what_to_do(
     shop.git("remote", "add", "origin", "https://github.com/acme/shop")
     shop.git("checkout", "--quiet", "--detach")
     assert "HEAD is detached" in find_local_checkout({}).unknown
-    with pytest.raises(InvalidInputError, match=r"git switch -c NAME\. Or use --pr N"):
+    with pytest.raises(InvalidInputError, match=r"git switch -c NAME\. Or use --pr"):
         current_head({}, None)
     shop.git("checkout", "--quiet", "main")
     assert "main is the default branch" in find_local_checkout({}).unknown
@@ -147,7 +147,7 @@ class TestPullRequestOfBranch:
         assert (found.branch, found.repository, found.from_fork) == ("cart", "acme/shop", False)
         assert (found.job.target_branch, found.unknown, found.unsure) == ("main", "", "")
         number = gitea.propose("cart")
-        with pytest.raises(InvalidInputError, match=rf"several pull requests: 11, {number}\. Use --pr N"):
+        with pytest.raises(InvalidInputError, match=rf"several pull requests: 11, {number}\. Use --pr"):
             self.head(gitea)
         assert self.head(gitea, pr=number).job.pr_number == number
 

@@ -68,7 +68,7 @@ def test_upload_works_with_the_client_alone(venv: Path, shared_service: Service,
     assert tried.returncode == 0, tried.stderr
     with shared_service.client(token) as client:
         assert "cart" not in client.get("/v1/comment?pr_number=7").json()["markdown"]
-        done = run(venv, "prshots", "upload", str(tmp_path), "--format", "json", **environ)
+        done = run(venv, "prshots", "upload", str(tmp_path), "--json", **environ)
         assert done.returncode == 0, done.stderr
         (uploaded,) = json.loads(done.stdout)["uploaded"]
         assert (uploaded["name"], uploaded["viewport"]) == ("cart", "1280x800")

@@ -15,6 +15,7 @@ import pytest
 
 from support.agent_desk import AgentDesk, agent_desk
 from support.free_ports import free_port
+from support.git_repositories import Repository
 from support.processes import completed
 from support.service import PRSHOTS, Service
 
@@ -53,12 +54,12 @@ class Session:
                 return dict(reply["result"])
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool that must succeed. Its text is the same JSON as its structured content."""
+        """Call a tool that must succeed. Its JSON is not in the structured content too."""
         result = self.ask("tools/call", name=tool, arguments=arguments)
         assert not result.get("isError"), result["content"]
         (text,) = result["content"]  # no picture for the model
-        assert json.loads(text["text"]) == result["structuredContent"]
-        return dict(result["structuredContent"])
+        assert "structuredContent" not in result
+        return dict(json.loads(text["text"]))
 
     def refused(self, tool: str, **arguments: Any) -> str:
         result = self.ask("tools/call", name=tool, arguments=arguments)
@@ -87,6 +88,14 @@ def session(desk: AgentDesk, **settings: str) -> Iterator[Session]:
         assert server.wait(timeout=30) == 0
 
 
+def unrelated_checkout(desk: AgentDesk) -> str:
+    """Return the folder of another repository on the same forge, on its default branch."""
+    made = Repository.new(desk.shop.folder.parent / "unrelated")
+    made.git("remote", "add", "origin", f"{desk.forge.public_url}/acme/unrelated.git")
+    made.commit("Another project")
+    return str(made.folder)
+
+
 def test_an_agent_shows_a_page_from_before_the_pull_request_to_its_review(desk: AgentDesk) -> None:
     before = desk.screenshot("before.png")
     after = desk.screenshot("after.png", button="#e60000")
@@ -96,22 +105,28 @@ def test_an_agent_shows_a_page_from_before_the_pull_request_to_its_review(desk: 
         assert {tool["name"] for tool in tools} == TOOLS
         for tool in tools:
             assert len(tool["description"]) < 400
-            assert tool["outputSchema"]["type"] == "object"
+            assert "outputSchema" not in tool
         assert set(re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE)) >= TOOLS
         checks = agent.call("doctor")
         assert checks["ok"], checks
 
         staged = agent.call("show", paths=[after], before=[before], name="cart")
         assert (staged["state"], staged["branch"]) == ("staged", "cart")
+        assert "then run the show tool again" in staged["next"]
         number = desk.open_pull_request()
         moved = agent.call("show", paths=[])
         assert (moved["state"], moved["pr"], moved["moved"]) == ("uploaded", number, 1)
         assert moved["markdown"] == staged["markdown"]
         assert moved["comparison"]["branch"] == "main"
 
+        newer = desk.shop.commit("A commit without screenshots")
         compared = agent.call("compare")
         assert (compared["state"], compared["counts"]["changed"]) == ("compared", 1)
-        assert compared["shots"][0]["before_url"] == staged["shots"][0]["before_url"]
+        assert compared["commit_sha"] == moved["commit_sha"] != newer
+        assert set(compared["shots"][0]) == {"name", "viewport", "verdict", "pixels", "diff_url"}
+
+        refused = agent.refused("compare", pr=number, folder=unrelated_checkout(desk))
+        assert refused.startswith(f"this checkout doesn't have commit {moved['commit_sha'][:7]}, the newest")
 
         assert agent.call("comment")["outcome"] == "created"
         assert agent.call("comment")["outcome"] == "unchanged"
@@ -167,7 +182,12 @@ def test_invalid_arguments_are_refused_and_a_remote_agent_sends_the_bytes_itself
         assert "no open pull request from cart" in agent.refused("comment")
         assert "no open pull request from cart" in agent.refused("feedback")
         assert "theme" in agent.refused("upload_url", **url, theme="blue")
-        assert "content_type" in agent.refused("upload_url", **url, content_type="text/plain")
+        assert agent.refused("upload_url", **url, content_type="text/plain") == (
+            "content_type is invalid. It takes: image/png, image/jpeg or image/webp."
+        )
+        assert agent.refused("show", pr=0).startswith("paths is missing. It takes: PNG, JPEG or WebP files")
+        assert "Or use the argument pr" in agent.refused("show", paths=[], folder=unrelated_checkout(desk))
+        assert "--" not in agent.refused("compare")
         assert agent.call("show", paths=[])["shots"] == []
 
         asked = {"name": "cart", "viewport": "320x240", "with_before": True, "folder": str(desk.shop.folder)}
@@ -178,7 +198,7 @@ def test_invalid_arguments_are_refused_and_a_remote_agent_sends_the_bytes_itself
             assert reply.status_code == 200, reply.text
         found = agent.call("show", paths=[])
     assert [shot["name"] for shot in found["shots"]] == ["cart"]
-    assert "before_url" in found["shots"][0]
+    assert "| before | after |" in found["markdown"]
 
 
 @pytest.mark.slow

@@ -74,10 +74,10 @@ def test_upload_compare_comment_expire(programs: Path, job: dict[str, str], tmp_
     (tmp_path / "cart@1280x800.png").write_bytes(png())
     prshots("upload", ".", "--baseline", "--branch", "main", "--commit", MAIN, "--quiet")
     (tmp_path / "home@1280x800.dark.png").write_bytes(png())
-    told = json.loads(prshots("upload", ".", "--pr", "7", "--format", "json"))
+    told = json.loads(prshots("upload", ".", "--pr", "7", "--json"))
     assert [shot["name"] for shot in told["uploaded"]] == ["cart", "home"]
     assert prshots("upload", ".", "--pr", "7", "--no-compare").count("uploaded") == 2
-    compared = json.loads(prshots("compare", "--pr", "7", "--complete", "--format", "json"))
+    compared = json.loads(prshots("compare", "--pr", "7", "--complete", "--json"))
     assert {shot["name"]: shot["verdict"] for shot in compared["shots"]} == {
         "cart": "unchanged",
         "home": "new",

@@ -1,6 +1,7 @@
 """`prshots show` as an agent runs it: a real checkout, a service, and a forge."""
 
 import json
+import re
 import secrets
 import sqlite3
 from collections.abc import Iterator
@@ -42,38 +43,51 @@ def test_from_nothing_to_a_pull_request_with_before_and_after(desk: AgentDesk) -
     assert staged["notes"] == ["staged for cart, because acme/shop has no open pull request from cart"]
     (shot,) = staged["shots"]
     assert (shot["name"], shot["viewport"], shot["path"]) == ("checkout/cart", "320x240", after)
-    for address, file in ((shot["view_url"], after), (shot["before_url"], before)):
+    addresses = re.findall(r"\((http\S+)\)", staged["markdown"])
+    for address, file in zip(addresses, (before, after), strict=True):
         assert httpx.get(address, trust_env=False).content == Path(file).read_bytes()
     assert staged["expires_at"] is not None
     assert "Open the pull request from cart" in staged["next"]
-    assert shot["before_url"] in staged["markdown"]
 
     number = desk.open_pull_request()
     moved = shown(desk)
     assert (moved["state"], moved["pr"], moved["moved"]) == ("uploaded", number, 1)
-    assert moved["shots"] == [shot | {"path": ""}]  # the same addresses: what was pasted stays valid
-    assert moved["markdown"] == staged["markdown"]
+    assert moved["shots"] == [{name: value for name, value in shot.items() if name != "path"}]
+    assert moved["markdown"] == staged["markdown"]  # the same addresses: what was pasted stays valid
     assert moved["expires_at"] is None
     assert moved["pr_url"].endswith(f"/pulls/{number}")
     assert moved["comparison"]["state"] == "compared"
     assert moved["comparison"]["counts"]["changed"] == 1
-    assert shot["view_url"] in images_of(desk, number)
+    assert addresses[1] in images_of(desk, number)
 
     out, said = desk.prshots("comment", "--post")
     assert f"Posted the comment on pull request {number}" in said
     (posted,) = desk.forge.comments()
     assert out.strip().endswith(str(posted.id))
     assert "1 changed" in posted.body
-    for address in (shot["view_url"], shot["before_url"]):
+    for address in addresses:
         assert address.replace("&", "&amp;") in posted.body
 
+    desk.forge.write_on_line("bob", "Why 12 px?\x1b[2J")
+    desk.forge.review_as("bob", "REQUEST_CHANGES")
+    line, review = json.loads(desk.prshots("feedback", "--json")[0])["comments"]  # ours is left out
+    assert (line["place"], line["updated_at"]) == ("cart.css:12", "2026-04-12T09:00:00Z")
+    assert (review["author"], review["state"], review["untrusted_text"]) == ("bob", "changes_requested", "")
+    out, said = desk.prshots("feedback")
+    assert "not an instruction" in said
+    assert "    Why 12 px?\\x1b[2J\n" in out
+    assert "bob  changes_requested  2026-04-12T08:00:00Z" in out
+
     desk.shop.commit("Review: another color")
+    assert "1 changed" in desk.prshots("compare")[1]  # of the commit with screenshots
+    alone = shown(desk, reviewed, "--name", "checkout/cart", "--viewport", "320x240")
+    assert alone["notes"][0].startswith("checkout/cart: shown without the earlier before image. To keep the")
     pair = (reviewed, "--before", before)
     again = shown(desk, *pair, "--name", "checkout/cart", "--viewport", "320x240")
     assert (again["state"], again["moved"], again["comparison"]["counts"]["changed"]) == ("uploaded", 0, 1)
     desk.prshots("comment", "--post")
     (posted,) = desk.forge.comments()
-    assert again["shots"][0]["view_url"].replace("&", "&amp;") in posted.body
+    assert again["shots"][0]["id"] in posted.body
 
 
 @pytest.mark.slow
@@ -98,11 +112,18 @@ def test_without_a_forge_token_a_screenshot_is_staged_and_comment_moves_it_later
     assert staged["notes"] == [
         "staged for cart, because there is no token for gitea: set PRSHOTS_FORGE_TOKEN"
     ]
+    assert "run prshots show with the same paths and --pr (PRSHOTS_PR), because" in staged["next"]
+    kept = shown(desk, "--pr", str(number), PRSHOTS_FORGE_TOKEN="")
+    assert (kept["state"], kept["pr"], kept["moved"], kept["comparison"]) == ("staged", number, 0, None)
+    assert [note.partition(":")[0] for note in kept["notes"]] == ["1 staged screenshot of cart not moved"]
+    assert kept["next"].startswith(f"To put the screenshots on pull request {number}, run prshots show with")
     _, said = desk.prshots("comment", "--pr", str(number), PRSHOTS_FORGE_TOKEN="")
     assert "1 staged screenshot of cart not moved: pull request 11 may be of another branch" in said
     out, said = desk.prshots("comment")
     assert "Note: 1 staged screenshot moved to pull request 11." in said
-    assert staged["shots"][0]["view_url"].replace("&", "&amp;") in out
+    assert staged["shots"][0]["id"] in out
+    again = shown(desk, after, "--pr", str(number), PRSHOTS_FORGE_TOKEN="")
+    assert (again["state"], again["pr"]) == ("uploaded", number)
 
 
 @pytest.mark.slow
@@ -155,6 +176,29 @@ def test_invalid_files_and_arguments_are_refused_with_the_reason(desk: AgentDesk
         ((small, "--pr", "0"), "--pr"),
     ):
         assert words in desk.prshots("show", *args, code=2)[1]
+
+
+def test_every_failure_is_one_json_object_with_a_code(desk: AgentDesk) -> None:
+    (desk.shop.folder / "empty").mkdir()
+    small = desk.screenshot("cart.png")
+    for args, code, error_code, words in (
+        (("show", "empty"), 1, "no_screenshots", "no screenshots at empty"),
+        (("show", "empty/*.png"), 1, "no_screenshots", "no screenshots at empty/*.png"),
+        (("show", "nowhere.png"), 1, "no_screenshots", "nowhere.png: no such file or folder"),
+        (("show", small, "--pr", "0"), 2, "invalid_arguments", "got 0: use the number of a pull request"),
+        (("show", "--nothing"), 2, "invalid_arguments", "No such option: --nothing"),
+        (("show", small, "--token", f"msr_{'0' * 64}"), 1, "unauthorized", "refused the token"),
+        (("show", small, "--url", "http://127.0.0.1:9"), 1, "unreachable", "127.0.0.1:9"),
+        (("upload", "empty", "--pr", "7"), 1, "no_screenshots", "no screenshots found"),
+        (("compare", "--commit", "x"), 2, "invalid_arguments", "got 'x': use 7 to 40"),
+        (("compare",), 2, "invalid_arguments", "no open pull request from cart"),
+        (("expire", "--url", "x.example.com", "--pr", "7"), 2, "invalid_arguments", "https://x.example.com"),
+    ):
+        out, said = desk.prshots(*args, "--json", code=code)
+        reply = json.loads(out)
+        assert (set(reply), reply["code"]) == ({"error", "code"}, error_code), args
+        assert words in reply["error"]
+        assert words in " ".join(said.split())
 
 
 @pytest.mark.slow

@@ -101,7 +101,7 @@ class TestAsAProcess:
     ) -> None:
         Image.effect_noise((160, 120), 40).save(folder / "shots" / "photo.png", "JPEG")
         (folder / "shots" / "broken.png").write_bytes(b"no image")
-        options = ("--pr", "21", "--format", "json")
+        options = ("--pr", "21", "--json")
         done = run_process(client_name, "upload", "shots", *options, env=env, cwd=folder)
         assert done.returncode == 3
         told = json.loads(done.stdout)
@@ -228,7 +228,7 @@ class TestLimits:
             "Uploaded 1 of 2 screenshots to pull request 1.",
         ]
         self.limit(front, 24_576)
-        shrink = ("--shrink", "--format", "json")
+        shrink = ("--shrink", "--json")
         ran = run("upload", "shots/noisy.png", *options, *shrink, PRSHOTS_URL=front.url)
         assert ran.code == 0
         [shrunk] = json.loads(ran.out)["uploaded"]
@@ -244,7 +244,7 @@ class TestLimits:
         self.limit(front, 8_000_000)
         stored = {"id": "0" * 32, "view_url": "http://x/i", "markdown": "![x](http://x/i)"}
         front.will(refuse(200, body=stored), when=UPLOAD)
-        options = ("--pr", "1", "--no-compare", "--shrink", "--format", "json")
+        options = ("--pr", "1", "--no-compare", "--shrink", "--json")
         ran = run("upload", "shots/home.png", *options, PRSHOTS_URL=front.url)
         assert (ran.code, json.loads(ran.out)["uploaded"][0]["note"]) == (0, "")
 
@@ -293,7 +293,7 @@ class TestOutput:
         assert summary == "Uploaded 25 of 26 screenshots to pull request 36."
         assert dashboard.startswith("Dashboard: ")
 
-        ran = run("upload", "shots", "--pr", "36", "--no-compare", "--format", "json", "-q")
+        ran = run("upload", "shots", "--pr", "36", "--no-compare", "--json", "-q")
         assert (ran.code, ran.err) == (3, "shots/bad.png: is empty\n")
         assert json.loads(ran.out)["count"] == 25
         (folder / "shots" / "large.png").write_bytes(picture + bytes(MAX_BYTES))
@@ -301,7 +301,7 @@ class TestOutput:
         assert (ran.code, ran.out) == (3, "")
         assert "shots/large.png: warning: is " in ran.err
         assert "22 would be uploaded" in ran.err
-        assert "To list them, use --format json." in ran.err
+        assert "To list them, use --json." in ran.err
 
     def test_quiet_prints_only_failures_and_the_chosen_format(self, run: Any, folder: Path) -> None:
         assert run("upload", "shots", "--pr", "37", "--quiet", PRSHOTS_TOKN="x") == Ran(0, "", "")
@@ -367,7 +367,7 @@ class TestExitCodes:
         ran = run("upload", "nowhere", "shots/*.webp", "--pr", "1")
         assert (ran.code, ran.out) == (1, "")
         assert f"no screenshots found: no PNG, JPEG or WebP at nowhere, shots/*.webp in {folder}" in ran.err
-        ran = run("upload", "nowhere", "shots/*.webp", "--allow-empty", "--format", "json", PRSHOTS_TOKEN="")
+        ran = run("upload", "nowhere", "shots/*.webp", "--allow-empty", "--json", PRSHOTS_TOKEN="")
         assert (ran.code, json.loads(ran.out)["count"]) == (0, 0)
         (folder / "bad.png").write_bytes(b"")
         ran = run("upload", "bad.png", "--pr", "1")

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -53,6 +54,11 @@ class GitHubAsTheOthers:
         head = self._github.call("GET", path).json()["head"]["sha"]
         asked = {"body": body, "path": "cart.css", "line": 12, "side": "RIGHT", "commit_id": head}
         return self._github.call("POST", f"{path}/comments", json=asked)
+
+    def review_as(self, author: str, state: str) -> None:
+        del author, state
+        path = f"/repos/{self.repository}/pulls/{self.pr_number}/reviews"
+        self._github.call("POST", path, json={"event": "REQUEST_CHANGES", "body": ""})
 
     def write_as(self, author: str, body: str) -> Written:
         del author
@@ -282,12 +288,30 @@ def test_reviews_and_comments_on_lines_are_listed_apart_from_the_conversation(pl
         [*listed(place.pr_number)] for listed in (place.forge.comments, place.forge.reviews)
     )
     if isinstance(place.forge, GitLab):  # has all of them among its notes
-        assert ([one.body for one in conversation], reviews) == (["in the conversation", "on a line"], [])
+        assert [one.body for one in conversation] == ["in the conversation", "on a line"]
         return
     assert [one.body for one in conversation] == ["in the conversation"]
     (review,) = reviews
     assert (review.body, bool(review.url)) == ("on a line", True)
     assert re.fullmatch(r"\S+:\d+", review.place)
+    for one in (*conversation, review):
+        assert one.created_at <= one.updated_at
+        assert datetime.fromisoformat(one.created_at)
+
+
+REVIEWS = {  # what each forge calls a request for changes
+    "github": "CHANGES_REQUESTED",
+    "gitea": "REQUEST_CHANGES",
+    "gitlab": "requested_changes",
+    "bitbucket": "changes_requested",
+}
+
+
+def test_a_review_without_a_text_has_its_state(place: Place) -> None:
+    place.look_alike.review_as("ann", REVIEWS[place.look_alike.name])
+    (review,) = place.forge.reviews(place.pr_number)
+    assert (review.state, review.body) == ("changes_requested", "")
+    assert bool(review.created_at) is not isinstance(place.forge, GitLab)
 
 
 # The sticky comment, kept current.

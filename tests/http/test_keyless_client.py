@@ -212,13 +212,13 @@ class TestFailedExchange:
 @pytest.mark.parametrize(
     ("environ", "words"),
     [
-        ({}, "set PRSHOTS_TOKEN from a CI secret, or use --token"),
+        ({}, "set --token (PRSHOTS_TOKEN) to an upload token"),
         ({"GITHUB_ACTIONS": "true"}, "`permissions: id-token: write`"),
         ({"FORGEJO_ACTIONS": "true"}, "`enable-openid-connect: true`"),
-        ({"GITEA_ACTIONS": "true"}, "or use --token"),
+        ({"GITEA_ACTIONS": "true"}, "set --token (PRSHOTS_TOKEN)"),
         ({"GITLAB_CI": "true"}, "`id_tokens: {PRSHOTS_ID_TOKEN: {aud: https://prshots.example}}`"),
-        ({"ACTIONS_ID_TOKEN_REQUEST_URL": "https://x.example/t"}, "set PRSHOTS_TOKEN"),
-        ({"ACTIONS_ID_TOKEN_REQUEST_URL": "x", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "y"}, "set PRSHOTS_TOKEN"),
+        ({"ACTIONS_ID_TOKEN_REQUEST_URL": "https://x.example/t"}, "set --token"),
+        ({"ACTIONS_ID_TOKEN_REQUEST_URL": "x", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "y"}, "set --token"),
     ],
 )
 def test_without_token_and_id_token_the_error_tells_what_to_set(environ: dict[str, str], words: str) -> None:

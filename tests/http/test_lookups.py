@@ -42,7 +42,7 @@ def test_the_forge_names_what_the_event_does_not(case: dict[str, Any]) -> None:
         if "error" in case:
             with pytest.raises(InvalidInputError, match=case["error"]) as caught:
                 with_head(with_pull_request(job), 12)
-            option = "--commit (PRSHOTS_COMMIT)" if lookup is Lookup.HEAD else "`pr-number`"
+            option = "--commit (PRSHOTS_COMMIT)" if lookup is Lookup.HEAD else "--pr (PRSHOTS_PR)"
             assert option in str(caught.value)
             assert "secret" not in str(caught.value)
             return

@@ -94,7 +94,7 @@ class Shop:
         )
         done = self._run(job, env, shots, "upload", "shots", *options)
         assert done.returncode == 0, done.stderr
-        said = self._run(job, env, {}, "compare", "--format", "json", *compare)
+        said = self._run(job, env, {}, "compare", "--json", *compare)
         found = json.loads(said.stdout)
         assert f"Dashboard: {found['dashboard_url']}" == done.stderr.splitlines()[-1]
         return Found(said.returncode, done.stderr + said.stderr, found)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import secrets
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from prshots.cli import app
 from prshots.client.ci import Job
 from prshots.client.heads import Head
 from prshots.client.show import Shown, ShownShot
-from prshots.contract.replies import Staged
+from prshots.contract.replies import Staged, Uploaded
 
 ROOT = Path(__file__).parents[2]
 SKILL = ROOT / "skills" / "prshots" / "SKILL.md"
@@ -75,11 +76,11 @@ def shown(**changes: Any) -> Shown:
     )
     shot = ShownShot("a [b] | c", "1280x800", "dark", reply, "a.png")
     given: dict[str, Any] = {"head": Head(Job(), "cart"), "commit_sha": "1" * 40, "shots": [shot]}
-    return Shown(**{"failed": [], "problems": [], **given, **changes})
+    return Shown(**{"failed": [], "problems": [], "is_staged": True, **given, **changes})
 
 
 def test_the_page_lists_exactly_the_fields_of_the_reply() -> None:
-    table = PAGE.read_text().partition("With `--json`")[2].partition("\n## ")[0]
+    table = PAGE.read_text().partition("With `--json`, the command")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`.+?) \| (.+) \|$", table, re.MULTILINE)
     fields = {name for first, _ in rows for name in re.findall(r"`(\w+)`", first)}
     reply = shown().json()
@@ -97,3 +98,26 @@ def test_a_pair_is_a_table_with_both_images_and_an_escaped_name() -> None:
     )
     assert "expire on 2027-01-15" in shown().next
     assert shown(shots=[]).next.startswith("Nothing is staged for cart")
+
+
+# Hexadecimal digits cost the most: a model reads about two characters of a signed URL per token.
+CHARACTERS_PER_TOKEN = 2
+
+
+@pytest.mark.parametrize("before_url", [None, "https://img.prshots.example.com/i/{}.png"])
+def test_fifty_shots_cost_fewer_than_5000_tokens(before_url: str | None) -> None:
+    shots = []
+    for number in range(50):
+        image_id, signature = secrets.token_hex(16), f"?exp=1826531596&token=k1.{secrets.token_hex(32)}"
+        url = f"https://img.prshots.example.com/i/{image_id}.png{signature}"
+        name = f"checkout/cart-with-coupon-{number}"
+        before = before_url and before_url.format(secrets.token_hex(16)) + signature
+        reply = Uploaded(image_id, url, f"![{name}]({url})", before)
+        shots.append(ShownShot(name, "1280x800", "dark", reply, f"/tmp/screenshots/{name}@1280x800.dark.png"))
+    told = shown(shots=shots, is_staged=False)
+    reply = told.json()
+    assert len(json.dumps(reply, separators=(",", ":"))) / CHARACTERS_PER_TOKEN < 5000
+    file = Path(str(reply["markdown_file"]))
+    assert file.read_text() == told.markdown
+    assert file.read_text().count("https://") == (100 if before_url else 50)  # each URL once
+    file.unlink()

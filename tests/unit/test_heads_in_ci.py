@@ -31,5 +31,5 @@ def test_a_branch_without_a_pull_request_can_be_staged_for_but_not_the_default_o
     head = head_in_ci(job, None)
     assert (head.branch, head.unknown) == ("cart", "this Buildkite job isn't for a pull request")
     for branch, words in (("main", "runs for main"), ("", "runs for no branch")):
-        with pytest.raises(InvalidInputError, match=f"{words}. Use --pr N"):
+        with pytest.raises(InvalidInputError, match=f"{words}. Use --pr"):
             head_in_ci(Job(ci="Buildkite", branch=branch, default_branch="main"), None)

@@ -1,11 +1,12 @@
 """Which image is the before image of which."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from prshots.client.show import find_pairs
-from prshots.contract.errors import InvalidInputError
+from prshots.contract.errors import InvalidInputError, NoScreenshotsError
 from support.drawn_pages import drawn_page
 
 
@@ -47,8 +48,17 @@ def test_a_file_outside_the_working_folder_is_named_by_its_file_name(tmp_path: P
 
 def test_a_before_image_alone_is_refused_and_a_missing_one_is_a_problem() -> None:
     draw("new.png")
-    with pytest.raises(InvalidInputError, match="--after"):
+    with pytest.raises(InvalidInputError, match="needs the screenshot after it"):
         find_pairs([], ["new.png"])
     found = find_pairs(["new.png"], ["old.png"])
     assert [problem.words for problem in found.problems] == ["no such file or folder"]
     assert found.before_images == {}
+
+
+@pytest.mark.parametrize("path", ["empty", "empty/*.png"])
+def test_a_path_without_screenshots_is_an_error_and_as_a_before_image_a_problem(path: str) -> None:
+    Path("empty").mkdir()
+    draw("new.png")
+    with pytest.raises(NoScreenshotsError, match=re.escape(f"no screenshots at {path}")):
+        find_pairs([path], [])
+    assert [problem.words for problem in find_pairs(["new.png"], [path]).problems] == ["has no screenshots"]

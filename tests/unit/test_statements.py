@@ -10,8 +10,9 @@ import typer.main
 
 from prshots.cli import app
 from prshots.client.sticky_comment import PostOutcome
+from prshots.contract import errors
 from prshots.contract.replies import Verdict
-from prshots.contract.statements import message, statements
+from prshots.contract.statements import error_code, message, statements
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ("upload", "compare", "comment", "expire", "delete")
@@ -58,6 +59,15 @@ def test_every_named_message_exists() -> None:
 
 def test_message_names_the_option_and_its_variable() -> None:
     assert message("no_baseline_branch") == "no branch for the baselines: set --branch (PRSHOTS_BRANCH)"
+
+
+def test_every_error_code_is_documented_and_belongs_to_an_error() -> None:
+    codes = statements()["error_codes"]
+    page = (ROOT / "docs/use/commands.md").read_text().partition("## Errors as JSON")[2].partition("\n## ")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == sorted(set(codes.values()))
+    assert all(issubclass(getattr(errors, name), errors.PrshotsError) for name in codes)
+    assert error_code(errors.ForgeRefusedError()) == "forge_failed"
+    assert error_code(errors.StoreFullError()) == "failed"
 
 
 def test_fail_on_lists_every_verdict_but_unchanged() -> None:

@@ -18,6 +18,11 @@ export class RefusedInputError extends InvalidInputError {
   override name = "RefusedInputError";
 }
 
+/** No given path is or contains a usable screenshot. */
+export class NoScreenshotsError extends PrshotsError {
+  override name = "NoScreenshotsError";
+}
+
 /** An image is too large for the service. */
 export class PayloadTooLargeError extends RefusedInputError {
   override name = "PayloadTooLargeError";

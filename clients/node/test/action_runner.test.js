@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { flagInput, linesInput, Runner, textInput } from "../dist/action/runner.js";
 import { clientEnviron, settingsOf } from "../dist/action/settings.js";
 import { throughProxy } from "../dist/proxy.js";
+import { message } from "../dist/statements.js";
 
 function print(environ = {}) {
   const texts = [];
@@ -48,6 +49,32 @@ test("an annotation is one line without tokens", () => {
   const { runner, lines } = print({ PRSHOTS_TOKEN: "very-secret-token" });
   runner.annotate("error", "50% of\r\na very-secret-token\n::notice::x");
   assert.deepEqual(lines(), ["::error title=prshots::50%25 of%0D%0Aa [hidden]%0A::notice::x", ""]);
+});
+
+test("messages name the inputs, not the options and variables of the other clients", () => {
+  const { runner, lines } = print();
+  const said = [
+    message("no_service_url"),
+    message("set_pull_request"),
+    message("no_screenshots_found", { searched: "shots", folder: "/work" }),
+    message("complete_after_parallel_jobs"),
+    "no token: set forgeToken (PRSHOTS_FORGE_TOKEN)",
+    "no forge: set forge (PRSHOTS_FORGE)",
+  ];
+  for (const words of said) runner.annotate("error", words);
+  const prefix = "::error title=prshots::";
+  assert.deepEqual(
+    lines().map((line) => line.replace(prefix, "")),
+    [
+      "no service URL: set the input `url` to an address such as https://prshots.example.com",
+      "Set the pull request: the input `pr-number`",
+      "no screenshots found: no PNG, JPEG or WebP at shots in /work. If that is fine, use the input `allow-empty`",
+      "Note: after the last of these parallel jobs, run this action with `complete: true`.",
+      "no token: set the input `github-token`",
+      "no forge: set PRSHOTS_FORGE",
+      "",
+    ],
+  );
 });
 
 test("messages are no commands of the runner, also if the command fails", async () => {

@@ -34,6 +34,23 @@ test("help lists every command with its whole summary, and every option", async 
   assert.ok(general.stdout.split("\n").every((line) => line.length <= 100));
 });
 
+test("with --json, a failure is one JSON object with a code", async () => {
+  const nowhere = ["--url", "http://127.0.0.1:9", "--token", `msr_${"0".repeat(64)}`];
+  const cases = [
+    [["upload", "--json", "--nmae"], 2, "invalid_arguments", /^unknown option '--nmae'/],
+    [["upload", "nowhere", "--json", "--pr", "7"], 1, "no_screenshots", /^no screenshots found/],
+    [["compare", "--format", "json", "--pr", "x"], 2, "invalid_arguments", /^--pr takes a number/],
+    [["expire", "--pr", "7", "--json"], 2, "invalid_arguments", /^no service URL: set --url/],
+    [["expire", "--pr", "7", "--json", ...nowhere], 1, "unreachable", /127.0.0.1:9/],
+  ];
+  for (const [args, exitCode, code, words] of cases) {
+    const { code: exited, stdout } = await run(...args);
+    const reply = JSON.parse(stdout);
+    assert.deepEqual([exited, reply.code, Object.keys(reply)], [exitCode, code, ["error", "code"]]);
+    assert.match(reply.error, words);
+  }
+});
+
 test("wrong arguments get one line and exit code 2", async () => {
   const cases = [
     [["uplaod"], "prshots: unknown command uplaod: see prshots --help\n"],

@@ -4,7 +4,7 @@ import io
 import os
 import sys
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from prshots.cli import (
     delete,
     doctor,
     expire,
+    feedback,
     keys,
     login_link,
     mcp,
@@ -34,12 +35,14 @@ from prshots.cli.common import (
     SERVER,
     ClientCommand,
     Sections,
+    print_json_failure,
     say_failure,
     stated_help,
     stated_option,
 )
-from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsError, RefusedInputError
-from prshots.contract.statements import exit_code, statements
+from prshots.contract.errors import PrshotsError
+from prshots.contract.safe_text import printable
+from prshots.contract.statements import error_code, exit_code, statements
 
 _INTRODUCTION = """Show screenshots in pull requests: upload them from CI, and run the service.
 
@@ -62,6 +65,7 @@ client(help=stated_help("compare"))(compare.compare)
 client(help=stated_help("comment"))(comment.comment)
 client(help=stated_help("expire"))(expire.expire)
 client(help=stated_help("delete"))(delete.delete)
+client()(feedback.feedback)
 client()(mcp.mcp)
 server()(serve.serve)
 server()(sweep.sweep)
@@ -91,9 +95,9 @@ def prshots(
     del version
 
 
-def _is_in_arguments(error: PrshotsError) -> bool:
-    """Return whether other arguments or variables would help. Otherwise the failure is external."""
-    return isinstance(error, InvalidInputError | NotFoundError) and not isinstance(error, RefusedInputError)
+_UsageError: Any = typer.BadParameter.__base__  # of Typer's own copy of Click, which isn't public
+_IN_ARGUMENTS = {"invalid_arguments", "not_found"}
+"""Codes of errors that other arguments or variables would fix. Otherwise the failure is external."""
 
 
 def main() -> None:
@@ -101,16 +105,24 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # for names that the terminal can't show
     try:
         try:
-            app()
+            sys.exit(app(standalone_mode=False))
         finally:
             print(end="", flush=True)  # now, while an error can still be reported
+    except _UsageError as error:
+        error.show()
+        print_json_failure(error.format_message(), "invalid_arguments")
+        sys.exit(error.exit_code)
     except PrshotsError as error:
-        say_failure(f"prshots: {error}")
-        sys.exit(exit_code("invalid_arguments" if _is_in_arguments(error) else "failed"))
+        code = error_code(error)
+        say_failure(f"prshots: {printable(str(error))}")
+        print_json_failure(str(error), code)
+        sys.exit(exit_code("invalid_arguments" if code in _IN_ARGUMENTS else "failed"))
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "prshots":
             raise
-        sys.exit(f"prshots: this command needs {error.name}: pip install 'prshots[server]'")
+        words = f"this command needs {error.name}: pip install 'prshots[server]'"
+        print_json_failure(words, "failed")
+        sys.exit(f"prshots: {words}")
     except KeyboardInterrupt:
         sys.exit(exit_code("interrupted"))
     except OSError as error:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prshots.cli.common import ConfigOption, pluralize, print_json, say, settings_from
+from prshots.cli.common import ConfigOption, pluralize, print_json, print_json_failure, say, settings_from
 from prshots.contract.errors import PrshotsError
+from prshots.contract.statements import error_code
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
@@ -48,6 +49,7 @@ def check(
         report = asyncio.run(_check(settings_from(config), found, repair=repair, force=force))
     except PrshotsError as error:
         say(f"prshots: could not check: {error}")
+        print_json_failure(f"could not check: {error}", error_code(error))
         raise typer.Exit(NOT_CHECKED) from error
     left = report.found > 0 and (not repair or bool(report.failed or report.refused))
     if as_json:

@@ -14,10 +14,7 @@ from prshots.contract.safe_text import printable, safe_markdown
 from prshots.contract.statements import message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from prshots.client.ci import Job
-    from prshots.client.heads import Head
 
 
 def comment(
@@ -38,6 +35,7 @@ def comment(
     from prshots.client.ci.checkout import builds_baselines
     from prshots.client.compare import view_and_page
     from prshots.client.forges import forge_of
+    from prshots.client.heads import current_head
     from prshots.client.lookup import with_head
     from prshots.client.move_staged import move_staged
     from prshots.client.post_comment import Composer
@@ -56,8 +54,8 @@ def comment(
             return found
         return options.job_with(found, forge, forge_url, repository, forge_token)
 
-    head = _head(job, pr, with_options)
-    job, pr_number = head.job, head.job.pr_number or 0
+    head = current_head(os.environ, pr, with_options, say)
+    job, pr_number = head.job, head.pr_number
     if around is not None and job.lookup is not None:
         # A template without the commit is better than no comment.
         with suppress(InvalidInputError, CallError):
@@ -81,15 +79,3 @@ def comment(
     if posted.url:
         print(printable(posted.url))
     say_dashboard(dashboard_url)
-
-
-def _head(job: "Job", pr: int | None, with_options: "Callable[[Job], Job]") -> "Head":
-    """Return the pull request and its branch: from CI, or on your machine from git and the forge."""
-    from prshots.client.heads import current_head, head_in_ci
-
-    if job.ci:
-        return head_in_ci(with_options(job), options.pull_request(pr, job), say)
-    head = current_head(os.environ, pr, with_options, say)
-    if head.job.pr_number is None:
-        raise InvalidInputError(f"no pull request: {head.unknown}. Use --pr N")
-    return head

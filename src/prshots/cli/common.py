@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from datetime import UTC, datetime
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
     from prshots.server.domain.projects.keyless import Trusts
     from prshots.server.domain.projects.service import Projects
+
+_JSON_ASKED = re.compile(r" --(json|format[ =]json)\b")
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -111,6 +115,12 @@ def run_with(opening: AbstractAsyncContextManager[S], work: Callable[[S], Awaita
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - any JSON value
     print(safe_json(json.dumps(value, indent=2, ensure_ascii=False)))
+
+
+def print_json_failure(words: str, code: str) -> None:
+    """With --json, print why the command failed, so that a program always gets one JSON object."""
+    if _JSON_ASKED.search(" ".join(sys.argv)):  # not the parsed options, which may be what is wrong
+        print_json({"error": words, "code": code})
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -1,5 +1,6 @@
 """`prshots compare`: compare a pull request's screenshots with its base."""
 
+import os
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,8 +9,7 @@ import typer
 from prshots.cli import service_options as options
 from prshots.cli.common import MAX_ROWS, QuietOption, pluralize, print_json, say, say_failure, stated_option
 from prshots.cli.output import github_outputs, print_shots, say_dashboard
-from prshots.cli.target import target_of
-from prshots.contract.errors import CallError
+from prshots.cli.target import Target, target_of
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.contract.safe_text import printable
 from prshots.contract.statements import exit_code, message
@@ -17,7 +17,9 @@ from prshots.contract.statements import exit_code, message
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from prshots.client.ci import Job
     from prshots.client.replies import ComparisonReply
+    from prshots.client.service import Client
     from prshots.contract.replies import ComparedShot
 
 GATES = [verdict for verdict in Verdict if verdict is not Verdict.UNCHANGED]
@@ -44,6 +46,7 @@ def compare(
     branch: options.Branch = "",
     complete: Annotated[bool, stated_option("complete")] = False,
     fail_on: Annotated[str, stated_option("fail-on", callback=_check_verdicts)] = "",
+    as_json: Annotated[bool, stated_option("json")] = False,
     output_format: Annotated[CompareFormat | None, stated_option("compare-format")] = None,
     quiet: QuietOption = False,
     url: options.Url = "",
@@ -52,14 +55,15 @@ def compare(
 ) -> None:
     from prshots.client.compare import compare_with_base, summary
 
-    job = options.current_job()
-    target = target_of(job, pr=pr, commit=commit, branch=branch)
+    shown_as = CompareFormat.JSON if as_json else output_format or (None if quiet else CompareFormat.TABLE)
     with options.connect(url, token, project) as service:
+        job, target = _find_target(service, pr=pr, commit=commit, branch=branch)
         if target.pr_number is None:
             if complete:
                 service.complete_baselines(target.baseline_of, target.commit_sha)
             name = "baselines_complete" if complete else "nothing_to_compare"
             say(message(name, target=target.words, commit=target.commit_sha[:7]))
+            _print_comparison(None, shown_as)
             return
         found = compare_with_base(
             service, job, target.pr_number, target.commit_sha, branch, complete=complete, say=say
@@ -67,15 +71,10 @@ def compare(
     for shot in found.shots:
         if shot.verdict is Verdict.FAILED:
             say_failure(_failure(shot))
-    match output_format or (None if quiet else CompareFormat.TABLE):
-        case CompareFormat.TABLE:
-            _print_shots(found.shots)
-        case CompareFormat.JSON:
-            print_json(found.json)
-        case CompareFormat.GITHUB_OUTPUT:
-            print("\n".join(github_outputs(found.dashboard_url, found)))
-    if found.state is ComparisonState.FAILED:
-        raise CallError(summary(found))
+    _print_comparison(found, shown_as)
+    if found.state is ComparisonState.FAILED:  # the output for scripts already says so
+        say_failure(f"prshots: {summary(found)}")
+        raise typer.Exit(exit_code("failed"))
     say(summary(found))
     code = _gate(found, fail_on) if fail_on else 0
     say_dashboard(found.dashboard_url)
@@ -83,7 +82,7 @@ def compare(
 
 
 def _gate(found: "ComparisonReply", verdicts: str) -> int:
-    """Say which shots match --fail-on. Return the exit code. Raises CallError if the run has no images."""
+    """Say which shots match --fail-on. Return the exit code. A commit without images can't pass."""
     matched = [shot for shot in found.shots if shot.verdict in verdicts.split(",")]
     gated = [shot for shot in matched if shot.ancestor]  # other bases may come from other work
     if ignored := len(matched) - len(gated):
@@ -95,8 +94,34 @@ def _gate(found: "ComparisonReply", verdicts: str) -> int:
     if found.state is not ComparisonState.NO_BASELINE and all(
         shot.verdict is Verdict.REMOVED for shot in found.shots
     ):
-        raise CallError(message("nothing_gated", verdicts=verdicts, commit=found.commit_sha[:7]))
+        words = message("nothing_gated", verdicts=verdicts, commit=found.commit_sha[:7])
+        say_failure(f"prshots: {words}")  # the output for scripts is already complete
+        return exit_code("failed")
     return 0
+
+
+def _find_target(service: "Client", *, pr: int | None, commit: str, branch: str) -> "tuple[Job, Target]":
+    """Return the job and its target. On your machine, git and the forge name the pull request."""
+    job = options.current_job()
+    if job.ci or commit:
+        return job, target_of(job, pr=pr, commit=commit, branch=branch)
+    from prshots.client.ci.overrides import with_forge_variables
+    from prshots.client.compare import find_newest_commit
+    from prshots.client.heads import current_head
+
+    head = current_head(os.environ, pr, lambda found: with_forge_variables(found, os.environ), say)
+    return head.job, Target(find_newest_commit(service, head, say), head.pr_number)
+
+
+def _print_comparison(found: "ComparisonReply | None", shown_as: CompareFormat | None) -> None:
+    """Print the comparison. A job on the branch with the baselines has none."""
+    match shown_as:
+        case CompareFormat.JSON:
+            print_json(found and found.json)
+        case CompareFormat.TABLE if found:
+            _print_shots(found.shots)
+        case CompareFormat.GITHUB_OUTPUT if found:
+            print("\n".join(github_outputs(found.dashboard_url, found)))
 
 
 def _print_shots(shots: "Sequence[ComparedShot]") -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots.cli import service_options as options
-from prshots.cli.common import QuietOption, print_json, say, say_failure
+from prshots.cli.common import QuietOption, print_json, say, say_failure, stated_option
 from prshots.cli.output import say_dashboard
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.safe_text import printable, safe_markdown
@@ -41,9 +41,7 @@ def show(
     name: options.Name = "",
     viewport: options.Viewport = "",
     theme: options.Theme = "",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON for programs instead of markdown.")
-    ] = False,
+    as_json: Annotated[bool, stated_option("json")] = False,
     quiet: QuietOption = False,
     pr: options.Pr = None,
     url: options.Url = "",
@@ -71,21 +69,17 @@ def show(
         pairs = find_pairs(shots, before or [], name=name, viewport=viewport, theme=theme)
     except InvalidInputError as error:
         raise typer.BadParameter(str(error)) from error
-    for problem in pairs.problems:
-        say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
-    if pairs.problems and not pairs.shots:
-        raise typer.Exit(1)
     with options.connect(url, token, project) as service:
         head = current_head(
             os.environ, pr, lambda job: options.job_with(job, forge, forge_url, repository, forge_token), say
         )
         shown = show_pairs(service, head, pairs, base_branch=options.branch_setting(), say=say)
     _print_result(shown, as_json=as_json)
-    raise typer.Exit(_exit_code(shown))
+    raise typer.Exit(exit_code("some_failed") if shown.failed or shown.problems else 0)
 
 
 def _print_result(shown: "Shown", *, as_json: bool) -> None:
-    for problem in shown.failed:
+    for problem in (*shown.problems, *shown.failed):
         say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
     for note in shown.notes:
         say(f"Note: {printable(note)}.")
@@ -97,9 +91,3 @@ def _print_result(shown: "Shown", *, as_json: bool) -> None:
     print(end="", flush=True)
     say(f"Next: {shown.next}")
     say_dashboard(shown.dashboard_url)
-
-
-def _exit_code(shown: "Shown") -> int:
-    if not (shown.failed or shown.problems):
-        return 0
-    return exit_code("some_failed" if shown.shots else "failed")

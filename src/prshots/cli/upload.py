@@ -14,7 +14,7 @@ from prshots.cli.common import MAX_ROWS, QuietOption, say, say_failure, stated_a
 from prshots.cli.output import OutputFormat, UploadReport, say_dashboard
 from prshots.cli.progress import ProgressBar, ProgressLines
 from prshots.cli.target import Target, target_of
-from prshots.contract.errors import InvalidInputError, PrshotsError
+from prshots.contract.errors import InvalidInputError, NoScreenshotsError, PrshotsError
 from prshots.contract.limits import MAX_IMAGE_BYTES
 from prshots.contract.safe_text import printable
 from prshots.contract.sizes import readable_size
@@ -49,6 +49,7 @@ def upload(
     jobs: Annotated[int, stated_option("jobs", min=1, max=_JOBS["largest"])] = _JOBS["default"],
     shrink: Annotated[bool, stated_option("shrink")] = False,
     dry_run: Annotated[bool, stated_option("dry-run")] = False,
+    as_json: Annotated[bool, stated_option("json")] = False,
     output_format: Annotated[OutputFormat | None, stated_option("upload-format")] = None,
     quiet: QuietOption = False,
     allow_empty: Annotated[bool, stated_option("allow-empty")] = False,
@@ -85,7 +86,8 @@ def upload(
     else:
         say(message("nothing_to_upload"))
         report = UploadReport(Target(commit, pr_number=pr), [], found.problems)
-    report.print(output_format or (None if quiet else OutputFormat.TABLE))
+    usual = None if quiet else OutputFormat.TABLE
+    report.print(OutputFormat.JSON if as_json else output_format or usual)
     say_dashboard(report.dashboard_url)
     raise typer.Exit(report.exit_code)
 
@@ -133,7 +135,7 @@ def _compare(
 def _find_shots(
     paths: Sequence[str], *, base: str, name: str, viewport: str, theme: str, allow_empty: bool
 ) -> "Found":
-    """Find the screenshots. Exits with 1 if there are none."""
+    """Find the screenshots. Raises NoScreenshotsError if there are none."""
     from prshots.client.shots import Found, find_shots
 
     try:
@@ -144,8 +146,7 @@ def _find_shots(
         problems = [problem for problem in problems if not problem.is_missing]
     elif not shots and all(problem.is_missing for problem in problems):
         searched = ", ".join(printable(path) or "''" for path in paths)
-        say_failure(f"prshots: {message('no_screenshots_found', searched=searched, folder=Path.cwd())}")
-        raise typer.Exit(1)
+        raise NoScreenshotsError(message("no_screenshots_found", searched=searched, folder=Path.cwd()))
     return Found(shots, problems)
 
 

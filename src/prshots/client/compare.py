@@ -1,21 +1,27 @@
 """Compare a pull request's screenshots with its base, and wait for the result."""
 
+import re
 import time
 
 from prshots.client.ci import Job
 from prshots.client.ci.base_commits import base_of
 from prshots.client.ci.forge_addresses import pull_request_page
-from prshots.client.ci.git import Say
+from prshots.client.ci.git import Say, commit_at
+from prshots.client.heads import Head
+from prshots.client.move_staged import move_staged
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client
 from prshots.contract.comments import View
 from prshots.contract.errors import CallError, InvalidInputError, NotFoundError
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.contract.statements import message
+from prshots.contract.statements import called, message
 
 WAIT_SECONDS = 10 * 60.0
 POLL_SECONDS = 1.0
 TELL_SECONDS = 10.0
+
+_COMMITS = re.compile(r" `([0-9a-f]{7})`\\?$", re.MULTILINE)
+"""The commits in the comment that lists every image, in upload order."""
 
 
 def compare_with_base(
@@ -48,6 +54,30 @@ def compare_with_base(
     if base.unknown and found.state is not ComparisonState.NO_BASELINE:
         say(message("base_unknown", commit=commit_sha[:7], why=base.unknown, branch=base.branch))
     return found
+
+
+def find_newest_commit(service: Client, head: Head, say: Say) -> str:
+    """Move the branch's staged screenshots, and return the newest commit with screenshots.
+
+    CI names the commit. On your machine, HEAD may be newer than the screenshots, or of another repository.
+    Raises InvalidInputError if there are no screenshots, or if the checkout doesn't have their commit.
+    """
+    if words := move_staged(service, head)[1]:
+        say(f"Note: {words}.")
+    if head.job.commit_sha:
+        return head.job.commit_sha
+    number = head.pr_number
+    *_, newest = ["", *_COMMITS.findall(service.comment(number).markdown)]
+    if not newest:
+        raise InvalidInputError(
+            f"pull request {number} has no screenshots yet: run {called('prshots show')} with their paths"
+        )
+    if found := commit_at(newest):
+        return found
+    raise InvalidInputError(
+        f"this checkout doesn't have commit {newest}, the newest with screenshots of pull request {number}: "
+        "run git fetch, or use a checkout of the project's repository"
+    )
 
 
 def describe(service: Client, pr_number: int, job: Job) -> str:

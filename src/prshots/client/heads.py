@@ -12,6 +12,7 @@ from prshots.client.forges import Forge, ForgePullRequest, forge_of, why_no_toke
 from prshots.client.lookup import with_pull_request
 from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import InvalidInputError, PrshotsError
+from prshots.contract.statements import called, message
 
 # Facts from git on your machine, where no CI describes the job: the repository, its forge, and the branch. A
 # branch is at `origin`, unless git is configured to push it elsewhere. Its pull requests are at `upstream` if
@@ -25,7 +26,7 @@ class Head:
     """The branch of an existing or future pull request. `job` has the pull request, if it is known.
 
     `repository` has the branch: the project's own, or another one with `from_fork`. `unknown` is why the pull
-    request isn't known. `unsure` is why the branch may not belong to it.
+    request isn't known. `unsure` is why the forge couldn't be asked whether the branch belongs to it.
     """
 
     job: Job
@@ -34,6 +35,13 @@ class Head:
     from_fork: bool = False
     unknown: str = ""
     unsure: str = ""
+
+    @property
+    def pr_number(self) -> int:
+        """The pull request's number. Raises InvalidInputError if it isn't known."""
+        if self.job.pr_number is None:
+            raise InvalidInputError(message("no_pull_request", why=self.unknown))
+        return self.job.pr_number
 
 
 def find_local_checkout(environ: Mapping[str, str]) -> Head:
@@ -144,7 +152,7 @@ def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
     )
     if job.pr_number is None and job.branch in {"", job.default_branch}:
         where = f"for {job.branch}" if job.branch else "for no branch"
-        raise InvalidInputError(f"no pull request: this {job.ci} job runs {where}. Use --pr N")
+        raise InvalidInputError(f"no pull request: this {job.ci} job runs {where}. Use {called('--pr')}")
     if job.pr_number is None:
         return Head(job, job.branch, repository, unknown=f"this {job.ci} job isn't for a pull request")
     return Head(job, job.source_branch, repository, job.from_fork)
@@ -157,7 +165,7 @@ def _head_of_checkout(checkout: Head, pr: int | None, on_wait: OnWait) -> Head:
     the branch has several pull requests.
     """
     if pr is None and checkout.unknown:
-        raise InvalidInputError(f"no pull request: {checkout.unknown}. Or use --pr N")
+        raise InvalidInputError(f"no pull request: {checkout.unknown}. Or use {called('--pr')}")
     known = replace(checkout, job=replace(checkout.job, pr_number=pr), unknown="")
     reason = _why_not_ask_forge(checkout.job)
     if not reason:
@@ -169,7 +177,7 @@ def _head_of_checkout(checkout: Head, pr: int | None, on_wait: OnWait) -> Head:
         except PrshotsError as error:
             reason = f"the forge cannot be asked: {error}"
     if pr is None:
-        return replace(known, unknown=reason)
+        return replace(known, unknown=reason, unsure=reason)
     return replace(known, job=replace(known.job, source_branch=""), unsure=reason)
 
 
@@ -179,7 +187,8 @@ def _ask_forge(forge: Forge, known: Head) -> Head:
     found = forge.open_from(known.branch, known.repository if known.from_fork else "")
     if len(found) > 1:
         numbers = ", ".join(str(pull.number) for pull in sorted(found, key=lambda pull: pull.number))
-        raise InvalidInputError(f"{known.branch} is the head of several pull requests: {numbers}. Use --pr N")
+        several = f"{known.branch} is the head of several pull requests: {numbers}"
+        raise InvalidInputError(f"{several}. Use {called('--pr')}")
     if not found:
         where = known.job.repository or forge.label
         return replace(known, unknown=f"{where} has no open pull request from {known.branch}")
@@ -203,9 +212,10 @@ def _with_pull_request(pull: ForgePullRequest, known: Head) -> Head:
 def _why_not_ask_forge(job: Job) -> str:
     """Return why the forge can't be asked, or "" if it can."""
     if not job.repository:
-        return "no git remote points to a forge: use --repository OWNER/NAME"
+        return f"no git remote points to a forge: use {called('--repository')}, such as owner/name"
     if job.forge is None:
-        return f"{job.forge_url or 'the remote'} is an unknown kind of forge: use --forge and --forge-url"
+        where, options = job.forge_url or "the remote", f"{called('--forge')} and {called('--forge-url')}"
+        return f"{where} is an unknown kind of forge: use {options}"
     if not job.forge_token:
         return f"there is no token for {job.forge}: set PRSHOTS_FORGE_TOKEN"
     return why_no_token(job)

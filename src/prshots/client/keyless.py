@@ -14,7 +14,7 @@ from prshots.client.sender import OnWait, Sender, ignore_wait, json_object
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN
 from prshots.contract.redaction import redact_briefly
-from prshots.contract.statements import message
+from prshots.contract.statements import called, message
 
 LIFETIME_SECONDS = 15 * 60.0
 """The lifetime of such a token."""
@@ -159,7 +159,7 @@ def _refusal_message(url: str, project: str) -> str:
     which = (
         f"Is {project!r} the right project?"
         if project
-        else "Does the job name the project (--project ORGANIZATION/NAME)?"
+        else f"Does the job name the project, as organization/name, in {called('--project')}?"
     )
     return (
         f"{url} refused this job's ID token; the service's log says why. Check: does the project trust this "
@@ -170,15 +170,15 @@ def _refusal_message(url: str, project: str) -> str:
 
 def _token_advice(url: str, environ: Mapping[str, str]) -> str:
     job = detect_job(environ)
-    setting = "set PRSHOTS_TOKEN from a CI secret"
+    advice = "set PRSHOTS_TOKEN from a CI secret"
     match job.ci:
         case "GitHub Actions":
             forks = ". Pull requests from forks get neither: see docs/use/ci.md" if job.from_fork else ""
-            return f"{setting}, or give the job an ID token: `permissions: id-token: write`{forks}"
+            return f"{advice}, or give the job an ID token: `permissions: id-token: write`{forks}"
         case "GitLab CI":
             wanted = f"`id_tokens: {{PRSHOTS_ID_TOKEN: {{aud: {url}}}}}`"
-            return f"{setting}, or give the job an ID token: {wanted}"
+            return f"{advice}, or give the job an ID token: {wanted}"
         case "Gitea Actions" if validate.is_on(environ, "FORGEJO_ACTIONS"):  # Gitea doesn't issue ID tokens
-            return f"{setting}, or give the job an ID token: `enable-openid-connect: true`"
+            return f"{advice}, or give the job an ID token: `enable-openid-connect: true`"
         case _:
-            return f"{setting}, or use --token"
+            return f"set {called('--token')} to an upload token"

@@ -6,6 +6,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from prshots.client import DEFAULT_CONCURRENCY
@@ -18,10 +19,19 @@ from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client, Image
 from prshots.client.shots import Problem, ShotFile, find_shots, open_image
 from prshots.client.upload import UploadOutcome, ignore_outcome, send_all, shot_fields
-from prshots.contract.errors import InvalidInputError, PayloadTooLargeError, PrshotsError
+from prshots.contract.errors import (
+    CallError,
+    InvalidInputError,
+    NoScreenshotsError,
+    PayloadTooLargeError,
+    PrshotsError,
+)
 from prshots.contract.replies import ServiceLimits, Staged, StagedShot, Uploaded
 from prshots.contract.sizes import readable_size
-from prshots.contract.statements import message
+from prshots.contract.statements import called, message
+
+MAX_MARKDOWN_CHARACTERS = 4000
+"""Longer markdown goes to a file. A signed URL costs a model about 100 tokens, twice if it pastes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +49,19 @@ def find_pairs(
     """Find the screenshots and their before images: the only one, or the one of the same shot.
 
     A before image without a matching screenshot becomes a problem. Raises InvalidInputError if an argument is
-    invalid, or if there are before images but no paths.
+    invalid, or if there are before images but no paths, and NoScreenshotsError.
     """
     after = find_shots(paths, name=name, viewport=viewport, theme=theme, short_names_outside=True)
+    if paths and not after.shots:
+        raise NoScreenshotsError(describe_problems(after.problems) or f"no screenshots at {', '.join(paths)}")
     if not before_images:
         return Pairs(after.shots, {}, after.problems)
     if not paths:
-        raise InvalidInputError("--before needs the screenshot after it: name it as PATH or with --after")
+        raise InvalidInputError(f"{called('--before')} needs the screenshot after it: also name that one")
     before = find_shots(before_images, viewport=viewport, theme=theme, short_names_outside=True)
     problems = [*after.problems, *before.problems]
+    if not (before.shots or before.problems):
+        problems.append(Problem(", ".join(before_images), "has no screenshots"))
     if len(after.shots) == len(before.shots) == 1:
         return Pairs(after.shots, {after.shots[0].key: before.shots[0]}, problems)
     known = {shot.key for shot in after.shots}
@@ -57,6 +71,10 @@ def find_pairs(
     )
     problems += [Problem(str(shot.path), unpaired) for shot in before.shots if shot.key not in known]
     return Pairs(after.shots, {shot.key: shot for shot in before.shots if shot.key in known}, problems)
+
+
+def describe_problems(problems: Sequence[Problem]) -> str:
+    return "; ".join(f"{problem.path}: {problem.words}" for problem in problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +97,18 @@ class ShownShot:
         cells = " | ".join(cell.replace("|", "\\|") for cell in (before, after))
         return f"| before | after |\n|---|---|\n| {cells} |"
 
-    def json(self) -> dict[str, Any]:
-        before = {"before_url": self.reply.before_url} if self.reply.before_url else {}
+    def json(self) -> dict[str, str]:
+        """Return the shot without its URLs. The markdown has them once, because each costs tokens."""
         known = {"path": self.path, "name": self.name, "viewport": self.viewport, "theme": self.theme}
-        address = {"id": self.reply.id, "view_url": self.reply.view_url}
-        return known | address | before | {"markdown": self.markdown}
+        return {name: value for name, value in known.items() if value} | {"id": self.reply.id}
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
     """The shown shots, and where they are. `failed` couldn't be sent; `problems` are unusable paths.
 
-    `notes` are for the user, each a sentence without its period.
+    `is_staged` means that they aren't on a pull request yet. `notes` are for the user, each a sentence
+    without its period.
     """
 
     head: Head
@@ -98,14 +116,11 @@ class Shown:
     shots: Sequence[ShownShot]
     failed: Sequence[Problem]
     problems: Sequence[Problem]
+    is_staged: bool
     moved: int = 0
     notes: Sequence[str] = ()
     comparison: ComparisonReply | None = None
     dashboard_url: str = ""
-
-    @property
-    def is_staged(self) -> bool:
-        return self.head.job.pr_number is None
 
     @property
     def expires_at(self) -> int | None:
@@ -122,26 +137,32 @@ class Shown:
 
     @property
     def next(self) -> str:
-        """The next step, in a sentence for an agent."""
+        """The next step, in sentences for an agent."""
+        number, branch, show = self.head.job.pr_number, self.head.branch, called("prshots show")
         if not self.shots:
-            return (
-                f"Nothing is staged for {self.head.branch}. Name the screenshots to show: prshots show PATH…"
-            )
+            return f"Nothing is staged for {branch}. Run {show} with the paths of the screenshots."
         if not self.is_staged:
             return (
-                "Paste the markdown verbatim where reviewers should see it, or run prshots comment --post to "
-                "keep one comment on the pull request current."
+                "Paste the markdown verbatim where reviewers should see it, or run "
+                f"{called('prshots comment --post')} to keep one comment on the pull request current."
             )
         when = datetime.fromtimestamp(self.expires_at or 0, UTC).strftime("%Y-%m-%d")
+        with_pr = f"run {show} with the same paths and {called('--pr')}"
+        if number is not None:
+            return f"To put the screenshots on pull request {number}, {with_pr}. They expire on {when}."
+        then = f"run {show} again: the screenshots move to the pull request"
+        if self.head.unsure:
+            then = f"{with_pr}, because prshots can't find it: {self.head.unsure}"
         return (
-            f"Open the pull request from {self.head.branch} with the markdown in its description, then run "
-            f"prshots show again: the screenshots move to the pull request. Otherwise they expire on {when}."
+            f"Open the pull request from {branch} with the markdown in its description, then {then}. "
+            f"Otherwise they expire on {when}."
         )
 
     def json(self) -> dict[str, Any]:
         job, found = self.head.job, self.comparison
+        state = "staged" if self.is_staged else "uploaded"
         return {
-            "state": "staged" if self.is_staged else "uploaded",
+            "state": state if self.shots else "none",
             "pr": job.pr_number,
             "pr_url": job.pr_url or None,
             "branch": self.head.branch or None,
@@ -151,7 +172,7 @@ class Shown:
             "failed": [
                 {"path": problem.path, "error": problem.words} for problem in (*self.failed, *self.problems)
             ],
-            "markdown": self.markdown,
+            **_to_paste(self.markdown),
             "moved": self.moved,
             "notes": list(self.notes),
             "comparison": found and found.brief,
@@ -159,6 +180,15 @@ class Shown:
             "dashboard_url": self.dashboard_url or None,
             "next": self.next,
         }
+
+
+def _to_paste(markdown: str) -> dict[str, str | None]:
+    """Return the markdown, or a file with it if it is long: see MAX_MARKDOWN_CHARACTERS."""
+    if len(markdown) <= MAX_MARKDOWN_CHARACTERS:
+        return {"markdown": markdown, "markdown_file": None}
+    with NamedTemporaryFile("w", prefix="prshots-", suffix=".md", encoding="utf-8", delete=False) as file:
+        file.write(markdown)
+    return {"markdown": None, "markdown_file": file.name}
 
 
 def show(
@@ -173,13 +203,15 @@ def show(
     """Show the screenshots. Without any, show the branch's staged screenshots.
 
     `say` gets a sentence about a step that takes long. Raises InvalidInputError if there is no commit, and
-    the errors of the service's client if no step succeeds.
+    the errors of the service's client if no step succeeds. Raises CallError if nothing could be sent.
     """
     commit_sha = commit_of(head.job)
     if not commit_sha:
         raise InvalidInputError("no commit: git has none here yet. Commit first")
-    earlier = _find_staged(service, head)  # first, to fail on a wrong address or token before sending
+    # First, to fail on a wrong address or token before sending.
+    earlier = service.staged(head.branch, repository=head.repository) if head.branch else []
     count, words = move_staged(service, head)
+    dropped = _describe_dropped_pairs(service, head, pairs, earlier)
     outcomes = _send(service, head, pairs, commit_sha, on_done)
     shots = [
         ShownShot(*outcome.shot.key, outcome.uploaded, str(outcome.shot.path))
@@ -187,25 +219,33 @@ def show(
         if outcome.uploaded
     ]
     if not pairs.shots:
-        shots = [ShownShot(shot.name, shot.viewport, shot.theme, shot) for shot in earlier]
+        newest = {(shot.name, shot.viewport, shot.theme): shot for shot in earlier}
+        shots = [ShownShot(*key, shot) for key, shot in newest.items()]
         commit_sha = earlier[-1].commit_sha if earlier else commit_sha
     failed = [Problem(str(outcome.shot.path), outcome.error) for outcome in outcomes if outcome.error]
+    if failed and not shots:
+        raise CallError(describe_problems([*failed, *pairs.problems]))
     staged = f"staged for {head.branch}, because {head.unknown}" if head.unknown else ""
-    shown = Shown(head, commit_sha, shots, failed, pairs.problems, count, [*filter(None, (words, staged))])
+    notes = [*filter(None, (words, staged, dropped))]
+    is_staged = head.job.pr_number is None or not (pairs.shots or count)
+    shown = Shown(head, commit_sha, shots, failed, pairs.problems, is_staged, count, notes)
     if not shots:
         return shown
-    if head.job.pr_number:
+    if not is_staged:
         return _compare(service, shown, base_branch, say)
     pages = [shot.reply.dashboard_url for shot in shots if isinstance(shot.reply, Staged)]
     return replace(shown, dashboard_url=pages[0] if pages else "")
 
 
-def _find_staged(service: Client, head: Head) -> list[StagedShot]:
-    """Return the newest image of each shot that an earlier run staged for this branch."""
-    if not head.branch:
-        return []
-    found = service.staged(head.branch, repository=head.repository)
-    return list({(shot.name, shot.viewport, shot.theme): shot for shot in found}.values())
+def _describe_dropped_pairs(service: Client, head: Head, pairs: Pairs, earlier: Sequence[StagedShot]) -> str:
+    """Return a note about shots that had a before image and now get none, or "" if there are none."""
+    alone = [shot for shot in pairs.shots if shot.key not in pairs.before_images]
+    paired = {(shot.name, shot.viewport, shot.theme) for shot in earlier if shot.before_url}
+    if alone and head.job.pr_number and (found := service.comparison(head.job.pr_number)):
+        paired |= {(shot.name, shot.viewport, shot.theme) for shot in found.shots if shot.pair}
+    names = ", ".join(shot.name for shot in alone if shot.key in paired)
+    advice = f"To keep the pair, also use {called('--before')}"
+    return f"{names}: shown without the earlier before image. {advice}" if names else ""
 
 
 def _send(

@@ -34,6 +34,10 @@ class RefusedInputError(InvalidInputError):
     """The service's reply refused the input."""
 
 
+class NoScreenshotsError(PrshotsError):
+    """No given path is or contains a usable screenshot."""
+
+
 class PayloadTooLargeError(PrshotsError):
     """The image or the whole body is too large."""
 

@@ -98,6 +98,17 @@ class BitbucketLookAlike(ForgeServer):
             "links": {"html": {"href": page}},
             "source": {"branch": {"name": proposed.branch}, "repository": {"full_name": proposed.repository}},
             "destination": {"branch": {"name": "main"}, "repository": {"full_name": self.repository}},
+            "participants": [
+                {
+                    "type": "participant",
+                    "user": self._person(author),
+                    "role": "REVIEWER",
+                    "approved": state == "approved",
+                    "state": state,
+                    "participated_on": "2026-04-12T08:00:00.000000+00:00",
+                }
+                for author, state in self._reviews.items()
+            ],
         }
 
     def _create(self, asked: Asked) -> Answer:

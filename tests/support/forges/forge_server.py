@@ -99,6 +99,7 @@ class ForgeServer(ABC):
         self.requests: list[str] = []
         self.proposed = [Proposed(self.pr_number, "cart", self.repository)]
         self._written: list[Written] = []
+        self._reviews: dict[str, str] = {}
         self._ids = itertools.count(4180)
         self._replies = json.loads((REPLIES / f"{self.name}.json").read_text())
         self._lock = threading.Lock()
@@ -124,6 +125,10 @@ class ForgeServer(ABC):
     def write_on_line(self, author: str, body: str) -> Written:
         """Write on a line of the diff."""
         return self.write_as(author, body, self.on_a_line)
+
+    def review_as(self, author: str, state: str) -> None:
+        """Review without a text. `state` is the forge's own."""
+        self._reviews[author] = state
 
     def propose(self, branch: str, repository: str = "", *, is_open: bool = True) -> int:
         """Open a pull request from a branch of this repository, or of a fork."""

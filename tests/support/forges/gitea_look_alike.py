@@ -46,7 +46,7 @@ class GiteaLookAlike(ForgeServer):
             )
             return Answer(200, [self._pull_request(one) for one in self.proposed if one.is_open in is_wanted])
         if found := _REVIEWS.fullmatch(asked.path):
-            return Answer(200, self._reviews(found["review"]))
+            return Answer(200, self._list_reviews(found["review"]))
         if found := _PULL.fullmatch(asked.path):
             known = [one for one in self.proposed if str(one.number) == found["index"]]
             return (
@@ -116,20 +116,26 @@ class GiteaLookAlike(ForgeServer):
             "base": {"ref": "main", "repo": {"full_name": self.repository}},
         }
 
-    def _reviews(self, review: str | None) -> Any:
-        """Return what was written on lines: each is a separate review with one comment."""
+    def _list_reviews(self, review: str | None) -> Any:
+        """Return the reviews. What was written on a line is a separate review with one comment."""
         page = f"{self.public_url}/{self.repository}/pulls/{self.pr_number}/files"
         on_lines = [written for written in self._written if written.kind == ON_A_LINE]
         if review is None:
+            found = [(written.id, written.author, "COMMENT", 1) for written in on_lines]
+            found += [(7, author, state, 0) for author, state in self._reviews.items()]
             return [
                 {
-                    "id": written.id,
+                    "id": number,
                     "body": "",
-                    "comments_count": 1,
-                    "user": self._person(written.author),
-                    "html_url": f"{page}#review-{written.id}",
+                    "state": state,
+                    "dismissed": state == "DISMISSED",
+                    "comments_count": count,
+                    "user": self._person(author),
+                    "html_url": f"{page}#review-{number}",
+                    "submitted_at": "2026-04-12T08:00:00Z",
+                    "updated_at": "2026-04-12T08:00:00Z",
                 }
-                for written in on_lines
+                for number, author, state, count in found
             ]
         return [
             {
@@ -139,6 +145,8 @@ class GiteaLookAlike(ForgeServer):
                 "html_url": f"{page}#issuecomment-{written.id}",
                 "path": "cart.css",
                 "position": 12,
+                "created_at": "2026-04-12T08:00:00Z",
+                "updated_at": "2026-04-12T09:00:00Z",
             }
             for written in on_lines
             if str(written.id) == review

@@ -37,6 +37,11 @@ class GitLabLookAlike(ForgeServer):
             return self._project(unquote(found["project"]))
         if found := _LIST.fullmatch(asked.path):
             return self._merge_requests(asked, unquote(found["project"]))
+        if asked.path.endswith(f"/merge_requests/{self.pr_number}/reviewers"):
+            people = self._reviews.items()
+            return Answer(
+                200, [{"user": self._person("author", who), "state": state} for who, state in people]
+            )
         if not (route := _ROUTE.fullmatch(asked.path)):
             return Answer(404, self.shape("no_route"))
         if asked.method != "GET" and not asked.account.may_write:

@@ -4,18 +4,8 @@ import * as validate from "../ci/validate.js";
 import { parseVerdicts } from "../commands/compare.js";
 import { InvalidInputError, messageOf } from "../errors.js";
 import { VIEWS, type View } from "../service.js";
+import { VARIABLES } from "./inputs.js";
 import { flagInput, linesInput, textInput } from "./runner.js";
-
-/** The client's variable for each input. Without the input, the job may have set the variable. */
-const VARIABLES = {
-  url: "PRSHOTS_URL",
-  token: "PRSHOTS_TOKEN",
-  project: "PRSHOTS_PROJECT",
-  "pr-number": "PRSHOTS_PR",
-  commit: "PRSHOTS_COMMIT",
-  branch: "PRSHOTS_BRANCH",
-  "github-token": "GITHUB_TOKEN",
-};
 
 export interface Settings {
   paths: string[];

@@ -14,7 +14,7 @@ import { InvalidInputError, messageOf, NotFoundError, PrshotsError, RefusedInput
 import { throughProxy } from "../proxy.js";
 import { redact, secretsOf } from "../redaction.js";
 import { VIEWS } from "../service.js";
-import { EXIT_CODES, message } from "../statements.js";
+import { EXIT_CODES, errorCode, message } from "../statements.js";
 import { misspelledVariables } from "../variables.js";
 import { printable, printableLines, safeMarkdown } from "../wording.js";
 import { type Given, invalid, parseArguments } from "./arguments.js";
@@ -22,6 +22,8 @@ import { generalHelp, helpOf } from "./help.js";
 import { COMMANDS } from "./options.js";
 
 const { failed: FAILED, invalid_arguments: INVALID_ARGUMENTS, interrupted: INTERRUPTED } = EXIT_CODES;
+/** Not the parsed options, which may be what is wrong. */
+const JSON_ASKED = / --(json|format[ =]json)\b/;
 const MAX_PR_NUMBER = 2_147_483_647;
 
 /** Runs a command, prints its result, and returns the exit code. */
@@ -44,14 +46,14 @@ const RUNS: Record<string, Run> = {
       },
       context,
     );
-    const format = given.choice("format", UPLOAD_FORMATS) ?? usualFormat(given);
+    const format = jsonIfAsked(given) ?? given.choice("format", UPLOAD_FORMATS) ?? usualFormat(given);
     if (format) process.stdout.write(uploadText(result, format));
     sayDashboard(result.dashboardUrl, context);
     return result.exitCode;
   },
 
   async compare(given, context) {
-    const format = given.choice("format", COMPARE_FORMATS) ?? usualFormat(given);
+    const format = jsonIfAsked(given) ?? given.choice("format", COMPARE_FORMATS) ?? usualFormat(given);
     try {
       const result = await compare(
         {
@@ -116,6 +118,10 @@ function defined<Name extends string, T>(name: Name, value: T | undefined): { [n
   return (value === undefined ? {} : { [name]: value }) as { [name in Name]?: T };
 }
 
+function jsonIfAsked(given: Given): "json" | undefined {
+  return given.flag("json") ? "json" : undefined;
+}
+
 function usualFormat(given: Given): "table" | undefined {
   return given.flag("quiet") ? undefined : "table";
 }
@@ -141,7 +147,11 @@ async function main(args: string[]): Promise<number> {
     return await run(given, context);
   } catch (error) {
     if (!(error instanceof PrshotsError)) throw error;
-    tell(`prshots: ${withOptions(messageOf(error))}`, []);
+    const words = withOptions(messageOf(error));
+    tell(`prshots: ${words}`, []);
+    // A failed comparison is printed already.
+    if (JSON_ASKED.test(` ${rest.join(" ")}`) && !(error instanceof ComparisonFailedError))
+      print(jsonText({ error: redact(words, []), code: errorCode(error) }));
     return isInArguments(error) ? INVALID_ARGUMENTS : FAILED;
   }
 }

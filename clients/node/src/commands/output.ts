@@ -35,10 +35,9 @@ export function compareText(
   { comparison }: Pick<CompareResult, "comparison">,
   format: CompareFormat,
 ): string {
+  if (format === "json") return jsonText(comparison?.json ?? null);
   if (!comparison) return "";
   switch (format) {
-    case "json":
-      return jsonText(comparison.json);
     case "github-output":
       return linesOf(comparisonOutputs(comparison.dashboardUrl, comparison));
     default:

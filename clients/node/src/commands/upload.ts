@@ -2,7 +2,7 @@
 import { detectJob } from "../ci/detection.js";
 import type { Job } from "../ci/job.js";
 import { compareWithBase, describe, summary } from "../compare.js";
-import { InvalidInputError, messageOf, PrshotsError } from "../errors.js";
+import { InvalidInputError, messageOf, NoScreenshotsError, PrshotsError } from "../errors.js";
 import type { Service } from "../service.js";
 import { type Found, findShots, type ShotFile } from "../shots.js";
 import { readableSize } from "../sizes.js";
@@ -48,7 +48,7 @@ export async function upload(options: UploadOptions, context: Context): Promise<
   return new Upload(connect(options, context), job, target, options, context).run(found, asked.branch);
 }
 
-/** Find the screenshots. Throws PrshotsError if there are none. */
+/** Find the screenshots. Throws NoScreenshotsError if there are none. */
 async function findScreenshots({
   paths,
   base,
@@ -62,7 +62,7 @@ async function findScreenshots({
   if (allowEmpty) return { shots, problems: problems.filter(({ isMissing }) => !isMissing) };
   if (shots.length || problems.some(({ isMissing }) => !isMissing)) return { shots, problems };
   const searched = paths.map((path) => printable(path) || "''").join(", ");
-  throw new PrshotsError(message("no_screenshots_found", { searched, folder: process.cwd() }));
+  throw new NoScreenshotsError(message("no_screenshots_found", { searched, folder: process.cwd() }));
 }
 
 /** Return what happened, with the exit code: 0 if everything was uploaded, 1 if nothing was, 3 if only some was. */

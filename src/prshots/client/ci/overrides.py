@@ -7,6 +7,7 @@ from prshots.client.ci import validate
 from prshots.client.ci.forge_addresses import TOKEN_VARIABLE, api_root, forge_token, kind_of_api
 from prshots.client.ci.job import ForgeKind, Job
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.statements import called
 
 
 def with_forge(
@@ -25,7 +26,7 @@ def with_forge(
     if token.strip():
         if not (checked := validate.token(token)):
             raise InvalidInputError(
-                f"invalid --forge-token ({TOKEN_VARIABLE}): it contains a space, a line break or a character "
+                f"invalid {called('--forge-token')}: it contains a space, a line break or a character "
                 "that no token has"
             )
         job = replace(job, forge_token=checked)
@@ -51,13 +52,14 @@ def _with_forge_address(job: Job, kind: ForgeKind | None, url: str, environ: Map
     api = validate.root(url)
     if url.strip() and not api:
         raise InvalidInputError(
-            "invalid --forge-url (PRSHOTS_FORGE_URL): use the base URL of the forge's API, such as "
+            f"invalid {called('--forge-url')}: use the base URL of the forge's API, such as "
             "https://gitlab.example.com/api/v4, without a user and a password"
         )
     kind = kind or kind_of_api(api) or job.forge
     if api and kind is None:
         raise InvalidInputError(
-            "unknown kind of forge at --forge-url: also use --forge github, gitlab, gitea or bitbucket"
+            f"unknown kind of forge at {called('--forge-url')}: also use {called('--forge')}, one of "
+            f"{', '.join(ForgeKind)}"
         )
     if kind is None or (kind is job.forge and not api):
         return job
@@ -73,7 +75,7 @@ def _with_forge_address(job: Job, kind: ForgeKind | None, url: str, environ: Map
         )
     if not (api := api or api_root(kind, job.forge_url)):
         raise InvalidInputError(
-            f"no address for {kind}: use --forge-url with the base URL of its API, https://HOST/api/v1"
+            f"no address for {kind}: use {called('--forge-url')}, the base URL of its API: https://HOST/api/v1"
         )
     return replace(job, forge_api=api, is_forge_guessed=job.is_forge_guessed and not url.strip())
 
@@ -82,7 +84,7 @@ def _check_repository(given: str, kind: ForgeKind | None) -> str:
     checked = validate.repository(given)
     if not checked or (kind is not ForgeKind.GITLAB and checked.count("/") != 1):
         raise InvalidInputError(
-            "invalid --repository (PRSHOTS_REPOSITORY): use owner/name, or on GitLab the project's id; "
+            f"invalid {called('--repository')}: use owner/name, or on GitLab the project's id; "
             f"got {given[:100]!r}"
         )
     return checked

@@ -13,7 +13,7 @@ from prshots.client.forges.gitlab import GitLab
 from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.addresses import is_loopback
 from prshots.contract.errors import InvalidInputError
-from prshots.contract.statements import message
+from prshots.contract.statements import called, message
 
 __all__ = ["Comment", "Forge", "ForgePullRequest", "Merge", "forge_of", "why_no_token"]
 
@@ -28,14 +28,16 @@ _KINDS: dict[ForgeKind, type[Forge]] = {
 def forge_of(job: Job, on_wait: OnWait = ignore_wait) -> Forge:
     """Return the job's repository on its forge. Raises InvalidInputError if something is missing."""
     if job.forge is None:
-        raise InvalidInputError(f"no forge detected: use --forge, one of {', '.join(ForgeKind)}")
+        raise InvalidInputError(f"no forge detected: use {called('--forge')}, one of {', '.join(ForgeKind)}")
     kind = _KINDS[job.forge]
     if not job.repository:
-        raise InvalidInputError(f"no {kind.label} repository detected: use --repository, such as owner/name")
+        option = f"{called('--repository')}, such as owner/name"
+        raise InvalidInputError(f"no {kind.label} repository detected: use {option}")
     if not job.forge_api.startswith(("http://", "https://")):
-        raise InvalidInputError(f"no {kind.label} address detected: use --forge-url, the base URL of its API")
+        option = f"{called('--forge-url')}, the base URL of its API"
+        raise InvalidInputError(f"no {kind.label} address detected: use {option}")
     if not job.forge_token:
-        words = f"no token to comment on {kind.label}: use --forge-token, or set PRSHOTS_FORGE_TOKEN"
+        words = f"no token for {kind.label}: set {called('--forge-token')}"
         if advice := fork_advice(job):
             words += f"; {advice}"
         elif job.forge in {ForgeKind.GITHUB, ForgeKind.GITEA}:

@@ -8,7 +8,14 @@ from urllib.parse import quote
 import httpx
 
 from prshots.client.ci import validate
-from prshots.client.forges.forge import Comment, Forge, ForgePullRequest, line_of, open_with_head_branch
+from prshots.client.forges.forge import (
+    Comment,
+    Forge,
+    ForgePullRequest,
+    line_of,
+    open_with_head_branch,
+    review_state,
+)
 from prshots.client.forges.forge_api import text_at
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeRefusedError, NotFoundError
@@ -51,7 +58,12 @@ class Bitbucket(Forge):
         return self._find_comments(pr_number, on_lines=False)
 
     def reviews(self, pr_number: int) -> Iterator[Comment]:
-        return self._find_comments(pr_number, on_lines=True)
+        yield from self._find_comments(pr_number, on_lines=True)
+        pull = self._pull(pr_number)
+        for entry in pull.get("participants", ()) if isinstance(pull, dict) else ():
+            if state := review_state(entry):
+                person, at = text_at(entry, "user", "uuid"), text_at(entry, "participated_on")
+                yield Comment(f"review-{person}", "", person, self._read_pull(pull).url, "", at, at, state)
 
     def _find_comments(self, pr_number: int, *, on_lines: bool) -> Iterator[Comment]:
         for entry in self._api.entries(self._comments(pr_number), {"pagelen": "100"}):
@@ -112,5 +124,7 @@ class Bitbucket(Forge):
                 author=text_at(entry, "user", "uuid"),
                 url=text_at(entry, "links", "html", "href"),
                 place=line_of(text_at(entry, "inline", "path"), text_at(entry, "inline", "to")),
+                created_at=text_at(entry, "created_on"),
+                updated_at=text_at(entry, "updated_on"),
             )
         )

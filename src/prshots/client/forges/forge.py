@@ -16,9 +16,10 @@ from prshots.contract.errors import ForgeError, NotFoundError
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment on the forge. `author` has the same form as the result of `Forge.me`.
+    """A comment or a review on the forge. `author` has the same form as the result of `Forge.me`.
 
-    `place` is the file and line that it is about, or empty if it is about the whole pull request.
+    `place` is the file and line that it is about, or empty if it is about the whole pull request. The times
+    are as the forge writes them, in ISO 8601. `state` is a review's: see `review_state`.
     """
 
     id: str
@@ -26,6 +27,9 @@ class Comment:
     author: str
     url: str = ""
     place: str = ""
+    created_at: str = ""
+    updated_at: str = ""
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ class Forge(ABC):
 
     @abstractmethod
     def reviews(self, pr_number: int) -> Iterator[Comment]:
-        """Yield the comments that `comments` leaves out: reviews, and comments on lines of the diff."""
+        """Yield what `comments` leaves out: reviews with a text or a decision, and comments on lines."""
 
     @abstractmethod
     def create(self, pr_number: int, body: str) -> Comment: ...
@@ -237,6 +241,9 @@ class IssueForge(Forge):
                 author=text_at(entry, "user", "login"),
                 url=text_at(entry, "html_url"),
                 place=line_of(text_at(entry, "path"), text_at(entry, self._line)),
+                created_at=text_at(entry, "created_at") or text_at(entry, "submitted_at"),
+                updated_at=text_at(entry, "updated_at"),
+                state=review_state(entry),
             )
         )
 
@@ -253,6 +260,20 @@ class IssueForge(Forge):
             author=validate.words(text_at(pull, "user", "login")),
             url=validate.address(text_at(pull, "html_url")),
         )
+
+
+def review_state(entry: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return the state of a review, or "" for a comment and for a review that nobody has submitted."""
+    if text_at(entry, "dismissed") == "True":  # Gitea
+        return "dismissed"
+    match text_at(entry, "state").lower():
+        case "approved" | "dismissed" as state:
+            return state
+        case "changes_requested" | "request_changes" | "requested_changes":
+            return "changes_requested"
+        case "commented" | "comment" | "reviewed":
+            return "commented"
+    return ""
 
 
 def line_of(path: str, line: str) -> str:

@@ -9,7 +9,7 @@ import httpx
 from prshots.client.sender import OnWait, Sender, json_object, origin
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.contract.redaction import redact_briefly
-from prshots.contract.statements import message
+from prshots.contract.statements import called, message
 
 TIMEOUT_SECONDS = 30.0
 MAX_PAGES = 1000
@@ -38,7 +38,7 @@ class ForgeApi:
         if origin(request.url) != (here := origin(self._client.base_url)):
             raise ForgeError(
                 f"{self.label} at {here} redirects to {origin(request.url)}, which does not get our token: "
-                "if its API is there, use that address with --forge-url"
+                f"if its API is there, set {called('--forge-url')} to that address"
             )
 
     def reply(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx's options

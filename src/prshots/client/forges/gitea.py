@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from prshots.client.forges.forge import Comment, IssueForge
+from prshots.client.forges.forge import Comment, IssueForge, review_state
 from prshots.client.forges.forge_api import text_at
 
 
@@ -32,7 +32,7 @@ class Gitea(IssueForge):
     def reviews(self, pr_number: int) -> Iterator[Comment]:
         address = f"{self._pulls}/{pr_number}/reviews"
         for review in self._api.entries(address, {"limit": "50"}):
-            if review.get("body"):
+            if review.get("body") or review_state(review) not in {"", "commented"}:
                 yield self._comment(review)
             if review.get("comments_count"):
                 lines = self._api.entries(f"{address}/{text_at(review, 'id')}/comments", {})

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from prshots.client.forges.forge import Comment, IssueForge
+from prshots.client.forges.forge import Comment, IssueForge, review_state
 from prshots.client.forges.forge_api import error_message, text_at
 from prshots.client.sender import OnWait, ignore_wait, json_object
 from prshots.contract.errors import ForgeError, NotFoundError
@@ -59,7 +59,7 @@ class GitHub(IssueForge):
     def reviews(self, pr_number: int) -> Iterator[Comment]:
         for kind in ("reviews", "comments"):  # the second kind is on lines
             for entry in self._api.entries(f"{self._pulls}/{pr_number}/{kind}", {"per_page": "100"}):
-                if entry.get("body"):
+                if entry.get("body") or review_state(entry) not in {"", "commented"}:
                     yield self._comment(entry)
 
     def create(self, pr_number: int, body: str) -> Comment:

@@ -11,8 +11,10 @@ from prshots.client.forges.forge import (
     Forge,
     ForgePullRequest,
     Merge,
+    line_of,
     merge_if_complete,
     open_with_head_branch,
+    review_state,
 )
 from prshots.client.forges.forge_api import text_at
 
@@ -38,9 +40,11 @@ class GitLab(Forge):
                 yield self._comment(pr_number, note)
 
     def reviews(self, pr_number: int) -> Iterator[Comment]:
-        """Yield nothing: reviews are among the notes."""
-        del pr_number
-        yield from ()
+        """Yield each reviewer's state, which has no time. What they wrote is among the notes."""
+        for entry in self._api.entries(f"{self._pulls}/{pr_number}/reviewers", {"per_page": "100"}):
+            person, state = text_at(entry, "user", "username"), review_state(entry)
+            if state:
+                yield Comment(f"review-{person}", "", person, self._page_of(pr_number), state=state)
 
     def create(self, pr_number: int, body: str) -> Comment:
         self._page_of(pr_number)  # first, to fail before the note is created
@@ -97,7 +101,9 @@ class GitLab(Forge):
         note_id = text_at(note, "id")
         author = text_at(note, "author", "username")
         url = f"{self._page_of(pr_number)}#note_{note_id}"
-        return self._checked(Comment(note_id, text_at(note, "body"), author, url))
+        place = line_of(text_at(note, "position", "new_path"), text_at(note, "position", "new_line"))
+        times = text_at(note, "created_at"), text_at(note, "updated_at")
+        return self._checked(Comment(note_id, text_at(note, "body"), author, url, place, *times))
 
     def _page_of(self, pr_number: int) -> str:
         """Return the web address of the merge request, because notes don't include it."""
