@@ -10,6 +10,9 @@ var InvalidInputError = class extends PrshotsError {
 var ImageAddressError = class extends InvalidInputError {
   name = "ImageAddressError";
 };
+var ClosedPullRequestError = class extends PrshotsError {
+  name = "ClosedPullRequestError";
+};
 var RefusedInputError = class extends InvalidInputError {
   name = "RefusedInputError";
 };
@@ -293,6 +296,8 @@ var CONTRACT = {
     "unknown_commit": "git doesn't know {sha}",
     "no_commit_named": "neither CI nor git names one",
     "no_baseline_commit": "no commit for the baselines: {why}. Set {--commit} to all 40 characters",
+    "pull_request_closed": "Pull request {number} is closed, so nothing was sent.",
+    "run_has_failed": "Note: the workflow run did not succeed, so screenshots may be missing, and they are not marked complete.",
     "baselines_of": "the baselines of {branch}",
     "pull_request": "pull request {number}",
     "no_screenshots_found": "no screenshots found: no PNG, JPEG or WebP at {searched} in {folder}. If that is fine, use --allow-empty",
@@ -749,7 +754,8 @@ function saidIn(said, environ) {
   const issue = part(said, "issue");
   if (part(issue, "pull_request")) {
     const prNumber2 = prNumber(issue?.number);
-    return { prNumber: prNumber2, lookup: prNumber2 === void 0 ? void 0 : "head" };
+    const lookup = prNumber2 === void 0 ? void 0 : "head";
+    return { prNumber: prNumber2, alreadyClosed: issue?.state === "closed", lookup };
   }
   const isPush = OF_A_BRANCH.has(event) || event === "workflow_call" && isObject(said) && "after" in said;
   return {
@@ -766,6 +772,7 @@ function ofPullRequest(pull, ref, built, closed) {
     prNumber: prNumber(pull.number) ?? numberIn(ref),
     commitSha: commit(head?.sha, built),
     closed,
+    alreadyClosed: !closed && pull.state === "closed",
     fromFork: isFork(part(head, "repo"), part(base, "repo")),
     targetBranch: branch(base?.ref),
     sourceBranch: branch(head?.ref),
@@ -776,7 +783,8 @@ function ofPullRequest(pull, ref, built, closed) {
 }
 function ofRun(said, run3) {
   const commitSha = commit(run3.head_sha);
-  const prNumber2 = ownPullRequest(said, run3, commitSha);
+  const own = ownPullRequest(said, run3, commitSha);
+  const { prNumber: prNumber2 } = own;
   let lookup;
   if (prNumber2 === void 0 && commitSha) {
     const startedBy = run3.event ?? void 0;
@@ -786,11 +794,12 @@ function ofRun(said, run3) {
   }
   const isOfFork = isFork(part(run3, "head_repository"), part(said, "repository"));
   return {
-    prNumber: prNumber2,
+    ...own,
     commitSha,
     fromFork: "head_repository" in run3 && isOfFork,
     lookup,
-    branch: run3.event === "push" && !isOfFork ? branch(run3.head_branch) : ""
+    branch: run3.event === "push" && !isOfFork ? branch(run3.head_branch) : "",
+    hasFailed: (run3.conclusion ?? "success") !== "success"
   };
 }
 function ofDeployment(said, deployment, ref, built) {
@@ -798,17 +807,22 @@ function ofDeployment(said, deployment, ref, built) {
   const named = typeof deployment.ref === "string" ? deployment.ref : "";
   const run3 = part(said, "workflow_run");
   const isOfRun = run3 !== void 0 && commit(run3.head_sha) === commitSha;
-  const prNumber2 = numberIn(ref) ?? numberIn(named) ?? (isOfRun ? ownPullRequest(said, run3, commitSha) : void 0);
-  const lookup = prNumber2 === void 0 && commitSha ? "any_pull_request" : void 0;
-  return { prNumber: prNumber2, commitSha, lookup };
+  const inRef = numberIn(ref) ?? numberIn(named);
+  const own = inRef === void 0 && isOfRun ? ownPullRequest(said, run3, commitSha) : { prNumber: inRef };
+  const lookup = own.prNumber === void 0 && commitSha ? "any_pull_request" : void 0;
+  return { ...own, commitSha, lookup };
 }
 function ownPullRequest(said, run3, sha) {
   const own = part(said, "repository")?.id ?? void 0;
   const listed = Array.isArray(run3.pull_requests) ? run3.pull_requests : [];
   const found = listed.filter(
-    (pull) => own !== void 0 && part(part(pull, "base"), "repo")?.id === own && commit(part(pull, "head")?.sha) === sha
+    (pull2) => own !== void 0 && part(part(pull2, "base"), "repo")?.id === own && commit(part(pull2, "head")?.sha) === sha
   );
-  return found.length === 1 && sha ? prNumber(found[0].number) : void 0;
+  const pull = found.length === 1 && sha ? found[0] : {};
+  return {
+    prNumber: prNumber(pull.number),
+    targetBranch: branch(part(pull, "base")?.ref)
+  };
 }
 function numberIn(ref) {
   return ref.startsWith("refs/pull/") ? prNumber(ref.split("/")[2]) : void 0;
@@ -983,6 +997,7 @@ var NO_JOB = {
   prNumber: void 0,
   commitSha: "",
   closed: false,
+  alreadyClosed: false,
   fromFork: false,
   forge: void 0,
   forgeUrl: "",
@@ -1000,7 +1015,8 @@ var NO_JOB = {
   repositoryUrl: "",
   baseSha: "",
   mergedAs: "",
-  isParallel: false
+  isParallel: false,
+  hasFailed: false
 };
 function normalizeJob(job) {
   if (job.prNumber !== void 0 || job.lookup) return { ...job, branch: "" };
@@ -1021,6 +1037,7 @@ function jobAt(ci, environ, place, { api, ...said }) {
     ci,
     prNumber: prNumber2,
     closed: Boolean(said.closed) && prNumber2 !== void 0,
+    alreadyClosed: Boolean(said.alreadyClosed) && prNumber2 !== void 0,
     fromFork: Boolean(said.fromFork) && prNumber2 !== void 0,
     forge: kind,
     forgeUrl: url,
@@ -1232,586 +1249,58 @@ var CIS = [
   [isSet("JENKINS_URL"), jenkins]
 ];
 
-// src/forges/forge.ts
-function mergeAt(commitSha, branch2) {
-  const [sha, name] = [fullCommit(commitSha), branch(branch2)];
-  return sha && name ? { commitSha: sha, branch: name } : void 0;
-}
-var NO_PROXY = {
-  proxiedImages: async () => [],
-  purge: async () => false
-};
-function markerLine(marker, prNumber2) {
-  return marker === "link" ? `[//]: # (svc:pr-${prNumber2})` : `<!-- svc:pr-${prNumber2} -->`;
-}
-
-// src/forges/forge_api.ts
-var MAX_PAGES = 1e3;
-var MAX_REDIRECTS = 20;
-var ForgeApi = class {
-  constructor(label, url, headers, sender, needs) {
-    this.label = label;
-    this.url = url;
-    this.headers = headers;
-    this.sender = sender;
-    this.needs = needs;
-  }
-  label;
-  url;
-  headers;
-  sender;
-  needs;
-  /** Return the response with any status. A repository may have moved, so redirects are followed. */
-  async reply(method, path4, content2 = {}) {
-    let [asked, json, verb] = [this.#address(path4, content2.params), content2.json, method];
-    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-      const reply = await this.#sendOnce(verb, asked, json, content2.headers);
-      const target = reply.status >= 300 && reply.status < 400 ? reply.headers.get("location") : null;
-      if (target === null) return reply;
-      asked = this.#sameOrigin(new URL(target, asked));
-      if (reply.status === 303 || reply.status === 302 || reply.status === 301 && verb === "POST")
-        [verb, json] = ["GET", void 0];
-    }
-    throw new ForgeError(`${this.label} redirects ${path4} more than ${MAX_REDIRECTS} times`);
-  }
-  /** Return the response's JSON. Throws NotFoundError, ForgeRefusedError, ForgeError. */
-  async call(method, path4, content2 = {}) {
-    return this.value(await this.reply(method, path4, content2));
-  }
-  value(reply) {
-    const { pathname } = new URL(reply.url);
-    if (reply.status === 404 || reply.status === 410)
-      throw new NotFoundError(`${this.label} has nothing at ${pathname}, or the token has no access to it`);
-    if (reply.status < 200 || reply.status >= 300) throw this.#error(reply);
-    if (reply.text === "") return null;
-    const value = parseJson(reply.text);
-    if (value === void 0)
-      throw new ForgeError(message("forge_sent_no_json", { forge: this.label, path: pathname }));
-    return value;
-  }
-  #error(reply) {
-    const { label: forge, needs } = this;
-    const { status } = reply;
-    const why = errorMessage(reply);
-    if (status === 401) return new ForgeError(message("forge_refused_token", { forge, why, needs }));
-    if (status === 403) return new ForgeRefusedError(message("forge_does_not_allow", { forge, why, needs }));
-    return new ForgeError(message("answered_why", { who: forge, status, why }));
-  }
-  /**
-   * Return all entries of a list. `next` finds the address of the next page. Only its query is used, because a forge
-   * behind a proxy may not know its own address.
-   */
-  async entries(path4, params, { next, page: entriesOf2 } = LINKED) {
-    const found = [];
-    let asked = params;
-    for (let pages = 0; pages < MAX_PAGES; pages++) {
-      const reply = await this.reply("GET", path4, { params: asked });
-      const value = this.value(reply);
-      const page = entriesOf2(value);
-      if (!Array.isArray(page) || !page.every((entry) => typeof entry === "object" && entry !== null))
-        throw new ForgeError(message("forge_sent_no_list", { forge: this.label, path: path4 }));
-      found.push(...page);
-      const following = next(reply, value);
-      if (!following) return found;
-      asked = new URL(following, this.url).searchParams;
-    }
-    throw new ForgeError(`${this.label} has more than ${MAX_PAGES} pages of comments`);
-  }
-  async remove(path4) {
-    try {
-      await this.call("DELETE", path4);
-    } catch (error) {
-      if (!(error instanceof NotFoundError)) throw error;
-    }
-  }
-  /** Return the comment. Throws ForgeError if it has no id: then this is not the forge. */
-  checked(comment2) {
-    if (!comment2.id)
-      throw new ForgeError(
-        `${this.label} answered with something other than a comment: is this the address of ${this.label}?`
+// src/ci/overrides.ts
+function withForge(found, environ, given) {
+  const { kind, api = "", repository: repository2 = "", token: token2 = "" } = given;
+  const job = { ...atForge(found, environ, kind, api.trim()) };
+  if (repository2.trim()) job.repository = checkedRepository(repository2, job.forge);
+  if (token2.trim()) {
+    job.forgeToken = token(token2);
+    if (!job.forgeToken)
+      throw new InvalidInputError(
+        "forgeToken (PRSHOTS_FORGE_TOKEN) is invalid: a token has no spaces, line breaks or other control characters"
       );
-    return comment2;
   }
-  #sendOnce(method, url, json, more) {
-    const headers = {
-      "User-Agent": "prshots",
-      Accept: "application/json",
-      ...this.headers,
-      ...more,
-      ...json && { "Content-Type": "application/json" }
-    };
-    return this.sender.send(url, () => ({ method, headers, ...json && { body: JSON.stringify(json) } }));
-  }
-  /** Never send our token to another address, even if the forge links or redirects there. */
-  #sameOrigin(target) {
-    const here = new URL(this.url).origin;
-    if (target.origin !== here)
-      throw new ForgeError(
-        `${this.label} at ${here} redirects to ${target.origin}, which does not get our token: if the API is there, set forgeUrl (PRSHOTS_FORGE_URL) to that address`
-      );
-    return target.href;
-  }
-  #address(path4, params) {
-    const query = new URLSearchParams(params).toString();
-    const address2 = path4.startsWith("/") ? this.url + path4 : this.#sameOrigin(new URL(path4));
-    return query ? `${address2}?${query}` : address2;
-  }
-};
-var LINKED = {
-  page: (value) => value,
-  next: (reply) => /<([^>]*)>\s*;\s*rel="?next"?/.exec(reply.headers.get("link") ?? "")?.[1]
-};
-function textAt(value, ...keys) {
-  let found = value;
-  for (const key of keys) found = found?.[key];
-  return typeof found === "string" || typeof found === "number" ? String(found) : "";
+  return job;
 }
-function errorMessage(reply) {
-  const value = parseJson(reply.text);
-  const words2 = textAt(value, "message") || textAt(value, "error_description") || textAt(value, "error", "message");
-  return ((words2 || textAt(value, "error") || "no reason given") + scopes(value)).slice(0, 300);
-}
-function scopes(value) {
-  const { error } = value ?? {};
-  const required = error?.detail?.required;
-  return Array.isArray(required) ? message("required_scopes", { scopes: required.join(", ") }) : "";
-}
-function parseJson(text2) {
-  try {
-    return JSON.parse(text2);
-  } catch {
-    return void 0;
-  }
-}
-
-// src/forges/bitbucket.ts
-var NEEDS = "Bitbucket takes a repository, project or workspace access token with the scope pullrequest:write, or as EMAIL:TOKEN an API token with read:user:bitbucket, read:pullrequest:bitbucket and write:pullrequest:bitbucket (write does not include read)";
-var PAGING = {
-  page: (value) => value?.values,
-  next: (_reply, value) => textAt(value, "next")
-};
-var Bitbucket = class {
-  label = "Bitbucket";
-  maxCommentBytes = 32768;
-  markerStyle = "link";
-  #api;
-  #pullRequests;
-  #me = "";
-  #hasAsked = false;
-  constructor({ api, repository: repository2, token: token2, sender }) {
-    this.#api = new ForgeApi(this.label, api, { Authorization: credentials(token2) }, sender, NEEDS);
-    this.#pullRequests = `/repositories/${repository2}/pullrequests`;
-  }
-  /**
-   * Return our account; undefined for an access token, which belongs to no account that we can ask for. Then an attempt
-   * shows which comment is ours: only its author may change it.
-   */
-  async me() {
-    if (!this.#me && !this.#hasAsked) {
-      this.#hasAsked = true;
-      const reply = await this.#api.reply("GET", "/user");
-      if (reply.status !== 401 && reply.status !== 403) this.#me = textAt(this.#api.value(reply), "uuid");
-    }
-    return this.#me || void 0;
-  }
-  async comments(prNumber2) {
-    const entries = await this.#api.entries(this.#comments(prNumber2), { pagelen: "100" }, PAGING);
-    return entries.filter((entry) => !entry.deleted && !entry.inline).map((entry) => this.#comment(entry));
-  }
-  async create(prNumber2, body) {
-    const made = this.#comment(await this.#api.call("POST", this.#comments(prNumber2), content(body)));
-    this.#me ||= made.author;
-    return made;
-  }
-  async update(prNumber2, id, body) {
-    try {
-      const changed = await this.#api.call("PUT", `${this.#comments(prNumber2)}/${id}`, content(body));
-      this.#me ||= this.#comment(changed).author;
-    } catch (error) {
-      if (!(error instanceof ForgeRefusedError) || await this.me() !== void 0) throw error;
-      throw new NotFoundError(`${this.label} says that comment ${id} is not ours`);
-    }
-  }
-  delete(prNumber2, id) {
-    return this.#api.remove(`${this.#comments(prNumber2)}/${id}`);
-  }
-  /** Bitbucket abbreviates the commit, so it can't be used. */
-  async mergeOf() {
-    return void 0;
-  }
-  proxiedImages = NO_PROXY.proxiedImages;
-  purge = NO_PROXY.purge;
-  #comments(prNumber2) {
-    return `${this.#pullRequests}/${prNumber2}/comments`;
-  }
-  #comment(entry) {
-    return this.#api.checked({
-      id: textAt(entry, "id"),
-      body: textAt(entry, "content", "raw"),
-      author: textAt(entry, "user", "uuid"),
-      url: textAt(entry, "links", "html", "href")
-    });
-  }
-};
-function credentials(token2) {
-  return token2.includes(":") ? `Basic ${Buffer.from(token2).toString("base64")}` : `Bearer ${token2}`;
-}
-function content(body) {
-  return { json: { content: { raw: body } } };
-}
-
-// src/forges/forks.ts
-var FROM_A_FORK = {
-  github: "Post the comment from a second workflow (`on: workflow_run`), or set PRSHOTS_FORGE_TOKEN to a bot's token where forks get secrets. Avoid `on: pull_request_target`: its token can write, but the fork's code gets it too",
-  gitlab: "Have a member start the merge request's pipeline in this project, after a look at what it runs. Then it gets the project's variables",
-  gitea: "Post the comment with a bot's token in PRSHOTS_FORGE_TOKEN, from a job that does not run the fork's code",
-  bitbucket: "Start the pipeline manually in this repository: the fork's own pipeline gets none of its variables"
-};
-function withForkAdvice(error, job) {
-  const words2 = forkAdvice(job);
-  return words2 ? new ForgeError(`${words2} (${error.message})`) : error;
-}
-function forkAdvice(job) {
-  if (!job.fromFork || !job.forge) return "";
-  return message("from_a_fork", { advice: FROM_A_FORK[job.forge] });
-}
-
-// src/forges/pull_requests.ts
-function openWithHead(entries, repository2, headSha) {
-  const numbers = entries.filter(
-    (pull) => textAt(pull, "state") === "open" && textAt(pull, "head", "sha") === headSha && textAt(pull, "base", "repo", "full_name").toLowerCase() === repository2.toLowerCase()
-  ).map((pull) => prNumber(pull.number)).filter((number) => number !== void 0);
-  return [...new Set(numbers)];
-}
-async function headOf(api, repository2, prNumber2) {
-  return commit(
-    textAt(await api.call("GET", `/repos/${repository2}/pulls/${prNumber2}`), "head", "sha")
-  );
-}
-async function mergeOf(api, repository2, prNumber2) {
-  const found = await api.call("GET", `/repos/${repository2}/pulls/${prNumber2}`);
-  const isMerged = found?.merged === true;
-  return isMerged ? mergeAt(textAt(found, "merge_commit_sha"), textAt(found, "base", "ref")) : void 0;
-}
-
-// src/forges/gitea.ts
-var NEEDS2 = "Gitea and Forgejo take the token of Actions where it may write, or an access token with the scopes write:issue and read:user";
-var Gitea = class {
-  label = "Gitea";
-  maxCommentBytes = 1e6;
-  // Gitea has no limit
-  markerStyle = "html";
-  #api;
-  #repository;
-  #issues;
-  constructor({ api, repository: repository2, token: token2, sender }) {
-    this.#api = new ForgeApi(this.label, api, { Authorization: `token ${token2}` }, sender, NEEDS2);
-    this.#repository = repository2;
-    this.#issues = `/repos/${repository2}/issues`;
-  }
-  /** The Actions token can ask. Guessing isn't safe: writers can change other people's comments. */
-  async me() {
-    return textAt(await this.#api.call("GET", "/user"), "login") || void 0;
-  }
-  async comments(prNumber2) {
-    const entries = await this.#api.entries(`${this.#issues}/${prNumber2}/comments`, {});
-    return entries.map((entry) => this.#comment(entry));
-  }
-  async create(prNumber2, body) {
-    const path4 = `${this.#issues}/${prNumber2}/comments`;
-    return this.#comment(await this.#api.call("POST", path4, { json: { body } }));
-  }
-  async update(_prNumber, id, body) {
-    await this.#api.call("PATCH", `${this.#issues}/comments/${id}`, { json: { body } });
-  }
-  delete(_prNumber, id) {
-    return this.#api.remove(`${this.#issues}/comments/${id}`);
-  }
-  /** Gitea has no list by commit. */
-  async openPullRequests(headSha) {
-    const path4 = `/repos/${this.#repository}/pulls`;
-    const entries = await this.#api.entries(path4, { state: "open", limit: "50" });
-    return openWithHead(entries, this.#repository, headSha);
-  }
-  headOf(prNumber2) {
-    return headOf(this.#api, this.#repository, prNumber2);
-  }
-  mergeOf(prNumber2) {
-    return mergeOf(this.#api, this.#repository, prNumber2);
-  }
-  proxiedImages = NO_PROXY.proxiedImages;
-  purge = NO_PROXY.purge;
-  #comment(entry) {
-    return this.#api.checked({
-      id: textAt(entry, "id"),
-      body: textAt(entry, "body"),
-      author: textAt(entry, "user", "login"),
-      url: textAt(entry, "html_url")
-    });
-  }
-};
-
-// src/forges/github.ts
-var NEEDS3 = "In GitHub Actions the job needs `permissions: pull-requests: write`; elsewhere, use a token that may write pull requests of this repository";
-var PURGE_SECONDS = 5;
-var GitHub = class {
-  label = "GitHub";
-  maxCommentBytes = 65536;
-  markerStyle = "html";
-  #api;
-  #graphql;
-  #repository;
-  #issues;
-  constructor({ api, repository: repository2, token: token2, sender }) {
-    const headers = {
-      Authorization: `Bearer ${token2}`,
-      Accept: "application/vnd.github+json",
-      "X-GitHub-Api-Version": "2022-11-28"
-    };
-    this.#api = new ForgeApi(this.label, api, headers, sender, NEEDS3);
-    this.#graphql = `${api.replace(/\/v3$/, "")}/graphql`;
-    this.#repository = repository2;
-    this.#issues = `/repos/${repository2}/issues`;
-  }
-  /** Only GraphQL gives an app or a workflow its login. */
-  async me() {
-    const query = { query: "query { viewer { login } }" };
-    const viewer = parseJson((await this.#api.reply("POST", this.#graphql, { json: query })).text);
-    const login = textAt(viewer, "data", "viewer", "login");
-    return login || textAt(parseJson((await this.#api.reply("GET", "/user")).text), "login");
-  }
-  async comments(prNumber2) {
-    const path4 = `${this.#issues}/${prNumber2}/comments`;
-    const entries = await this.#inPullRequest(prNumber2, () => this.#api.entries(path4, { per_page: "100" }));
-    return entries.map((entry) => this.#comment(entry));
-  }
-  async create(prNumber2, body) {
-    const path4 = `${this.#issues}/${prNumber2}/comments`;
-    return this.#comment(await this.#inPullRequest(prNumber2, () => this.#sendOnce("POST", path4, body)));
-  }
-  async update(_prNumber, id, body) {
-    await this.#sendOnce("PATCH", `${this.#issues}/comments/${id}`, body);
-  }
-  delete(_prNumber, id) {
-    return this.#api.remove(`${this.#issues}/comments/${id}`);
-  }
-  async openPullRequests(headSha) {
-    const path4 = `/repos/${this.#repository}/commits/${headSha}/pulls`;
-    const entries = await this.#api.entries(path4, { per_page: "100" });
-    return openWithHead(entries, this.#repository, headSha);
-  }
-  headOf(prNumber2) {
-    return headOf(this.#api, this.#repository, prNumber2);
-  }
-  mergeOf(prNumber2) {
-    return mergeOf(this.#api, this.#repository, prNumber2);
-  }
-  async proxiedImages(id) {
-    const headers = { Accept: "application/vnd.github.full+json" };
-    const rendered = await this.#api.call("GET", `${this.#issues}/comments/${id}`, { headers });
-    return proxiedIn(textAt(rendered, "body_html"));
-  }
-  /** Ask the image proxy, without our token: the proxy is not the API. */
-  async purge(url) {
-    const signal = AbortSignal.timeout(PURGE_SECONDS * 1e3);
-    try {
-      return (await fetch(url, { method: "PURGE", redirect: "manual", signal })).ok;
-    } catch {
-      return false;
-    }
-  }
-  async #sendOnce(method, path4, body) {
-    const reply = await this.#api.reply(method, path4, { json: { body } });
-    if (reply.status === 403 && errorMessage(reply).includes("locked"))
-      throw new ForgeError(`GitHub takes no comment: ${errorMessage(reply)} Unlock the conversation`);
-    if (reply.status === 422) {
-      const why = objections(reply) || errorMessage(reply);
-      throw new ForgeError(message("forge_rejects_comment", { forge: this.label, why }));
-    }
-    return this.#api.value(reply);
-  }
-  async #inPullRequest(prNumber2, call) {
-    try {
-      return await call();
-    } catch (error) {
-      if (!(error instanceof NotFoundError)) throw error;
-      throw new ForgeError(
-        `GitHub shows this token no pull request ${prNumber2} in ${this.#repository}: it does not exist, or the repository is private and the token has no access`
-      );
-    }
-  }
-  #comment(entry) {
-    return this.#api.checked({
-      id: textAt(entry, "id"),
-      body: textAt(entry, "body"),
-      author: textAt(entry, "user", "login"),
-      url: textAt(entry, "html_url")
-    });
-  }
-};
-function objections(reply) {
-  const { errors } = parseJson(reply.text) ?? {};
-  const found = Array.isArray(errors) ? errors.map((error) => textAt(error, "message")) : [];
-  return found.filter(Boolean).join("; ").slice(0, 300);
-}
-function proxiedIn(html) {
-  const tags = html.match(/<img\b(?:"[^"]*"|'[^']*'|[^>"'])*>/gi) ?? [];
-  return tags.filter((tag) => attribute(tag, "data-canonical-src")).map((tag) => attribute(tag, "src")).filter((address2) => /^https?:\/\//.test(address2));
-}
-function attribute(tag, name) {
-  const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`, "i").exec(tag);
-  const entities = { amp: "&", quot: '"', "#39": "'", lt: "<", gt: ">" };
-  return (found?.[1] ?? found?.[2] ?? "").replace(
-    /&(amp|quot|#39|lt|gt);/g,
-    (_, entity) => entities[entity] ?? ""
-  );
-}
-
-// src/forges/gitlab.ts
-var NEEDS4 = "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter; the job's own CI_JOB_TOKEN may not write notes";
-var GitLab = class {
-  label = "GitLab";
-  maxCommentBytes = 1e6;
-  markerStyle = "html";
-  #api;
-  #mergeRequests;
-  #pages = /* @__PURE__ */ new Map();
-  constructor({ api, repository: repository2, token: token2, sender }) {
-    this.#api = new ForgeApi(this.label, api, { Authorization: `Bearer ${token2}` }, sender, NEEDS4);
-    this.#mergeRequests = `/projects/${encodeURIComponent(repository2)}/merge_requests`;
-  }
-  async me() {
-    return textAt(await this.#api.call("GET", "/user"), "username") || void 0;
-  }
-  async comments(prNumber2) {
-    const asked = { sort: "asc", order_by: "created_at", per_page: "100" };
-    const notes = await this.#api.entries(this.#notes(prNumber2), asked);
-    const people = notes.filter((note) => !note.system);
-    return people.length ? this.#comments(prNumber2, people) : [];
-  }
-  async create(prNumber2, body) {
-    await this.#pageOf(prNumber2);
-    const made = await this.#api.call("POST", this.#notes(prNumber2), { json: { body } });
-    const [comment2] = await this.#comments(prNumber2, [made]);
-    return comment2;
-  }
-  async update(prNumber2, id, body) {
-    await this.#api.call("PUT", `${this.#notes(prNumber2)}/${id}`, { json: { body } });
-  }
-  delete(prNumber2, id) {
-    return this.#api.remove(`${this.#notes(prNumber2)}/${id}`);
-  }
-  async mergeOf(prNumber2) {
-    const found = await this.#api.call("GET", `${this.#mergeRequests}/${prNumber2}`);
-    if (textAt(found, "state") !== "merged") return void 0;
-    const names = ["merge_commit_sha", "squash_commit_sha", "sha"];
-    const sha = names.map((name) => textAt(found, name)).find(Boolean) ?? "";
-    return mergeAt(sha, textAt(found, "target_branch"));
-  }
-  proxiedImages = NO_PROXY.proxiedImages;
-  purge = NO_PROXY.purge;
-  #notes(prNumber2) {
-    return `${this.#mergeRequests}/${prNumber2}/notes`;
-  }
-  async #comments(prNumber2, notes) {
-    const page = await this.#pageOf(prNumber2);
-    return notes.map(
-      (note) => this.#api.checked({
-        id: textAt(note, "id"),
-        body: textAt(note, "body"),
-        author: textAt(note, "author", "username"),
-        url: `${page}#note_${textAt(note, "id")}`
-      })
-    );
-  }
-  /** Return the merge request's address for people, which no note has. */
-  async #pageOf(prNumber2) {
-    const known = this.#pages.get(prNumber2);
-    if (known !== void 0) return known;
-    const page = textAt(await this.#api.call("GET", `${this.#mergeRequests}/${prNumber2}`), "web_url");
-    this.#pages.set(prNumber2, page);
-    return page;
-  }
-};
-
-// src/forges/index.ts
-var KINDS = {
-  github: { label: "GitHub", open: (access) => new GitHub(access) },
-  gitlab: { label: "GitLab", open: (access) => new GitLab(access) },
-  gitea: { label: "Gitea", open: (access) => new Gitea(access) },
-  bitbucket: { label: "Bitbucket", open: (access) => new Bitbucket(access) }
-};
-function forgeOf(job, sender) {
-  if (!job.forge)
+function atForge(job, environ, givenKind, givenApi) {
+  const api = root(givenApi);
+  if (givenApi && !api)
     throw new InvalidInputError(
-      `no forge detected: set forge (PRSHOTS_FORGE) to one of ${FORGES.join(", ")}`
+      "forgeUrl (PRSHOTS_FORGE_URL) is invalid: set the root of the forge's API, such as https://gitlab.example.com/api/v4, without a user name and password"
     );
-  const { label, open: open3 } = KINDS[job.forge];
-  if (!job.repository)
+  const kind = givenKind ?? (api ? kindOfApi(api) : void 0) ?? job.forge;
+  if (api && !kind)
     throw new InvalidInputError(
-      `no ${label} repository detected: set repository (PRSHOTS_REPOSITORY), such as owner/name`
+      `forgeUrl (PRSHOTS_FORGE_URL) doesn't say which forge it is: set forge (PRSHOTS_FORGE) to ${FORGES.join(", ")}`
     );
-  if (!URL.canParse(job.forgeApi))
+  if (!kind || kind === job.forge && !api) return job;
+  const moved = kind === job.forge ? job : atOtherForge(job, environ, kind);
+  const forgeApi = api || apiRoot(kind, moved.forgeUrl);
+  if (!forgeApi)
     throw new InvalidInputError(
-      `no ${label} address detected: set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API`
+      `which ${kind}? Set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API: https://HOST/api/v1`
     );
-  if (!job.forgeToken)
+  return { ...moved, forgeApi };
+}
+function atOtherForge(job, environ, forge) {
+  const isSame2 = job.forge === void 0;
+  return {
+    ...job,
+    forge,
+    forgeUrl: isSame2 ? job.forgeUrl : "",
+    repository: isSame2 ? job.repository : "",
+    forgeToken: forgeToken(forge, environ)
+  };
+}
+function checkedRepository(given, kind) {
+  const repository2 = repository(given);
+  const isOne = kind === "gitlab" || repository2.split("/").length === 2;
+  if (!repository2 || !isOne)
     throw new InvalidInputError(
-      `no token to comment on ${label}: set forgeToken (PRSHOTS_FORGE_TOKEN)${tokenAdvice(job)}`
+      `repository (PRSHOTS_REPOSITORY) is invalid: set owner/name, on GitLab also a project's id; got "${given.slice(0, 100)}"`
     );
-  return open3({ api: job.forgeApi, repository: job.repository, token: job.forgeToken, sender });
-}
-function tokenAdvice(job) {
-  const forFork = forkAdvice(job);
-  if (forFork) return `. ${forFork}`;
-  if (job.forge !== "github" && job.forge !== "gitea") return "";
-  const { label } = KINDS[job.forge];
-  return `; in ${label} Actions, set env: GITHUB_TOKEN: \${{ github.token }} in the step`;
-}
-
-// src/lookup.ts
-async function pullRequestOf(job, sender) {
-  if (job.prNumber !== void 0 || !job.lookup) return job.prNumber;
-  const missing = message("no_pull_request_in_event", { commit: job.commitSha.slice(0, 7) });
-  const advice2 = message("set_pull_request");
-  const found = await askForge(
-    job,
-    sender,
-    missing,
-    advice2,
-    (forge) => forge.openPullRequests(job.commitSha)
-  );
-  if (found.length > 1)
-    throw new InvalidInputError(
-      message("head_of_several", { missing, numbers: found.sort((a, b) => a - b).join(", "), advice: advice2 })
-    );
-  if (!found.length && job.lookup === "pull_request")
-    throw new InvalidInputError(message("head_of_none", { missing, advice: advice2 }));
-  return found[0];
-}
-async function commitOf(job, prNumber2, sender) {
-  if (job.commitSha) return job.commitSha;
-  if (job.lookup !== "head") return commitHere();
-  const missing = message("no_head_in_event", { number: prNumber2 });
-  const advice2 = message("set_commit");
-  const sha = await askForge(job, sender, missing, advice2, (forge) => forge.headOf(prNumber2));
-  if (!sha) throw new InvalidInputError(message("head_not_reported", { missing, advice: advice2 }));
-  return sha;
-}
-async function commitHere() {
-  const commit2 = await headCommit();
-  if (!commit2)
-    throw new InvalidInputError(
-      "no commit: the CI does not name one and not in a git repository. Set commit (PRSHOTS_COMMIT)"
-    );
-  return commit2;
-}
-async function askForge(job, sender, missing, advice2, question) {
-  try {
-    return await question(forgeOf(job, sender));
-  } catch (error) {
-    throw new InvalidInputError(message("cannot_ask_forge", { missing, why: messageOf(error), advice: advice2 }));
-  }
+  return repository2;
 }
 
 // src/sender.ts
@@ -2105,272 +1594,6 @@ function causeOf(error) {
   return "code" in cause && typeof cause.code === "string" ? cause.code : cause.message;
 }
 
-// src/action/forks.ts
-var FORKS = "https://github.com/prshots/prshots/blob/main/docs/use/ci.md#forks";
-var CREDENTIALS = ["PRSHOTS_TOKEN", "PRSHOTS_ID_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL"];
-function withoutSecrets(job, environ) {
-  if (job.fromFork && environ.GITHUB_EVENT_NAME === "pull_request")
-    return "the pull request comes from a fork";
-  if (environ.GITHUB_ACTOR === "dependabot[bot]") return "Dependabot opened the pull request";
-  return "";
-}
-function hasCredentials(environ) {
-  return CREDENTIALS.some((name) => environ[name]);
-}
-
-// src/compare.ts
-import { setTimeout as pause3 } from "node:timers/promises";
-
-// src/ci/base_commits.ts
-var MAX_BASE_COMMITS = 200;
-var ENOUGH_COMMITS = 50;
-var DEPTHS = [ENOUGH_COMMITS, 4 * ENOUGH_COMMITS, 20 * ENOUGH_COMMITS];
-async function baseOf(job, commitSha, branch2, say) {
-  const target = branch2 || job.targetBranch || await defaultBranch(job);
-  const head = await fullCommit2(commitSha);
-  const start = await mergeTarget(head) || (commitSha === job.commitSha ? job.baseSha : "");
-  if (start && (!branch2 || branch2 === job.targetBranch))
-    return { branch: target, commits: await historyFrom(start, target, say), unknown: "" };
-  const unknown = (why) => ({ branch: target, commits: [], unknown: why });
-  const { error } = await git("rev-parse", "--git-dir");
-  if (error) return unknown(error);
-  if (!head) return unknown(message("commit_not_in_checkout", { commit: commitSha }));
-  return commitsSinceForkPoint(target, head, say);
-}
-async function mergeTarget(head) {
-  const [headers = ""] = (await git("cat-file", "commit", "HEAD")).output.split("\n\n", 1);
-  const parents = Array.from(headers.matchAll(/^parent ([0-9a-f]{40})$/gm), ([, sha = ""]) => sha);
-  const [onto = "", merged] = parents;
-  return parents.length === 2 && head !== "" && merged === head ? onto : "";
-}
-async function historyFrom(start, target, say) {
-  let found = await firstParents(start);
-  const shallow = await isShallow();
-  if (!found.length || shallow && found.length < ENOUGH_COMMITS) {
-    const depth = shallow ? ENOUGH_COMMITS : 0;
-    if ((await fetchFrom(start, depth, say, target)).error)
-      await fetchFrom(await refspecOf(target), depth, say, target);
-    found = await firstParents(start);
-  }
-  return found.length ? found : [start];
-}
-async function commitsSinceForkPoint(target, head, say) {
-  let commits = [];
-  let problem = "";
-  for (const depth of await isShallow() ? DEPTHS : [0]) {
-    problem = await fetchBranches(target, head, depth, say);
-    commits = await firstParents(await mergeBase(target, head));
-    if (problem || commits.length >= ENOUGH_COMMITS || !await isShallow()) break;
-  }
-  if (problem && commits.length) say(message("could_not_fetch", { branch: target, why: problem }));
-  const nothingShared = message("no_shared_commit", { branch: target, commit: head.slice(0, 7) });
-  return { branch: target, commits, unknown: commits.length ? "" : problem || nothingShared };
-}
-async function fetchBranches(target, head, depth, say) {
-  const { error } = await fetchFrom(await refspecOf(target), depth, say, target);
-  if (!error && (depth || !await commitAt(head))) await fetchFrom(head, depth, say, head.slice(0, 7));
-  return error;
-}
-async function mergeBase(target, head) {
-  const tip = await commitAt(await trackingRef(target)) || await commitAt(`refs/heads/${target}`);
-  return tip ? (await git("merge-base", tip, head)).output.trim() : "";
-}
-async function firstParents(start) {
-  if (!start) return [];
-  const listed = await git("rev-list", "--first-parent", `--max-count=${MAX_BASE_COMMITS}`, start, "--");
-  return listed.output.split("\n").filter(Boolean);
-}
-async function refspecOf(target) {
-  return `+refs/heads/${target}:${await trackingRef(target)}`;
-}
-async function trackingRef(target) {
-  return `refs/remotes/${await remoteName() || "origin"}/${target}`;
-}
-
-// src/replies.ts
-var VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
-function comparedShot(value) {
-  return {
-    name: String(value.name),
-    viewport: String(value.viewport),
-    theme: String(value.theme),
-    verdict: value.verdict,
-    pixels: Number(value.pixels ?? 0),
-    shift: Number(value.shift ?? 0),
-    ancestor: value.ancestor !== false,
-    isPair: value.pair !== void 0 && value.pair !== null,
-    reason: String(value.reason ?? "")
-  };
-}
-function objectIn(text2) {
-  try {
-    const value = JSON.parse(text2);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : void 0;
-  } catch {
-    return void 0;
-  }
-}
-
-// src/compare.ts
-var WAIT_SECONDS = 600;
-var POLL_SECONDS = 1;
-var TELL_SECONDS = 10;
-async function compareWithBase(service, job, { prNumber: prNumber2, commitSha, branch: branch2, complete }, say) {
-  const base = await baseOf(job, commitSha, branch2, say);
-  let found = await service.compare(prNumber2, commitSha, base, complete);
-  const started = Date.now();
-  let told = started;
-  while (found.state === "running") {
-    const now = Date.now();
-    if (now > started + WAIT_SECONDS * 1e3)
-      throw new CallError(message("still_running", { minutes: WAIT_SECONDS / 60 }));
-    if (now >= told + TELL_SECONDS * 1e3) {
-      told = now;
-      say(message("still_comparing", { seconds: Math.round((now - started) / 1e3) }));
-    }
-    await pause3(POLL_SECONDS * 1e3);
-    const latest = await service.comparison(prNumber2);
-    if (latest?.commitSha !== found.commitSha) {
-      const other = latest ? `commit ${latest.commitSha.slice(0, 7)}` : "none";
-      throw new CallError(message("comparison_replaced", { commit: commitSha.slice(0, 7), other }));
-    }
-    found = latest;
-  }
-  if (base.unknown && found.state !== "no_baseline")
-    say(message("base_unknown", { commit: commitSha.slice(0, 7), why: base.unknown, branch: base.branch }));
-  return found;
-}
-async function describe(service, prNumber2, job) {
-  const about = {
-    repository: job.repositoryUrl,
-    url: pullRequestPage(job.forge, job.repositoryUrl, prNumber2),
-    // What CI says about its own pull request says nothing about another one.
-    ...prNumber2 === job.prNumber && {
-      title: job.title,
-      source_branch: job.sourceBranch,
-      author: job.author
-    }
-  };
-  try {
-    const known = Object.entries(about).filter(([, text2]) => text2);
-    return await service.describe(prNumber2, Object.fromEntries(known));
-  } catch (error) {
-    if (error instanceof InvalidInputError) return "";
-    throw error;
-  }
-}
-async function viewAndPage(service, prNumber2, job) {
-  const found = await service.comparison(prNumber2);
-  if (found) return { view: "changes", dashboardUrl: found.dashboardUrl };
-  try {
-    return { view: "latest", dashboardUrl: await describe(service, prNumber2, job) };
-  } catch (error) {
-    if (error instanceof NotFoundError) return { view: "latest", dashboardUrl: "" };
-    throw error;
-  }
-}
-function summary({ state, branch: branch2, baseCommit, counts, pairs }) {
-  if (state === "no_baseline") return message("no_baselines", { branch: branch2 });
-  if (state === "failed") return message("comparison_failed", { branch: branch2 });
-  const base = baseCommit ? message("base_at", { branch: branch2, commit: baseCommit.slice(0, 7) }) : branch2;
-  const sums = VERDICTS.filter((verdict) => counts[verdict]).map(
-    (verdict) => `${formatNumber(counts[verdict] ?? 0)} ${verdict}`
-  );
-  const found = sums.join(", ") || message("no_screenshots");
-  const shots = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const own = message(pairs === 1 ? "own_before_image" : "own_before_images");
-  const ofPairs = pairs ? message("pairs_with_own", { pairs: formatNumber(pairs), own }) : "";
-  const words2 = pairs && pairs === shots ? message("compared_with_own", { own, counts: found }) : message("compared", { base, counts: found, pairs: ofPairs });
-  if (state !== "incomplete") return words2;
-  if (pairs && !baseCommit) return message("others_not_compared", { summary: words2, branch: branch2 });
-  return message("incomplete", { summary: words2 });
-}
-
-// src/target.ts
-async function targetOf(job, asked, sender) {
-  const { pr, commit: commit2, branch: branch2, baseline = false } = asked;
-  if (!baseline && (pr !== void 0 || !await buildsBaselines(job, branch2))) {
-    const prNumber2 = await pullRequest(pr, job, sender);
-    return { commitSha: commit2 || await commitOf(job, prNumber2, sender), prNumber: prNumber2 };
-  }
-  if (pr !== void 0 || job.prNumber !== void 0 || job.lookup || job.fromFork)
-    throw new InvalidInputError(message("baseline_in_pull_request"));
-  const baselineOf = branch2 || job.branch;
-  if (!baselineOf) throw new InvalidInputError(message("no_baseline_branch"));
-  return { commitSha: await baselineCommit(commit2 || job.commitSha), baselineOf };
-}
-async function pullRequest(given, job, sender) {
-  const found = given ?? await pullRequestOf(job, sender);
-  if (found !== void 0) return found;
-  const why = job.ci ? message("job_without_pull_request", { ci: job.ci }) : message("no_ci");
-  throw new InvalidInputError(message("no_pull_request", { why }));
-}
-async function baselineCommit(given) {
-  const sha = given || await headCommit();
-  const found = sha && await fullCommit2(sha);
-  if (found) return found;
-  const why = sha ? message("unknown_commit", { sha }) : message("no_commit_named");
-  throw new InvalidInputError(message("no_baseline_commit", { why }));
-}
-function describeTarget({ prNumber: prNumber2, baselineOf }) {
-  if (baselineOf) return message("baselines_of", { branch: baselineOf });
-  return message("pull_request", { number: prNumber2 ?? "?" });
-}
-
-// src/ci/overrides.ts
-function withForge(found, environ, given) {
-  const { kind, api = "", repository: repository2 = "", token: token2 = "" } = given;
-  const job = { ...atForge(found, environ, kind, api.trim()) };
-  if (repository2.trim()) job.repository = checkedRepository(repository2, job.forge);
-  if (token2.trim()) {
-    job.forgeToken = token(token2);
-    if (!job.forgeToken)
-      throw new InvalidInputError(
-        "forgeToken (PRSHOTS_FORGE_TOKEN) is invalid: a token has no spaces, line breaks or other control characters"
-      );
-  }
-  return job;
-}
-function atForge(job, environ, givenKind, givenApi) {
-  const api = root(givenApi);
-  if (givenApi && !api)
-    throw new InvalidInputError(
-      "forgeUrl (PRSHOTS_FORGE_URL) is invalid: set the root of the forge's API, such as https://gitlab.example.com/api/v4, without a user name and password"
-    );
-  const kind = givenKind ?? (api ? kindOfApi(api) : void 0) ?? job.forge;
-  if (api && !kind)
-    throw new InvalidInputError(
-      `forgeUrl (PRSHOTS_FORGE_URL) doesn't say which forge it is: set forge (PRSHOTS_FORGE) to ${FORGES.join(", ")}`
-    );
-  if (!kind || kind === job.forge && !api) return job;
-  const moved = kind === job.forge ? job : atOtherForge(job, environ, kind);
-  const forgeApi = api || apiRoot(kind, moved.forgeUrl);
-  if (!forgeApi)
-    throw new InvalidInputError(
-      `which ${kind}? Set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API: https://HOST/api/v1`
-    );
-  return { ...moved, forgeApi };
-}
-function atOtherForge(job, environ, forge) {
-  const isSame2 = job.forge === void 0;
-  return {
-    ...job,
-    forge,
-    forgeUrl: isSame2 ? job.forgeUrl : "",
-    repository: isSame2 ? job.repository : "",
-    forgeToken: forgeToken(forge, environ)
-  };
-}
-function checkedRepository(given, kind) {
-  const repository2 = repository(given);
-  const isOne = kind === "gitlab" || repository2.split("/").length === 2;
-  if (!repository2 || !isOne)
-    throw new InvalidInputError(
-      `repository (PRSHOTS_REPOSITORY) is invalid: set owner/name, on GitLab also a project's id; got "${given.slice(0, 100)}"`
-    );
-  return repository2;
-}
-
 // src/keyless.ts
 var UPLOAD_TOKEN = /^msr_[0-9a-f]{64}$/;
 function tokenSource(url, token2, project, environ, sender) {
@@ -2470,6 +1693,30 @@ function advice(url) {
   if (new URL(url).port !== IMAGE_PORT) return message("use_service_address");
   const meant = url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`);
   return `; ${message("did_you_mean", { meant })}`;
+}
+
+// src/replies.ts
+var VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
+function comparedShot(value) {
+  return {
+    name: String(value.name),
+    viewport: String(value.viewport),
+    theme: String(value.theme),
+    verdict: value.verdict,
+    pixels: Number(value.pixels ?? 0),
+    shift: Number(value.shift ?? 0),
+    ancestor: value.ancestor !== false,
+    isPair: value.pair !== void 0 && value.pair !== null,
+    reason: String(value.reason ?? "")
+  };
+}
+function objectIn(text2) {
+  try {
+    const value = JSON.parse(text2);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : void 0;
+  } catch {
+    return void 0;
+  }
 }
 
 // src/service.ts
@@ -2698,6 +1945,9 @@ function blobOf({ image, contentType }) {
 }
 
 // src/commands/service_options.ts
+function jobOf({ job, environ }) {
+  return job ?? detectJob(environ);
+}
 function senderOf({ stopped, say }) {
   return new Sender(stopped, TRIES, say);
 }
@@ -2757,6 +2007,808 @@ function checked(name, given, read2, takes) {
   return found;
 }
 
+// src/forges/forge.ts
+function mergeAt(commitSha, branch2) {
+  const [sha, name] = [fullCommit(commitSha), branch(branch2)];
+  return sha && name ? { commitSha: sha, branch: name } : void 0;
+}
+var NO_PROXY = {
+  proxiedImages: async () => [],
+  purge: async () => false
+};
+function markerLine(marker, prNumber2) {
+  return marker === "link" ? `[//]: # (svc:pr-${prNumber2})` : `<!-- svc:pr-${prNumber2} -->`;
+}
+
+// src/forges/forge_api.ts
+var MAX_PAGES = 1e3;
+var MAX_REDIRECTS = 20;
+var ForgeApi = class {
+  constructor(label, url, headers, sender, needs) {
+    this.label = label;
+    this.url = url;
+    this.headers = headers;
+    this.sender = sender;
+    this.needs = needs;
+  }
+  label;
+  url;
+  headers;
+  sender;
+  needs;
+  /** Return the response with any status. A repository may have moved, so redirects are followed. */
+  async reply(method, path4, content2 = {}) {
+    let [asked, json, verb] = [this.#address(path4, content2.params), content2.json, method];
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+      const reply = await this.#sendOnce(verb, asked, json, content2.headers);
+      const target = reply.status >= 300 && reply.status < 400 ? reply.headers.get("location") : null;
+      if (target === null) return reply;
+      asked = this.#sameOrigin(new URL(target, asked));
+      if (reply.status === 303 || reply.status === 302 || reply.status === 301 && verb === "POST")
+        [verb, json] = ["GET", void 0];
+    }
+    throw new ForgeError(`${this.label} redirects ${path4} more than ${MAX_REDIRECTS} times`);
+  }
+  /** Return the response's JSON. Throws NotFoundError, ForgeRefusedError, ForgeError. */
+  async call(method, path4, content2 = {}) {
+    return this.value(await this.reply(method, path4, content2));
+  }
+  value(reply) {
+    const { pathname } = new URL(reply.url);
+    if (reply.status === 404 || reply.status === 410)
+      throw new NotFoundError(`${this.label} has nothing at ${pathname}, or the token has no access to it`);
+    if (reply.status < 200 || reply.status >= 300) throw this.#error(reply);
+    if (reply.text === "") return null;
+    const value = parseJson(reply.text);
+    if (value === void 0)
+      throw new ForgeError(message("forge_sent_no_json", { forge: this.label, path: pathname }));
+    return value;
+  }
+  #error(reply) {
+    const { label: forge, needs } = this;
+    const { status } = reply;
+    const why = errorMessage(reply);
+    if (status === 401) return new ForgeError(message("forge_refused_token", { forge, why, needs }));
+    if (status === 403) return new ForgeRefusedError(message("forge_does_not_allow", { forge, why, needs }));
+    return new ForgeError(message("answered_why", { who: forge, status, why }));
+  }
+  /**
+   * Return all entries of a list. `next` finds the address of the next page. Only its query is used, because a forge
+   * behind a proxy may not know its own address.
+   */
+  async entries(path4, params, { next, page: entriesOf2 } = LINKED) {
+    const found = [];
+    let asked = params;
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
+      const reply = await this.reply("GET", path4, { params: asked });
+      const value = this.value(reply);
+      const page = entriesOf2(value);
+      if (!Array.isArray(page) || !page.every((entry) => typeof entry === "object" && entry !== null))
+        throw new ForgeError(message("forge_sent_no_list", { forge: this.label, path: path4 }));
+      found.push(...page);
+      const following = next(reply, value);
+      if (!following) return found;
+      asked = new URL(following, this.url).searchParams;
+    }
+    throw new ForgeError(`${this.label} has more than ${MAX_PAGES} pages of comments`);
+  }
+  async remove(path4) {
+    try {
+      await this.call("DELETE", path4);
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+  }
+  /** Return the comment. Throws ForgeError if it has no id: then this is not the forge. */
+  checked(comment2) {
+    if (!comment2.id)
+      throw new ForgeError(
+        `${this.label} answered with something other than a comment: is this the address of ${this.label}?`
+      );
+    return comment2;
+  }
+  #sendOnce(method, url, json, more) {
+    const headers = {
+      "User-Agent": "prshots",
+      Accept: "application/json",
+      ...this.headers,
+      ...more,
+      ...json && { "Content-Type": "application/json" }
+    };
+    return this.sender.send(url, () => ({ method, headers, ...json && { body: JSON.stringify(json) } }));
+  }
+  /** Never send our token to another address, even if the forge links or redirects there. */
+  #sameOrigin(target) {
+    const here = new URL(this.url).origin;
+    if (target.origin !== here)
+      throw new ForgeError(
+        `${this.label} at ${here} redirects to ${target.origin}, which does not get our token: if the API is there, set forgeUrl (PRSHOTS_FORGE_URL) to that address`
+      );
+    return target.href;
+  }
+  #address(path4, params) {
+    const query = new URLSearchParams(params).toString();
+    const address2 = path4.startsWith("/") ? this.url + path4 : this.#sameOrigin(new URL(path4));
+    return query ? `${address2}?${query}` : address2;
+  }
+};
+var LINKED = {
+  page: (value) => value,
+  next: (reply) => /<([^>]*)>\s*;\s*rel="?next"?/.exec(reply.headers.get("link") ?? "")?.[1]
+};
+function textAt(value, ...keys) {
+  let found = value;
+  for (const key of keys) found = found?.[key];
+  return typeof found === "string" || typeof found === "number" ? String(found) : "";
+}
+function errorMessage(reply) {
+  const value = parseJson(reply.text);
+  const words2 = textAt(value, "message") || textAt(value, "error_description") || textAt(value, "error", "message");
+  return ((words2 || textAt(value, "error") || "no reason given") + scopes(value)).slice(0, 300);
+}
+function scopes(value) {
+  const { error } = value ?? {};
+  const required = error?.detail?.required;
+  return Array.isArray(required) ? message("required_scopes", { scopes: required.join(", ") }) : "";
+}
+function parseJson(text2) {
+  try {
+    return JSON.parse(text2);
+  } catch {
+    return void 0;
+  }
+}
+
+// src/forges/bitbucket.ts
+var NEEDS = "Bitbucket takes a repository, project or workspace access token with the scope pullrequest:write, or as EMAIL:TOKEN an API token with read:user:bitbucket, read:pullrequest:bitbucket and write:pullrequest:bitbucket (write does not include read)";
+var PAGING = {
+  page: (value) => value?.values,
+  next: (_reply, value) => textAt(value, "next")
+};
+var Bitbucket = class {
+  label = "Bitbucket";
+  maxCommentBytes = 32768;
+  markerStyle = "link";
+  #api;
+  #pullRequests;
+  #me = "";
+  #hasAsked = false;
+  constructor({ api, repository: repository2, token: token2, sender }) {
+    this.#api = new ForgeApi(this.label, api, { Authorization: credentials(token2) }, sender, NEEDS);
+    this.#pullRequests = `/repositories/${repository2}/pullrequests`;
+  }
+  /**
+   * Return our account; undefined for an access token, which belongs to no account that we can ask for. Then an attempt
+   * shows which comment is ours: only its author may change it.
+   */
+  async me() {
+    if (!this.#me && !this.#hasAsked) {
+      this.#hasAsked = true;
+      const reply = await this.#api.reply("GET", "/user");
+      if (reply.status !== 401 && reply.status !== 403) this.#me = textAt(this.#api.value(reply), "uuid");
+    }
+    return this.#me || void 0;
+  }
+  async comments(prNumber2) {
+    const entries = await this.#api.entries(this.#comments(prNumber2), { pagelen: "100" }, PAGING);
+    return entries.filter((entry) => !entry.deleted && !entry.inline).map((entry) => this.#comment(entry));
+  }
+  async create(prNumber2, body) {
+    const made = this.#comment(await this.#api.call("POST", this.#comments(prNumber2), content(body)));
+    this.#me ||= made.author;
+    return made;
+  }
+  async update(prNumber2, id, body) {
+    try {
+      const changed = await this.#api.call("PUT", `${this.#comments(prNumber2)}/${id}`, content(body));
+      this.#me ||= this.#comment(changed).author;
+    } catch (error) {
+      if (!(error instanceof ForgeRefusedError) || await this.me() !== void 0) throw error;
+      throw new NotFoundError(`${this.label} says that comment ${id} is not ours`);
+    }
+  }
+  delete(prNumber2, id) {
+    return this.#api.remove(`${this.#comments(prNumber2)}/${id}`);
+  }
+  /** Bitbucket abbreviates the commit, so it can't be used. */
+  async mergeOf() {
+    return void 0;
+  }
+  proxiedImages = NO_PROXY.proxiedImages;
+  purge = NO_PROXY.purge;
+  #comments(prNumber2) {
+    return `${this.#pullRequests}/${prNumber2}/comments`;
+  }
+  #comment(entry) {
+    return this.#api.checked({
+      id: textAt(entry, "id"),
+      body: textAt(entry, "content", "raw"),
+      author: textAt(entry, "user", "uuid"),
+      url: textAt(entry, "links", "html", "href")
+    });
+  }
+};
+function credentials(token2) {
+  return token2.includes(":") ? `Basic ${Buffer.from(token2).toString("base64")}` : `Bearer ${token2}`;
+}
+function content(body) {
+  return { json: { content: { raw: body } } };
+}
+
+// src/forges/forks.ts
+var FROM_A_FORK = {
+  github: "Post the comment from a second workflow (`on: workflow_run`), or set PRSHOTS_FORGE_TOKEN to a bot's token where forks get secrets. Avoid `on: pull_request_target`: its token can write, but the fork's code gets it too",
+  gitlab: "Have a member start the merge request's pipeline in this project, after a look at what it runs. Then it gets the project's variables",
+  gitea: "Post the comment with a bot's token in PRSHOTS_FORGE_TOKEN, from a job that does not run the fork's code",
+  bitbucket: "Start the pipeline manually in this repository: the fork's own pipeline gets none of its variables"
+};
+function withForkAdvice(error, job) {
+  const words2 = forkAdvice(job);
+  return words2 ? new ForgeError(`${words2} (${error.message})`) : error;
+}
+function forkAdvice(job) {
+  if (!job.fromFork || !job.forge) return "";
+  return message("from_a_fork", { advice: FROM_A_FORK[job.forge] });
+}
+
+// src/forges/pull_requests.ts
+function withHead(entries, repository2, headSha) {
+  const found = entries.filter(
+    (pull) => textAt(pull, "head", "sha") === headSha && textAt(pull, "base", "repo", "full_name").toLowerCase() === repository2.toLowerCase()
+  ).map(readPull);
+  return [...new Map(found.map((pull) => [pull.number, pull])).values()];
+}
+async function pullRequestAt(api, repository2, prNumber2) {
+  return readPull(await api.call("GET", `/repos/${repository2}/pulls/${prNumber2}`));
+}
+function readPull(pull) {
+  return {
+    number: prNumber(pull?.number),
+    isOpen: textAt(pull, "state") === "open",
+    headSha: commit(textAt(pull, "head", "sha")),
+    targetBranch: branch(textAt(pull, "base", "ref"))
+  };
+}
+async function mergeOf(api, repository2, prNumber2) {
+  const found = await api.call("GET", `/repos/${repository2}/pulls/${prNumber2}`);
+  const isMerged = found?.merged === true;
+  return isMerged ? mergeAt(textAt(found, "merge_commit_sha"), textAt(found, "base", "ref")) : void 0;
+}
+
+// src/forges/gitea.ts
+var NEEDS2 = "Gitea and Forgejo take the token of Actions where it may write, or an access token with the scopes write:issue and read:user";
+var Gitea = class {
+  label = "Gitea";
+  maxCommentBytes = 1e6;
+  // Gitea has no limit
+  markerStyle = "html";
+  #api;
+  #repository;
+  #issues;
+  constructor({ api, repository: repository2, token: token2, sender }) {
+    this.#api = new ForgeApi(this.label, api, { Authorization: `token ${token2}` }, sender, NEEDS2);
+    this.#repository = repository2;
+    this.#issues = `/repos/${repository2}/issues`;
+  }
+  /** The Actions token can ask. Guessing isn't safe: writers can change other people's comments. */
+  async me() {
+    return textAt(await this.#api.call("GET", "/user"), "login") || void 0;
+  }
+  async comments(prNumber2) {
+    const entries = await this.#api.entries(`${this.#issues}/${prNumber2}/comments`, {});
+    return entries.map((entry) => this.#comment(entry));
+  }
+  async create(prNumber2, body) {
+    const path4 = `${this.#issues}/${prNumber2}/comments`;
+    return this.#comment(await this.#api.call("POST", path4, { json: { body } }));
+  }
+  async update(_prNumber, id, body) {
+    await this.#api.call("PATCH", `${this.#issues}/comments/${id}`, { json: { body } });
+  }
+  delete(_prNumber, id) {
+    return this.#api.remove(`${this.#issues}/comments/${id}`);
+  }
+  /** Gitea has no list by commit. */
+  async pullRequestsWithHead(headSha) {
+    const path4 = `/repos/${this.#repository}/pulls`;
+    const entries = await this.#api.entries(path4, { state: "open", limit: "50" });
+    return withHead(entries, this.#repository, headSha);
+  }
+  pullRequest(prNumber2) {
+    return pullRequestAt(this.#api, this.#repository, prNumber2);
+  }
+  mergeOf(prNumber2) {
+    return mergeOf(this.#api, this.#repository, prNumber2);
+  }
+  proxiedImages = NO_PROXY.proxiedImages;
+  purge = NO_PROXY.purge;
+  #comment(entry) {
+    return this.#api.checked({
+      id: textAt(entry, "id"),
+      body: textAt(entry, "body"),
+      author: textAt(entry, "user", "login"),
+      url: textAt(entry, "html_url")
+    });
+  }
+};
+
+// src/forges/github.ts
+var NEEDS3 = "In GitHub Actions the job needs `permissions: pull-requests: write`; elsewhere, use a token that may write pull requests of this repository";
+var PURGE_SECONDS = 5;
+var GitHub = class {
+  label = "GitHub";
+  maxCommentBytes = 65536;
+  markerStyle = "html";
+  #api;
+  #graphql;
+  #repository;
+  #issues;
+  constructor({ api, repository: repository2, token: token2, sender }) {
+    const headers = {
+      Authorization: `Bearer ${token2}`,
+      Accept: "application/vnd.github+json",
+      "X-GitHub-Api-Version": "2022-11-28"
+    };
+    this.#api = new ForgeApi(this.label, api, headers, sender, NEEDS3);
+    this.#graphql = `${api.replace(/\/v3$/, "")}/graphql`;
+    this.#repository = repository2;
+    this.#issues = `/repos/${repository2}/issues`;
+  }
+  /** Only GraphQL gives an app or a workflow its login. */
+  async me() {
+    const query = { query: "query { viewer { login } }" };
+    const viewer = parseJson((await this.#api.reply("POST", this.#graphql, { json: query })).text);
+    const login = textAt(viewer, "data", "viewer", "login");
+    return login || textAt(parseJson((await this.#api.reply("GET", "/user")).text), "login");
+  }
+  async comments(prNumber2) {
+    const path4 = `${this.#issues}/${prNumber2}/comments`;
+    const entries = await this.#inPullRequest(prNumber2, () => this.#api.entries(path4, { per_page: "100" }));
+    return entries.map((entry) => this.#comment(entry));
+  }
+  async create(prNumber2, body) {
+    const path4 = `${this.#issues}/${prNumber2}/comments`;
+    return this.#comment(await this.#inPullRequest(prNumber2, () => this.#sendOnce("POST", path4, body)));
+  }
+  async update(_prNumber, id, body) {
+    await this.#sendOnce("PATCH", `${this.#issues}/comments/${id}`, body);
+  }
+  delete(_prNumber, id) {
+    return this.#api.remove(`${this.#issues}/comments/${id}`);
+  }
+  async pullRequestsWithHead(headSha) {
+    const path4 = `/repos/${this.#repository}/commits/${headSha}/pulls`;
+    const entries = await this.#api.entries(path4, { per_page: "100" });
+    return withHead(entries, this.#repository, headSha);
+  }
+  pullRequest(prNumber2) {
+    return pullRequestAt(this.#api, this.#repository, prNumber2);
+  }
+  mergeOf(prNumber2) {
+    return mergeOf(this.#api, this.#repository, prNumber2);
+  }
+  async proxiedImages(id) {
+    const headers = { Accept: "application/vnd.github.full+json" };
+    const rendered = await this.#api.call("GET", `${this.#issues}/comments/${id}`, { headers });
+    return proxiedIn(textAt(rendered, "body_html"));
+  }
+  /** Ask the image proxy, without our token: the proxy is not the API. */
+  async purge(url) {
+    const signal = AbortSignal.timeout(PURGE_SECONDS * 1e3);
+    try {
+      return (await fetch(url, { method: "PURGE", redirect: "manual", signal })).ok;
+    } catch {
+      return false;
+    }
+  }
+  async #sendOnce(method, path4, body) {
+    const reply = await this.#api.reply(method, path4, { json: { body } });
+    if (reply.status === 403 && errorMessage(reply).includes("locked"))
+      throw new ForgeError(`GitHub takes no comment: ${errorMessage(reply)} Unlock the conversation`);
+    if (reply.status === 422) {
+      const why = objections(reply) || errorMessage(reply);
+      throw new ForgeError(message("forge_rejects_comment", { forge: this.label, why }));
+    }
+    return this.#api.value(reply);
+  }
+  async #inPullRequest(prNumber2, call) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+      throw new ForgeError(
+        `GitHub shows this token no pull request ${prNumber2} in ${this.#repository}: it does not exist, or the repository is private and the token has no access`
+      );
+    }
+  }
+  #comment(entry) {
+    return this.#api.checked({
+      id: textAt(entry, "id"),
+      body: textAt(entry, "body"),
+      author: textAt(entry, "user", "login"),
+      url: textAt(entry, "html_url")
+    });
+  }
+};
+function objections(reply) {
+  const { errors } = parseJson(reply.text) ?? {};
+  const found = Array.isArray(errors) ? errors.map((error) => textAt(error, "message")) : [];
+  return found.filter(Boolean).join("; ").slice(0, 300);
+}
+function proxiedIn(html) {
+  const tags = html.match(/<img\b(?:"[^"]*"|'[^']*'|[^>"'])*>/gi) ?? [];
+  return tags.filter((tag) => attribute(tag, "data-canonical-src")).map((tag) => attribute(tag, "src")).filter((address2) => /^https?:\/\//.test(address2));
+}
+function attribute(tag, name) {
+  const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`, "i").exec(tag);
+  const entities = { amp: "&", quot: '"', "#39": "'", lt: "<", gt: ">" };
+  return (found?.[1] ?? found?.[2] ?? "").replace(
+    /&(amp|quot|#39|lt|gt);/g,
+    (_, entity) => entities[entity] ?? ""
+  );
+}
+
+// src/forges/gitlab.ts
+var NEEDS4 = "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter; the job's own CI_JOB_TOKEN may not write notes";
+var GitLab = class {
+  label = "GitLab";
+  maxCommentBytes = 1e6;
+  markerStyle = "html";
+  #api;
+  #mergeRequests;
+  #pages = /* @__PURE__ */ new Map();
+  constructor({ api, repository: repository2, token: token2, sender }) {
+    this.#api = new ForgeApi(this.label, api, { Authorization: `Bearer ${token2}` }, sender, NEEDS4);
+    this.#mergeRequests = `/projects/${encodeURIComponent(repository2)}/merge_requests`;
+  }
+  async me() {
+    return textAt(await this.#api.call("GET", "/user"), "username") || void 0;
+  }
+  async comments(prNumber2) {
+    const asked = { sort: "asc", order_by: "created_at", per_page: "100" };
+    const notes = await this.#api.entries(this.#notes(prNumber2), asked);
+    const people = notes.filter((note) => !note.system);
+    return people.length ? this.#comments(prNumber2, people) : [];
+  }
+  async create(prNumber2, body) {
+    await this.#pageOf(prNumber2);
+    const made = await this.#api.call("POST", this.#notes(prNumber2), { json: { body } });
+    const [comment2] = await this.#comments(prNumber2, [made]);
+    return comment2;
+  }
+  async update(prNumber2, id, body) {
+    await this.#api.call("PUT", `${this.#notes(prNumber2)}/${id}`, { json: { body } });
+  }
+  delete(prNumber2, id) {
+    return this.#api.remove(`${this.#notes(prNumber2)}/${id}`);
+  }
+  async mergeOf(prNumber2) {
+    const found = await this.#api.call("GET", `${this.#mergeRequests}/${prNumber2}`);
+    if (textAt(found, "state") !== "merged") return void 0;
+    const names = ["merge_commit_sha", "squash_commit_sha", "sha"];
+    const sha = names.map((name) => textAt(found, name)).find(Boolean) ?? "";
+    return mergeAt(sha, textAt(found, "target_branch"));
+  }
+  proxiedImages = NO_PROXY.proxiedImages;
+  purge = NO_PROXY.purge;
+  #notes(prNumber2) {
+    return `${this.#mergeRequests}/${prNumber2}/notes`;
+  }
+  async #comments(prNumber2, notes) {
+    const page = await this.#pageOf(prNumber2);
+    return notes.map(
+      (note) => this.#api.checked({
+        id: textAt(note, "id"),
+        body: textAt(note, "body"),
+        author: textAt(note, "author", "username"),
+        url: `${page}#note_${textAt(note, "id")}`
+      })
+    );
+  }
+  /** Return the merge request's address for people, which no note has. */
+  async #pageOf(prNumber2) {
+    const known = this.#pages.get(prNumber2);
+    if (known !== void 0) return known;
+    const page = textAt(await this.#api.call("GET", `${this.#mergeRequests}/${prNumber2}`), "web_url");
+    this.#pages.set(prNumber2, page);
+    return page;
+  }
+};
+
+// src/forges/index.ts
+var KINDS = {
+  github: { label: "GitHub", open: (access) => new GitHub(access) },
+  gitlab: { label: "GitLab", open: (access) => new GitLab(access) },
+  gitea: { label: "Gitea", open: (access) => new Gitea(access) },
+  bitbucket: { label: "Bitbucket", open: (access) => new Bitbucket(access) }
+};
+function forgeOf(job, sender) {
+  if (!job.forge)
+    throw new InvalidInputError(
+      `no forge detected: set forge (PRSHOTS_FORGE) to one of ${FORGES.join(", ")}`
+    );
+  const { label, open: open3 } = KINDS[job.forge];
+  if (!job.repository)
+    throw new InvalidInputError(
+      `no ${label} repository detected: set repository (PRSHOTS_REPOSITORY), such as owner/name`
+    );
+  if (!URL.canParse(job.forgeApi))
+    throw new InvalidInputError(
+      `no ${label} address detected: set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API`
+    );
+  if (!job.forgeToken)
+    throw new InvalidInputError(
+      `no token to comment on ${label}: set forgeToken (PRSHOTS_FORGE_TOKEN)${tokenAdvice(job)}`
+    );
+  return open3({ api: job.forgeApi, repository: job.repository, token: job.forgeToken, sender });
+}
+function tokenAdvice(job) {
+  const forFork = forkAdvice(job);
+  if (forFork) return `. ${forFork}`;
+  if (job.forge !== "github" && job.forge !== "gitea") return "";
+  const { label } = KINDS[job.forge];
+  return `; in ${label} Actions, set env: GITHUB_TOKEN: \${{ github.token }} in the step`;
+}
+
+// src/lookup.ts
+async function askForge(job, given, sender, { needsCommit }) {
+  const known = given === void 0 ? await withPullRequest(job, sender) : job;
+  const prNumber2 = given ?? known.prNumber;
+  return needsCommit && prNumber2 !== void 0 ? withHead2(known, prNumber2, sender) : known;
+}
+function refuseClosed({ closed, alreadyClosed, prNumber: prNumber2 }, number) {
+  if ((closed || alreadyClosed) && number === prNumber2)
+    throw new ClosedPullRequestError(message("pull_request_closed", { number: String(number) }));
+}
+async function withPullRequest(job, sender) {
+  if (job.prNumber !== void 0 || !job.lookup) return job;
+  const missing = message("no_pull_request_in_event", { commit: job.commitSha.slice(0, 7) });
+  const advice2 = message("set_pull_request");
+  const found = await answerOf(
+    job,
+    sender,
+    missing,
+    advice2,
+    (forge) => forge.pullRequestsWithHead(job.commitSha)
+  );
+  const open3 = found.filter(({ isOpen }) => isOpen);
+  if (open3.length > 1) {
+    const numbers = open3.map(({ number = 0 }) => number).sort((a, b) => a - b);
+    throw new InvalidInputError(message("head_of_several", { missing, numbers: numbers.join(", "), advice: advice2 }));
+  }
+  if (!found.length && job.lookup === "pull_request")
+    throw new InvalidInputError(message("head_of_none", { missing, advice: advice2 }));
+  const pull = open3[0] ?? (job.lookup === "pull_request" ? found.at(-1) : void 0);
+  return pull ? withFacts(job, pull) : { ...job, lookup: void 0 };
+}
+async function withHead2(job, prNumber2, sender) {
+  if (job.lookup !== "head") return job;
+  const missing = message("no_head_in_event", { number: prNumber2 });
+  const advice2 = message("set_commit");
+  const pull = await answerOf(job, sender, missing, advice2, (forge) => forge.pullRequest(prNumber2));
+  if (!pull.headSha) throw new InvalidInputError(message("head_not_reported", { missing, advice: advice2 }));
+  return withFacts(job, { ...pull, number: prNumber2 });
+}
+function withFacts(job, { number, isOpen, headSha, targetBranch }) {
+  return {
+    ...job,
+    prNumber: number,
+    commitSha: headSha,
+    targetBranch,
+    alreadyClosed: !isOpen,
+    lookup: void 0
+  };
+}
+async function commitOf(job) {
+  const commit2 = job.commitSha || await headCommit();
+  if (!commit2)
+    throw new InvalidInputError(
+      "no commit: the CI does not name one and not in a git repository. Set commit (PRSHOTS_COMMIT)"
+    );
+  return commit2;
+}
+async function answerOf(job, sender, missing, advice2, question) {
+  try {
+    return await question(forgeOf(job, sender));
+  } catch (error) {
+    const kind = error instanceof CallError ? CallError : InvalidInputError;
+    throw new kind(message("cannot_ask_forge", { missing, why: messageOf(error), advice: advice2 }));
+  }
+}
+
+// src/action/forks.ts
+var FORKS = "https://github.com/prshots/prshots/blob/main/docs/use/ci.md#forks";
+var CREDENTIALS = ["PRSHOTS_TOKEN", "PRSHOTS_ID_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL"];
+function withoutSecrets(job, environ) {
+  if (job.fromFork && environ.GITHUB_EVENT_NAME === "pull_request")
+    return "the pull request comes from a fork";
+  if (environ.GITHUB_ACTOR === "dependabot[bot]") return "Dependabot opened the pull request";
+  return "";
+}
+function hasCredentials(environ) {
+  return CREDENTIALS.some((name) => environ[name]);
+}
+
+// src/compare.ts
+import { setTimeout as pause3 } from "node:timers/promises";
+
+// src/ci/base_commits.ts
+var MAX_BASE_COMMITS = 200;
+var ENOUGH_COMMITS = 50;
+var DEPTHS = [ENOUGH_COMMITS, 4 * ENOUGH_COMMITS, 20 * ENOUGH_COMMITS];
+async function baseOf(job, commitSha, branch2, say) {
+  const target = branch2 || job.targetBranch || await defaultBranch(job);
+  const head = await fullCommit2(commitSha);
+  const start = await mergeTarget(head) || (commitSha === job.commitSha ? job.baseSha : "");
+  if (start && (!branch2 || branch2 === job.targetBranch))
+    return { branch: target, commits: await historyFrom(start, target, say), unknown: "" };
+  const unknown = (why) => ({ branch: target, commits: [], unknown: why });
+  const { error } = await git("rev-parse", "--git-dir");
+  if (error) return unknown(error);
+  if (!head) return unknown(message("commit_not_in_checkout", { commit: commitSha }));
+  return commitsSinceForkPoint(target, head, say);
+}
+async function mergeTarget(head) {
+  const [headers = ""] = (await git("cat-file", "commit", "HEAD")).output.split("\n\n", 1);
+  const parents = Array.from(headers.matchAll(/^parent ([0-9a-f]{40})$/gm), ([, sha = ""]) => sha);
+  const [onto = "", merged] = parents;
+  return parents.length === 2 && head !== "" && merged === head ? onto : "";
+}
+async function historyFrom(start, target, say) {
+  let found = await firstParents(start);
+  const shallow = await isShallow();
+  if (!found.length || shallow && found.length < ENOUGH_COMMITS) {
+    const depth = shallow ? ENOUGH_COMMITS : 0;
+    if ((await fetchFrom(start, depth, say, target)).error)
+      await fetchFrom(await refspecOf(target), depth, say, target);
+    found = await firstParents(start);
+  }
+  return found.length ? found : [start];
+}
+async function commitsSinceForkPoint(target, head, say) {
+  let commits = [];
+  let problem = "";
+  for (const depth of await isShallow() ? DEPTHS : [0]) {
+    problem = await fetchBranches(target, head, depth, say);
+    commits = await firstParents(await mergeBase(target, head));
+    if (problem || commits.length >= ENOUGH_COMMITS || !await isShallow()) break;
+  }
+  if (problem && commits.length) say(message("could_not_fetch", { branch: target, why: problem }));
+  const nothingShared = message("no_shared_commit", { branch: target, commit: head.slice(0, 7) });
+  return { branch: target, commits, unknown: commits.length ? "" : problem || nothingShared };
+}
+async function fetchBranches(target, head, depth, say) {
+  const { error } = await fetchFrom(await refspecOf(target), depth, say, target);
+  if (!error && (depth || !await commitAt(head))) await fetchFrom(head, depth, say, head.slice(0, 7));
+  return error;
+}
+async function mergeBase(target, head) {
+  const tip = await commitAt(await trackingRef(target)) || await commitAt(`refs/heads/${target}`);
+  return tip ? (await git("merge-base", tip, head)).output.trim() : "";
+}
+async function firstParents(start) {
+  if (!start) return [];
+  const listed = await git("rev-list", "--first-parent", `--max-count=${MAX_BASE_COMMITS}`, start, "--");
+  return listed.output.split("\n").filter(Boolean);
+}
+async function refspecOf(target) {
+  return `+refs/heads/${target}:${await trackingRef(target)}`;
+}
+async function trackingRef(target) {
+  return `refs/remotes/${await remoteName() || "origin"}/${target}`;
+}
+
+// src/compare.ts
+var WAIT_SECONDS = 600;
+var POLL_SECONDS = 1;
+var TELL_SECONDS = 10;
+async function compareWithBase(service, job, { prNumber: prNumber2, commitSha, branch: branch2, complete }, say) {
+  const base = await baseOf(job, commitSha, branch2, say);
+  let found = await service.compare(prNumber2, commitSha, base, complete);
+  const started = Date.now();
+  let told = started;
+  while (found.state === "running") {
+    const now = Date.now();
+    if (now > started + WAIT_SECONDS * 1e3)
+      throw new CallError(message("still_running", { minutes: WAIT_SECONDS / 60 }));
+    if (now >= told + TELL_SECONDS * 1e3) {
+      told = now;
+      say(message("still_comparing", { seconds: Math.round((now - started) / 1e3) }));
+    }
+    await pause3(POLL_SECONDS * 1e3);
+    const latest = await service.comparison(prNumber2);
+    if (latest?.commitSha !== found.commitSha) {
+      const other = latest ? `commit ${latest.commitSha.slice(0, 7)}` : "none";
+      throw new CallError(message("comparison_replaced", { commit: commitSha.slice(0, 7), other }));
+    }
+    found = latest;
+  }
+  if (base.unknown && found.state !== "no_baseline")
+    say(message("base_unknown", { commit: commitSha.slice(0, 7), why: base.unknown, branch: base.branch }));
+  return found;
+}
+async function describe(service, prNumber2, job) {
+  const about = {
+    repository: job.repositoryUrl,
+    url: pullRequestPage(job.forge, job.repositoryUrl, prNumber2),
+    // What CI says about its own pull request says nothing about another one.
+    ...prNumber2 === job.prNumber && {
+      title: job.title,
+      source_branch: job.sourceBranch,
+      author: job.author
+    }
+  };
+  try {
+    const known = Object.entries(about).filter(([, text2]) => text2);
+    return await service.describe(prNumber2, Object.fromEntries(known));
+  } catch (error) {
+    if (error instanceof InvalidInputError) return "";
+    throw error;
+  }
+}
+async function viewAndPage(service, prNumber2, job) {
+  const found = await service.comparison(prNumber2);
+  if (found) return { view: "changes", dashboardUrl: found.dashboardUrl };
+  try {
+    return { view: "latest", dashboardUrl: await describe(service, prNumber2, job) };
+  } catch (error) {
+    if (error instanceof NotFoundError) return { view: "latest", dashboardUrl: "" };
+    throw error;
+  }
+}
+function summary({ state, branch: branch2, baseCommit, counts, pairs }) {
+  if (state === "no_baseline") return message("no_baselines", { branch: branch2 });
+  if (state === "failed") return message("comparison_failed", { branch: branch2 });
+  const base = baseCommit ? message("base_at", { branch: branch2, commit: baseCommit.slice(0, 7) }) : branch2;
+  const sums = VERDICTS.filter((verdict) => counts[verdict]).map(
+    (verdict) => `${formatNumber(counts[verdict] ?? 0)} ${verdict}`
+  );
+  const found = sums.join(", ") || message("no_screenshots");
+  const shots = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const own = message(pairs === 1 ? "own_before_image" : "own_before_images");
+  const ofPairs = pairs ? message("pairs_with_own", { pairs: formatNumber(pairs), own }) : "";
+  const words2 = pairs && pairs === shots ? message("compared_with_own", { own, counts: found }) : message("compared", { base, counts: found, pairs: ofPairs });
+  if (state !== "incomplete") return words2;
+  if (pairs && !baseCommit) return message("others_not_compared", { summary: words2, branch: branch2 });
+  return message("incomplete", { summary: words2 });
+}
+
+// src/target.ts
+async function targetOf(job, asked) {
+  const { pr, commit: commit2, branch: branch2, baseline = false } = asked;
+  if (!baseline && (pr !== void 0 || !await buildsBaselines(job, branch2))) {
+    const prNumber2 = pullRequest(pr, job);
+    refuseClosed(job, prNumber2);
+    return { commitSha: commit2 || await commitOf(job), prNumber: prNumber2 };
+  }
+  if (pr !== void 0 || job.prNumber !== void 0 || job.lookup || job.fromFork)
+    throw new InvalidInputError(message("baseline_in_pull_request"));
+  const baselineOf = branch2 || job.branch;
+  if (!baselineOf) throw new InvalidInputError(message("no_baseline_branch"));
+  return { commitSha: await baselineCommit(commit2 || job.commitSha), baselineOf };
+}
+function pullRequest(given, job) {
+  const found = given ?? job.prNumber;
+  if (found !== void 0) return found;
+  const why = job.ci ? message("job_without_pull_request", { ci: job.ci }) : message("no_ci");
+  throw new InvalidInputError(message("no_pull_request", { why }));
+}
+function hasSucceeded({ hasFailed }, say) {
+  if (hasFailed) say(message("run_has_failed"));
+  return !hasFailed;
+}
+async function baselineCommit(given) {
+  const sha = given || await headCommit();
+  const found = sha && await fullCommit2(sha);
+  if (found) return found;
+  const why = sha ? message("unknown_commit", { sha }) : message("no_commit_named");
+  throw new InvalidInputError(message("no_baseline_commit", { why }));
+}
+function describeTarget({ prNumber: prNumber2, baselineOf }) {
+  if (baselineOf) return message("baselines_of", { branch: baselineOf });
+  return message("pull_request", { number: prNumber2 ?? "?" });
+}
+
 // src/commands/compare.ts
 var GATES = VERDICTS.filter((verdict) => verdict !== "unchanged");
 var ComparisonFailedError = class extends CallError {
@@ -2770,16 +2822,17 @@ var ComparisonFailedError = class extends CallError {
 async function compare(options, context) {
   const { environ, say, fail = say } = context;
   const failOn = parseVerdicts(options.failOn ?? "");
-  const job = detectJob(environ);
   const asked = {
     pr: prIn(options, environ),
     commit: commitIn(options, environ),
     branch: branchIn2(options, environ)
   };
-  const target = await targetOf(job, asked, senderOf(context));
+  const needs = { needsCommit: !asked.commit };
+  const job = await askForge(jobOf(context), asked.pr, senderOf(context), needs);
+  const target = await targetOf(job, asked);
   const service = connect(options, context);
   const { prNumber: prNumber2, commitSha, baselineOf = "" } = target;
-  const complete = options.complete ?? false;
+  const complete = (options.complete ?? false) && hasSucceeded(job, say);
   if (prNumber2 === void 0) {
     if (complete) await service.completeBaselines(baselineOf, commitSha);
     const about = { target: describeTarget(target), commit: commitSha.slice(0, 7) };
@@ -3367,14 +3420,16 @@ async function comment(options, context) {
   const { environ, say } = context;
   const template = options.template ? await Template.read(options.template) : void 0;
   const given = prIn(options, environ);
-  let job = detectJob(environ);
+  let job = jobOf(context);
   if (given === void 0 && await buildsBaselines(job, branchIn2({}, environ))) {
     say(message("nothing_to_comment_on", { branch: job.branch }));
     return { markdown: "", dashboardUrl: "" };
   }
   const sender = senderOf(context);
-  const prNumber2 = await pullRequest(given, job, sender);
-  if (template) job = await withHead(job, prNumber2, sender);
+  job = await askForge(job, given, sender, { needsCommit: false });
+  const prNumber2 = pullRequest(given, job);
+  if (options.post) refuseClosed(job, prNumber2);
+  if (template) job = await withHead3(job, prNumber2, sender);
   if (options.post) job = jobAtForge(job, options, environ);
   const service = connect(options, context);
   const { view: usual, dashboardUrl } = await viewAndPage(service, prNumber2, job);
@@ -3395,10 +3450,9 @@ async function postAndReport(composer, job, sender, context) {
   say(message(`comment_${done.outcome}`, { number: composer.prNumber, forge: forge.label }));
   return done;
 }
-async function withHead(job, prNumber2, sender) {
-  if (job.lookup !== "head") return job;
+async function withHead3(job, prNumber2, sender) {
   try {
-    return { ...job, commitSha: await commitOf(job, prNumber2, sender) };
+    return await askForge(job, prNumber2, sender, { needsCommit: true });
   } catch (error) {
     if (error instanceof PrshotsError) return job;
     throw error;
@@ -3512,10 +3566,10 @@ var COMMENTED = {
 };
 async function expire(options, context) {
   const { environ, say } = context;
-  const found = detectJob(environ);
   const [given, branch2] = [prIn(options, environ), branchIn2(options, environ)];
   const sender = senderOf(context);
-  const prNumber2 = await pullRequest(given, found, sender);
+  const found = await askForge(jobOf(context), given, sender, { needsCommit: false });
+  const prNumber2 = pullRequest(given, found);
   const merge = await mergeOf3(found, prNumber2, options.mergedAs ?? "", branch2);
   if (!options.post) {
     const expired = await connect(options, context).expire(prNumber2, merge);
@@ -3568,9 +3622,10 @@ function commentMessages({ left, posted, notPurged }) {
 // src/commands/move_staged.ts
 async function moveStaged(options, context) {
   const { environ, say, fail = say } = context;
-  const { prNumber: prNumber2, sourceBranch, repository: repository2, repositoryUrl, fromFork } = detectJob(environ);
+  const job = jobOf(context);
+  const { prNumber: prNumber2, sourceBranch, repository: repository2, repositoryUrl, fromFork } = job;
   const isJobsOwn = (prIn(options, environ) ?? prNumber2) === prNumber2;
-  if (prNumber2 === void 0 || !isJobsOwn || !sourceBranch) return;
+  if (prNumber2 === void 0 || !isJobsOwn || !sourceBranch || job.closed || job.alreadyClosed) return;
   const service = connect(options, context);
   try {
     const own = repository2.includes("/") ? repository2 : repositoryOfRemote(repositoryUrl).repository;
@@ -4381,13 +4436,17 @@ async function upload(options, context) {
     branch: branchIn2(options, environ),
     baseline: options.baseline ?? false
   };
+  const inEvent = jobOf(context);
+  refuseClosed(inEvent, asked.pr ?? inEvent.prNumber);
   const found = await findScreenshots(options);
   for (const { path: path4, words: words2 } of found.problems) fail(`${printable(path4)}: ${printable(words2)}`);
   for (const { path: path4, warning } of found.shots) if (warning) say(`${printable(path4)}: ${warning}`);
-  const job = detectJob(environ);
+  const needs = { needsCommit: !asked.commit };
+  const known = () => askForge(inEvent, asked.pr, senderOf(context), needs);
   const unknown = { commitSha: asked.commit, ...asked.pr !== void 0 && { prNumber: asked.pr } };
   if (options.dryRun) {
-    const target2 = await targetOf(job, asked, senderOf(context)).catch((error) => {
+    const finding = known().then((job2) => targetOf(job2, asked));
+    const target2 = await finding.catch((error) => {
       if (!(error instanceof InvalidInputError)) throw error;
       say(message("real_upload_needs", { problem: error.message }));
       return unknown;
@@ -4398,7 +4457,8 @@ async function upload(options, context) {
     say(message("nothing_to_upload"));
     return resultOf(unknown, [], found);
   }
-  const target = await targetOf(job, asked, senderOf(context));
+  const job = await known();
+  const target = await targetOf(job, asked);
   return new Upload(connect(options, context), job, target, options, context).run(found, asked.branch);
 }
 async function findScreenshots({
@@ -4468,7 +4528,8 @@ var Upload = class {
     });
     const result = resultOf(this.target, outcomes, found);
     this.#saySummary(result);
-    const isComplete = result.exitCode === 0 && !options.partial && !job.isParallel;
+    const isWhole = result.exitCode === 0 && !options.partial && !job.isParallel;
+    const isComplete = isWhole && hasSucceeded(job, context.say);
     if (job.isParallel && !options.partial) context.say(message("complete_after_parallel_jobs"));
     if (baselineOf && isComplete) await this.service.completeBaselines(baselineOf, commitSha);
     if (prNumber2 === void 0 || !result.count) return result;
@@ -4603,7 +4664,7 @@ var Steps = class {
   /** Run a command and print its messages. Its warnings also become annotations. */
   async #run(command) {
     const warnings = [];
-    const { environ } = this;
+    const { environ, job } = this;
     try {
       return await this.runner.withoutCommands((print) => {
         const say = (words2) => {
@@ -4614,7 +4675,7 @@ var Steps = class {
           say(words2);
           if (!words2.startsWith(WARNING2)) this.#failures.push(words2);
         };
-        return command({ environ, say, fail, stopped: new AbortController().signal });
+        return command({ environ, job, say, fail, stopped: new AbortController().signal });
       });
     } finally {
       for (const words2 of warnings) this.runner.annotate("warning", words2);
@@ -4628,7 +4689,7 @@ var Steps = class {
 
 // src/action/action.ts
 var NOTHING_TO_DO = "This job runs for neither a pull request nor the branch of the baselines: nothing to do.";
-var NO_BASELINES = "A step before this one failed, so its screenshots can't be baselines. Nothing was uploaded.";
+var NO_BASELINES = "A step before this one or the workflow run failed, so its screenshots can't be baselines. Nothing was uploaded.";
 async function run2(runner, given) {
   const settings = settingsOf(given);
   enter(settings.workingDirectory, given);
@@ -4645,9 +4706,10 @@ async function run2(runner, given) {
     runner.annotate("warning", words2);
     return true;
   }
+  if (!job.closed) refuseClosed(job, prIn({}, environ));
   const steps = new Steps(runner, settings, environ, job);
   if (job.closed) return steps.expire();
-  if (isBaselines && settings.hasFailed) {
+  if (isBaselines && (settings.hasFailed || job.hasFailed)) {
     runner.annotate("notice", NO_BASELINES);
     return true;
   }
@@ -4655,8 +4717,9 @@ async function run2(runner, given) {
 }
 async function knownJob(environ) {
   const job = detectJob(environ);
-  if (environ.PRSHOTS_PR) return job;
-  return { ...job, prNumber: await pullRequestOf(job, new Sender(new AbortController().signal)) };
+  if (job.alreadyClosed) return job;
+  const needs = { needsCommit: !environ.PRSHOTS_COMMIT };
+  return askForge(job, prIn({}, environ), new Sender(new AbortController().signal), needs);
 }
 function enter(folder, environ) {
   try {
@@ -4678,8 +4741,9 @@ async function main() {
   try {
     return await run2(runner, environ);
   } catch (error) {
-    runner.annotate("error", messageOf(error));
-    return false;
+    const isClosed = error instanceof ClosedPullRequestError;
+    runner.annotate(isClosed ? "notice" : "error", messageOf(error));
+    return isClosed;
   }
 }
 function takeEnviron(own) {

@@ -55,7 +55,7 @@ def comment(
             return found
         return options.job_with(found, forge, forge_url, repository, forge_token)
 
-    head = _head(job, pr, with_options)
+    head = _head(options.ask_forge(job, pr), pr, with_options, posts=post)
     job, pr_number = head.job, head.job.pr_number or 0
     if around is not None and job.lookup is not None:
         # A template without the commit is better than no comment.
@@ -82,13 +82,19 @@ def comment(
     say_dashboard(dashboard_url)
 
 
-def _head(job: "Job", pr: int | None, with_options: "Callable[[Job], Job]") -> "Head":
-    """Return the pull request and its branch: from CI, or on your machine from git and the forge."""
+def _head(job: "Job", pr: int | None, with_options: "Callable[[Job], Job]", *, posts: bool) -> "Head":
+    """Return the pull request and its branch: from CI, or on your machine from git and the forge.
+
+    Raises InvalidInputError, and ClosedPullRequestError if the comment would be posted on a closed one.
+    """
     from prshots.client.heads import current_head, head_in_ci
 
     if job.ci:
-        return head_in_ci(with_options(job), options.pull_request(pr, job), say)
-    head = current_head(os.environ, pr, with_options, say)
+        head = head_in_ci(with_options(job), options.pull_request(pr, job), say)
+    else:
+        head = current_head(os.environ, pr, with_options, say)
+    if posts:
+        head.job.refuse_closed(head.job.pr_number)
     if head.job.pr_number is None:
         raise InvalidInputError(f"no pull request: {head.unknown}. Use --pr N")
     return head

@@ -39,7 +39,7 @@ def expire(
     from prshots.client.forges import forge_of
 
     del quiet
-    job = options.current_job()
+    job = options.ask_forge(options.current_job(), pr)
     pr_number = options.pull_request(pr, job)
     merged = _find_merge(job, pr_number, merged_as, branch)
     closed: Closed | None = None

@@ -104,28 +104,32 @@ def _with_scheme(address: str) -> str:
     return f"{'https' if is_public(host) else 'http'}://{address}"
 
 
+def ask_forge(job: "Job", pr: int | None, *, needs_commit: bool = False) -> "Job":
+    """Return the job with the facts that only the forge knows. Raises InvalidInputError, CallError."""
+    if job.lookup is None:
+        return job
+    from prshots.client.lookup import with_head, with_pull_request
+
+    if pr is None:
+        job = with_pull_request(job, say)
+    number = pr or job.pr_number
+    return with_head(job, number, say) if needs_commit and number else job
+
+
 def pull_request(given: int | None, job: "Job") -> int:
     """Return the pull request's number, from the option or from CI. Raises InvalidInputError."""
     if given is not None:
         return given
-    if job.lookup is not None:
-        from prshots.client.lookup import with_pull_request
-
-        job = with_pull_request(job, say)
     if job.pr_number is None:
         why = message("job_without_pull_request", ci=job.ci) if job.ci else message("no_ci")
         raise InvalidInputError(message("no_pull_request", why=why))
     return job.pr_number
 
 
-def commit(given: str, job: "Job", pr_number: int) -> str:
+def commit(given: str, job: "Job") -> str:
     """Return the commit, from the option, from CI, or from git's HEAD. Raises InvalidInputError."""
     from prshots.client.ci.checkout import commit_of
 
-    if job.lookup is not None and not given:
-        from prshots.client.lookup import with_head
-
-        job = with_head(job, pr_number, say)
     if found := commit_of(job, given):
         return found
     why = f"{job.ci} does not name one" if job.ci else "no supported CI detected"

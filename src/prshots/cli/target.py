@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prshots.cli import service_options as options
+from prshots.cli.common import say
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.statements import message
 
@@ -27,20 +28,29 @@ class Target:
 
 
 def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline: bool = False) -> Target:
-    """Return the target of a job. Raises InvalidInputError if the options and CI leave it unclear.
+    """Return the target of a job that asks the forge for nothing more (`options.ask_forge`).
 
-    A job on the branch with the baselines uploads baselines. A pull request's job never does.
+    A job on the branch with the baselines uploads baselines. A pull request's job never does. Raises
+    InvalidInputError if the options and CI leave it unclear, and ClosedPullRequestError.
     """
     from prshots.client.ci.checkout import builds_baselines
 
     if not baseline and (pr is not None or not builds_baselines(job, branch)):
         number = options.pull_request(pr, job)
-        return Target(options.commit(commit, job, number), pr_number=number)
+        job.refuse_closed(number)
+        return Target(options.commit(commit, job), pr_number=number)
     if pr is not None or job.pr_number is not None or job.lookup is not None or job.from_fork:
         raise InvalidInputError(message("baseline_in_pull_request"))
     if not (name := branch or job.branch):
         raise InvalidInputError(message("no_baseline_branch"))
     return Target(_full_commit(commit, job), baseline_of=name)
+
+
+def has_succeeded(job: "Job") -> bool:
+    """Return whether the job's screenshots may be all of the commit's. Otherwise say why not."""
+    if job.has_failed:
+        say(message("run_has_failed"))
+    return not job.has_failed
 
 
 def _full_commit(given: str, job: "Job") -> str:

@@ -9,9 +9,10 @@ from prshots.contract.statements import message
 def move_staged(service: Client, head: Head) -> tuple[int, str]:
     """Move the staged screenshots of the head's branch. Return how many moved, and a message for the user.
 
-    The message is empty if nothing was staged. A failure is only reported: the screenshots stay staged.
+    The message is empty if nothing was staged. Nothing moves to a closed pull request. A failure is only
+    reported: the screenshots stay staged.
     """
-    if head.job.pr_number is None or not head.branch:
+    if head.job.pr_number is None or not head.branch or head.job.is_closed:
         return 0, ""
     number = head.job.pr_number
     try:

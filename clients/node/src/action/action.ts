@@ -7,8 +7,9 @@ import { resolve } from "node:path";
 import { buildsBaselines } from "../ci/checkout.js";
 import { detectJob } from "../ci/detection.js";
 import type { Environ, Job } from "../ci/job.js";
+import { prIn } from "../commands/service_options.js";
 import { InvalidInputError } from "../errors.js";
-import { pullRequestOf } from "../lookup.js";
+import { askForge, refuseClosed } from "../lookup.js";
 import { Sender } from "../sender.js";
 import { FORKS, hasCredentials, withoutSecrets } from "./forks.js";
 import type { Runner } from "./runner.js";
@@ -18,7 +19,7 @@ import { Steps } from "./steps.js";
 const NOTHING_TO_DO =
   "This job runs for neither a pull request nor the branch of the baselines: nothing to do.";
 const NO_BASELINES =
-  "A step before this one failed, so its screenshots can't be baselines. Nothing was uploaded.";
+  "A step before this one or the workflow run failed, so its screenshots can't be baselines. Nothing was uploaded.";
 
 /** Return whether the step succeeded. Throws PrshotsError. */
 export async function run(runner: Runner, given: Environ): Promise<boolean> {
@@ -37,20 +38,22 @@ export async function run(runner: Runner, given: Environ): Promise<boolean> {
     runner.annotate("warning", words);
     return true;
   }
+  if (!job.closed) refuseClosed(job, prIn({}, environ));
   const steps = new Steps(runner, settings, environ, job);
   if (job.closed) return steps.expire();
-  if (isBaselines && settings.hasFailed) {
+  if (isBaselines && (settings.hasFailed || job.hasFailed)) {
     runner.annotate("notice", NO_BASELINES);
     return true;
   }
   return settings.complete ? steps.complete() : steps.upload();
 }
 
-/** Return the job with its pull request, so that the forge is asked at most once. Throws InvalidInputError. */
+/** Return the job with what only the forge knows, so that it is asked at most once. Throws PrshotsError. */
 async function knownJob(environ: Environ): Promise<Job> {
   const job = detectJob(environ);
-  if (environ.PRSHOTS_PR) return job;
-  return { ...job, prNumber: await pullRequestOf(job, new Sender(new AbortController().signal)) };
+  if (job.alreadyClosed) return job;
+  const needs = { needsCommit: !environ.PRSHOTS_COMMIT };
+  return askForge(job, prIn({}, environ), new Sender(new AbortController().signal), needs);
 }
 
 function enter(folder: string, environ: Environ): void {

@@ -112,7 +112,7 @@ export class Steps {
   /** Run a command and print its messages. Its warnings also become annotations. */
   async #run<T>(command: (context: Context) => Promise<T>): Promise<T> {
     const warnings: string[] = [];
-    const { environ } = this;
+    const { environ, job } = this;
     try {
       return await this.runner.withoutCommands((print) => {
         const say = (words: string) => {
@@ -123,7 +123,7 @@ export class Steps {
           say(words);
           if (!words.startsWith(WARNING)) this.#failures.push(words);
         };
-        return command({ environ, say, fail, stopped: new AbortController().signal });
+        return command({ environ, job, say, fail, stopped: new AbortController().signal });
       });
     } finally {
       for (const words of warnings) this.runner.annotate("warning", words);

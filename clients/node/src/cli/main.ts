@@ -10,7 +10,14 @@ import { moveStaged } from "../commands/move_staged.js";
 import { COMPARE_FORMATS, compareText, jsonText, UPLOAD_FORMATS, uploadText } from "../commands/output.js";
 import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
-import { InvalidInputError, messageOf, NotFoundError, PrshotsError, RefusedInputError } from "../errors.js";
+import {
+  ClosedPullRequestError,
+  InvalidInputError,
+  messageOf,
+  NotFoundError,
+  PrshotsError,
+  RefusedInputError,
+} from "../errors.js";
 import { throughProxy } from "../proxy.js";
 import { redact, secretsOf } from "../redaction.js";
 import { VIEWS } from "../service.js";
@@ -137,7 +144,11 @@ async function main(args: string[]): Promise<number> {
     const proxy = throughProxy(process.env);
     for (const words of [...misspelledVariables(process.env), ...(proxy ? [proxy] : [])])
       context.say(`Warning: ${words}`);
-    return await run(given, context);
+    return await run(given, context).catch((error) => {
+      if (!(error instanceof ClosedPullRequestError)) throw error;
+      context.say(error.message);
+      return 0;
+    });
   } catch (error) {
     if (!(error instanceof PrshotsError)) throw error;
     tell(`prshots: ${withOptions(messageOf(error))}`, []);

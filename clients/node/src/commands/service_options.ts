@@ -1,5 +1,6 @@
 /** What the commands that call a service and a forge have in common. */
 
+import { detectJob } from "../ci/detection.js";
 import { isPublic } from "../ci/forge_addresses.js";
 import { type Environ, FORGES, type Job } from "../ci/job.js";
 import { withForge } from "../ci/overrides.js";
@@ -11,6 +12,11 @@ import { Service } from "../service.js";
 import { message } from "../statements.js";
 import { quote } from "../wording.js";
 import type { Context, ForgeOptions, ServiceOptions } from "./types.js";
+
+/** Return the job that runs the command. */
+export function jobOf({ job, environ }: Context): Job {
+  return job ?? detectJob(environ);
+}
 
 /** Return a sender for the service or for a forge. */
 export function senderOf({ stopped, say }: Context): Sender {
