@@ -76,7 +76,8 @@ var CONTRACT = {
     "FORGE",
     "FORGE_URL",
     "FORGE_TOKEN",
-    "REPOSITORY"
+    "REPOSITORY",
+    "TIMEOUT"
   ],
   "exit_codes": {
     "failed": 1,
@@ -116,6 +117,7 @@ var CONTRACT = {
         "dry-run",
         "upload-format",
         "quiet",
+        "timeout",
         "allow-empty"
       ]
     },
@@ -125,7 +127,19 @@ var CONTRACT = {
         "The baselines are those of the target branch. In a job on that branch, --complete marks its baselines complete.",
         "Exit codes: 0 compared, 1 failure, 2 invalid arguments, 4 a shot matched --fail-on."
       ],
-      "options": ["pr", "commit", "branch", "complete", "fail-on", "compare-format", "quiet", "url", "token", "project"]
+      "options": [
+        "pr",
+        "commit",
+        "branch",
+        "complete",
+        "fail-on",
+        "compare-format",
+        "quiet",
+        "timeout",
+        "url",
+        "token",
+        "project"
+      ]
     },
     "comment": {
       "summary": "Print the pull request's comment as markdown, or post it.",
@@ -138,6 +152,7 @@ var CONTRACT = {
         "template",
         "view",
         "quiet",
+        "timeout",
         "url",
         "token",
         "project",
@@ -159,6 +174,7 @@ var CONTRACT = {
         "branch",
         "json",
         "quiet",
+        "timeout",
         "url",
         "token",
         "project",
@@ -172,7 +188,7 @@ var CONTRACT = {
       "argument": { "name": "ID…", "help": "Image ids, as printed by `prshots upload --format json`." },
       "summary": "Delete screenshots now, regardless of the project's policy.",
       "details": ["Exits with 1 if one can't be deleted. The others are still deleted."],
-      "options": ["quiet", "url", "token", "project"]
+      "options": ["quiet", "timeout", "url", "token", "project"]
     }
   },
   "options": {
@@ -202,6 +218,13 @@ var CONTRACT = {
       "takes": "NAME",
       "variable": "PRSHOTS_BRANCH",
       "help": "The branch with the baselines. Default: the pull request's target, otherwise the default branch."
+    },
+    "timeout": {
+      "takes": "SECONDS",
+      "variable": "PRSHOTS_TIMEOUT",
+      "default": 300,
+      "largest": 86400,
+      "help": "How many seconds the whole command may take, including retries and waits."
     },
     "quiet": { "short": "q", "help": "Print only failures and the output for scripts." },
     "forge": {
@@ -297,7 +320,7 @@ var CONTRACT = {
     "no_commit_named": "neither CI nor git names one",
     "no_baseline_commit": "no commit for the baselines: {why}. Set {--commit} to all 40 characters",
     "pull_request_closed": "Pull request {number} is closed, so nothing was sent.",
-    "run_has_failed": "Note: the workflow run did not succeed, so screenshots may be missing, and they are not marked complete.",
+    "run_has_failed": "Note: the workflow run did not succeed, so its screenshots are not marked complete.",
     "baselines_of": "the baselines of {branch}",
     "pull_request": "pull request {number}",
     "no_screenshots_found": "no screenshots found: no PNG, JPEG or WebP at {searched} in {folder}. If that is fine, use --allow-empty",
@@ -328,7 +351,7 @@ var CONTRACT = {
     "nothing_to_compare": "Nothing to compare: this job uploads {target} at {commit}.",
     "baselines_complete": "Marked {target} at {commit} complete.",
     "gated": "{shots} matched --fail-on {verdicts}.",
-    "still_running": "the comparison is still running after {minutes} minutes: run prshots compare again",
+    "still_running": "the comparison is still running after {seconds} s: run prshots compare again",
     "still_comparing": "Still comparing after {seconds} s …",
     "comparison_replaced": "the comparison of {commit} was replaced: the latest one is of {other}",
     "base_unknown": "Note: git can't find the base of {commit}: {why}. Compared with the newest baselines of {branch} instead.",
@@ -419,8 +442,10 @@ var CONTRACT = {
     "empty_file": "is empty",
     "not_an_image": "is not a PNG, JPEG or WebP image",
     "wrong_token": "{url} refused the token: it is wrong or revoked, or belongs to another service",
+    "proxy_refused_size": "a proxy in front of {url} refused it for its size (413): raise the proxy's limit, such as client_max_body_size in nginx",
     "is_this_prshots": "{answered}: is this the address of a prshots service?",
     "redirects": "{url} redirects to {target}: set {--url} to that address",
+    "redirects_to_sign_in": "{url} redirects to {target}: a sign-in proxy seems to be in front of it. Let requests to /v1/ pass without a sign-in, or set {--url} to an address that needs none",
     "image_address": "{url} is the image address of a prshots service{advice}",
     "use_service_address": ": set {--url} to the address of its API or its dashboard",
     "invalid_token": "{--token} is not an upload token: use msr_ and 64 hexadecimal characters; got {count} characters",
@@ -440,6 +465,7 @@ var CONTRACT = {
     "asks_to_wait": "{reason} and asks to wait {seconds} s",
     "waiting": "{reason}; waiting {seconds} s",
     "retrying": "{reason}; retrying in {seconds} s, {tried} of {tries}",
+    "gave_up": "{reason}; gave up, because the time limit is over: {--timeout}",
     "answered": "{who} answered {status}",
     "answered_why": "{who} answered {status}: {why}",
     "after_tries": "{problem} after {tries} tries",
@@ -611,6 +637,10 @@ var WITHOUT_PROMPTS = {
   SSH_ASKPASS_REQUIRE: "never",
   LC_ALL: "C"
 };
+var deadline = Number.POSITIVE_INFINITY;
+function limitGit(until) {
+  deadline = until;
+}
 function git(...words2) {
   return run(words2, LOCAL_SECONDS);
 }
@@ -635,8 +665,9 @@ async function fetchFrom(refspec, depth, say, what) {
     await pause(seconds * 1e3);
   }
 }
-function run(words2, seconds, onWait = () => {
+function run(words2, usual, onWait = () => {
 }) {
+  const seconds = Math.max(Math.min(usual, Math.round(deadline - Date.now() / 1e3)), 1);
   return new Promise((resolve2) => {
     const child = spawn(gitProgram(), [...SAFE, ...words2], {
       stdio: ["ignore", "pipe", "pipe"],
@@ -1303,6 +1334,32 @@ function checkedRepository(given, kind) {
   return repository2;
 }
 
+// src/image_address.ts
+var [API_PORT, IMAGE_PORT] = ["8081", "8082"];
+var ANSWERS = {
+  404: '{"error":"not found"}',
+  405: '{"error":"method not allowed"}'
+};
+function refuseImageAddress(url, reply) {
+  const isDelivery = ANSWERS[reply.status] === reply.text && reply.headers.get("x-content-type-options") === "nosniff" && !reply.headers.has("x-request-id");
+  if (isDelivery) throw new ImageAddressError(message("image_address", { url, advice: advice(url) }));
+}
+function refuseRedirect(url, reply) {
+  const location = reply.headers.get("location") ?? "";
+  if (reply.status < 300 || reply.status >= 400 || !URL.canParse(location, reply.url)) return;
+  const { origin, pathname } = new URL(location, reply.url);
+  const route = `/v1/${new URL(reply.url).pathname.split("/v1/").at(-1)}`;
+  const isMoved = pathname.endsWith(route);
+  const path4 = (isMoved ? pathname.slice(0, -route.length) : pathname).replace(/\/+$/, "");
+  const target = `${origin}${path4}`.slice(0, 200);
+  throw new WrongAddressError(message(isMoved ? "redirects" : "redirects_to_sign_in", { url, target }));
+}
+function advice(url) {
+  if (new URL(url).port !== IMAGE_PORT) return message("use_service_address");
+  const meant = url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`);
+  return `; ${message("did_you_mean", { meant })}`;
+}
+
 // src/sender.ts
 import { setTimeout as pause2 } from "node:timers/promises";
 
@@ -1405,19 +1462,24 @@ var SYSTEM_CLOCK = {
 };
 var Sender = class {
   constructor(stopped, tries = TRIES, say = () => {
-  }, clock = SYSTEM_CLOCK) {
+  }, clock = SYSTEM_CLOCK, deadline2 = Number.POSITIVE_INFINITY) {
     this.stopped = stopped;
     this.tries = tries;
     this.say = say;
     this.clock = clock;
+    this.deadline = deadline2;
   }
   stopped;
   tries;
   say;
   clock;
+  deadline;
   #limitedUntil = 0;
   #pace = new Pace();
   #told = /* @__PURE__ */ new Map();
+  get secondsLeft() {
+    return this.deadline - this.clock.now();
+  }
   /**
    * Return the response, with its body. A temporary error is returned only after the last try. `request` makes the
    * request again for each try. Throws UnreachableError, RateLimitedError, CallError.
@@ -1460,7 +1522,8 @@ var Sender = class {
   }
   /** Return the response, or an error if another try may help. */
   async #sendOnce(url, request) {
-    const signal = AbortSignal.any([this.stopped, AbortSignal.timeout(TIMEOUT_SECONDS * 1e3)]);
+    const seconds = Math.min(TIMEOUT_SECONDS, Math.max(this.secondsLeft, 0));
+    const signal = AbortSignal.any([this.stopped, AbortSignal.timeout(Math.ceil(seconds * 1e3))]);
     try {
       const reply = await fetch(url, { ...request, redirect: "manual", signal });
       return { url, status: reply.status, headers: reply.headers, text: await reply.text() };
@@ -1500,7 +1563,7 @@ var Sender = class {
     }
   }
   /** Pause, twice as long each time. The random part spreads out jobs that failed at the same moment. */
-  #pauseAfter(url, reply, tried, tries) {
+  async #pauseAfter(url, reply, tried, tries) {
     const own = FIRST_PAUSE_SECONDS * 2 ** (tried - 1) * (1 + Math.random() / 2);
     const isError = reply instanceof PrshotsError;
     const asked = isError ? 0 : retryAfter(reply, this.clock.now()) ?? 0;
@@ -1509,16 +1572,20 @@ var Sender = class {
     const reason = isError ? reply.message : message("answered", { who: host, status: reply.status });
     const words2 = message("retrying", { reason, seconds: Math.ceil(seconds), tried, tries });
     this.#tell(reason, words2, seconds);
-    return this.#pause(seconds);
+    await this.#pause(seconds);
   }
   #tellWait(reason, seconds) {
     this.#tell(reason, message("waiting", { reason, seconds: Math.ceil(seconds) }), seconds);
   }
-  /** Say why there is a pause once, even if many requests run into it. */
+  /**
+   * Say why there is a pause once, even if many requests run into it, and the same words never again. Throws
+   * UnreachableError if the pause would outlast the deadline.
+   */
   #tell(reason, words2, seconds) {
+    if (seconds > this.secondsLeft) throw new UnreachableError(message("gave_up", { reason }));
     const now = this.clock.now();
-    if (now < (this.#told.get(reason) ?? 0)) return;
-    this.#told.set(reason, now + seconds);
+    if ([reason, words2].some((key) => now < (this.#told.get(key) ?? 0))) return;
+    this.#told.set(reason, now + seconds).set(words2, Number.POSITIVE_INFINITY);
     this.say(words2);
   }
   async #pause(seconds) {
@@ -1653,6 +1720,7 @@ async function exchangeToken(url, idToken, project, sender) {
   const body = JSON.stringify({ id_token: idToken, ...project && { project } });
   const headers = { "Content-Type": "application/json" };
   const reply = await sender.send(`${url}/v1/oidc/token`, () => ({ method: "POST", headers, body }));
+  refuseRedirect(url, reply);
   if (reply.status === 401)
     throw new UnauthorizedError(
       `${url} did not accept this job's ID token; the service's log says why. Check that the project trusts this issuer with the job's repository, ref and environment; that the ID token's audience is ${url}; and that project (PRSHOTS_PROJECT) is organization/name or the project's id`
@@ -1678,22 +1746,6 @@ function namesOfProject({ project_id, organization, project }) {
 // src/service.ts
 import { createHash } from "node:crypto";
 import { STATUS_CODES } from "node:http";
-
-// src/image_address.ts
-var [API_PORT, IMAGE_PORT] = ["8081", "8082"];
-var ANSWERS = {
-  404: '{"error":"not found"}',
-  405: '{"error":"method not allowed"}'
-};
-function refuseImageAddress(url, reply) {
-  const isDelivery = ANSWERS[reply.status] === reply.text && reply.headers.get("x-content-type-options") === "nosniff" && !reply.headers.has("x-request-id");
-  if (isDelivery) throw new ImageAddressError(message("image_address", { url, advice: advice(url) }));
-}
-function advice(url) {
-  if (new URL(url).port !== IMAGE_PORT) return message("use_service_address");
-  const meant = url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`);
-  return `; ${message("did_you_mean", { meant })}`;
-}
 
 // src/replies.ts
 var VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
@@ -1737,6 +1789,10 @@ var Service = class {
   url;
   tokens;
   sender;
+  /** How many seconds are left for the command. */
+  get secondsLeft() {
+    return this.sender.secondsLeft;
+  }
   #maxImageBytes;
   /** Upload an image of a pull request, with its before image if it has one. */
   upload(shot, prNumber2, commitSha) {
@@ -1918,11 +1974,10 @@ var Service = class {
   }
   #value(reply, path4) {
     const { status } = reply;
-    if (status >= 300 && status < 400)
-      throw new WrongAddressError(
-        message("redirects", { url: this.url, target: String(reply.headers.get("location")) })
-      );
+    refuseRedirect(this.url, reply);
     const value = objectIn(reply.text);
+    if (status === 413 && !value)
+      throw new RefusedInputError(message("proxy_refused_size", { url: this.url }));
     if (status === 404 && value && FINDING_ROUTES.test(path4))
       throw new NotFoundError(message("answered_why", { who: this.url, status, why: "not found" }));
     if (!value || status === 404) {
@@ -1948,8 +2003,18 @@ function blobOf({ image, contentType }) {
 function jobOf({ job, environ }) {
   return job ?? detectJob(environ);
 }
-function senderOf({ stopped, say }) {
-  return new Sender(stopped, TRIES, say);
+function senderOf({ stopped, say, deadline: deadline2 }) {
+  return new Sender(stopped, TRIES, say, void 0, deadline2);
+}
+function deadlineIn({ timeout }, environ) {
+  const { largest, default: usual } = CONTRACT.options.timeout;
+  const read2 = (given2) => {
+    const seconds = prNumber(given2);
+    return seconds !== void 0 && seconds <= largest ? seconds : void 0;
+  };
+  const takes = `seconds from 1 to ${largest}`;
+  const given = timeout ?? environ.PRSHOTS_TIMEOUT;
+  return Date.now() / 1e3 + (checked("timeout (PRSHOTS_TIMEOUT)", given, read2, takes) ?? usual);
 }
 function connect(options, context) {
   const { environ } = context;
@@ -2709,11 +2774,12 @@ async function compareWithBase(service, job, { prNumber: prNumber2, commitSha, b
   let told = started;
   while (found.state === "running") {
     const now = Date.now();
-    if (now > started + WAIT_SECONDS * 1e3)
-      throw new CallError(message("still_running", { minutes: WAIT_SECONDS / 60 }));
+    const seconds = Math.round((now - started) / 1e3);
+    if (now > started + WAIT_SECONDS * 1e3 || service.secondsLeft < POLL_SECONDS)
+      throw new CallError(message("still_running", { seconds }));
     if (now >= told + TELL_SECONDS * 1e3) {
       told = now;
-      say(message("still_comparing", { seconds: Math.round((now - started) / 1e3) }));
+      say(message("still_comparing", { seconds }));
     }
     await pause3(POLL_SECONDS * 1e3);
     const latest = await service.comparison(prNumber2);
@@ -2793,10 +2859,6 @@ function pullRequest(given, job) {
   const why = job.ci ? message("job_without_pull_request", { ci: job.ci }) : message("no_ci");
   throw new InvalidInputError(message("no_pull_request", { why }));
 }
-function hasSucceeded({ hasFailed }, say) {
-  if (hasFailed) say(message("run_has_failed"));
-  return !hasFailed;
-}
 async function baselineCommit(given) {
   const sha = given || await headCommit();
   const found = sha && await fullCommit2(sha);
@@ -2829,10 +2891,11 @@ async function compare(options, context) {
   };
   const needs = { needsCommit: !asked.commit };
   const job = await askForge(jobOf(context), asked.pr, senderOf(context), needs);
+  if (job.hasFailed) say(message("run_has_failed"));
   const target = await targetOf(job, asked);
   const service = connect(options, context);
   const { prNumber: prNumber2, commitSha, baselineOf = "" } = target;
-  const complete = (options.complete ?? false) && hasSucceeded(job, say);
+  const complete = (options.complete ?? false) && !job.hasFailed;
   if (prNumber2 === void 0) {
     if (complete) await service.completeBaselines(baselineOf, commitSha);
     const about = { target: describeTarget(target), commit: commitSha.slice(0, 7) };
@@ -2962,6 +3025,7 @@ var VARIABLES2 = {
   "pr-number": "PRSHOTS_PR",
   commit: "PRSHOTS_COMMIT",
   branch: "PRSHOTS_BRANCH",
+  timeout: "PRSHOTS_TIMEOUT",
   "github-token": "GITHUB_TOKEN"
 };
 function clientEnviron(environ) {
@@ -3637,7 +3701,8 @@ async function moveStaged(options, context) {
       words2.push(message("staged_not_moved", { screenshots: staged(done.kept), why: done.reason }));
     if (words2.length) say(`Note: ${words2.join("; ")}.`);
   } catch (error) {
-    if (!(error instanceof PrshotsError)) throw error;
+    const isWarning = error instanceof PrshotsError && !(error instanceof UnreachableError);
+    if (!isWarning) throw error;
     const words2 = message("staged_of_branch_not_moved", { branch: sourceBranch, why: messageOf(error) });
     fail(`Warning: ${words2}.`);
   }
@@ -4458,6 +4523,7 @@ async function upload(options, context) {
     return resultOf(unknown, [], found);
   }
   const job = await known();
+  if (job.hasFailed) say(message("run_has_failed"));
   const target = await targetOf(job, asked);
   return new Upload(connect(options, context), job, target, options, context).run(found, asked.branch);
 }
@@ -4528,8 +4594,8 @@ var Upload = class {
     });
     const result = resultOf(this.target, outcomes, found);
     this.#saySummary(result);
-    const isWhole = result.exitCode === 0 && !options.partial && !job.isParallel;
-    const isComplete = isWhole && hasSucceeded(job, context.say);
+    const isPartial = options.partial || job.isParallel || job.hasFailed;
+    const isComplete = result.exitCode === 0 && !isPartial;
     if (job.isParallel && !options.partial) context.say(message("complete_after_parallel_jobs"));
     if (baselineOf && isComplete) await this.service.completeBaselines(baselineOf, commitSha);
     if (prNumber2 === void 0 || !result.count) return result;
@@ -4575,16 +4641,14 @@ var Upload = class {
 // src/action/steps.ts
 var WARNING2 = "Warning: ";
 var Steps = class {
-  constructor(runner, settings, environ, job) {
+  constructor(runner, settings, known) {
     this.runner = runner;
     this.settings = settings;
-    this.environ = environ;
-    this.job = job;
+    this.known = known;
   }
   runner;
   settings;
-  environ;
-  job;
+  known;
   /** What failed, in the client's words. */
   #failures = [];
   /** Upload, then post the comment and the summary, even if some files failed. */
@@ -4625,7 +4689,7 @@ var Steps = class {
   }
   /** Post the comment and the summary, then fail the step if `fail-on` asks for it. */
   async #show() {
-    if (!this.environ.PRSHOTS_PR) return true;
+    if (!this.known.environ.PRSHOTS_PR) return true;
     const { view, template, comment: post2 } = this.settings;
     const shown = view && { view };
     const isPosted = !post2 || await this.#post(post2, (context) => comment({ post: post2, template, ...shown }, context));
@@ -4652,7 +4716,7 @@ var Steps = class {
       return true;
     } catch (error) {
       if (!(error instanceof PrshotsError)) throw error;
-      const why = posts && withoutSecrets(this.job, this.environ);
+      const why = posts && withoutSecrets(this.known.job, this.known.environ);
       if (!why) return this.#failStep(messageOf(error));
       this.runner.annotate(
         "warning",
@@ -4664,7 +4728,6 @@ var Steps = class {
   /** Run a command and print its messages. Its warnings also become annotations. */
   async #run(command) {
     const warnings = [];
-    const { environ, job } = this;
     try {
       return await this.runner.withoutCommands((print) => {
         const say = (words2) => {
@@ -4675,7 +4738,7 @@ var Steps = class {
           say(words2);
           if (!words2.startsWith(WARNING2)) this.#failures.push(words2);
         };
-        return command({ environ, job, say, fail, stopped: new AbortController().signal });
+        return command({ ...this.known, say, fail });
       });
     } finally {
       for (const words2 of warnings) this.runner.annotate("warning", words2);
@@ -4689,11 +4752,15 @@ var Steps = class {
 
 // src/action/action.ts
 var NOTHING_TO_DO = "This job runs for neither a pull request nor the branch of the baselines: nothing to do.";
-var NO_BASELINES = "A step before this one or the workflow run failed, so its screenshots can't be baselines. Nothing was uploaded.";
+var NO_BASELINES = "A step before this one failed, so its screenshots can't be baselines. Nothing was uploaded.";
+var NO_BASELINES_OF_RUN = "The workflow run did not succeed, so its screenshots can't be baselines. Nothing was uploaded.";
 async function run2(runner, given) {
   const settings = settingsOf(given);
   enter(settings.workingDirectory, given);
-  const job = await knownJob(given);
+  const context = { deadline: deadlineIn({}, given), stopped: new AbortController().signal };
+  limitGit(context.deadline);
+  const job = await knownJob({ ...context, environ: given, say: () => {
+  } });
   const environ = job.prNumber === void 0 ? given : { PRSHOTS_PR: String(job.prNumber), ...given };
   const isBaselines = !environ.PRSHOTS_PR && await buildsBaselines(job, settings.branch);
   if (!environ.PRSHOTS_PR && !isBaselines) {
@@ -4707,19 +4774,20 @@ async function run2(runner, given) {
     return true;
   }
   if (!job.closed) refuseClosed(job, prIn({}, environ));
-  const steps = new Steps(runner, settings, environ, job);
+  const steps = new Steps(runner, settings, { ...context, environ, job });
   if (job.closed) return steps.expire();
   if (isBaselines && (settings.hasFailed || job.hasFailed)) {
-    runner.annotate("notice", NO_BASELINES);
+    runner.annotate("notice", job.hasFailed ? NO_BASELINES_OF_RUN : NO_BASELINES);
     return true;
   }
   return settings.complete ? steps.complete() : steps.upload();
 }
-async function knownJob(environ) {
+async function knownJob(context) {
+  const { environ } = context;
   const job = detectJob(environ);
   if (job.alreadyClosed) return job;
   const needs = { needsCommit: !environ.PRSHOTS_COMMIT };
-  return askForge(job, prIn({}, environ), new Sender(new AbortController().signal), needs);
+  return askForge(job, prIn({}, environ), senderOf(context), needs);
 }
 function enter(folder, environ) {
   try {

@@ -60,12 +60,6 @@ export function pullRequest(given: number | undefined, job: Job): number {
   throw new InvalidInputError(message("no_pull_request", { why }));
 }
 
-/** Return whether the job's screenshots may be all of the commit's. Otherwise say why not. */
-export function hasSucceeded({ hasFailed }: Job, say: (words: string) => void): boolean {
-  if (hasFailed) say(message("run_has_failed"));
-  return !hasFailed;
-}
-
 async function baselineCommit(given: string): Promise<string> {
   const sha = given || (await headCommit());
   const found = sha && (await fullCommit(sha));

@@ -34,18 +34,11 @@ from prshots.cli.common import (
     SERVER,
     ClientCommand,
     Sections,
-    say,
     say_failure,
     stated_help,
     stated_option,
 )
-from prshots.contract.errors import (
-    ClosedPullRequestError,
-    InvalidInputError,
-    NotFoundError,
-    PrshotsError,
-    RefusedInputError,
-)
+from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsError, RefusedInputError
 from prshots.contract.statements import exit_code, statements
 
 _INTRODUCTION = """Show screenshots in pull requests: upload them from CI, and run the service.
@@ -111,8 +104,6 @@ def main() -> None:
             app()
         finally:
             print(end="", flush=True)  # now, while an error can still be reported
-    except ClosedPullRequestError as error:
-        say(str(error))
     except PrshotsError as error:
         say_failure(f"prshots: {error}")
         sys.exit(exit_code("invalid_arguments" if _is_in_arguments(error) else "failed"))

@@ -26,6 +26,7 @@ def comment(
     template: Annotated[Path | None, stated_option("template")] = None,
     view: Annotated[View | None, stated_option("view")] = None,
     quiet: QuietOption = False,
+    timeout: options.Timeout = options.TIMEOUT,
     url: options.Url = "",
     token: options.Token = "",
     project: options.Project = "",
@@ -43,7 +44,7 @@ def comment(
     from prshots.client.post_comment import post as bring_up_to_date
     from prshots.client.templates import Template
 
-    del quiet
+    del quiet, timeout
     around = Template.read(template) if template is not None else None
     job = options.current_job()
     if pr is None and builds_baselines(job, options.branch_setting()):
@@ -55,7 +56,8 @@ def comment(
             return found
         return options.job_with(found, forge, forge_url, repository, forge_token)
 
-    head = _head(options.ask_forge(job, pr), pr, with_options, posts=post)
+    head = _head(options.ask_forge(job, pr), pr, with_options)
+    head.job.refuse_closed(head.job.pr_number if post else None)
     job, pr_number = head.job, head.job.pr_number or 0
     if around is not None and job.lookup is not None:
         # A template without the commit is better than no comment.
@@ -82,19 +84,13 @@ def comment(
     say_dashboard(dashboard_url)
 
 
-def _head(job: "Job", pr: int | None, with_options: "Callable[[Job], Job]", *, posts: bool) -> "Head":
-    """Return the pull request and its branch: from CI, or on your machine from git and the forge.
-
-    Raises InvalidInputError, and ClosedPullRequestError if the comment would be posted on a closed one.
-    """
+def _head(job: "Job", pr: int | None, with_options: "Callable[[Job], Job]") -> "Head":
+    """Return the pull request and its branch: from CI, or on your machine from git and the forge."""
     from prshots.client.heads import current_head, head_in_ci
 
     if job.ci:
-        head = head_in_ci(with_options(job), options.pull_request(pr, job), say)
-    else:
-        head = current_head(os.environ, pr, with_options, say)
-    if posts:
-        head.job.refuse_closed(head.job.pr_number)
+        return head_in_ci(with_options(job), options.pull_request(pr, job), say)
+    head = current_head(os.environ, pr, with_options, say)
     if head.job.pr_number is None:
         raise InvalidInputError(f"no pull request: {head.unknown}. Use --pr N")
     return head

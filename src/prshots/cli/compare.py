@@ -8,7 +8,7 @@ import typer
 from prshots.cli import service_options as options
 from prshots.cli.common import MAX_ROWS, QuietOption, pluralize, print_json, say, say_failure, stated_option
 from prshots.cli.output import github_outputs, print_shots, printable, say_dashboard
-from prshots.cli.target import has_succeeded, target_of
+from prshots.cli.target import target_of
 from prshots.contract.errors import CallError
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.contract.statements import exit_code, message
@@ -44,15 +44,17 @@ def compare(
     fail_on: Annotated[str, stated_option("fail-on", callback=_check_verdicts)] = "",
     output_format: Annotated[CompareFormat | None, stated_option("compare-format")] = None,
     quiet: QuietOption = False,
+    timeout: options.Timeout = options.TIMEOUT,
     url: options.Url = "",
     token: options.Token = "",
     project: options.Project = "",
 ) -> None:
+    del timeout
     from prshots.client.compare import compare_with_base, summary
 
     job = options.ask_forge(options.current_job(), pr, needs_commit=not commit)
     target = target_of(job, pr=pr, commit=commit, branch=branch)
-    complete = complete and has_succeeded(job)
+    complete = complete and not job.has_failed
     with options.connect(url, token, project) as service:
         if target.pr_number is None:
             if complete:

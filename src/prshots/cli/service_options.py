@@ -8,14 +8,18 @@ import typer
 
 from prshots.cli.common import say, stated_option
 from prshots.client.ci import ForgeKind, validate
+from prshots.client.deadline import deadline_after
 from prshots.contract.addresses import is_public
 from prshots.contract.errors import InvalidInputError
-from prshots.contract.statements import message
+from prshots.contract.statements import message, statements
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
     from prshots.client.sender import OnWait
     from prshots.client.service import Client
+
+_TIMEOUT = statements()["options"]["timeout"]
+TIMEOUT: int = _TIMEOUT["default"]
 
 
 def _check_pr(given: int | None) -> int | None:
@@ -35,6 +39,11 @@ def check_with(validator: Callable[[str], str], rule: str) -> Callable[[str], st
     return check
 
 
+def _start_clock(context: typer.Context, seconds: int) -> int:
+    context.with_resource(deadline_after(seconds))  # until the command ends
+    return seconds
+
+
 _check_commit = check_with(validate.commit, message("commit_rule"))
 _check_branch = check_with(validate.branch, message("branch_rule"))
 
@@ -44,6 +53,7 @@ Project = Annotated[str, stated_option("project")]
 Pr = Annotated[int | None, stated_option("pr", callback=_check_pr)]
 Commit = Annotated[str, stated_option("commit", callback=_check_commit)]
 Branch = Annotated[str, stated_option("branch", callback=_check_branch)]
+Timeout = Annotated[int, stated_option("timeout", min=1, max=_TIMEOUT["largest"], callback=_start_clock)]
 Forge = Annotated[ForgeKind | None, stated_option("forge")]
 ForgeUrl = Annotated[str, stated_option("forge-url")]
 Repository = Annotated[str, stated_option("repository")]
@@ -106,12 +116,9 @@ def _with_scheme(address: str) -> str:
 
 def ask_forge(job: "Job", pr: int | None, *, needs_commit: bool = False) -> "Job":
     """Return the job with the facts that only the forge knows. Raises InvalidInputError, CallError."""
-    if job.lookup is None:
-        return job
     from prshots.client.lookup import with_head, with_pull_request
 
-    if pr is None:
-        job = with_pull_request(job, say)
+    job = with_pull_request(job, say) if pr is None else job
     number = pr or job.pr_number
     return with_head(job, number, say) if needs_commit and number else job
 

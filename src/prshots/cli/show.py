@@ -44,6 +44,7 @@ def show(
         bool, typer.Option("--json", help="Print JSON for programs instead of markdown.")
     ] = False,
     quiet: QuietOption = False,
+    timeout: options.Timeout = options.TIMEOUT,
     pr: options.Pr = None,
     url: options.Url = "",
     token: options.Token = "",
@@ -60,7 +61,7 @@ def show(
 
     Exit codes: 0 all shown, 1 none shown, 2 invalid arguments, 3 some shown.
     """
-    del quiet
+    del quiet, timeout
     from prshots.client.heads import current_head
     from prshots.client.show import find_pairs
     from prshots.client.show import show as show_pairs

@@ -35,6 +35,8 @@ def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline:
     """
     from prshots.client.ci.checkout import builds_baselines
 
+    if job.has_failed:
+        say(message("run_has_failed"))
     if not baseline and (pr is not None or not builds_baselines(job, branch)):
         number = options.pull_request(pr, job)
         job.refuse_closed(number)
@@ -44,13 +46,6 @@ def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline:
     if not (name := branch or job.branch):
         raise InvalidInputError(message("no_baseline_branch"))
     return Target(_full_commit(commit, job), baseline_of=name)
-
-
-def has_succeeded(job: "Job") -> bool:
-    """Return whether the job's screenshots may be all of the commit's. Otherwise say why not."""
-    if job.has_failed:
-        say(message("run_has_failed"))
-    return not job.has_failed
 
 
 def _full_commit(given: str, job: "Job") -> str:

@@ -13,7 +13,7 @@ from prshots.cli import service_options as options
 from prshots.cli.common import MAX_ROWS, QuietOption, say, say_failure, stated_argument, stated_option
 from prshots.cli.output import OutputFormat, UploadReport, printable, say_dashboard
 from prshots.cli.progress import ProgressBar, ProgressLines
-from prshots.cli.target import Target, has_succeeded, target_of
+from prshots.cli.target import Target, target_of
 from prshots.contract.errors import InvalidInputError, PrshotsError
 from prshots.contract.limits import MAX_IMAGE_BYTES
 from prshots.contract.sizes import readable_size
@@ -50,8 +50,10 @@ def upload(
     dry_run: Annotated[bool, stated_option("dry-run")] = False,
     output_format: Annotated[OutputFormat | None, stated_option("upload-format")] = None,
     quiet: QuietOption = False,
+    timeout: options.Timeout = options.TIMEOUT,
     allow_empty: Annotated[bool, stated_option("allow-empty")] = False,
 ) -> None:
+    del timeout
     if shrink:
         from prshots.client.shrink import require_pillow
 
@@ -74,7 +76,7 @@ def upload(
         with options.connect(url, token, project, progress.say) as client:
             report = _upload(client, target, found, progress, jobs=jobs, shrink=shrink)
             report.say_summary()
-            is_complete = report.exit_code == 0 and not (partial or job.is_parallel) and has_succeeded(job)
+            is_complete = report.exit_code == 0 and not (partial or job.is_parallel or job.has_failed)
             if job.is_parallel and not partial:
                 say(message("complete_after_parallel_jobs"))
             if target.baseline_of and is_complete:

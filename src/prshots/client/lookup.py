@@ -1,7 +1,4 @@
-"""Ask the forge for facts that an Actions job's event omits: its pull request, or the pull request's head.
-
-The target branch comes with both.
-"""
+"""Ask the forge for facts that an Actions job's event omits: its pull request, or the pull request's head."""
 
 from collections.abc import Callable
 from contextlib import closing

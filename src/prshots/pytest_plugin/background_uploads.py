@@ -1,5 +1,6 @@
 """Upload screenshots in the background during the test run, and post the comment at the end."""
 
+import os
 import queue
 import threading
 from collections.abc import Callable, Mapping
@@ -34,22 +35,12 @@ class BackgroundUploads:
     A thread uploads each added file and then deletes it.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        pr_number: int | None,
-        branch: str,
-        commit_sha: str,
-        *,
-        job: Job,
-        environ: Mapping[str, str],
-    ) -> None:
+    def __init__(self, client: Client, pr_number: int | None, branch: str, commit_sha: str, job: Job) -> None:
         self.pr_number = pr_number
         self._branch = branch
         self._client = client
         self._commit_sha = commit_sha
         self._job = job
-        self._environ = environ
         self._queue: queue.SimpleQueue[ShotFile | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="prshots", daemon=True)
         self._started = 0
@@ -60,9 +51,8 @@ class BackgroundUploads:
     def from_environment(
         cls, environ: Mapping[str, str], *, only_if_known: bool, is_baseline: bool
     ) -> Self | None:
-        """Create uploads from the commands' environment variables.
+        """Create uploads from the commands' variables. Raises InvalidInputError, ClosedPullRequestError.
 
-        Raises InvalidInputError, CallError, ClosedPullRequestError.
         With `only_if_known`, return None if they name neither a pull request nor the baselines' branch.
         """
         url = validate.root(environ.get("PRSHOTS_URL", ""))
@@ -75,7 +65,7 @@ class BackgroundUploads:
         job = detect_job(environ)
         if is_baseline or (not given and builds_baselines(job, branch)):
             target = None, _baseline_branch(job, branch, given), _baseline_commit(environ, job)
-            return cls(_client(url, environ), *target, job=job, environ=environ)
+            return cls(_client(url, environ), *target, job)
         if given:
             pr_number = _setting(environ, "PRSHOTS_PR", validate.pr_number, "be a pull request's number")
         else:
@@ -85,13 +75,10 @@ class BackgroundUploads:
             if only_if_known:
                 return None
             raise InvalidInputError("no pull request: set PRSHOTS_PR to its number")
-        if not (commit_sha := _given_commit(environ)):
-            job = with_head(job, pr_number)
-            commit_sha = commit_of(job)
+        given_commit = _given_commit(environ)
+        job = job if given_commit else with_head(job, pr_number)
         job.refuse_closed(pr_number)
-        if not commit_sha:
-            raise InvalidInputError("no commit: neither CI nor git names one. Set PRSHOTS_COMMIT")
-        return cls(_client(url, environ), pr_number, branch, commit_sha, job=job, environ=environ)
+        return cls(_client(url, environ), pr_number, branch, _commit(job, given_commit), job)
 
     @property
     def words(self) -> str:
@@ -128,7 +115,7 @@ class BackgroundUploads:
     def conclude(self, report: RunReport, *, compares: bool, is_complete: bool) -> None:
         """Complete the baselines, or compare the uploads and report the result. Raises PrshotsError."""
         job = self._job
-        is_complete = is_complete and not job.is_partial
+        is_complete = is_complete and not (job.is_parallel or job.has_failed)
         if self.pr_number is None:
             if is_complete:
                 self._client.complete_baselines(self._branch, self._commit_sha)
@@ -148,7 +135,7 @@ class BackgroundUploads:
 
     def post(self, pr_number: int) -> str:
         """Update the pull request's comment, and return a summary. Raises PrshotsError."""
-        job = with_forge_variables(self._job, self._environ)
+        job = with_forge_variables(self._job, os.environ)
         with closing(forge_of(job)) as forge:
             view, _ = view_and_page(self._client, pr_number, job)
             composer = Composer(self._client, pr_number, job, view=view)
@@ -201,6 +188,12 @@ class BackgroundUploads:
 def _client(url: str, environ: Mapping[str, str]) -> Client:
     token, project = environ.get("PRSHOTS_TOKEN", ""), environ.get("PRSHOTS_PROJECT", "")
     return Client(url, token_source(url, token, project, environ))
+
+
+def _commit(job: Job, given: str) -> str:
+    if found := commit_of(job, given):
+        return found
+    raise InvalidInputError("no commit: neither CI nor git names one. Set PRSHOTS_COMMIT")
 
 
 def _given_commit(environ: Mapping[str, str]) -> str:

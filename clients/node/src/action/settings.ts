@@ -14,6 +14,7 @@ const VARIABLES = {
   "pr-number": "PRSHOTS_PR",
   commit: "PRSHOTS_COMMIT",
   branch: "PRSHOTS_BRANCH",
+  timeout: "PRSHOTS_TIMEOUT",
   "github-token": "GITHUB_TOKEN",
 };
 

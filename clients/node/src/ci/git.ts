@@ -40,6 +40,13 @@ const WITHOUT_PROMPTS = {
   LC_ALL: "C",
 };
 
+let deadline = Number.POSITIVE_INFINITY;
+
+/** Give all git commands of this process until then, a Unix time in seconds. */
+export function limitGit(until: number): void {
+  deadline = until;
+}
+
 export type Say = (words: string) => void;
 
 /** What git printed; `error` is why it failed, and empty if it did not. */
@@ -79,7 +86,8 @@ export async function fetchFrom(refspec: string, depth: number, say: Say, what: 
   }
 }
 
-function run(words: string[], seconds: number, onWait: () => void = () => {}): Promise<Ran> {
+function run(words: string[], usual: number, onWait: () => void = () => {}): Promise<Ran> {
+  const seconds = Math.max(Math.min(usual, Math.round(deadline - Date.now() / 1000)), 1);
   return new Promise((resolve) => {
     const child = spawn(gitProgram(), [...SAFE, ...words], {
       stdio: ["ignore", "pipe", "pipe"],

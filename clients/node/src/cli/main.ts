@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** `npx prshots`: the client's commands, without Python. */
 import { readFileSync } from "node:fs";
+import { limitGit } from "../ci/git.js";
 import { FORGES } from "../ci/job.js";
 import { comment } from "../commands/comment.js";
 import { ComparisonFailedError, compare } from "../commands/compare.js";
@@ -8,6 +9,7 @@ import { deleteImages } from "../commands/delete.js";
 import { expire } from "../commands/expire.js";
 import { moveStaged } from "../commands/move_staged.js";
 import { COMPARE_FORMATS, compareText, jsonText, UPLOAD_FORMATS, uploadText } from "../commands/output.js";
+import { deadlineIn } from "../commands/service_options.js";
 import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
 import {
@@ -169,7 +171,10 @@ function contextOf(given: Given): Context {
     stop.abort(); // the command says how far it is
     process.exit(INTERRUPTED);
   });
-  return { environ: process.env, say: given.flag("quiet") ? () => {} : fail, fail, stopped: stop.signal };
+  const deadline = deadlineIn(given.texts("timeout"), process.env);
+  limitGit(deadline);
+  const say = given.flag("quiet") ? () => {} : fail;
+  return { environ: process.env, say, fail, deadline, stopped: stop.signal };
 }
 
 function tell(words: string, secrets: string[]): void {

@@ -4,7 +4,7 @@ import { CallError, InvalidInputError } from "../errors.js";
 import { askForge } from "../lookup.js";
 import { type ComparedShot, type Comparison, VERDICTS } from "../replies.js";
 import { EXIT_CODES, message } from "../statements.js";
-import { describeTarget, hasSucceeded, targetOf } from "../target.js";
+import { describeTarget, targetOf } from "../target.js";
 import { pluralize, printable, quote } from "../wording.js";
 import { branchIn, commitIn, connect, jobOf, prIn, senderOf } from "./service_options.js";
 import type { CompareOptions, CompareResult, Context } from "./types.js";
@@ -31,10 +31,11 @@ export async function compare(options: CompareOptions, context: Context): Promis
   };
   const needs = { needsCommit: !asked.commit };
   const job = await askForge(jobOf(context), asked.pr, senderOf(context), needs);
+  if (job.hasFailed) say(message("run_has_failed"));
   const target = await targetOf(job, asked);
   const service = connect(options, context);
   const { prNumber, commitSha, baselineOf = "" } = target;
-  const complete = (options.complete ?? false) && hasSucceeded(job, say);
+  const complete = (options.complete ?? false) && !job.hasFailed;
   if (prNumber === undefined) {
     if (complete) await service.completeBaselines(baselineOf, commitSha);
     const about = { target: describeTarget(target), commit: commitSha.slice(0, 7) };

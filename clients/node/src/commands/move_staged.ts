@@ -1,6 +1,6 @@
 /** Move what was staged for a branch, before it had a pull request, to that pull request. */
 import { repositoryOfRemote } from "../ci/forge_addresses.js";
-import { messageOf, PrshotsError } from "../errors.js";
+import { messageOf, PrshotsError, UnreachableError } from "../errors.js";
 import { message } from "../statements.js";
 import { pluralize } from "../wording.js";
 import { connect, jobOf, prIn } from "./service_options.js";
@@ -9,7 +9,8 @@ import type { Context, ServiceOptions } from "./types.js";
 /**
  * Say what moved, or why not; nothing if nothing is staged, if the job does not name the pull request's branch, or if
  * the pull request is closed.
- * A failure is only a warning: the screenshots stay staged. Throws InvalidInputError.
+ * A failure is only a warning: the screenshots stay staged. Throws InvalidInputError,
+ * UnreachableError.
  */
 export async function moveStaged(options: ServiceOptions & { pr?: number }, context: Context): Promise<void> {
   const { environ, say, fail = say } = context;
@@ -30,7 +31,8 @@ export async function moveStaged(options: ServiceOptions & { pr?: number }, cont
       words.push(message("staged_not_moved", { screenshots: staged(done.kept), why: done.reason }));
     if (words.length) say(`Note: ${words.join("; ")}.`);
   } catch (error) {
-    if (!(error instanceof PrshotsError)) throw error;
+    const isWarning = error instanceof PrshotsError && !(error instanceof UnreachableError);
+    if (!isWarning) throw error; // no other call would succeed
     const words = message("staged_of_branch_not_moved", { branch: sourceBranch, why: messageOf(error) });
     fail(`Warning: ${words}.`);
   }

@@ -20,6 +20,8 @@ export interface Context {
   say(words: string): void;
   /** Gets failures, even with --quiet; default `say`. */
   fail?(words: string): void;
+  /** When the command must end, as a Unix time in seconds; default never. */
+  deadline?: number;
   /** Stops the command. */
   stopped: AbortSignal;
 }

@@ -8,7 +8,7 @@ import { type Found, findShots, type ShotFile } from "../shots.js";
 import { readableSize } from "../sizes.js";
 import { EXIT_CODES, message } from "../statements.js";
 import type { Target } from "../target.js";
-import { describeTarget, hasSucceeded, targetOf } from "../target.js";
+import { describeTarget, targetOf } from "../target.js";
 import { MAX_IMAGE_BYTES, NOT_TRIED, outcomeOf, type UploadOutcome, uploadAll } from "../upload.js";
 import { formatNumber, printable } from "../wording.js";
 import { MAX_ROWS } from "./output.js";
@@ -49,6 +49,7 @@ export async function upload(options: UploadOptions, context: Context): Promise<
     return resultOf(unknown, [], found);
   }
   const job = await known();
+  if (job.hasFailed) say(message("run_has_failed"));
   const target = await targetOf(job, asked);
   return new Upload(connect(options, context), job, target, options, context).run(found, asked.branch);
 }
@@ -125,8 +126,8 @@ class Upload {
     });
     const result = resultOf(this.target, outcomes, found);
     this.#saySummary(result);
-    const isWhole = result.exitCode === 0 && !options.partial && !job.isParallel;
-    const isComplete = isWhole && hasSucceeded(job, context.say);
+    const isPartial = options.partial || job.isParallel || job.hasFailed;
+    const isComplete = result.exitCode === 0 && !isPartial;
     if (job.isParallel && !options.partial) context.say(message("complete_after_parallel_jobs"));
     if (baselineOf && isComplete) await this.service.completeBaselines(baselineOf, commitSha);
     if (prNumber === undefined || !result.count) return result;

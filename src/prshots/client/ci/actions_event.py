@@ -116,10 +116,7 @@ def _of_deployment(said: Mapping[str, Any], deployment: Mapping[str, Any], ref: 
 
 
 def _own_pull_request(said: Mapping[str, Any], run: Mapping[str, Any], sha: str) -> tuple[int | None, str]:
-    """Return the only pull request in this repository with this head, and its target branch.
-
-    If there isn't exactly one, return None.
-    """
+    """Return the only pull request in this repository with this head, or None, and its target branch."""
     listed = run.get("pull_requests")
     own = _part(said, "repository").get("id")
     found = {

@@ -73,15 +73,7 @@ class Job:
     is_parallel: bool = False
     has_failed: bool = False
 
-    @property
-    def is_partial(self) -> bool:
-        return self.is_parallel or self.has_failed
-
-    @property
-    def is_closed(self) -> bool:
-        return self.closed or self.already_closed
-
     def refuse_closed(self, pr_number: int | None) -> None:
         """Raise ClosedPullRequestError if it is closed: no later event would expire what is sent to it."""
-        if self.is_closed and pr_number == self.pr_number:
+        if (self.closed or self.already_closed) and pr_number == self.pr_number:
             raise ClosedPullRequestError(message("pull_request_closed", number=pr_number))

@@ -190,10 +190,7 @@ class IssueForge(Forge):
         self._remove(self._comment_path(comment_id))
 
     def pull_requests_with_head(self, head_sha: str) -> list[ForgePullRequest]:
-        """Return the pull requests of this repository that have this commit as their head.
-
-        All open ones, and on GitHub also those that were closed.
-        """
+        """Return this repository's pull requests with this head. Only GitHub also lists closed ones."""
         path, query = self._open_with_head
         address = self._path_of(self._repository) + path.format(sha=head_sha)
         found = (
