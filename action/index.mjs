@@ -10,6 +10,9 @@ var InvalidInputError = class extends PrshotsError {
 var ImageAddressError = class extends InvalidInputError {
   name = "ImageAddressError";
 };
+var ClosedPullRequestError = class extends PrshotsError {
+  name = "ClosedPullRequestError";
+};
 var RefusedInputError = class extends InvalidInputError {
   name = "RefusedInputError";
 };
@@ -76,7 +79,8 @@ var CONTRACT = {
     "FORGE",
     "FORGE_URL",
     "FORGE_TOKEN",
-    "REPOSITORY"
+    "REPOSITORY",
+    "TIMEOUT"
   ],
   "exit_codes": {
     "failed": 1,
@@ -91,6 +95,7 @@ var CONTRACT = {
     "ImageAddressError": "invalid_arguments",
     "NotFoundError": "not_found",
     "NoScreenshotsError": "no_screenshots",
+    "ClosedPullRequestError": "pull_request_closed",
     "RefusedInputError": "refused",
     "PayloadTooLargeError": "refused",
     "UnsupportedTypeError": "refused",
@@ -133,6 +138,7 @@ var CONTRACT = {
         "json",
         "upload-format",
         "quiet",
+        "timeout",
         "allow-empty"
       ]
     },
@@ -142,7 +148,20 @@ var CONTRACT = {
         "The baselines are those of the target branch. In a job on that branch, --complete marks its baselines complete.",
         "Exit codes: 0 compared, 1 failure, 2 invalid arguments, 4 a shot matched --fail-on."
       ],
-      "options": ["pr", "commit", "branch", "complete", "fail-on", "json", "compare-format", "quiet", "url", "token", "project"]
+      "options": [
+        "pr",
+        "commit",
+        "branch",
+        "complete",
+        "fail-on",
+        "json",
+        "compare-format",
+        "quiet",
+        "timeout",
+        "url",
+        "token",
+        "project"
+      ]
     },
     "comment": {
       "summary": "Print the pull request's comment as markdown, or post it.",
@@ -155,6 +174,7 @@ var CONTRACT = {
         "template",
         "view",
         "quiet",
+        "timeout",
         "url",
         "token",
         "project",
@@ -176,6 +196,7 @@ var CONTRACT = {
         "branch",
         "json",
         "quiet",
+        "timeout",
         "url",
         "token",
         "project",
@@ -189,7 +210,7 @@ var CONTRACT = {
       "argument": { "name": "ID…", "help": "Image ids, as `prshots upload` prints them with `--json`." },
       "summary": "Delete screenshots now, regardless of the project's policy.",
       "details": ["Exits with 1 if one can't be deleted. The others are still deleted."],
-      "options": ["quiet", "url", "token", "project"]
+      "options": ["quiet", "timeout", "url", "token", "project"]
     }
   },
   "options": {
@@ -219,6 +240,13 @@ var CONTRACT = {
       "takes": "NAME",
       "variable": "PRSHOTS_BRANCH",
       "help": "The branch with the baselines. Default: the pull request's target, otherwise the default branch."
+    },
+    "timeout": {
+      "takes": "SECONDS",
+      "variable": "PRSHOTS_TIMEOUT",
+      "default": 300,
+      "largest": 86400,
+      "help": "How many seconds the whole command may take, including retries and waits."
     },
     "quiet": { "short": "q", "help": "Print only failures and the output for scripts." },
     "forge": {
@@ -313,6 +341,8 @@ var CONTRACT = {
     "unknown_commit": "git doesn't know {sha}",
     "no_commit_named": "neither CI nor git names one",
     "no_baseline_commit": "no commit for the baselines: {why}. Set {--commit} to all 40 characters",
+    "pull_request_closed": "Pull request {number} is closed, so nothing was sent.",
+    "run_has_failed": "Note: the workflow run did not succeed, so its screenshots are not marked complete.",
     "baselines_of": "the baselines of {branch}",
     "pull_request": "pull request {number}",
     "no_screenshots_found": "no screenshots found: no PNG, JPEG or WebP at {searched} in {folder}. If that is fine, use {--allow-empty}",
@@ -345,7 +375,7 @@ var CONTRACT = {
     "gated": "{shots} matched {--fail-on} {verdicts}.",
     "not_gated": "Warning: {--fail-on} {verdicts} doesn't count {shots}: no commit in the base's history has a baseline, so the newest of {branch} was used.",
     "nothing_gated": "{--fail-on} {verdicts} can't pass: commit {commit} has no screenshots. Upload them first",
-    "still_running": "the comparison is still running after {minutes} minutes: run {prshots compare} again",
+    "still_running": "the comparison is still running after {seconds} s: run {prshots compare} again",
     "still_comparing": "Still comparing after {seconds} s …",
     "comparison_replaced": "the comparison of {commit} was replaced: the latest one is of {other}",
     "base_unknown": "Note: git can't find the base of {commit}: {why}. Compared with the newest baselines of {branch} instead.",
@@ -437,8 +467,10 @@ var CONTRACT = {
     "empty_file": "is empty",
     "not_an_image": "is not a PNG, JPEG or WebP image",
     "wrong_token": "{url} refused the token: it is wrong or revoked, or belongs to another service",
+    "proxy_refused_size": "a proxy in front of {url} refused it for its size (413): raise the proxy's limit, such as client_max_body_size in nginx",
     "is_this_prshots": "{answered}: is this the address of a prshots service?",
     "redirects": "{url} redirects to {target}: set {--url} to that address",
+    "redirects_to_sign_in": "{url} redirects to {target}: a sign-in proxy seems to be in front of it. Let requests to /v1/ pass without a sign-in, or set {--url} to an address that needs none",
     "image_address": "{url} is the image address of a prshots service{advice}",
     "use_service_address": ": set {--url} to the address of its API or its dashboard",
     "invalid_token": "{--token} is not an upload token: use msr_ and 64 hexadecimal characters; got {count} characters",
@@ -460,6 +492,7 @@ var CONTRACT = {
     "asks_to_wait": "{reason} and asks to wait {seconds} s",
     "waiting": "{reason}; waiting {seconds} s",
     "retrying": "{reason}; retrying in {seconds} s, {tried} of {tries}",
+    "gave_up": "{reason}; gave up, because the time limit is over: {--timeout}",
     "answered": "{who} answered {status}",
     "answered_why": "{who} answered {status}: {why}",
     "after_tries": "{problem} after {tries} tries",
@@ -649,6 +682,10 @@ var VARIABLES2 = {
   SSH_ASKPASS_REQUIRE: "never",
   LC_ALL: "C"
 };
+var deadline = Number.POSITIVE_INFINITY;
+function limitGit(until) {
+  deadline = until;
+}
 function git(...words2) {
   return run(words2, LOCAL_SECONDS);
 }
@@ -686,8 +723,9 @@ async function ownPrograms() {
   const settings = ofRepository.length > 1 ? [...ofRepository, ...ofUser] : [];
   return { programs: settings.flatMap((setting2) => ["-c", setting2]), error };
 }
-function run(words2, seconds, onWait = () => {
+function run(words2, usual, onWait = () => {
 }) {
+  const seconds = Math.max(Math.min(usual, Math.round(deadline - Date.now() / 1e3)), 1);
   return new Promise((resolve2) => {
     const child = spawn(gitProgram(), ["--no-pager", ...SAFE, ...words2], {
       stdio: ["ignore", "pipe", "pipe"],
@@ -812,7 +850,8 @@ function saidIn(said, environ) {
   const issue = part(said, "issue");
   if (part(issue, "pull_request")) {
     const prNumber2 = prNumber(issue?.number);
-    return { prNumber: prNumber2, lookup: prNumber2 === void 0 ? void 0 : "head" };
+    const lookup = prNumber2 === void 0 ? void 0 : "head";
+    return { prNumber: prNumber2, alreadyClosed: issue?.state === "closed", lookup };
   }
   const isPush = OF_A_BRANCH.has(event) || event === "workflow_call" && isObject(said) && "after" in said;
   return {
@@ -829,6 +868,7 @@ function ofPullRequest(pull, ref, built, closed) {
     prNumber: prNumber(pull.number) ?? numberIn(ref),
     commitSha: commit(head?.sha, built),
     closed,
+    alreadyClosed: !closed && pull.state === "closed",
     fromFork: isFork(part(head, "repo"), part(base, "repo")),
     targetBranch: branch(base?.ref),
     sourceBranch: branch(head?.ref),
@@ -839,7 +879,8 @@ function ofPullRequest(pull, ref, built, closed) {
 }
 function ofRun(said, run3) {
   const commitSha = commit(run3.head_sha);
-  const prNumber2 = ownPullRequest(said, run3, commitSha);
+  const own = ownPullRequest(said, run3, commitSha);
+  const { prNumber: prNumber2 } = own;
   let lookup;
   if (prNumber2 === void 0 && commitSha) {
     const startedBy = run3.event ?? void 0;
@@ -849,11 +890,12 @@ function ofRun(said, run3) {
   }
   const isOfFork = isFork(part(run3, "head_repository"), part(said, "repository"));
   return {
-    prNumber: prNumber2,
+    ...own,
     commitSha,
     fromFork: "head_repository" in run3 && isOfFork,
     lookup,
-    branch: run3.event === "push" && !isOfFork ? branch(run3.head_branch) : ""
+    branch: run3.event === "push" && !isOfFork ? branch(run3.head_branch) : "",
+    hasFailed: (run3.conclusion ?? "success") !== "success"
   };
 }
 function ofDeployment(said, deployment, ref, built) {
@@ -861,17 +903,22 @@ function ofDeployment(said, deployment, ref, built) {
   const named = typeof deployment.ref === "string" ? deployment.ref : "";
   const run3 = part(said, "workflow_run");
   const isOfRun = run3 !== void 0 && commit(run3.head_sha) === commitSha;
-  const prNumber2 = numberIn(ref) ?? numberIn(named) ?? (isOfRun ? ownPullRequest(said, run3, commitSha) : void 0);
-  const lookup = prNumber2 === void 0 && commitSha ? "any_pull_request" : void 0;
-  return { prNumber: prNumber2, commitSha, lookup };
+  const inRef = numberIn(ref) ?? numberIn(named);
+  const own = inRef === void 0 && isOfRun ? ownPullRequest(said, run3, commitSha) : { prNumber: inRef };
+  const lookup = own.prNumber === void 0 && commitSha ? "any_pull_request" : void 0;
+  return { ...own, commitSha, lookup };
 }
 function ownPullRequest(said, run3, sha) {
   const own = part(said, "repository")?.id ?? void 0;
   const listed = Array.isArray(run3.pull_requests) ? run3.pull_requests : [];
   const found = listed.filter(
-    (pull) => own !== void 0 && part(part(pull, "base"), "repo")?.id === own && commit(part(pull, "head")?.sha) === sha
+    (pull2) => own !== void 0 && part(part(pull2, "base"), "repo")?.id === own && commit(part(pull2, "head")?.sha) === sha
   );
-  return found.length === 1 && sha ? prNumber(found[0].number) : void 0;
+  const pull = found.length === 1 && sha ? found[0] : {};
+  return {
+    prNumber: prNumber(pull.number),
+    targetBranch: branch(part(pull, "base")?.ref)
+  };
 }
 function numberIn(ref) {
   return ref.startsWith("refs/pull/") ? prNumber(ref.split("/")[2]) : void 0;
@@ -1062,6 +1109,7 @@ var NO_JOB = {
   prNumber: void 0,
   commitSha: "",
   closed: false,
+  alreadyClosed: false,
   fromFork: false,
   forge: void 0,
   forgeUrl: "",
@@ -1080,7 +1128,8 @@ var NO_JOB = {
   baseSha: "",
   mergedAs: "",
   isParallel: false,
-  isForgeGuessed: false
+  isForgeGuessed: false,
+  hasFailed: false
 };
 function normalizeJob(job) {
   if (job.prNumber !== void 0 || job.lookup) return { ...job, branch: "" };
@@ -1101,6 +1150,7 @@ function jobAt(ci, environ, place, { api, ...said }) {
     ci,
     prNumber: prNumber2,
     closed: Boolean(said.closed) && prNumber2 !== void 0,
+    alreadyClosed: Boolean(said.alreadyClosed) && prNumber2 !== void 0,
     fromFork: Boolean(said.fromFork) && prNumber2 !== void 0,
     forge: kind,
     forgeUrl: url,
@@ -1312,6 +1362,850 @@ var CIS = [
   [(environ) => first(environ, "CI") === "woodpecker", woodpecker],
   [isSet("JENKINS_URL"), jenkins]
 ];
+
+// src/ci/overrides.ts
+function withForge(found, environ, given) {
+  const { kind, api = "", repository: repository2 = "", token: token2 = "" } = given;
+  const job = { ...atForge(found, environ, kind, api.trim()) };
+  if (repository2.trim()) job.repository = checkedRepository(repository2, job.forge);
+  if (token2.trim()) {
+    job.forgeToken = token(token2);
+    if (!job.forgeToken)
+      throw new InvalidInputError(
+        "forgeToken (PRSHOTS_FORGE_TOKEN) is invalid: a token has no spaces, line breaks or other control characters"
+      );
+  }
+  return job;
+}
+function atForge(job, environ, givenKind, givenApi) {
+  const api = root(givenApi);
+  if (givenApi && !api)
+    throw new InvalidInputError(
+      "forgeUrl (PRSHOTS_FORGE_URL) is invalid: set the root of the forge's API, such as https://gitlab.example.com/api/v4, without a user name and password"
+    );
+  const kind = givenKind ?? (api ? kindOfApi(api) : void 0) ?? job.forge;
+  if (api && !kind)
+    throw new InvalidInputError(
+      `forgeUrl (PRSHOTS_FORGE_URL) doesn't say which forge it is: set forge (PRSHOTS_FORGE) to ${FORGES.join(", ")}`
+    );
+  if (!kind || kind === job.forge && !api) return job;
+  const moved = kind === job.forge ? job : atOtherForge(job, environ, kind);
+  const forgeApi = api || apiRoot(kind, moved.forgeUrl);
+  if (!forgeApi)
+    throw new InvalidInputError(
+      `which ${kind}? Set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API: https://HOST/api/v1`
+    );
+  return { ...moved, forgeApi, isForgeGuessed: moved.isForgeGuessed && !api };
+}
+function atOtherForge(job, environ, forge) {
+  const isSame2 = job.forge === void 0;
+  return {
+    ...job,
+    forge,
+    forgeUrl: isSame2 ? job.forgeUrl : "",
+    repository: isSame2 ? job.repository : "",
+    forgeToken: forgeToken(forge, environ)
+  };
+}
+function checkedRepository(given, kind) {
+  const repository2 = repository(given);
+  const isOne = kind === "gitlab" || repository2.split("/").length === 2;
+  if (!repository2 || !isOne)
+    throw new InvalidInputError(
+      `repository (PRSHOTS_REPOSITORY) is invalid: set owner/name, on GitLab also a project's id; got "${given.slice(0, 100)}"`
+    );
+  return repository2;
+}
+
+// src/image_address.ts
+var [API_PORT, IMAGE_PORT] = ["8081", "8082"];
+var ANSWERS = {
+  404: '{"error":"not found"}',
+  405: '{"error":"method not allowed"}'
+};
+function refuseImageAddress(url, reply) {
+  const isDelivery = ANSWERS[reply.status] === reply.text && reply.headers.get("x-content-type-options") === "nosniff" && !reply.headers.has("x-request-id");
+  if (isDelivery) throw new ImageAddressError(message("image_address", { url, advice: advice(url) }));
+}
+function refuseRedirect(url, reply) {
+  const location = reply.headers.get("location") ?? "";
+  if (reply.status < 300 || reply.status >= 400 || !URL.canParse(location, reply.url)) return;
+  const { origin, pathname } = new URL(location, reply.url);
+  const route = `/v1/${new URL(reply.url).pathname.split("/v1/").at(-1)}`;
+  const isMoved = pathname.endsWith(route);
+  const path4 = (isMoved ? pathname.slice(0, -route.length) : pathname).replace(/\/+$/, "");
+  const target = `${origin}${path4}`.slice(0, 200);
+  throw new WrongAddressError(message(isMoved ? "redirects" : "redirects_to_sign_in", { url, target }));
+}
+function advice(url) {
+  if (new URL(url).port !== IMAGE_PORT) return message("use_service_address");
+  const meant = url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`);
+  return `; ${message("did_you_mean", { meant })}`;
+}
+
+// src/sender.ts
+import { setTimeout as pause2 } from "node:timers/promises";
+
+// src/wording.ts
+var NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
+var SHORT_ESCAPES = { "	": "\\t", "\n": "\\n", "\r": "\\r" };
+var COMMANDS = /^\s*:(?=:)|#(?=#\w*\[)/gm;
+var CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)/g;
+function printable(text2) {
+  return breakCommands(
+    text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character))
+  );
+}
+function printableLines(text2) {
+  return text2.split("\n").map(printable).join("\n");
+}
+function safeMarkdown(text2) {
+  return breakCommands(text2.replace(CONTROLS, ""));
+}
+function safeJson(text2) {
+  return text2.replace(/#(?=#)|[\x7f-\x9f]/g, (character) => {
+    const code = character.charCodeAt(0).toString(16).padStart(4, "0");
+    return `\\u${code}`;
+  });
+}
+function breakCommands(text2) {
+  return text2.replace(COMMANDS, "$&\\");
+}
+function escapeCharacter(character) {
+  const code = character.codePointAt(0) ?? 0;
+  const hex = (digits) => code.toString(16).padStart(digits, "0");
+  if (code > 65535) return `\\U${hex(8)}`;
+  return SHORT_ESCAPES[character] ?? (code > 255 ? `\\u${hex(4)}` : `\\x${hex(2)}`);
+}
+function quote(given, length = 60) {
+  const text2 = printable(Array.from(given).slice(0, length).join("").replaceAll("\\", "\\\\"));
+  return text2.includes("'") && !text2.includes('"') ? `"${text2}"` : `'${text2.replaceAll("'", "\\'")}'`;
+}
+function formatNumber(count) {
+  return count.toLocaleString("en-US");
+}
+function pluralize(count, noun) {
+  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+// src/pace.ts
+var WINDOW_SECONDS = 60;
+var ITEM = /(?:^|,)\s*"(uploads|project)"((?:\s*;\s*[a-z]+=(?:[0-9]+|"[^"]*"|:[^:]*:))*)\s*(?=,|$)/g;
+var NUMBER = /;\s*([a-z]+)=([0-9]{1,15})(?=\s*(?:;|$))/g;
+function rateLimitOf(headers) {
+  const policies = items(headers.get("ratelimit-policy"));
+  for (const [policy, { r, t }] of items(headers.get("ratelimit"))) {
+    const { q, w } = policies.get(policy) ?? {};
+    if (r !== void 0 && t !== void 0 && q !== void 0 && w === WINDOW_SECONDS)
+      return { policy, quota: q, remaining: r, seconds: t };
+  }
+  return void 0;
+}
+function items(field) {
+  const numbersIn = (parameters) => Object.fromEntries([...parameters.matchAll(NUMBER)].map(([, key, value]) => [key, Number(value)]));
+  const found = [...(field ?? "").matchAll(ITEM)];
+  return new Map(
+    found.map(([, name, parameters = ""]) => [name, numbersIn(parameters)])
+  );
+}
+function limitMessage({ policy, quota }) {
+  const whose = policy === "project" ? message("projects_own_limit") : "PRSHOTS_UPLOADS_PER_MINUTE";
+  return message("limit_of_uploads", { quota: formatNumber(quota), whose });
+}
+var Pace = class {
+  limit;
+  #until = 0;
+  #onTheirWay = 0;
+  #waiting = [];
+  /** Return the seconds until the next upload may be sent. Nothing: first another one needs its response. */
+  wait(now) {
+    if (!this.limit || this.limit.remaining > this.#onTheirWay) return 0;
+    return this.#onTheirWay ? void 0 : Math.max(0, this.#until - now);
+  }
+  /** Wait until another upload has its response. */
+  otherResponse() {
+    return new Promise((resolve2) => this.#waiting.push(resolve2));
+  }
+  start() {
+    this.#onTheirWay += 1;
+  }
+  end() {
+    this.#onTheirWay -= 1;
+    for (const resume of this.#waiting.splice(0)) resume();
+  }
+  /**
+   * Take note of a response's limit. Nothing: the service does not count uploads now.
+   *
+   * Responses may come out of order. Until more uploads are left, the lowest number holds.
+   */
+  update(limit, now) {
+    const holds = limit && this.limit && limit.remaining > this.limit.remaining && now < this.#until;
+    if (holds) return;
+    this.limit = limit;
+    this.#until = now + (limit?.seconds ?? 0);
+  }
+};
+
+// src/sender.ts
+var TRIES = 5;
+var FIRST_PAUSE_SECONDS = 0.5;
+var LONGEST_PAUSE_SECONDS = 60;
+var LONGEST_LIMIT_SECONDS = 15 * 60;
+var LIMITS = 60;
+var TIMEOUT_SECONDS = 60;
+var MAX_REPLY_BYTES = 32 * 1024 * 1024;
+var SAID_FROM_SECONDS = 1;
+var TEMPORARY = /* @__PURE__ */ new Set([408, 500, 502, 503, 504, 507]);
+var SECONDARY_LIMIT = /secondary rate limit|abuse detection/i;
+var FIRST_OF_A_PROXY = 520;
+var LAST_OF_A_PROXY = 530;
+var SYSTEM_CLOCK = {
+  now: () => Date.now() / 1e3,
+  pause: (seconds, signal) => pause2(seconds * 1e3, void 0, { signal })
+};
+var Sender = class {
+  constructor(stopped, tries = TRIES, say = () => {
+  }, clock = SYSTEM_CLOCK, deadline2 = Number.POSITIVE_INFINITY) {
+    this.stopped = stopped;
+    this.tries = tries;
+    this.say = say;
+    this.clock = clock;
+    this.deadline = deadline2;
+  }
+  stopped;
+  tries;
+  say;
+  clock;
+  deadline;
+  #limitedUntil = 0;
+  #pace = new Pace();
+  #told = /* @__PURE__ */ new Map();
+  get secondsLeft() {
+    return this.deadline - this.clock.now();
+  }
+  /**
+   * Return the response, with its body. A temporary error is returned only after the last try. `request` makes the
+   * request again for each try. Throws UnreachableError, RateLimitedError, CallError.
+   */
+  async send(url, request, options = {}) {
+    const { tries = this.tries, isUpload = false } = options;
+    let tried = 0;
+    let limits = 0;
+    for (; ; ) {
+      await this.#waitForTheLimit();
+      const reply = await (isUpload ? this.#sendPaced(url, request) : this.#sendOnce(url, request()));
+      if (!(reply instanceof PrshotsError)) {
+        const asked = limitOf(reply, this.clock.now());
+        if (asked !== void 0) {
+          limits += 1;
+          this.#limit(reply, asked, limits);
+          continue;
+        }
+        if (!isTemporary(reply.status)) return reply;
+      }
+      tried += 1;
+      if (tried < tries) await this.#pauseAfter(url, reply, tried, tries);
+      else if (!(reply instanceof PrshotsError)) return reply;
+      else if (tried === 1) throw reply;
+      else throw new UnreachableError(message("after_tries", { problem: reply.message, tries: tried }));
+    }
+  }
+  /** Send an upload as soon as the service has room for it. */
+  async #sendPaced(url, request) {
+    await this.#waitForAPlace();
+    try {
+      const reply = await this.#sendOnce(url, request());
+      const limit = reply instanceof PrshotsError ? void 0 : rateLimitOf(reply.headers);
+      const isCounted = !(reply instanceof PrshotsError) && reply.status < 300;
+      if (limit || isCounted) this.#pace.update(limit, this.clock.now());
+      return reply;
+    } finally {
+      this.#pace.end();
+    }
+  }
+  /** Return the response, or an error if another try may help. */
+  async #sendOnce(url, request) {
+    const seconds = Math.min(TIMEOUT_SECONDS, Math.max(this.secondsLeft, 0));
+    const signal = AbortSignal.any([this.stopped, AbortSignal.timeout(Math.ceil(seconds * 1e3))]);
+    try {
+      const reply = await fetch(url, { ...request, redirect: "manual", signal });
+      return { url, status: reply.status, headers: reply.headers, text: await textOf2(reply) };
+    } catch (error) {
+      if (error instanceof PrshotsError) throw error;
+      if (this.stopped.aborted) throw new UnreachableError(message("stopped"));
+      const permanent = permanentError(url, error);
+      if (permanent) throw permanent;
+      return new UnreachableError(noReplyMessage(url, error));
+    }
+  }
+  #limit(reply, asked, limits) {
+    const limit = rateLimitOf(reply.headers);
+    const { host } = new URL(reply.url);
+    const reason = limit ? limitMessage(limit) : message("limits_the_rate", { host });
+    if (limits === LIMITS || asked > LONGEST_LIMIT_SECONDS)
+      throw new RateLimitedError(message("asks_to_wait", { reason, seconds: Math.round(asked) }));
+    const seconds = Math.max(asked, FIRST_PAUSE_SECONDS);
+    this.#limitedUntil = Math.max(this.#limitedUntil, this.clock.now() + seconds);
+    this.#tellWait(reason, seconds);
+  }
+  async #waitForTheLimit() {
+    for (let left = this.#left(); left > 0; left = this.#left()) await this.#pause(left);
+  }
+  #left() {
+    return this.#limitedUntil - this.clock.now();
+  }
+  async #waitForAPlace() {
+    for (; ; ) {
+      const seconds = this.#pace.wait(this.clock.now());
+      if (seconds === 0) return this.#pace.start();
+      if (seconds === void 0) await this.#pace.otherResponse();
+      else {
+        if (this.#pace.limit && seconds > SAID_FROM_SECONDS)
+          this.#tellWait(limitMessage(this.#pace.limit), seconds);
+        await this.#pause(seconds);
+      }
+    }
+  }
+  /** Pause, twice as long each time. The random part spreads out jobs that failed at the same moment. */
+  async #pauseAfter(url, reply, tried, tries) {
+    const own = FIRST_PAUSE_SECONDS * 2 ** (tried - 1) * (1 + Math.random() / 2);
+    const isError = reply instanceof PrshotsError;
+    const asked = isError ? 0 : retryAfter(reply, this.clock.now()) ?? 0;
+    const seconds = Math.max(own, Math.min(asked, LONGEST_PAUSE_SECONDS));
+    const { host } = new URL(url);
+    const reason = isError ? reply.message : message("answered", { who: host, status: reply.status });
+    const words2 = message("retrying", { reason, seconds: Math.ceil(seconds), tried, tries });
+    this.#tell(reason, words2, seconds);
+    await this.#pause(seconds);
+  }
+  #tellWait(reason, seconds) {
+    this.#tell(reason, message("waiting", { reason, seconds: Math.ceil(seconds) }), seconds);
+  }
+  /**
+   * Say why there is a pause once, even if many requests run into it, and the same words never again. Throws
+   * UnreachableError if the pause would outlast the deadline.
+   */
+  #tell(reason, words2, seconds) {
+    if (seconds > this.secondsLeft) throw new UnreachableError(message("gave_up", { reason }));
+    const now = this.clock.now();
+    if ([reason, words2].some((key) => now < (this.#told.get(key) ?? 0))) return;
+    this.#told.set(reason, now + seconds).set(words2, Number.POSITIVE_INFINITY);
+    this.say(words2);
+  }
+  async #pause(seconds) {
+    try {
+      await this.clock.pause(seconds, this.stopped);
+    } catch {
+      throw new UnreachableError(message("stopped"));
+    }
+  }
+};
+async function textOf2(reply) {
+  const chunks = [];
+  let size = 0;
+  for await (const chunk2 of reply.body ?? []) {
+    chunks.push(chunk2);
+    size += chunk2.length;
+    if (size > MAX_REPLY_BYTES)
+      throw new CallError(message("reply_too_large", { host: new URL(reply.url).host }));
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
+function isTemporary(status) {
+  return TEMPORARY.has(status) || status >= FIRST_OF_A_PROXY && status <= LAST_OF_A_PROXY;
+}
+function limitOf(reply, now) {
+  if (reply.status !== 429 && reply.status !== 403) return void 0;
+  const asked = rateLimitOf(reply.headers)?.seconds ?? retryAfter(reply, now);
+  if (asked !== void 0) return asked;
+  const header = (name) => reply.headers.get(`x-ratelimit-${name}`) ?? reply.headers.get(`ratelimit-${name}`) ?? "";
+  const reset = header("reset");
+  if (header("remaining") === "0" && /^\d+(\.\d+)?$/.test(reset)) return Math.max(Number(reset) - now, 0) + 1;
+  const isLimit = reply.status === 429 || SECONDARY_LIMIT.test(reply.text);
+  return isLimit ? LONGEST_PAUSE_SECONDS : void 0;
+}
+function retryAfter(reply, now) {
+  const given = (reply.headers.get("retry-after") ?? "").trim();
+  if (/^[0-9]+$/.test(given)) return Number(given);
+  const date = /^[a-z]+, .* GMT$/i.test(given) ? Date.parse(given) : Number.NaN;
+  return Number.isNaN(date) ? void 0 : Math.max(date / 1e3 - now, 0);
+}
+function jsonOf(reply, whose) {
+  try {
+    return reply.text === "" ? null : JSON.parse(reply.text);
+  } catch {
+    throw new CallError(
+      `${whose} answered ${new URL(reply.url).pathname} with ${reply.status} and no JSON: is the address right?`
+    );
+  }
+}
+function permanentError(url, error) {
+  const why = causeOf(error);
+  const { origin } = new URL(url);
+  if (error instanceof TypeError && error.cause === void 0 && /header/.test(error.message))
+    return new CallError(`${origin} cannot be called: a header has invalid characters`);
+  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(why))
+    return new UnreachableError(
+      `${origin} has an untrusted certificate: ${why}. If your own authority issued it, set NODE_EXTRA_CA_CERTS to the file with the authority's certificate`
+    );
+  if (/WRONG_VERSION_NUMBER/.test(why))
+    return new UnreachableError(`${origin} does not speak TLS: does its address begin with http://?`);
+  return void 0;
+}
+var NO_CONNECTION = {
+  ECONNREFUSED: "connection_refused",
+  ENOTFOUND: "host_not_found",
+  EAI_AGAIN: "host_not_found",
+  ETIMEDOUT: "timed_out",
+  UND_ERR_CONNECT_TIMEOUT: "timed_out",
+  ENETUNREACH: "network_unreachable",
+  EHOSTUNREACH: "network_unreachable"
+};
+function noReplyMessage(url, error) {
+  const { host } = new URL(url);
+  const code = causeOf(error);
+  const why = NO_CONNECTION[code];
+  if (why) return message("cannot_connect", { host, why: message(why) });
+  const isLate = error instanceof DOMException && error.name === "TimeoutError";
+  if (isLate || /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code)) return message("no_answer", { host });
+  return message("lost_connection", { host });
+}
+function causeOf(error) {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (!(cause instanceof Error)) return String(cause);
+  return "code" in cause && typeof cause.code === "string" ? cause.code : cause.message;
+}
+
+// src/keyless.ts
+var UPLOAD_TOKEN = /^msr_[0-9a-f]{64}$/;
+function tokenSource(url, token2, project, environ, sender) {
+  const given = token2.trim();
+  if (given) {
+    if (!UPLOAD_TOKEN.test(given))
+      throw new InvalidInputError(message("invalid_token", { count: given.length }));
+    return { token: async () => given, renew: async () => void 0 };
+  }
+  const idToken = idTokenSource(url, environ, sender);
+  if (!idToken)
+    throw new InvalidInputError(
+      `no upload token: set PRSHOTS_TOKEN, or give the job an ID token (GitHub: permissions: id-token: write; GitLab: id_tokens: {PRSHOTS_ID_TOKEN: {aud: ${url}}})`
+    );
+  return new ExchangedToken(async () => exchangeToken(url, await idToken(), project, sender));
+}
+var ExchangedToken = class {
+  constructor(exchange) {
+    this.exchange = exchange;
+  }
+  exchange;
+  #current;
+  token() {
+    this.#current ??= this.#exchange();
+    return this.#current;
+  }
+  async renew(refused) {
+    if (await this.#current === refused) this.#current = this.#exchange();
+    return this.token();
+  }
+  /** A failed exchange is not kept: the next upload tries again. */
+  #exchange() {
+    return this.exchange().catch((error) => {
+      this.#current = void 0;
+      throw error;
+    });
+  }
+};
+function idTokenSource(url, environ, sender) {
+  const given = token(environ.PRSHOTS_ID_TOKEN ?? "");
+  if (given) return async () => given;
+  const address2 = address(environ.ACTIONS_ID_TOKEN_REQUEST_URL);
+  const secret = token(environ.ACTIONS_ID_TOKEN_REQUEST_TOKEN ?? "");
+  if (!address2 || !secret || !URL.canParse(address2)) return void 0;
+  const asked = new URL(address2);
+  asked.searchParams.set("audience", url);
+  return async () => {
+    const headers = { Authorization: `bearer ${secret}`, Accept: "application/json" };
+    const reply = await sender.send(asked.href, () => ({ headers }));
+    const { value } = jsonOf(reply, asked.host) ?? {};
+    if (reply.status !== 200 || typeof value !== "string" || !value)
+      throw new CallError(message("no_id_token", { host: asked.host, status: reply.status }));
+    return value;
+  };
+}
+async function exchangeToken(url, idToken, project, sender) {
+  const body = JSON.stringify({ id_token: idToken, ...project && { project } });
+  const headers = { "Content-Type": "application/json" };
+  const reply = await sender.send(`${url}/v1/oidc/token`, () => ({ method: "POST", headers, body }));
+  refuseRedirect(url, reply);
+  if (reply.status === 401)
+    throw new UnauthorizedError(
+      `${url} did not accept this job's ID token; the service's log says why. Check that the project trusts this issuer with the job's repository, ref and environment; that the ID token's audience is ${url}; and that project (PRSHOTS_PROJECT) is organization/name or the project's id`
+    );
+  const granted = jsonOf(reply, url) ?? {};
+  const { token: token2, error } = granted;
+  if (reply.status !== 200)
+    throw new CallError(
+      `${url} answered ${reply.status} to this job's ID token: ${error ?? "no reason given"}`
+    );
+  if (typeof token2 !== "string" || !UPLOAD_TOKEN.test(token2))
+    throw new CallError(`${url} answered without a token: is it the address of a prshots API?`);
+  if (project && !namesOfProject(granted).includes(project))
+    throw new CallError(
+      message("other_project", { url, given: `${granted.organization}/${granted.project}`, project })
+    );
+  return token2;
+}
+function namesOfProject({ project_id, organization, project }) {
+  return [project_id, `${organization}/${project}`, ...organization === "local" ? [project] : []];
+}
+
+// src/service.ts
+import { createHash } from "node:crypto";
+import { STATUS_CODES } from "node:http";
+
+// src/replies.ts
+var MAX_DEPTH = 50;
+var STATES = ["compared", "no_baseline", "incomplete", "failed", "running"];
+var VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
+function isState(value) {
+  return STATES.some((state) => state === value);
+}
+function isCounts(value) {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).every(([name, count]) => isVerdict(name) && Number.isSafeInteger(count));
+}
+function isVerdict(value) {
+  return VERDICTS.some((verdict) => verdict === value);
+}
+function comparedShot(value) {
+  if (!isVerdict(value?.verdict)) return void 0;
+  return {
+    name: String(value.name),
+    viewport: String(value.viewport),
+    theme: String(value.theme),
+    verdict: value.verdict,
+    pixels: Number(value.pixels ?? 0),
+    shift: Number(value.shift ?? 0),
+    ancestor: value.ancestor !== false,
+    isPair: value.pair !== void 0 && value.pair !== null,
+    reason: String(value.reason ?? "")
+  };
+}
+function objectIn(text2) {
+  try {
+    const value = JSON.parse(text2);
+    const isOne = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isOne && !isDeeper(value, MAX_DEPTH) ? value : void 0;
+  } catch {
+    return void 0;
+  }
+}
+function isDeeper(value, levels) {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
+}
+
+// src/service.ts
+var HEADERS = { "User-Agent": "prshots-node" };
+var MAX_COMMENT_BYTES = 65536;
+var MIN_COMMENT_BYTES = 1024;
+var MAX_KNOWN_SHOTS = 1e3;
+var MAX_REASON_CHARACTERS2 = 300;
+var IMAGE_ID = /^[0-9a-f]{32}$/;
+var FINDING_ROUTES = /^\/v1\/(images\/|compare\?|pull$)/;
+var UPLOADS = /* @__PURE__ */ new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
+var VIEWS = CONTRACT.options.view.choices;
+var Service = class {
+  constructor(url, tokens, sender) {
+    this.url = url;
+    this.tokens = tokens;
+    this.sender = sender;
+  }
+  url;
+  tokens;
+  sender;
+  /** How many seconds are left for the command. */
+  get secondsLeft() {
+    return this.sender.secondsLeft;
+  }
+  #maxImageBytes;
+  /** Upload an image of a pull request, with its before image if it has one. */
+  upload(shot, prNumber2, commitSha) {
+    const where = { pr_number: String(prNumber2), commit_sha: commitSha };
+    return this.#sendImage("/v1/upload", shot, where, shot.before);
+  }
+  /** Upload an image as a branch's baseline. */
+  baseline(shot, branch2, commitSha) {
+    return this.#sendImage("/v1/baseline", shot, { branch: branch2, commit_sha: commitSha });
+  }
+  /** Return whether the service has these bytes for this shot. Then it has recorded them for this commit. */
+  async isKnownBaseline(shot, branch2, commitSha) {
+    const { name, viewport, theme, image } = shot;
+    const sha256 = createHash("sha256").update(image).digest("hex");
+    const missing = await this.missingBaselines(branch2, commitSha, [{ name, viewport, theme, sha256 }]);
+    return missing.length === 0;
+  }
+  /**
+   * Record the baselines whose bytes the service has, and return the others, which have to be sent.
+   */
+  async missingBaselines(branch2, commitSha, shots) {
+    const found = [];
+    for (let start = 0; start < shots.length; start += MAX_KNOWN_SHOTS) {
+      const asked = shots.slice(start, start + MAX_KNOWN_SHOTS);
+      const about = { branch: branch2, commit_sha: commitSha, shots: asked };
+      const { missing } = await this.#tell("/v1/baseline/known", about);
+      if (!Array.isArray(missing)) throw this.#unexpectedReply("missing");
+      found.push(...missing);
+    }
+    return found;
+  }
+  /** Say that a commit's baselines are all there. */
+  async completeBaselines(branch2, commitSha) {
+    await this.#tell("/v1/baseline/complete", { branch: branch2, commit_sha: commitSha });
+  }
+  /**
+   * Compare a pull request's images with the baselines of a branch, and return what is known so far. `commits` are the
+   * base's, newest first. With `complete`, a shot that is missing was removed.
+   */
+  async compare(prNumber2, commitSha, base, complete) {
+    const { branch: branch2, commits } = base;
+    const asked = { pr_number: prNumber2, commit_sha: commitSha, branch: branch2, commits, complete };
+    return this.#comparisonIn(await this.#tell("/v1/compare", asked));
+  }
+  /** Return the latest comparison of a pull request; nothing without one. */
+  async comparison(prNumber2) {
+    try {
+      return this.#comparisonIn(await this.#call(`/v1/compare?pr_number=${prNumber2}`, () => ({})));
+    } catch (error) {
+      if (error instanceof NotFoundError) return void 0;
+      throw error;
+    }
+  }
+  /** Tell the service about a pull request, and return its page on the dashboard. Throws NotFoundError without images. */
+  async describe(prNumber2, about) {
+    const { dashboard_url: url } = await this.#tell("/v1/pull", { pr_number: prNumber2, ...about });
+    return address(url);
+  }
+  /** Return the pull request's comment in at most this many bytes of markdown. */
+  async comment(prNumber2, limit = MAX_COMMENT_BYTES, marker = "html", view = "all") {
+    const asked = new URLSearchParams({ pr_number: String(prNumber2), limit: String(limit), marker });
+    if (view !== "all") asked.set("view", view);
+    const reply = await this.#call(`/v1/comment?${asked}`, () => ({}));
+    const { markdown, heading, count, listed, omitted } = reply;
+    if (typeof markdown !== "string" || typeof count !== "number")
+      throw this.#unexpectedReply("markdown and count");
+    return {
+      markdown,
+      heading: typeof heading === "string" ? heading : "",
+      count,
+      listed: Number(listed ?? 0),
+      omitted: Number(omitted ?? 0)
+    };
+  }
+  /** Say that the pull request is closed, and as which commit of a branch it was merged, if it was. */
+  async expire(prNumber2, merge) {
+    const { mergedAs, branch: branch2 } = merge;
+    const merged = mergedAs && branch2 ? { merged_as: mergedAs, branch: branch2 } : {};
+    const reply = await this.#tell("/v1/expire", { pr_number: prNumber2, ...merged });
+    const { policy, marked, expired, baselines } = reply;
+    if (typeof policy !== "string" || typeof marked !== "number" || typeof expired !== "number")
+      throw this.#unexpectedReply("policy, marked and expired");
+    return { prNumber: prNumber2, policy, marked, expired, baselines: Number(baselines ?? 0) };
+  }
+  /**
+   * Move what is staged for a branch to its pull request. `repository` is the owner/name that has the branch. `fromFork`:
+   * it is not the project's own.
+   */
+  async moveStaged(branch2, prNumber2, repository2, fromFork) {
+    const asked = { branch: branch2, pr_number: prNumber2, repository: repository2, from_fork: fromFork };
+    const { moved, kept, reason } = await this.#tell("/v1/staged/move", asked);
+    if (typeof moved !== "number" || typeof kept !== "number") throw this.#unexpectedReply("moved and kept");
+    return { moved, kept, reason: typeof reason === "string" ? reason : "" };
+  }
+  /** Delete one image now. Throws NotFoundError. */
+  async delete(id) {
+    if (!IMAGE_ID.test(id)) throw new InvalidInputError(message("invalid_image_id"));
+    await this.#call(`/v1/images/${id}`, () => ({ method: "DELETE" }));
+  }
+  /** Return the size that is too large for an image; Infinity when the service does not say: then its 413 decides. */
+  maxImageBytes() {
+    this.#maxImageBytes ??= this.#askForMaxImageBytes();
+    return this.#maxImageBytes;
+  }
+  /** Throws ImageAddressError. */
+  async #askForMaxImageBytes() {
+    const once = { tries: 1 };
+    const asking = this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), once);
+    const reply = await asking.catch(() => void 0);
+    if (reply) refuseImageAddress(this.url, reply);
+    if (reply?.status !== 200) return Number.POSITIVE_INFINITY;
+    try {
+      const bytes = jsonOf(reply, this.url)?.max_image_bytes;
+      return typeof bytes === "number" && bytes > 0 ? bytes : Number.POSITIVE_INFINITY;
+    } catch {
+      return Number.POSITIVE_INFINITY;
+    }
+  }
+  async #sendImage(path4, shot, where, beforeOfPair) {
+    const image = blobOf(shot);
+    const before = beforeOfPair && blobOf(beforeOfPair);
+    const { name, viewport, theme } = shot;
+    const fields = { name, viewport, ...theme && { theme }, ...where };
+    const reply = await this.#call(path4, () => {
+      const form = new FormData();
+      for (const [field, value] of Object.entries(fields)) form.append(field, value);
+      form.append("image", image, "image");
+      if (before) form.append("before", before, "before");
+      return { method: "POST", body: form };
+    });
+    const { id, view_url: viewUrl, markdown } = reply;
+    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
+      throw this.#unexpectedReply("id, view_url and markdown");
+    return { id, viewUrl, markdown };
+  }
+  #tell(path4, asked) {
+    const headers = { "Content-Type": "application/json" };
+    return this.#call(path4, () => ({ method: "POST", body: JSON.stringify(asked), headers }));
+  }
+  #comparisonIn(value) {
+    const { state, branch: branch2, base_commit: baseCommit, commit_sha: commitSha, counts } = value;
+    if (typeof branch2 !== "string" || typeof commitSha !== "string" || !isState(state) || !isCounts(counts))
+      throw this.#unexpectedReply("state and counts");
+    const shots = Array.isArray(value.shots) ? value.shots.map(comparedShot) : [];
+    if (!shots.every((shot) => shot !== void 0)) throw this.#unexpectedReply("a verdict for each shot");
+    return {
+      state,
+      branch: branch2,
+      commitSha,
+      baseCommit: typeof baseCommit === "string" ? baseCommit : "",
+      counts,
+      pairs: typeof value.pairs === "number" ? value.pairs : 0,
+      shots,
+      dashboardUrl: address(value.dashboard_url),
+      json: value
+    };
+  }
+  #unexpectedReply(missing) {
+    return new CallError(
+      `${this.url} answered without ${missing}: is it a prshots API, and not older than this client?`
+    );
+  }
+  async #call(path4, request) {
+    const token2 = await this.tokens.token();
+    let reply = await this.#sendOnce(path4, request, token2);
+    if (reply.status === 401) {
+      const other = await this.tokens.renew(token2);
+      if (other) reply = await this.#sendOnce(path4, request, other);
+    }
+    refuseImageAddress(this.url, reply);
+    return this.#value(reply, path4);
+  }
+  #sendOnce(path4, request, token2) {
+    const own = { ...HEADERS, Authorization: `Bearer ${token2}` };
+    const signed = () => {
+      const { headers, ...rest } = request();
+      return { ...rest, headers: { ...headers, ...own } };
+    };
+    return this.sender.send(this.url + path4, signed, { isUpload: UPLOADS.has(path4) });
+  }
+  #value(reply, path4) {
+    const { status } = reply;
+    refuseRedirect(this.url, reply);
+    const value = objectIn(reply.text);
+    if (status === 413 && !value)
+      throw new RefusedInputError(message("proxy_refused_size", { url: this.url }));
+    if (status === 404 && value && FINDING_ROUTES.test(path4))
+      throw new NotFoundError(message("answered_why", { who: this.url, status, why: "not found" }));
+    if (!value || status === 404) {
+      const phrase = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
+      const answered = message("answered", { who: this.url, status: phrase });
+      if (status >= 500) throw new CallError(answered);
+      throw new WrongAddressError(message("is_this_prshots", { answered }));
+    }
+    if (status === 200 || status === 202) return value;
+    if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
+    if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
+    const why = String(value.error ?? STATUS_CODES[status]).slice(0, MAX_REASON_CHARACTERS2);
+    const words2 = message("answered_why", { who: this.url, status, why });
+    if (status === 413) throw new PayloadTooLargeError(words2);
+    throw [400, 415].includes(status) ? new RefusedInputError(words2) : new CallError(words2);
+  }
+};
+function blobOf({ image, contentType }) {
+  return new Blob([new Uint8Array(image)], { type: contentType });
+}
+
+// src/commands/service_options.ts
+function jobOf({ job, environ }) {
+  return job ?? detectJob(environ);
+}
+function senderOf({ stopped, say, deadline: deadline2 }) {
+  return new Sender(stopped, TRIES, say, void 0, deadline2);
+}
+function deadlineIn({ timeout }, environ) {
+  const { largest, default: usual } = CONTRACT.options.timeout;
+  const read2 = (given2) => {
+    const seconds = prNumber(given2);
+    return seconds !== void 0 && seconds <= largest ? seconds : void 0;
+  };
+  const takes = `seconds from 1 to ${largest}`;
+  const given = timeout ?? environ.PRSHOTS_TIMEOUT;
+  return Date.now() / 1e3 + (checked("timeout (PRSHOTS_TIMEOUT)", given, read2, takes) ?? usual);
+}
+function connect(options, context) {
+  const { environ } = context;
+  const url = serviceAddress(options.url || (environ.PRSHOTS_URL ?? ""));
+  const token2 = options.token || (environ.PRSHOTS_TOKEN ?? "");
+  const project = (options.project || (environ.PRSHOTS_PROJECT ?? "")).trim();
+  const sender = senderOf(context);
+  return new Service(url, tokenSource(url, token2, project, environ, sender), sender);
+}
+function serviceAddress(given) {
+  const url = given.trim();
+  if (!url) throw new InvalidInputError(message("no_service_url"));
+  const address2 = root(url);
+  if (address2 && URL.canParse(address2)) return address2;
+  if (url.includes("@"))
+    throw new InvalidInputError(message("url_has_password"));
+  const meant = url.includes("://") ? "" : root(withScheme(url));
+  const advice2 = meant ? message("did_you_mean", { meant }) : message("use_address");
+  throw new InvalidInputError(message("invalid_url", { given: quote(url, 100), advice: advice2 }));
+}
+function withScheme(address2) {
+  const secure = `https://${address2}`;
+  return URL.canParse(secure) && isPublic(secure) ? secure : `http://${address2}`;
+}
+function jobAtForge(job, options, environ) {
+  const takes = `one of ${FORGES.join(", ")}`;
+  const kind = checked("forge (PRSHOTS_FORGE)", options.forge ?? environ.PRSHOTS_FORGE, forgeIn, takes);
+  return withForge(job, environ, {
+    kind,
+    api: options.forgeUrl || (environ.PRSHOTS_FORGE_URL ?? ""),
+    repository: options.repository || (environ.PRSHOTS_REPOSITORY ?? ""),
+    token: options.forgeToken || (environ.PRSHOTS_FORGE_TOKEN ?? "")
+  });
+}
+function forgeIn(given) {
+  return FORGES.find((forge) => forge === given);
+}
+function prIn({ pr }, environ) {
+  const takes = message("pull_request_rule");
+  return checked("prNumber (PRSHOTS_PR)", pr ?? environ.PRSHOTS_PR, prNumber, takes);
+}
+function commitIn({ commit: commit2 }, environ) {
+  const takes = message("commit_rule");
+  return checked("commit (PRSHOTS_COMMIT)", commit2 || environ.PRSHOTS_COMMIT, commit, takes) ?? "";
+}
+function branchIn2({ branch: branch2 }, environ) {
+  const takes = message("branch_rule");
+  return checked("branch (PRSHOTS_BRANCH)", branch2 || environ.PRSHOTS_BRANCH, branch, takes) ?? "";
+}
+function checked(name, given, read2, takes) {
+  const value = typeof given === "string" ? given.trim() : given;
+  if (value === void 0 || value === "") return void 0;
+  const found = read2(value);
+  if (!found) throw new InvalidInputError(`${name} is invalid: got ${quote(String(value))}; use ${takes}`);
+  return found;
+}
 
 // src/forges/forge.ts
 function mergeAt(commitSha, branch2) {
@@ -1558,16 +2452,22 @@ function forkAdvice(job) {
 }
 
 // src/forges/pull_requests.ts
-function openWithHead(entries, repository2, headSha) {
-  const numbers = entries.filter(
-    (pull) => textAt(pull, "state") === "open" && textAt(pull, "head", "sha") === headSha && textAt(pull, "base", "repo", "full_name").toLowerCase() === repository2.toLowerCase()
-  ).map((pull) => prNumber(pull.number)).filter((number) => number !== void 0);
-  return [...new Set(numbers)];
+function withHead(entries, repository2, headSha) {
+  const found = entries.filter(
+    (pull) => textAt(pull, "head", "sha") === headSha && textAt(pull, "base", "repo", "full_name").toLowerCase() === repository2.toLowerCase()
+  ).map(readPull);
+  return [...new Map(found.map((pull) => [pull.number, pull])).values()];
 }
-async function headOf(api, repository2, prNumber2) {
-  return commit(
-    textAt(await api.call("GET", `/repos/${repository2}/pulls/${prNumber2}`), "head", "sha")
-  );
+async function pullRequestAt(api, repository2, prNumber2) {
+  return readPull(await api.call("GET", `/repos/${repository2}/pulls/${prNumber2}`));
+}
+function readPull(pull) {
+  return {
+    number: prNumber(pull?.number),
+    isOpen: textAt(pull, "state") === "open",
+    headSha: commit(textAt(pull, "head", "sha")),
+    targetBranch: branch(textAt(pull, "base", "ref"))
+  };
 }
 async function mergeOf(api, repository2, prNumber2) {
   const found = await api.call("GET", `/repos/${repository2}/pulls/${prNumber2}`);
@@ -1609,13 +2509,13 @@ var Gitea = class {
     return this.#api.remove(`${this.#issues}/comments/${id}`);
   }
   /** Gitea has no list by commit. */
-  async openPullRequests(headSha) {
+  async pullRequestsWithHead(headSha) {
     const path4 = `/repos/${this.#repository}/pulls`;
     const entries = await this.#api.entries(path4, { state: "open", limit: "50" });
-    return openWithHead(entries, this.#repository, headSha);
+    return withHead(entries, this.#repository, headSha);
   }
-  headOf(prNumber2) {
-    return headOf(this.#api, this.#repository, prNumber2);
+  pullRequest(prNumber2) {
+    return pullRequestAt(this.#api, this.#repository, prNumber2);
   }
   mergeOf(prNumber2) {
     return mergeOf(this.#api, this.#repository, prNumber2);
@@ -1676,13 +2576,13 @@ var GitHub = class {
   delete(_prNumber, id) {
     return this.#api.remove(`${this.#issues}/comments/${id}`);
   }
-  async openPullRequests(headSha) {
+  async pullRequestsWithHead(headSha) {
     const path4 = `/repos/${this.#repository}/commits/${headSha}/pulls`;
     const entries = await this.#api.entries(path4, { per_page: "100" });
-    return openWithHead(entries, this.#repository, headSha);
+    return withHead(entries, this.#repository, headSha);
   }
-  headOf(prNumber2) {
-    return headOf(this.#api, this.#repository, prNumber2);
+  pullRequest(prNumber2) {
+    return pullRequestAt(this.#api, this.#repository, prNumber2);
   }
   mergeOf(prNumber2) {
     return mergeOf(this.#api, this.#repository, prNumber2);
@@ -1853,371 +2753,69 @@ function tokenAdvice(job) {
 }
 
 // src/lookup.ts
-async function pullRequestOf(job, sender) {
-  if (job.prNumber !== void 0 || !job.lookup) return job.prNumber;
+async function askForge(job, given, sender, { needsCommit }) {
+  const known = given === void 0 ? await withPullRequest(job, sender) : job;
+  const prNumber2 = given ?? known.prNumber;
+  return needsCommit && prNumber2 !== void 0 ? withHead2(known, prNumber2, sender) : known;
+}
+function refuseClosed({ closed, alreadyClosed, prNumber: prNumber2 }, number) {
+  if ((closed || alreadyClosed) && number === prNumber2)
+    throw new ClosedPullRequestError(message("pull_request_closed", { number: String(number) }));
+}
+async function withPullRequest(job, sender) {
+  if (job.prNumber !== void 0 || !job.lookup) return job;
   const missing = message("no_pull_request_in_event", { commit: job.commitSha.slice(0, 7) });
   const advice2 = message("set_pull_request");
-  const found = await askForge(
+  const found = await answerOf(
     job,
     sender,
     missing,
     advice2,
-    (forge) => forge.openPullRequests(job.commitSha)
+    (forge) => forge.pullRequestsWithHead(job.commitSha)
   );
-  if (found.length > 1)
-    throw new InvalidInputError(
-      message("head_of_several", { missing, numbers: found.sort((a, b) => a - b).join(", "), advice: advice2 })
-    );
+  const open3 = found.filter(({ isOpen }) => isOpen);
+  if (open3.length > 1) {
+    const numbers = open3.map(({ number = 0 }) => number).sort((a, b) => a - b);
+    throw new InvalidInputError(message("head_of_several", { missing, numbers: numbers.join(", "), advice: advice2 }));
+  }
   if (!found.length && job.lookup === "pull_request")
     throw new InvalidInputError(message("head_of_none", { missing, advice: advice2 }));
-  return found[0];
+  const pull = open3[0] ?? (job.lookup === "pull_request" ? found.at(-1) : void 0);
+  return pull ? withFacts(job, pull) : { ...job, lookup: void 0 };
 }
-async function commitOf(job, prNumber2, sender) {
-  if (job.commitSha) return job.commitSha;
-  if (job.lookup !== "head") return commitHere();
+async function withHead2(job, prNumber2, sender) {
+  if (job.lookup !== "head") return job;
   const missing = message("no_head_in_event", { number: prNumber2 });
   const advice2 = message("set_commit");
-  const sha = await askForge(job, sender, missing, advice2, (forge) => forge.headOf(prNumber2));
-  if (!sha) throw new InvalidInputError(message("head_not_reported", { missing, advice: advice2 }));
-  return sha;
+  const pull = await answerOf(job, sender, missing, advice2, (forge) => forge.pullRequest(prNumber2));
+  if (!pull.headSha) throw new InvalidInputError(message("head_not_reported", { missing, advice: advice2 }));
+  return withFacts(job, { ...pull, number: prNumber2 });
 }
-async function commitHere() {
-  const commit2 = await headCommit();
+function withFacts(job, { number, isOpen, headSha, targetBranch }) {
+  return {
+    ...job,
+    prNumber: number,
+    commitSha: headSha,
+    targetBranch,
+    alreadyClosed: !isOpen,
+    lookup: void 0
+  };
+}
+async function commitOf(job) {
+  const commit2 = job.commitSha || await headCommit();
   if (!commit2)
     throw new InvalidInputError(
       "no commit: the CI does not name one and not in a git repository. Set commit (PRSHOTS_COMMIT)"
     );
   return commit2;
 }
-async function askForge(job, sender, missing, advice2, question) {
+async function answerOf(job, sender, missing, advice2, question) {
   try {
     return await question(forgeOf(job, sender));
   } catch (error) {
-    throw new InvalidInputError(message("cannot_ask_forge", { missing, why: messageOf(error), advice: advice2 }));
+    const kind = error instanceof CallError ? CallError : InvalidInputError;
+    throw new kind(message("cannot_ask_forge", { missing, why: messageOf(error), advice: advice2 }));
   }
-}
-
-// src/sender.ts
-import { setTimeout as pause2 } from "node:timers/promises";
-
-// src/wording.ts
-var NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
-var SHORT_ESCAPES = { "	": "\\t", "\n": "\\n", "\r": "\\r" };
-var COMMANDS = /^\s*:(?=:)|#(?=#\w*\[)/gm;
-var CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)/g;
-function printable(text2) {
-  return breakCommands(
-    text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character))
-  );
-}
-function printableLines(text2) {
-  return text2.split("\n").map(printable).join("\n");
-}
-function safeMarkdown(text2) {
-  return breakCommands(text2.replace(CONTROLS, ""));
-}
-function safeJson(text2) {
-  return text2.replace(/#(?=#)|[\x7f-\x9f]/g, (character) => {
-    const code = character.charCodeAt(0).toString(16).padStart(4, "0");
-    return `\\u${code}`;
-  });
-}
-function breakCommands(text2) {
-  return text2.replace(COMMANDS, "$&\\");
-}
-function escapeCharacter(character) {
-  const code = character.codePointAt(0) ?? 0;
-  const hex = (digits) => code.toString(16).padStart(digits, "0");
-  if (code > 65535) return `\\U${hex(8)}`;
-  return SHORT_ESCAPES[character] ?? (code > 255 ? `\\u${hex(4)}` : `\\x${hex(2)}`);
-}
-function quote(given, length = 60) {
-  const text2 = printable(Array.from(given).slice(0, length).join("").replaceAll("\\", "\\\\"));
-  return text2.includes("'") && !text2.includes('"') ? `"${text2}"` : `'${text2.replaceAll("'", "\\'")}'`;
-}
-function formatNumber(count) {
-  return count.toLocaleString("en-US");
-}
-function pluralize(count, noun) {
-  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-// src/pace.ts
-var WINDOW_SECONDS = 60;
-var ITEM = /(?:^|,)\s*"(uploads|project)"((?:\s*;\s*[a-z]+=(?:[0-9]+|"[^"]*"|:[^:]*:))*)\s*(?=,|$)/g;
-var NUMBER = /;\s*([a-z]+)=([0-9]{1,15})(?=\s*(?:;|$))/g;
-function rateLimitOf(headers) {
-  const policies = items(headers.get("ratelimit-policy"));
-  for (const [policy, { r, t }] of items(headers.get("ratelimit"))) {
-    const { q, w } = policies.get(policy) ?? {};
-    if (r !== void 0 && t !== void 0 && q !== void 0 && w === WINDOW_SECONDS)
-      return { policy, quota: q, remaining: r, seconds: t };
-  }
-  return void 0;
-}
-function items(field) {
-  const numbersIn = (parameters) => Object.fromEntries([...parameters.matchAll(NUMBER)].map(([, key, value]) => [key, Number(value)]));
-  const found = [...(field ?? "").matchAll(ITEM)];
-  return new Map(
-    found.map(([, name, parameters = ""]) => [name, numbersIn(parameters)])
-  );
-}
-function limitMessage({ policy, quota }) {
-  const whose = policy === "project" ? message("projects_own_limit") : "PRSHOTS_UPLOADS_PER_MINUTE";
-  return message("limit_of_uploads", { quota: formatNumber(quota), whose });
-}
-var Pace = class {
-  limit;
-  #until = 0;
-  #onTheirWay = 0;
-  #waiting = [];
-  /** Return the seconds until the next upload may be sent. Nothing: first another one needs its response. */
-  wait(now) {
-    if (!this.limit || this.limit.remaining > this.#onTheirWay) return 0;
-    return this.#onTheirWay ? void 0 : Math.max(0, this.#until - now);
-  }
-  /** Wait until another upload has its response. */
-  otherResponse() {
-    return new Promise((resolve2) => this.#waiting.push(resolve2));
-  }
-  start() {
-    this.#onTheirWay += 1;
-  }
-  end() {
-    this.#onTheirWay -= 1;
-    for (const resume of this.#waiting.splice(0)) resume();
-  }
-  /**
-   * Take note of a response's limit. Nothing: the service does not count uploads now.
-   *
-   * Responses may come out of order. Until more uploads are left, the lowest number holds.
-   */
-  update(limit, now) {
-    const holds = limit && this.limit && limit.remaining > this.limit.remaining && now < this.#until;
-    if (holds) return;
-    this.limit = limit;
-    this.#until = now + (limit?.seconds ?? 0);
-  }
-};
-
-// src/sender.ts
-var TRIES = 5;
-var FIRST_PAUSE_SECONDS = 0.5;
-var LONGEST_PAUSE_SECONDS = 60;
-var LONGEST_LIMIT_SECONDS = 15 * 60;
-var LIMITS = 60;
-var TIMEOUT_SECONDS = 60;
-var MAX_REPLY_BYTES = 32 * 1024 * 1024;
-var SAID_FROM_SECONDS = 1;
-var TEMPORARY = /* @__PURE__ */ new Set([408, 500, 502, 503, 504, 507]);
-var SECONDARY_LIMIT = /secondary rate limit|abuse detection/i;
-var FIRST_OF_A_PROXY = 520;
-var LAST_OF_A_PROXY = 530;
-var SYSTEM_CLOCK = {
-  now: () => Date.now() / 1e3,
-  pause: (seconds, signal) => pause2(seconds * 1e3, void 0, { signal })
-};
-var Sender = class {
-  constructor(stopped, tries = TRIES, say = () => {
-  }, clock = SYSTEM_CLOCK) {
-    this.stopped = stopped;
-    this.tries = tries;
-    this.say = say;
-    this.clock = clock;
-  }
-  stopped;
-  tries;
-  say;
-  clock;
-  #limitedUntil = 0;
-  #pace = new Pace();
-  #told = /* @__PURE__ */ new Map();
-  /**
-   * Return the response, with its body. A temporary error is returned only after the last try. `request` makes the
-   * request again for each try. Throws UnreachableError, RateLimitedError, CallError.
-   */
-  async send(url, request, options = {}) {
-    const { tries = this.tries, isUpload = false } = options;
-    let tried = 0;
-    let limits = 0;
-    for (; ; ) {
-      await this.#waitForTheLimit();
-      const reply = await (isUpload ? this.#sendPaced(url, request) : this.#sendOnce(url, request()));
-      if (!(reply instanceof PrshotsError)) {
-        const asked = limitOf(reply, this.clock.now());
-        if (asked !== void 0) {
-          limits += 1;
-          this.#limit(reply, asked, limits);
-          continue;
-        }
-        if (!isTemporary(reply.status)) return reply;
-      }
-      tried += 1;
-      if (tried < tries) await this.#pauseAfter(url, reply, tried, tries);
-      else if (!(reply instanceof PrshotsError)) return reply;
-      else if (tried === 1) throw reply;
-      else throw new UnreachableError(message("after_tries", { problem: reply.message, tries: tried }));
-    }
-  }
-  /** Send an upload as soon as the service has room for it. */
-  async #sendPaced(url, request) {
-    await this.#waitForAPlace();
-    try {
-      const reply = await this.#sendOnce(url, request());
-      const limit = reply instanceof PrshotsError ? void 0 : rateLimitOf(reply.headers);
-      const isCounted = !(reply instanceof PrshotsError) && reply.status < 300;
-      if (limit || isCounted) this.#pace.update(limit, this.clock.now());
-      return reply;
-    } finally {
-      this.#pace.end();
-    }
-  }
-  /** Return the response, or an error if another try may help. */
-  async #sendOnce(url, request) {
-    const signal = AbortSignal.any([this.stopped, AbortSignal.timeout(TIMEOUT_SECONDS * 1e3)]);
-    try {
-      const reply = await fetch(url, { ...request, redirect: "manual", signal });
-      return { url, status: reply.status, headers: reply.headers, text: await textOf2(reply) };
-    } catch (error) {
-      if (error instanceof PrshotsError) throw error;
-      if (this.stopped.aborted) throw new UnreachableError(message("stopped"));
-      const permanent = permanentError(url, error);
-      if (permanent) throw permanent;
-      return new UnreachableError(noReplyMessage(url, error));
-    }
-  }
-  #limit(reply, asked, limits) {
-    const limit = rateLimitOf(reply.headers);
-    const { host } = new URL(reply.url);
-    const reason = limit ? limitMessage(limit) : message("limits_the_rate", { host });
-    if (limits === LIMITS || asked > LONGEST_LIMIT_SECONDS)
-      throw new RateLimitedError(message("asks_to_wait", { reason, seconds: Math.round(asked) }));
-    const seconds = Math.max(asked, FIRST_PAUSE_SECONDS);
-    this.#limitedUntil = Math.max(this.#limitedUntil, this.clock.now() + seconds);
-    this.#tellWait(reason, seconds);
-  }
-  async #waitForTheLimit() {
-    for (let left = this.#left(); left > 0; left = this.#left()) await this.#pause(left);
-  }
-  #left() {
-    return this.#limitedUntil - this.clock.now();
-  }
-  async #waitForAPlace() {
-    for (; ; ) {
-      const seconds = this.#pace.wait(this.clock.now());
-      if (seconds === 0) return this.#pace.start();
-      if (seconds === void 0) await this.#pace.otherResponse();
-      else {
-        if (this.#pace.limit && seconds > SAID_FROM_SECONDS)
-          this.#tellWait(limitMessage(this.#pace.limit), seconds);
-        await this.#pause(seconds);
-      }
-    }
-  }
-  /** Pause, twice as long each time. The random part spreads out jobs that failed at the same moment. */
-  #pauseAfter(url, reply, tried, tries) {
-    const own = FIRST_PAUSE_SECONDS * 2 ** (tried - 1) * (1 + Math.random() / 2);
-    const isError = reply instanceof PrshotsError;
-    const asked = isError ? 0 : retryAfter(reply, this.clock.now()) ?? 0;
-    const seconds = Math.max(own, Math.min(asked, LONGEST_PAUSE_SECONDS));
-    const { host } = new URL(url);
-    const reason = isError ? reply.message : message("answered", { who: host, status: reply.status });
-    const words2 = message("retrying", { reason, seconds: Math.ceil(seconds), tried, tries });
-    this.#tell(reason, words2, seconds);
-    return this.#pause(seconds);
-  }
-  #tellWait(reason, seconds) {
-    this.#tell(reason, message("waiting", { reason, seconds: Math.ceil(seconds) }), seconds);
-  }
-  /** Say why there is a pause once, even if many requests run into it. */
-  #tell(reason, words2, seconds) {
-    const now = this.clock.now();
-    if (now < (this.#told.get(reason) ?? 0)) return;
-    this.#told.set(reason, now + seconds);
-    this.say(words2);
-  }
-  async #pause(seconds) {
-    try {
-      await this.clock.pause(seconds, this.stopped);
-    } catch {
-      throw new UnreachableError(message("stopped"));
-    }
-  }
-};
-async function textOf2(reply) {
-  const chunks = [];
-  let size = 0;
-  for await (const chunk2 of reply.body ?? []) {
-    chunks.push(chunk2);
-    size += chunk2.length;
-    if (size > MAX_REPLY_BYTES)
-      throw new CallError(message("reply_too_large", { host: new URL(reply.url).host }));
-  }
-  return new TextDecoder().decode(Buffer.concat(chunks));
-}
-function isTemporary(status) {
-  return TEMPORARY.has(status) || status >= FIRST_OF_A_PROXY && status <= LAST_OF_A_PROXY;
-}
-function limitOf(reply, now) {
-  if (reply.status !== 429 && reply.status !== 403) return void 0;
-  const asked = rateLimitOf(reply.headers)?.seconds ?? retryAfter(reply, now);
-  if (asked !== void 0) return asked;
-  const header = (name) => reply.headers.get(`x-ratelimit-${name}`) ?? reply.headers.get(`ratelimit-${name}`) ?? "";
-  const reset = header("reset");
-  if (header("remaining") === "0" && /^\d+(\.\d+)?$/.test(reset)) return Math.max(Number(reset) - now, 0) + 1;
-  const isLimit = reply.status === 429 || SECONDARY_LIMIT.test(reply.text);
-  return isLimit ? LONGEST_PAUSE_SECONDS : void 0;
-}
-function retryAfter(reply, now) {
-  const given = (reply.headers.get("retry-after") ?? "").trim();
-  if (/^[0-9]+$/.test(given)) return Number(given);
-  const date = /^[a-z]+, .* GMT$/i.test(given) ? Date.parse(given) : Number.NaN;
-  return Number.isNaN(date) ? void 0 : Math.max(date / 1e3 - now, 0);
-}
-function jsonOf(reply, whose) {
-  try {
-    return reply.text === "" ? null : JSON.parse(reply.text);
-  } catch {
-    throw new CallError(
-      `${whose} answered ${new URL(reply.url).pathname} with ${reply.status} and no JSON: is the address right?`
-    );
-  }
-}
-function permanentError(url, error) {
-  const why = causeOf(error);
-  const { origin } = new URL(url);
-  if (error instanceof TypeError && error.cause === void 0 && /header/.test(error.message))
-    return new CallError(`${origin} cannot be called: a header has invalid characters`);
-  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(why))
-    return new UnreachableError(
-      `${origin} has an untrusted certificate: ${why}. If your own authority issued it, set NODE_EXTRA_CA_CERTS to the file with the authority's certificate`
-    );
-  if (/WRONG_VERSION_NUMBER/.test(why))
-    return new UnreachableError(`${origin} does not speak TLS: does its address begin with http://?`);
-  return void 0;
-}
-var NO_CONNECTION = {
-  ECONNREFUSED: "connection_refused",
-  ENOTFOUND: "host_not_found",
-  EAI_AGAIN: "host_not_found",
-  ETIMEDOUT: "timed_out",
-  UND_ERR_CONNECT_TIMEOUT: "timed_out",
-  ENETUNREACH: "network_unreachable",
-  EHOSTUNREACH: "network_unreachable"
-};
-function noReplyMessage(url, error) {
-  const { host } = new URL(url);
-  const code = causeOf(error);
-  const why = NO_CONNECTION[code];
-  if (why) return message("cannot_connect", { host, why: message(why) });
-  const isLate = error instanceof DOMException && error.name === "TimeoutError";
-  if (isLate || /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code)) return message("no_answer", { host });
-  return message("lost_connection", { host });
-}
-function causeOf(error) {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  if (!(cause instanceof Error)) return String(cause);
-  return "code" in cause && typeof cause.code === "string" ? cause.code : cause.message;
 }
 
 // src/action/forks.ts
@@ -2303,48 +2901,6 @@ async function trackingRef(target) {
   return `refs/remotes/${await remoteName() || "origin"}/${target}`;
 }
 
-// src/replies.ts
-var MAX_DEPTH = 50;
-var STATES = ["compared", "no_baseline", "incomplete", "failed", "running"];
-var VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
-function isState(value) {
-  return STATES.some((state) => state === value);
-}
-function isCounts(value) {
-  if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).every(([name, count]) => isVerdict(name) && Number.isSafeInteger(count));
-}
-function isVerdict(value) {
-  return VERDICTS.some((verdict) => verdict === value);
-}
-function comparedShot(value) {
-  if (!isVerdict(value?.verdict)) return void 0;
-  return {
-    name: String(value.name),
-    viewport: String(value.viewport),
-    theme: String(value.theme),
-    verdict: value.verdict,
-    pixels: Number(value.pixels ?? 0),
-    shift: Number(value.shift ?? 0),
-    ancestor: value.ancestor !== false,
-    isPair: value.pair !== void 0 && value.pair !== null,
-    reason: String(value.reason ?? "")
-  };
-}
-function objectIn(text2) {
-  try {
-    const value = JSON.parse(text2);
-    const isOne = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isOne && !isDeeper(value, MAX_DEPTH) ? value : void 0;
-  } catch {
-    return void 0;
-  }
-}
-function isDeeper(value, levels) {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
-}
-
 // src/compare.ts
 var WAIT_SECONDS = 600;
 var POLL_SECONDS = 1;
@@ -2356,11 +2912,12 @@ async function compareWithBase(service, job, { prNumber: prNumber2, commitSha, b
   let told = started;
   while (found.state === "running") {
     const now = Date.now();
-    if (now > started + WAIT_SECONDS * 1e3)
-      throw new CallError(message("still_running", { minutes: WAIT_SECONDS / 60 }));
+    const seconds = Math.round((now - started) / 1e3);
+    if (now > started + WAIT_SECONDS * 1e3 || service.secondsLeft < POLL_SECONDS)
+      throw new CallError(message("still_running", { seconds }));
     if (now >= told + TELL_SECONDS * 1e3) {
       told = now;
-      say(message("still_comparing", { seconds: Math.round((now - started) / 1e3) }));
+      say(message("still_comparing", { seconds }));
     }
     await pause3(POLL_SECONDS * 1e3);
     const latest = await service.comparison(prNumber2);
@@ -2421,11 +2978,12 @@ function summary({ state, branch: branch2, baseCommit, counts, pairs }) {
 }
 
 // src/target.ts
-async function targetOf(job, asked, sender) {
+async function targetOf(job, asked) {
   const { pr, commit: commit2, branch: branch2, baseline = false } = asked;
   if (!baseline && (pr !== void 0 || !await buildsBaselines(job, branch2))) {
-    const prNumber2 = await pullRequest(pr, job, sender);
-    return { commitSha: commit2 || await commitOf(job, prNumber2, sender), prNumber: prNumber2 };
+    const prNumber2 = pullRequest(pr, job);
+    refuseClosed(job, prNumber2);
+    return { commitSha: commit2 || await commitOf(job), prNumber: prNumber2 };
   }
   if (pr !== void 0 || job.prNumber !== void 0 || job.lookup || job.fromFork)
     throw new InvalidInputError(message("baseline_in_pull_request"));
@@ -2433,8 +2991,8 @@ async function targetOf(job, asked, sender) {
   if (!baselineOf) throw new InvalidInputError(message("no_baseline_branch"));
   return { commitSha: await baselineCommit(commit2 || job.commitSha), baselineOf };
 }
-async function pullRequest(given, job, sender) {
-  const found = given ?? await pullRequestOf(job, sender);
+function pullRequest(given, job) {
+  const found = given ?? job.prNumber;
   if (found !== void 0) return found;
   const why = job.ci ? message("job_without_pull_request", { ci: job.ci }) : message("no_ci");
   throw new InvalidInputError(message("no_pull_request", { why }));
@@ -2451,448 +3009,6 @@ function describeTarget({ prNumber: prNumber2, baselineOf }) {
   return message("pull_request", { number: prNumber2 ?? "?" });
 }
 
-// src/ci/overrides.ts
-function withForge(found, environ, given) {
-  const { kind, api = "", repository: repository2 = "", token: token2 = "" } = given;
-  const job = { ...atForge(found, environ, kind, api.trim()) };
-  if (repository2.trim()) job.repository = checkedRepository(repository2, job.forge);
-  if (token2.trim()) {
-    job.forgeToken = token(token2);
-    if (!job.forgeToken)
-      throw new InvalidInputError(
-        "forgeToken (PRSHOTS_FORGE_TOKEN) is invalid: a token has no spaces, line breaks or other control characters"
-      );
-  }
-  return job;
-}
-function atForge(job, environ, givenKind, givenApi) {
-  const api = root(givenApi);
-  if (givenApi && !api)
-    throw new InvalidInputError(
-      "forgeUrl (PRSHOTS_FORGE_URL) is invalid: set the root of the forge's API, such as https://gitlab.example.com/api/v4, without a user name and password"
-    );
-  const kind = givenKind ?? (api ? kindOfApi(api) : void 0) ?? job.forge;
-  if (api && !kind)
-    throw new InvalidInputError(
-      `forgeUrl (PRSHOTS_FORGE_URL) doesn't say which forge it is: set forge (PRSHOTS_FORGE) to ${FORGES.join(", ")}`
-    );
-  if (!kind || kind === job.forge && !api) return job;
-  const moved = kind === job.forge ? job : atOtherForge(job, environ, kind);
-  const forgeApi = api || apiRoot(kind, moved.forgeUrl);
-  if (!forgeApi)
-    throw new InvalidInputError(
-      `which ${kind}? Set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API: https://HOST/api/v1`
-    );
-  return { ...moved, forgeApi, isForgeGuessed: moved.isForgeGuessed && !api };
-}
-function atOtherForge(job, environ, forge) {
-  const isSame2 = job.forge === void 0;
-  return {
-    ...job,
-    forge,
-    forgeUrl: isSame2 ? job.forgeUrl : "",
-    repository: isSame2 ? job.repository : "",
-    forgeToken: forgeToken(forge, environ)
-  };
-}
-function checkedRepository(given, kind) {
-  const repository2 = repository(given);
-  const isOne = kind === "gitlab" || repository2.split("/").length === 2;
-  if (!repository2 || !isOne)
-    throw new InvalidInputError(
-      `repository (PRSHOTS_REPOSITORY) is invalid: set owner/name, on GitLab also a project's id; got "${given.slice(0, 100)}"`
-    );
-  return repository2;
-}
-
-// src/keyless.ts
-var UPLOAD_TOKEN = /^msr_[0-9a-f]{64}$/;
-function tokenSource(url, token2, project, environ, sender) {
-  const given = token2.trim();
-  if (given) {
-    if (!UPLOAD_TOKEN.test(given))
-      throw new InvalidInputError(message("invalid_token", { count: given.length }));
-    return { token: async () => given, renew: async () => void 0 };
-  }
-  const idToken = idTokenSource(url, environ, sender);
-  if (!idToken)
-    throw new InvalidInputError(
-      `no upload token: set PRSHOTS_TOKEN, or give the job an ID token (GitHub: permissions: id-token: write; GitLab: id_tokens: {PRSHOTS_ID_TOKEN: {aud: ${url}}})`
-    );
-  return new ExchangedToken(async () => exchangeToken(url, await idToken(), project, sender));
-}
-var ExchangedToken = class {
-  constructor(exchange) {
-    this.exchange = exchange;
-  }
-  exchange;
-  #current;
-  token() {
-    this.#current ??= this.#exchange();
-    return this.#current;
-  }
-  async renew(refused) {
-    if (await this.#current === refused) this.#current = this.#exchange();
-    return this.token();
-  }
-  /** A failed exchange is not kept: the next upload tries again. */
-  #exchange() {
-    return this.exchange().catch((error) => {
-      this.#current = void 0;
-      throw error;
-    });
-  }
-};
-function idTokenSource(url, environ, sender) {
-  const given = token(environ.PRSHOTS_ID_TOKEN ?? "");
-  if (given) return async () => given;
-  const address2 = address(environ.ACTIONS_ID_TOKEN_REQUEST_URL);
-  const secret = token(environ.ACTIONS_ID_TOKEN_REQUEST_TOKEN ?? "");
-  if (!address2 || !secret || !URL.canParse(address2)) return void 0;
-  const asked = new URL(address2);
-  asked.searchParams.set("audience", url);
-  return async () => {
-    const headers = { Authorization: `bearer ${secret}`, Accept: "application/json" };
-    const reply = await sender.send(asked.href, () => ({ headers }));
-    const { value } = jsonOf(reply, asked.host) ?? {};
-    if (reply.status !== 200 || typeof value !== "string" || !value)
-      throw new CallError(message("no_id_token", { host: asked.host, status: reply.status }));
-    return value;
-  };
-}
-async function exchangeToken(url, idToken, project, sender) {
-  const body = JSON.stringify({ id_token: idToken, ...project && { project } });
-  const headers = { "Content-Type": "application/json" };
-  const reply = await sender.send(`${url}/v1/oidc/token`, () => ({ method: "POST", headers, body }));
-  if (reply.status === 401)
-    throw new UnauthorizedError(
-      `${url} did not accept this job's ID token; the service's log says why. Check that the project trusts this issuer with the job's repository, ref and environment; that the ID token's audience is ${url}; and that project (PRSHOTS_PROJECT) is organization/name or the project's id`
-    );
-  const granted = jsonOf(reply, url) ?? {};
-  const { token: token2, error } = granted;
-  if (reply.status !== 200)
-    throw new CallError(
-      `${url} answered ${reply.status} to this job's ID token: ${error ?? "no reason given"}`
-    );
-  if (typeof token2 !== "string" || !UPLOAD_TOKEN.test(token2))
-    throw new CallError(`${url} answered without a token: is it the address of a prshots API?`);
-  if (project && !namesOfProject(granted).includes(project))
-    throw new CallError(
-      message("other_project", { url, given: `${granted.organization}/${granted.project}`, project })
-    );
-  return token2;
-}
-function namesOfProject({ project_id, organization, project }) {
-  return [project_id, `${organization}/${project}`, ...organization === "local" ? [project] : []];
-}
-
-// src/service.ts
-import { createHash } from "node:crypto";
-import { STATUS_CODES } from "node:http";
-
-// src/image_address.ts
-var [API_PORT, IMAGE_PORT] = ["8081", "8082"];
-var ANSWERS = {
-  404: '{"error":"not found"}',
-  405: '{"error":"method not allowed"}'
-};
-function refuseImageAddress(url, reply) {
-  const isDelivery = ANSWERS[reply.status] === reply.text && reply.headers.get("x-content-type-options") === "nosniff" && !reply.headers.has("x-request-id");
-  if (isDelivery) throw new ImageAddressError(message("image_address", { url, advice: advice(url) }));
-}
-function advice(url) {
-  if (new URL(url).port !== IMAGE_PORT) return message("use_service_address");
-  const meant = url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`);
-  return `; ${message("did_you_mean", { meant })}`;
-}
-
-// src/service.ts
-var HEADERS = { "User-Agent": "prshots-node" };
-var MAX_COMMENT_BYTES = 65536;
-var MIN_COMMENT_BYTES = 1024;
-var MAX_KNOWN_SHOTS = 1e3;
-var MAX_REASON_CHARACTERS2 = 300;
-var IMAGE_ID = /^[0-9a-f]{32}$/;
-var FINDING_ROUTES = /^\/v1\/(images\/|compare\?|pull$)/;
-var UPLOADS = /* @__PURE__ */ new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
-var VIEWS = CONTRACT.options.view.choices;
-var Service = class {
-  constructor(url, tokens, sender) {
-    this.url = url;
-    this.tokens = tokens;
-    this.sender = sender;
-  }
-  url;
-  tokens;
-  sender;
-  #maxImageBytes;
-  /** Upload an image of a pull request, with its before image if it has one. */
-  upload(shot, prNumber2, commitSha) {
-    const where = { pr_number: String(prNumber2), commit_sha: commitSha };
-    return this.#sendImage("/v1/upload", shot, where, shot.before);
-  }
-  /** Upload an image as a branch's baseline. */
-  baseline(shot, branch2, commitSha) {
-    return this.#sendImage("/v1/baseline", shot, { branch: branch2, commit_sha: commitSha });
-  }
-  /** Return whether the service has these bytes for this shot. Then it has recorded them for this commit. */
-  async isKnownBaseline(shot, branch2, commitSha) {
-    const { name, viewport, theme, image } = shot;
-    const sha256 = createHash("sha256").update(image).digest("hex");
-    const missing = await this.missingBaselines(branch2, commitSha, [{ name, viewport, theme, sha256 }]);
-    return missing.length === 0;
-  }
-  /**
-   * Record the baselines whose bytes the service has, and return the others, which have to be sent.
-   */
-  async missingBaselines(branch2, commitSha, shots) {
-    const found = [];
-    for (let start = 0; start < shots.length; start += MAX_KNOWN_SHOTS) {
-      const asked = shots.slice(start, start + MAX_KNOWN_SHOTS);
-      const about = { branch: branch2, commit_sha: commitSha, shots: asked };
-      const { missing } = await this.#tell("/v1/baseline/known", about);
-      if (!Array.isArray(missing)) throw this.#unexpectedReply("missing");
-      found.push(...missing);
-    }
-    return found;
-  }
-  /** Say that a commit's baselines are all there. */
-  async completeBaselines(branch2, commitSha) {
-    await this.#tell("/v1/baseline/complete", { branch: branch2, commit_sha: commitSha });
-  }
-  /**
-   * Compare a pull request's images with the baselines of a branch, and return what is known so far. `commits` are the
-   * base's, newest first. With `complete`, a shot that is missing was removed.
-   */
-  async compare(prNumber2, commitSha, base, complete) {
-    const { branch: branch2, commits } = base;
-    const asked = { pr_number: prNumber2, commit_sha: commitSha, branch: branch2, commits, complete };
-    return this.#comparisonIn(await this.#tell("/v1/compare", asked));
-  }
-  /** Return the latest comparison of a pull request; nothing without one. */
-  async comparison(prNumber2) {
-    try {
-      return this.#comparisonIn(await this.#call(`/v1/compare?pr_number=${prNumber2}`, () => ({})));
-    } catch (error) {
-      if (error instanceof NotFoundError) return void 0;
-      throw error;
-    }
-  }
-  /** Tell the service about a pull request, and return its page on the dashboard. Throws NotFoundError without images. */
-  async describe(prNumber2, about) {
-    const { dashboard_url: url } = await this.#tell("/v1/pull", { pr_number: prNumber2, ...about });
-    return address(url);
-  }
-  /** Return the pull request's comment in at most this many bytes of markdown. */
-  async comment(prNumber2, limit = MAX_COMMENT_BYTES, marker = "html", view = "all") {
-    const asked = new URLSearchParams({ pr_number: String(prNumber2), limit: String(limit), marker });
-    if (view !== "all") asked.set("view", view);
-    const reply = await this.#call(`/v1/comment?${asked}`, () => ({}));
-    const { markdown, heading, count, listed, omitted } = reply;
-    if (typeof markdown !== "string" || typeof count !== "number")
-      throw this.#unexpectedReply("markdown and count");
-    return {
-      markdown,
-      heading: typeof heading === "string" ? heading : "",
-      count,
-      listed: Number(listed ?? 0),
-      omitted: Number(omitted ?? 0)
-    };
-  }
-  /** Say that the pull request is closed, and as which commit of a branch it was merged, if it was. */
-  async expire(prNumber2, merge) {
-    const { mergedAs, branch: branch2 } = merge;
-    const merged = mergedAs && branch2 ? { merged_as: mergedAs, branch: branch2 } : {};
-    const reply = await this.#tell("/v1/expire", { pr_number: prNumber2, ...merged });
-    const { policy, marked, expired, baselines } = reply;
-    if (typeof policy !== "string" || typeof marked !== "number" || typeof expired !== "number")
-      throw this.#unexpectedReply("policy, marked and expired");
-    return { prNumber: prNumber2, policy, marked, expired, baselines: Number(baselines ?? 0) };
-  }
-  /**
-   * Move what is staged for a branch to its pull request. `repository` is the owner/name that has the branch. `fromFork`:
-   * it is not the project's own.
-   */
-  async moveStaged(branch2, prNumber2, repository2, fromFork) {
-    const asked = { branch: branch2, pr_number: prNumber2, repository: repository2, from_fork: fromFork };
-    const { moved, kept, reason } = await this.#tell("/v1/staged/move", asked);
-    if (typeof moved !== "number" || typeof kept !== "number") throw this.#unexpectedReply("moved and kept");
-    return { moved, kept, reason: typeof reason === "string" ? reason : "" };
-  }
-  /** Delete one image now. Throws NotFoundError. */
-  async delete(id) {
-    if (!IMAGE_ID.test(id)) throw new InvalidInputError(message("invalid_image_id"));
-    await this.#call(`/v1/images/${id}`, () => ({ method: "DELETE" }));
-  }
-  /** Return the size that is too large for an image; Infinity when the service does not say: then its 413 decides. */
-  maxImageBytes() {
-    this.#maxImageBytes ??= this.#askForMaxImageBytes();
-    return this.#maxImageBytes;
-  }
-  /** Throws ImageAddressError. */
-  async #askForMaxImageBytes() {
-    const once = { tries: 1 };
-    const asking = this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), once);
-    const reply = await asking.catch(() => void 0);
-    if (reply) refuseImageAddress(this.url, reply);
-    if (reply?.status !== 200) return Number.POSITIVE_INFINITY;
-    try {
-      const bytes = jsonOf(reply, this.url)?.max_image_bytes;
-      return typeof bytes === "number" && bytes > 0 ? bytes : Number.POSITIVE_INFINITY;
-    } catch {
-      return Number.POSITIVE_INFINITY;
-    }
-  }
-  async #sendImage(path4, shot, where, beforeOfPair) {
-    const image = blobOf(shot);
-    const before = beforeOfPair && blobOf(beforeOfPair);
-    const { name, viewport, theme } = shot;
-    const fields = { name, viewport, ...theme && { theme }, ...where };
-    const reply = await this.#call(path4, () => {
-      const form = new FormData();
-      for (const [field, value] of Object.entries(fields)) form.append(field, value);
-      form.append("image", image, "image");
-      if (before) form.append("before", before, "before");
-      return { method: "POST", body: form };
-    });
-    const { id, view_url: viewUrl, markdown } = reply;
-    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
-      throw this.#unexpectedReply("id, view_url and markdown");
-    return { id, viewUrl, markdown };
-  }
-  #tell(path4, asked) {
-    const headers = { "Content-Type": "application/json" };
-    return this.#call(path4, () => ({ method: "POST", body: JSON.stringify(asked), headers }));
-  }
-  #comparisonIn(value) {
-    const { state, branch: branch2, base_commit: baseCommit, commit_sha: commitSha, counts } = value;
-    if (typeof branch2 !== "string" || typeof commitSha !== "string" || !isState(state) || !isCounts(counts))
-      throw this.#unexpectedReply("state and counts");
-    const shots = Array.isArray(value.shots) ? value.shots.map(comparedShot) : [];
-    if (!shots.every((shot) => shot !== void 0)) throw this.#unexpectedReply("a verdict for each shot");
-    return {
-      state,
-      branch: branch2,
-      commitSha,
-      baseCommit: typeof baseCommit === "string" ? baseCommit : "",
-      counts,
-      pairs: typeof value.pairs === "number" ? value.pairs : 0,
-      shots,
-      dashboardUrl: address(value.dashboard_url),
-      json: value
-    };
-  }
-  #unexpectedReply(missing) {
-    return new CallError(
-      `${this.url} answered without ${missing}: is it a prshots API, and not older than this client?`
-    );
-  }
-  async #call(path4, request) {
-    const token2 = await this.tokens.token();
-    let reply = await this.#sendOnce(path4, request, token2);
-    if (reply.status === 401) {
-      const other = await this.tokens.renew(token2);
-      if (other) reply = await this.#sendOnce(path4, request, other);
-    }
-    refuseImageAddress(this.url, reply);
-    return this.#value(reply, path4);
-  }
-  #sendOnce(path4, request, token2) {
-    const own = { ...HEADERS, Authorization: `Bearer ${token2}` };
-    const signed = () => {
-      const { headers, ...rest } = request();
-      return { ...rest, headers: { ...headers, ...own } };
-    };
-    return this.sender.send(this.url + path4, signed, { isUpload: UPLOADS.has(path4) });
-  }
-  #value(reply, path4) {
-    const { status } = reply;
-    if (status >= 300 && status < 400)
-      throw new WrongAddressError(
-        message("redirects", { url: this.url, target: String(reply.headers.get("location")) })
-      );
-    const value = objectIn(reply.text);
-    if (status === 404 && value && FINDING_ROUTES.test(path4))
-      throw new NotFoundError(message("answered_why", { who: this.url, status, why: "not found" }));
-    if (!value || status === 404) {
-      const phrase = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
-      const answered = message("answered", { who: this.url, status: phrase });
-      if (status >= 500) throw new CallError(answered);
-      throw new WrongAddressError(message("is_this_prshots", { answered }));
-    }
-    if (status === 200 || status === 202) return value;
-    if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
-    if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
-    const why = String(value.error ?? STATUS_CODES[status]).slice(0, MAX_REASON_CHARACTERS2);
-    const words2 = message("answered_why", { who: this.url, status, why });
-    if (status === 413) throw new PayloadTooLargeError(words2);
-    throw [400, 415].includes(status) ? new RefusedInputError(words2) : new CallError(words2);
-  }
-};
-function blobOf({ image, contentType }) {
-  return new Blob([new Uint8Array(image)], { type: contentType });
-}
-
-// src/commands/service_options.ts
-function senderOf({ stopped, say }) {
-  return new Sender(stopped, TRIES, say);
-}
-function connect(options, context) {
-  const { environ } = context;
-  const url = serviceAddress(options.url || (environ.PRSHOTS_URL ?? ""));
-  const token2 = options.token || (environ.PRSHOTS_TOKEN ?? "");
-  const project = (options.project || (environ.PRSHOTS_PROJECT ?? "")).trim();
-  const sender = senderOf(context);
-  return new Service(url, tokenSource(url, token2, project, environ, sender), sender);
-}
-function serviceAddress(given) {
-  const url = given.trim();
-  if (!url) throw new InvalidInputError(message("no_service_url"));
-  const address2 = root(url);
-  if (address2 && URL.canParse(address2)) return address2;
-  if (url.includes("@"))
-    throw new InvalidInputError(message("url_has_password"));
-  const meant = url.includes("://") ? "" : root(withScheme(url));
-  const advice2 = meant ? message("did_you_mean", { meant }) : message("use_address");
-  throw new InvalidInputError(message("invalid_url", { given: quote(url, 100), advice: advice2 }));
-}
-function withScheme(address2) {
-  const secure = `https://${address2}`;
-  return URL.canParse(secure) && isPublic(secure) ? secure : `http://${address2}`;
-}
-function jobAtForge(job, options, environ) {
-  const takes = `one of ${FORGES.join(", ")}`;
-  const kind = checked("forge (PRSHOTS_FORGE)", options.forge ?? environ.PRSHOTS_FORGE, forgeIn, takes);
-  return withForge(job, environ, {
-    kind,
-    api: options.forgeUrl || (environ.PRSHOTS_FORGE_URL ?? ""),
-    repository: options.repository || (environ.PRSHOTS_REPOSITORY ?? ""),
-    token: options.forgeToken || (environ.PRSHOTS_FORGE_TOKEN ?? "")
-  });
-}
-function forgeIn(given) {
-  return FORGES.find((forge) => forge === given);
-}
-function prIn({ pr }, environ) {
-  const takes = message("pull_request_rule");
-  return checked("prNumber (PRSHOTS_PR)", pr ?? environ.PRSHOTS_PR, prNumber, takes);
-}
-function commitIn({ commit: commit2 }, environ) {
-  const takes = message("commit_rule");
-  return checked("commit (PRSHOTS_COMMIT)", commit2 || environ.PRSHOTS_COMMIT, commit, takes) ?? "";
-}
-function branchIn2({ branch: branch2 }, environ) {
-  const takes = message("branch_rule");
-  return checked("branch (PRSHOTS_BRANCH)", branch2 || environ.PRSHOTS_BRANCH, branch, takes) ?? "";
-}
-function checked(name, given, read2, takes) {
-  const value = typeof given === "string" ? given.trim() : given;
-  if (value === void 0 || value === "") return void 0;
-  const found = read2(value);
-  if (!found) throw new InvalidInputError(`${name} is invalid: got ${quote(String(value))}; use ${takes}`);
-  return found;
-}
-
 // src/commands/compare.ts
 var GATES = VERDICTS.filter((verdict) => verdict !== "unchanged");
 var ComparisonFailedError = class extends CallError {
@@ -2906,16 +3022,18 @@ var ComparisonFailedError = class extends CallError {
 async function compare(options, context) {
   const { environ, say, fail = say } = context;
   const failOn = parseVerdicts(options.failOn ?? "");
-  const job = detectJob(environ);
   const asked = {
     pr: prIn(options, environ),
     commit: commitIn(options, environ),
     branch: branchIn2(options, environ)
   };
-  const target = await targetOf(job, asked, senderOf(context));
+  const needs = { needsCommit: !asked.commit };
+  const job = await askForge(jobOf(context), asked.pr, senderOf(context), needs);
+  if (job.hasFailed) say(message("run_has_failed"));
+  const target = await targetOf(job, asked);
   const service = connect(options, context);
   const { prNumber: prNumber2, commitSha, baselineOf = "" } = target;
-  const complete = options.complete ?? false;
+  const complete = (options.complete ?? false) && !job.hasFailed;
   if (prNumber2 === void 0) {
     if (complete) await service.completeBaselines(baselineOf, commitSha);
     const about = { target: describeTarget(target), commit: commitSha.slice(0, 7) };
@@ -2967,6 +3085,7 @@ var VARIABLES3 = {
   "pr-number": "PRSHOTS_PR",
   commit: "PRSHOTS_COMMIT",
   branch: "PRSHOTS_BRANCH",
+  timeout: "PRSHOTS_TIMEOUT",
   "github-token": "GITHUB_TOKEN"
 };
 var INPUTS = {
@@ -3528,14 +3647,16 @@ async function comment(options, context) {
   const { environ, say } = context;
   const template = options.template ? await Template.read(options.template) : void 0;
   const given = prIn(options, environ);
-  let job = detectJob(environ);
+  let job = jobOf(context);
   if (given === void 0 && await buildsBaselines(job, branchIn2({}, environ))) {
     say(message("nothing_to_comment_on", { branch: job.branch }));
     return { markdown: "", dashboardUrl: "" };
   }
   const sender = senderOf(context);
-  const prNumber2 = await pullRequest(given, job, sender);
-  if (template) job = await withHead(job, prNumber2, sender);
+  job = await askForge(job, given, sender, { needsCommit: false });
+  const prNumber2 = pullRequest(given, job);
+  if (options.post) refuseClosed(job, prNumber2);
+  if (template) job = await withHead3(job, prNumber2, sender);
   if (options.post) job = jobAtForge(job, options, environ);
   const service = connect(options, context);
   const { view: usual, dashboardUrl } = await viewAndPage(service, prNumber2, job);
@@ -3556,10 +3677,9 @@ async function postAndReport(composer, job, sender, context) {
   say(message(`comment_${done.outcome}`, { number: composer.prNumber, forge: forge.label }));
   return done;
 }
-async function withHead(job, prNumber2, sender) {
-  if (job.lookup !== "head") return job;
+async function withHead3(job, prNumber2, sender) {
   try {
-    return { ...job, commitSha: await commitOf(job, prNumber2, sender) };
+    return await askForge(job, prNumber2, sender, { needsCommit: true });
   } catch (error) {
     if (error instanceof PrshotsError) return job;
     throw error;
@@ -3673,10 +3793,10 @@ var COMMENTED = {
 };
 async function expire(options, context) {
   const { environ, say } = context;
-  const found = detectJob(environ);
   const [given, branch2] = [prIn(options, environ), branchIn2(options, environ)];
   const sender = senderOf(context);
-  const prNumber2 = await pullRequest(given, found, sender);
+  const found = await askForge(jobOf(context), given, sender, { needsCommit: false });
+  const prNumber2 = pullRequest(given, found);
   const merge = await mergeOf3(found, prNumber2, options.mergedAs ?? "", branch2);
   if (!options.post) {
     const expired = await connect(options, context).expire(prNumber2, merge);
@@ -3729,9 +3849,10 @@ function commentMessages({ left, posted, notPurged }) {
 // src/commands/move_staged.ts
 async function moveStaged(options, context) {
   const { environ, say, fail = say } = context;
-  const { prNumber: prNumber2, sourceBranch, repository: repository2, repositoryUrl, fromFork } = detectJob(environ);
+  const job = jobOf(context);
+  const { prNumber: prNumber2, sourceBranch, repository: repository2, repositoryUrl, fromFork } = job;
   const isJobsOwn = (prIn(options, environ) ?? prNumber2) === prNumber2;
-  if (prNumber2 === void 0 || !isJobsOwn || !sourceBranch) return;
+  if (prNumber2 === void 0 || !isJobsOwn || !sourceBranch || job.closed || job.alreadyClosed) return;
   const service = connect(options, context);
   try {
     const own = repository2.includes("/") ? repository2 : repositoryOfRemote(repositoryUrl).repository;
@@ -3743,7 +3864,8 @@ async function moveStaged(options, context) {
       words2.push(message("staged_not_moved", { screenshots: staged(done.kept), why: done.reason }));
     if (words2.length) say(`Note: ${words2.join("; ")}.`);
   } catch (error) {
-    if (!(error instanceof PrshotsError)) throw error;
+    const isWarning = error instanceof PrshotsError && !(error instanceof UnreachableError);
+    if (!isWarning) throw error;
     const words2 = message("staged_of_branch_not_moved", { branch: sourceBranch, why: messageOf(error) });
     fail(`Warning: ${words2}.`);
   }
@@ -4547,13 +4669,17 @@ async function upload(options, context) {
     branch: branchIn2(options, environ),
     baseline: options.baseline ?? false
   };
+  const inEvent = jobOf(context);
+  refuseClosed(inEvent, asked.pr ?? inEvent.prNumber);
   const found = await findScreenshots(options);
   for (const { path: path4, words: words2 } of found.problems) fail(`${printable(path4)}: ${printable(words2)}`);
   for (const { path: path4, warning } of found.shots) if (warning) say(`${printable(path4)}: ${warning}`);
-  const job = detectJob(environ);
+  const needs = { needsCommit: !asked.commit };
+  const known = () => askForge(inEvent, asked.pr, senderOf(context), needs);
   const unknown = { commitSha: asked.commit, ...asked.pr !== void 0 && { prNumber: asked.pr } };
   if (options.dryRun) {
-    const target2 = await targetOf(job, asked, senderOf(context)).catch((error) => {
+    const finding = known().then((job2) => targetOf(job2, asked));
+    const target2 = await finding.catch((error) => {
       if (!(error instanceof InvalidInputError)) throw error;
       say(message("real_upload_needs", { problem: error.message }));
       return unknown;
@@ -4564,7 +4690,9 @@ async function upload(options, context) {
     say(message("nothing_to_upload"));
     return resultOf(unknown, [], found);
   }
-  const target = await targetOf(job, asked, senderOf(context));
+  const job = await known();
+  if (job.hasFailed) say(message("run_has_failed"));
+  const target = await targetOf(job, asked);
   return new Upload(connect(options, context), job, target, options, context).run(found, asked.branch);
 }
 async function findScreenshots({
@@ -4634,7 +4762,8 @@ var Upload = class {
     });
     const result = resultOf(this.target, outcomes, found);
     this.#saySummary(result);
-    const isComplete = result.exitCode === 0 && !options.partial && !job.isParallel;
+    const isPartial = options.partial || job.isParallel || job.hasFailed;
+    const isComplete = result.exitCode === 0 && !isPartial;
     if (job.isParallel && !options.partial) context.say(message("complete_after_parallel_jobs"));
     if (baselineOf && isComplete) await this.service.completeBaselines(baselineOf, commitSha);
     if (prNumber2 === void 0 || !result.count) return result;
@@ -4680,16 +4809,14 @@ var Upload = class {
 // src/action/steps.ts
 var WARNING2 = "Warning: ";
 var Steps = class {
-  constructor(runner, settings, environ, job) {
+  constructor(runner, settings, known) {
     this.runner = runner;
     this.settings = settings;
-    this.environ = environ;
-    this.job = job;
+    this.known = known;
   }
   runner;
   settings;
-  environ;
-  job;
+  known;
   /** What failed, in the client's words. */
   #failures = [];
   /** Upload, then post the comment and the summary, even if some files failed. */
@@ -4730,7 +4857,7 @@ var Steps = class {
   }
   /** Post the comment and the summary, then fail the step if `fail-on` asks for it. */
   async #show() {
-    if (!this.environ.PRSHOTS_PR) return true;
+    if (!this.known.environ.PRSHOTS_PR) return true;
     const { view, template, comment: post2 } = this.settings;
     const shown = view && { view };
     const isPosted = !post2 || await this.#post(post2, (context) => comment({ post: post2, template, ...shown }, context));
@@ -4757,7 +4884,7 @@ var Steps = class {
       return true;
     } catch (error) {
       if (!(error instanceof PrshotsError)) throw error;
-      const why = posts && withoutSecrets(this.job, this.environ);
+      const why = posts && withoutSecrets(this.known.job, this.known.environ);
       if (!why) return this.#failStep(messageOf(error));
       this.runner.annotate(
         "warning",
@@ -4769,7 +4896,6 @@ var Steps = class {
   /** Run a command and print its messages. Its warnings also become annotations. */
   async #run(command) {
     const warnings = [];
-    const { environ } = this;
     try {
       return await this.runner.withoutCommands((print) => {
         const say = (words2) => {
@@ -4780,7 +4906,7 @@ var Steps = class {
           say(words2);
           if (!words2.startsWith(WARNING2)) this.#failures.push(words2);
         };
-        return command({ environ, say, fail, stopped: new AbortController().signal });
+        return command({ ...this.known, say, fail });
       });
     } finally {
       for (const words2 of warnings) this.runner.annotate("warning", words2);
@@ -4795,10 +4921,14 @@ var Steps = class {
 // src/action/action.ts
 var NOTHING_TO_DO = "This job runs for neither a pull request nor the branch of the baselines: nothing to do.";
 var NO_BASELINES = "A step before this one failed, so its screenshots can't be baselines. Nothing was uploaded.";
+var NO_BASELINES_OF_RUN = "The workflow run did not succeed, so its screenshots can't be baselines. Nothing was uploaded.";
 async function run2(runner, given) {
   const settings = settingsOf(given);
   enter(settings.workingDirectory, given);
-  const job = await knownJob(given);
+  const context = { deadline: deadlineIn({}, given), stopped: new AbortController().signal };
+  limitGit(context.deadline);
+  const job = await knownJob({ ...context, environ: given, say: () => {
+  } });
   const environ = job.prNumber === void 0 ? given : { PRSHOTS_PR: String(job.prNumber), ...given };
   const isBaselines = !environ.PRSHOTS_PR && await buildsBaselines(job, settings.branch);
   if (!environ.PRSHOTS_PR && !isBaselines) {
@@ -4811,18 +4941,21 @@ async function run2(runner, given) {
     runner.annotate("warning", words2);
     return true;
   }
-  const steps = new Steps(runner, settings, environ, job);
+  if (!job.closed) refuseClosed(job, prIn({}, environ));
+  const steps = new Steps(runner, settings, { ...context, environ, job });
   if (job.closed) return steps.expire();
-  if (isBaselines && settings.hasFailed) {
-    runner.annotate("notice", NO_BASELINES);
+  if (isBaselines && (settings.hasFailed || job.hasFailed)) {
+    runner.annotate("notice", job.hasFailed ? NO_BASELINES_OF_RUN : NO_BASELINES);
     return true;
   }
   return settings.complete ? steps.complete() : steps.upload();
 }
-async function knownJob(environ) {
+async function knownJob(context) {
+  const { environ } = context;
   const job = detectJob(environ);
-  if (environ.PRSHOTS_PR) return job;
-  return { ...job, prNumber: await pullRequestOf(job, new Sender(new AbortController().signal)) };
+  if (job.alreadyClosed) return job;
+  const needs = { needsCommit: !environ.PRSHOTS_COMMIT };
+  return askForge(job, prIn({}, environ), senderOf(context), needs);
 }
 function enter(folder, environ) {
   try {
@@ -4844,8 +4977,9 @@ async function main() {
   try {
     return await run2(runner, environ);
   } catch (error) {
-    runner.annotate("error", messageOf(error));
-    return false;
+    const isClosed = error instanceof ClosedPullRequestError;
+    runner.annotate(isClosed ? "notice" : "error", messageOf(error));
+    return isClosed;
   }
 }
 function takeEnviron(own) {

@@ -50,6 +50,14 @@ def test_every_install_has_this_version() -> None:
     assert [pin for pin in found if pin[2] != __version__] == []
 
 
+def test_recipes_pin_the_tools_that_they_download() -> None:
+    ours = json.loads((ROOT / "clients/node/package.json").read_text())["devDependencies"]["@playwright/test"]
+    recipes = "\n".join(page.read_text() for page in (ROOT / "docs/use/recipes").glob("*.md"))
+    assert set(re.findall(r"mcr\.microsoft\.com/playwright:v([\d.]+)", recipes)) == {ours}
+    assert all(re.search(r"@\d+\.\d+\.\d+$", tool) for tool in re.findall(r"npx --yes (\S+)", recipes))
+    assert re.search(r"npx storycap|\| (ba)?sh\b|/latest/", recipes) is None
+
+
 def test_the_check_sees_what_is_not_pinned() -> None:
     for unpinned in (
         "pip install prshots",

@@ -108,7 +108,7 @@ def test_maestro(tmp_path: Path) -> None:
 def test_storycap(tmp_path: Path) -> None:
     button = tmp_path / "__screenshots__" / "Components" / "Button"
     write(button, "Primary_1280x800.png", "Primary_390x844.png", "Two words_1280x800.png", "Alone.png")
-    renaming = block("storybook.md", "npx storycap").partition("\nfind ")[2]
+    renaming = block("storybook.md", "npx --yes storycap@").partition("\nfind ")[2]
     run(tmp_path, "bash", "-c", f"find {renaming}")
     assert shots(tmp_path / "__screenshots__") == [
         ("Components/Button/Alone", "20x10", ""),

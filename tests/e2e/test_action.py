@@ -24,7 +24,7 @@ from support.git_repositories import ALONE, commit_all
 from support.git_repositories import Repository as Checkout
 from support.processes import completed
 from support.service import Service, upload
-from support.unreliable_proxy import UnreliableProxy, refuse
+from support.unreliable_proxy import NEVER, UnreliableProxy, refuse
 
 pytestmark = pytest.mark.slow  # act starts a job for each event
 
@@ -429,6 +429,33 @@ def test_the_action_needs_nothing_but_node_even_to_shrink_images_that_are_too_la
     content = httpx.get(done.seen["view-url"], trust_env=False).content
     assert len(content) < limits["max_image_bytes"]
     assert Image.open(io.BytesIO(content)).format == "PNG"
+
+
+def test_the_action_sends_nothing_if_it_is_too_late_and_gives_up_at_the_timeout(step: Step) -> None:
+    labeled = event("labeled", 7, FIRST)
+    labeled["pull_request"] |= {"state": "closed", "merged": True}
+    pushed = {"head_sha": FIRST, "event": "push", "head_branch": "main", "conclusion": "cancelled"}
+    run = {
+        "repository": EVENT["repository"],
+        "workflow_run": pushed | {"head_repository": EVENT["repository"]},
+    }
+    with UnreliableProxy(step.service.base_url) as front:
+        for said, words in (
+            (labeled, "Pull request 7 is closed, so nothing was sent."),
+            (
+                run,
+                "The workflow run did not succeed, so its screenshots can't be baselines. Nothing was uploaded.",
+            ),
+        ):
+            done = step.run(said, "refs/heads/main", FIRST, PATHS="home.png", URL=front.url)
+            assert (done.succeeded, done.annotations) == (True, [("notice", words)]), done.said
+        assert front.seen == []
+        front.will(NEVER, times=9)
+        opened = event("opened", 7, FIRST)
+        done = step.run(opened, "refs/pull/7/merge", FIRST, PATHS="home.png", URL=front.url, TIMEOUT="1")
+        assert len(front.seen) == 1  # the upload isn't tried after the first call has failed
+    [(level, words)] = done.annotations
+    assert (level, "gave up, because the time limit is over" in words) == ("error", True)
 
 
 def stage(step: Step, name: str, repository: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from prshots.client.ci import ForgeKind, with_forge
 from prshots.client.heads import Head, current_head, find_local_checkout
-from prshots.contract.errors import InvalidInputError
+from prshots.contract.errors import ClosedPullRequestError, InvalidInputError
 from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
 from support.forges.gitea_look_alike import GiteaLookAlike
 from support.git_repositories import Repository, alone_with_git  # noqa: F401 - a fixture of every test here
@@ -158,7 +158,9 @@ class TestPullRequestOfBranch:
         given = self.head(gitea, pr=foreign)
         assert (given.branch, given.repository, given.from_fork) == ("basket", "stranger/shop", True)
         shop.branch("basket")
-        gitea.propose("basket", is_open=False)
+        closed = gitea.propose("basket", is_open=False)
+        with pytest.raises(ClosedPullRequestError, match=f"Pull request {closed} is closed"):
+            self.head(gitea, pr=closed).job.refuse_closed(closed)
         found = self.head(gitea)
         assert found.job.pr_number is None
         assert found.unknown == "acme/shop has no open pull request from basket"

@@ -32,18 +32,18 @@ def work(tmp_path: Path) -> Repository:
 def test_the_commit_comes_from_the_option_then_the_ci_then_git(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert service_options.commit("abc1234", Job(commit_sha=HEAD), 7) == "abc1234"
-    assert service_options.commit("", Job(commit_sha=HEAD), 7) == HEAD
+    assert service_options.commit("abc1234", Job(commit_sha=HEAD)) == "abc1234"
+    assert service_options.commit("", Job(commit_sha=HEAD)) == HEAD
     with pytest.raises(InvalidInputError, match="Use --commit SHA"):
-        service_options.commit("", Job(), 7)
+        service_options.commit("", Job())
     repository = Repository.new(tmp_path)
     with pytest.raises(InvalidInputError, match="Jenkins does not name one"):
-        service_options.commit("", Job(ci="Jenkins"), 7)
+        service_options.commit("", Job(ci="Jenkins"))
     made = repository.commit()
-    assert service_options.commit("", Job(), 7) == made
+    assert service_options.commit("", Job()) == made
     monkeypatch.setenv("PATH", "")
     with pytest.raises(InvalidInputError, match="no commit"):
-        service_options.commit("", Job(), 7)
+        service_options.commit("", Job())
 
 
 def test_the_default_branch_comes_from_the_ci_then_the_remote_then_its_usual_name(

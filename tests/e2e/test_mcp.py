@@ -18,6 +18,7 @@ from support.free_ports import free_port
 from support.git_repositories import Repository
 from support.processes import completed
 from support.service import PRSHOTS, Service
+from support.unreliable_proxy import UnreliableProxy, refuse
 
 PAGE = Path(__file__).parents[2] / "docs" / "use" / "agents.md"
 TOOLS = {"show", "compare", "comment", "feedback", "upload_url", "doctor"}
@@ -173,7 +174,11 @@ def test_invalid_arguments_are_refused_and_a_remote_agent_sends_the_bytes_itself
     for number in range(51):
         (many / f"{number}.png").write_bytes(picture)
     url = {"name": "x", "viewport": "1x1"}
-    with session(desk) as agent:
+    closed = desk.forge.propose("cart", is_open=False)
+    with (
+        UnreliableProxy(desk.env["PRSHOTS_URL"]) as front,
+        session(desk, PRSHOTS_URL=front.url, PRSHOTS_TIMEOUT="60") as agent,
+    ):
         for path in (secret, secret.with_suffix(".png")):
             assert "is not a PNG, JPEG or WebP image" in agent.refused("show", paths=[str(path)])
         assert "no such file" in agent.refused("show", paths=["nowhere.png"])
@@ -181,6 +186,10 @@ def test_invalid_arguments_are_refused_and_a_remote_agent_sends_the_bytes_itself
         assert "is not a folder" in agent.refused("show", paths=["many"], folder="/nowhere")
         assert "no open pull request from cart" in agent.refused("comment")
         assert "no open pull request from cart" in agent.refused("feedback")
+        for tool, asked in (("show", {"paths": ["many/1.png"]}), ("comment", {}), ("upload_url", url)):
+            assert f"Pull request {closed} is closed" in agent.refused(tool, pr=closed, **asked)
+        front.will(refuse(429, {"Retry-After": "61"}), when="GET /v1/staged")
+        assert "gave up, because the time limit is over" in agent.refused("show", paths=["many/1.png"])
         assert "theme" in agent.refused("upload_url", **url, theme="blue")
         assert agent.refused("upload_url", **url, content_type="text/plain") == (
             "content_type is invalid. It takes: image/png, image/jpeg or image/webp."

@@ -312,7 +312,7 @@ def test_without_a_service_the_fixture_works_and_can_save_to_a_folder(
     demanded.stderr.fnmatch_lines("ERROR: --prshots=on: PRSHOTS_URL is not an address*")
 
 
-def test_an_unreachable_service_or_a_wrong_token_fails_no_test(
+def test_an_unreachable_service_a_wrong_token_or_a_closed_pull_request_fails_no_test(
     here: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, job: Job
 ) -> None:
     here.makepyfile(ONE_SHOT)
@@ -325,6 +325,14 @@ def test_an_unreachable_service_or_a_wrong_token_fails_no_test(
     assert "msr_" not in refused.stdout.str() + refused.stderr.str()
 
     monkeypatch.setenv("PRSHOTS_TOKEN", job.token)
+    event = Path(job.environ["GITHUB_EVENT_PATH"])
+    opened = event.read_text()
+    event.write_text(opened.replace('"head"', '"state": "closed", "head"', 1))
+    closed = here.runpytest_inprocess("--prshots=on", "--prshots-strict")
+    assert closed.ret == 0
+    assert lines(closed.stdout.str()) == [f"Pull request {job.pr_number} is closed, so nothing was sent."]
+
+    event.write_text(opened)
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # bound, but not listening
         monkeypatch.setenv("PRSHOTS_URL", f"http://127.0.0.1:{nobody.getsockname()[1]}")

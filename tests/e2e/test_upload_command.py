@@ -21,6 +21,7 @@ from prshots.client import Client
 from prshots.client import sender as sending_module
 from prshots.contract.statements import message
 from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, command_of, run_process, runner_of
+from support.http_server import answering, as_json
 from support.service import MAX_BYTES, PRSHOTS, SHA, Service
 from support.unreliable_proxy import NEVER, Misbehaviour, UnreliableProxy, refuse
 
@@ -257,6 +258,59 @@ class TestLimits:
         assert "would be shrunk below the service's limit (default 5 MB)" in ran.out
 
 
+def test_nothing_is_sent_for_a_closed_pull_request(run: Any, front: UnreliableProxy, tmp_path: Path) -> None:
+    event, pull = tmp_path / "event.json", {"number": 12, "state": "closed"}
+    ci = {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_EVENT_PATH": str(event),
+        "GITHUB_REPOSITORY": "octo/app",
+        "GITHUB_TOKEN": "ghs_1",
+        "GITHUB_API_URL": front.url,
+        "PRSHOTS_URL": front.url,
+    }
+    for command, said in (
+        (["upload", "none.png"], {"action": "labeled", "pull_request": pull | {"merged": True}}),
+        (["compare"], {"action": "created", "issue": pull | {"pull_request": {"url": "…"}}}),
+        (["comment", "--post"], {"action": "closed", "pull_request": pull}),
+    ):
+        event.write_text(json.dumps(said))
+        assert run(*command, **ci) == (0, "", "Pull request 12 is closed, so nothing was sent.\n")
+    assert front.seen == []
+    assert run("expire", **ci).code == 0
+    run("upload", "shots/home.png", "--pr", "13", **ci)  # another pull request
+    assert [front.count(route) for route in ("POST /v1/expire", UPLOAD)] == [1, 1]
+
+
+def test_events_without_the_facts_of_a_pull_request_compare_with_its_target_and_complete_nothing(
+    run: Any, front: UnreliableProxy, tmp_path: Path
+) -> None:
+    event, full_name = tmp_path / "event.json", {"full_name": "octo/app"}
+    pull = {"number": 12, "state": "open", "head": {"sha": SHA}, "base": {"ref": "release/2"}}
+    with answering(lambda *_: as_json(200, pull)) as forge:
+        ci = {
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_EVENT_PATH": str(event),
+            "GITHUB_REPOSITORY": "octo/app",
+            "GITHUB_TOKEN": "ghs_1",
+            "GITHUB_API_URL": forge,
+            "PRSHOTS_COMMIT": "",
+            "PRSHOTS_URL": front.url,
+        }
+        event.write_text(json.dumps({"issue": {"number": 12, "pull_request": {"url": "…"}}}))
+        ran = run("upload", "shots", **ci)
+    assert "Nothing to compare with: release/2 has no baselines yet." in ran.err
+    said = {"head_sha": SHA, "event": "push", "head_branch": "main", "head_repository": full_name}
+    for conclusion, completes in (("failure", 0), ("success", 1)):
+        of_main = {
+            "repository": full_name | {"default_branch": "main"},
+            "workflow_run": said | {"conclusion": conclusion},
+        }
+        event.write_text(json.dumps(of_main))
+        ran = run("upload", "shots", **ci)
+        assert (ran.code, "the workflow run did not succeed" in ran.err) == (0, not completes)
+        assert front.count("POST /v1/baseline/complete") == completes
+
+
 class TestOutput:
     def test_github_output_has_count_urls_and_markdown(self, run: Any, env: dict[str, str]) -> None:
         ran = run("upload", "shots/home.png", "shots/settings.png", "--pr", "31", "--format", "github-output")
@@ -397,6 +451,49 @@ class TestExitCodes:
         ran = run("delete", "0" * 32, PRSHOTS_TOKEN=WRONG_TOKEN)
         assert (ran.code, ran.err.startswith("prshots: ")) == (1, True)
         assert WRONG_TOKEN[4:] not in ran.err
+
+    def test_an_image_that_a_proxy_finds_too_large_does_not_stop_the_others(
+        self, run: Any, front: UnreliableProxy
+    ) -> None:
+        front.will(Misbehaviour(413, {"Content-Type": "text/html"}, b"<html>413</html>"), when=UPLOAD)
+        ran = run("upload", "shots", "--pr", "36", "--jobs", "1", PRSHOTS_URL=front.url)
+        refused, summary, *_ = ran.err.splitlines()
+        assert refused == (
+            f"shots/checkout/cart.png: a proxy in front of {front.url} refused it for its size (413): raise "
+            "the proxy's limit, such as client_max_body_size in nginx"
+        )
+        assert summary == "Uploaded 3 of 4 screenshots to pull request 36."
+        assert ran.code == 3
+
+    def test_a_redirect_to_a_sign_in_page_names_the_proxy_in_front(
+        self, run: Any, front: UnreliableProxy
+    ) -> None:
+        location = {"Location": f"{front.url}/oauth2/start?rd=%2Fv1%2Fupload&state=s3cret"}
+        front.will(refuse(302, location), times=9)
+        ran = run("upload", "shots", "--pr", "1", "--jobs", "1", PRSHOTS_URL=front.url)
+        assert ran.err.splitlines()[0] == (
+            f"{front.url} redirects to {front.url}/oauth2/start: a sign-in proxy seems to be in front of it. "
+            "Let requests to /v1/ pass without a sign-in, or set --url (PRSHOTS_URL) to an address that "
+            "needs none"
+        )
+        assert ran.code == 1
+
+    def test_the_timeout_ends_a_command_that_gets_no_reply(self, run: Any, front: UnreliableProxy) -> None:
+        front.will(NEVER, when="POST", times=9)
+        ran = run("upload", "shots", "--pr", "1", "--timeout", "1", PRSHOTS_URL=front.url)
+        host = front.url.removeprefix("http://")
+        gave_up, summary = ran.err.splitlines()
+        assert gave_up == (
+            f"no answer from {host} (timed out); gave up, because the time limit is over: "
+            "--timeout (PRSHOTS_TIMEOUT)"
+        )
+        assert summary == "Uploaded 0 of 4 screenshots to pull request 1."
+        assert (ran.code, front.count(UPLOAD)) == (1, 4)  # no retry
+        front.will(refuse(429, {"Retry-After": "61"}), when="DELETE")
+        ran = run("delete", "0" * 32, PRSHOTS_URL=front.url, PRSHOTS_TIMEOUT="60")
+        assert (ran.code, "limits the rate; gave up, because" in ran.err) == (1, True)
+        ran = run("delete", "0" * 32, PRSHOTS_TIMEOUT="soon")
+        assert (ran.code, "TIMEOUT" in ran.err.upper()) == (2, True)
 
     @pytest.mark.parametrize(
         "wrong",

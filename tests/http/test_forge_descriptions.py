@@ -61,7 +61,8 @@ def _of_python(job: Job) -> None:
             job.pr_number
         ]
         if isinstance(place, IssueForge):
-            assert job.pr_number in place.open_pull_requests(place.head_of(job.pr_number))
+            pull = place.pull_request(job.pr_number)
+            assert pull in place.pull_requests_with_head(pull.head_sha)
 
 
 def _of_node(job: Job) -> None:

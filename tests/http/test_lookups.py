@@ -49,6 +49,8 @@ def test_the_forge_names_what_the_event_does_not(case: dict[str, Any]) -> None:
         found = with_head(with_pull_request(job), 12)
     assert found.pr_number == case["pr_number"]
     assert found.commit_sha == case.get("commit_sha", HEAD)
+    assert found.target_branch == case.get("target_branch", found.target_branch)
+    assert found.already_closed == case.get("already_closed", False)
 
 
 def test_a_job_whose_event_names_everything_asks_nothing() -> None:

@@ -19,7 +19,8 @@ from typing import Any
 import httpx
 import pytest
 
-from prshots.client import sender, service
+from prshots.client import deadline, sender, service
+from prshots.client.deadline import deadline_after
 from prshots.client.sender import Sender, limit_of, no_reply_message, retry_after
 from prshots.client.service import Client
 from prshots.client.shots import ShotFile
@@ -33,6 +34,7 @@ from prshots.contract.errors import (
 )
 from prshots.contract.rate_limits import LimitPolicy, RateLimit
 from prshots.contract.replies import Uploaded
+from prshots.contract.statements import called
 from prshots.server.adapters.counters.memory import MemoryCounter
 from support.stores_and_records import a_project
 from support.vectors import cases, vectors
@@ -64,7 +66,9 @@ class Clock:
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock(vectors("retries")["now"])
-    monkeypatch.setattr(sender, "time", SimpleNamespace(time=lambda: made.now, monotonic=lambda: made.now))
+    time = SimpleNamespace(time=lambda: made.now, monotonic=lambda: made.now)
+    for module in (sender, deadline):
+        monkeypatch.setattr(module, "time", time)
     monkeypatch.setattr(Sender, "_sleep", lambda _self, seconds: made.sleep(seconds))
     return made
 
@@ -105,6 +109,7 @@ def test_a_rate_limited_reply_says_how_long_to_wait(case: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize("case", cases("retries", "sent"))
 def test_a_request_is_retried_with_the_expected_waits_and_result(case: dict[str, Any], clock: Clock) -> None:
+    made: list[httpx.Request] = []
     requests: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -114,18 +119,28 @@ def test_a_request_is_retried_with_the_expected_waits_and_result(case: dict[str,
             raise trouble(reply["fault"])
         return reply_of(reply)
 
-    with httpx.Client(transport=httpx.MockTransport(answer)) as client:
+    def make() -> httpx.Request:
+        made.append(client.build_request("GET", "https://forge.example/"))
+        return made[-1]
+
+    with (
+        httpx.Client(transport=httpx.MockTransport(answer)) as client,
+        deadline_after(case.get("timeout", math.inf)),
+    ):
         said: list[str] = []
         sender = Sender(client, said.append)
         if case["ends"] in ERRORS:
             with pytest.raises(ERRORS[case["ends"]]) as caught:
-                sender.send(lambda: client.build_request("GET", "https://forge.example/"))
+                sender.send(make)
             assert "secret" not in str(caught.value)
-            assert str(caught.value) == case.get("error", str(caught.value)).format(host="forge.example")
+            error = case.get("error", str(caught.value)).replace("{--timeout}", called("--timeout"))
+            assert str(caught.value) == error.format(host="forge.example")
         else:
-            reply = sender.send(lambda: client.build_request("GET", "https://forge.example/"))
+            reply = sender.send(make)
             assert reply.status_code == case["ends"]
-    assert len(requests) == case["requests"]
+    assert len(made) == case["requests"]
+    left = case.get("timeout", math.inf)
+    assert all(seconds <= left for request in requests for seconds in request.extensions["timeout"].values())
     assert_waits(clock.waits, case["waits"])
     if "says" in case:
         assert len(said) == len(case["says"])

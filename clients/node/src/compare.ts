@@ -18,7 +18,7 @@ const TELL_SECONDS = 10;
 /**
  * Compare with the base that git finds, on the given branch or the pull request's target, and wait until the result is
  * final. If git can't find it, the newest baselines are the base, and `say` gets the reason. Throws CallError if it takes
- * longer than 10 minutes, or if a run of another commit takes over.
+ * longer than 10 minutes or the command's time, or if a run of another commit takes over.
  */
 export async function compareWithBase(
   service: Service,
@@ -32,11 +32,12 @@ export async function compareWithBase(
   let told = started;
   while (found.state === "running") {
     const now = Date.now();
-    if (now > started + WAIT_SECONDS * 1000)
-      throw new CallError(message("still_running", { minutes: WAIT_SECONDS / 60 }));
+    const seconds = Math.round((now - started) / 1000);
+    if (now > started + WAIT_SECONDS * 1000 || service.secondsLeft < POLL_SECONDS)
+      throw new CallError(message("still_running", { seconds }));
     if (now >= told + TELL_SECONDS * 1000) {
       told = now;
-      say(message("still_comparing", { seconds: Math.round((now - started) / 1000) }));
+      say(message("still_comparing", { seconds }));
     }
     await pause(POLL_SECONDS * 1000);
     const latest = await service.comparison(prNumber);

@@ -13,6 +13,11 @@ export class ImageAddressError extends InvalidInputError {
   override name = "ImageAddressError";
 }
 
+/** The pull request is closed, so nothing is sent. A command still succeeds. */
+export class ClosedPullRequestError extends PrshotsError {
+  override name = "ClosedPullRequestError";
+}
+
 /** The service finds a request invalid. */
 export class RefusedInputError extends InvalidInputError {
   override name = "RefusedInputError";

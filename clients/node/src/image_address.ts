@@ -1,6 +1,6 @@
-/** Recognize the address that only delivers images, given as the address of the service. */
+/** Recognize addresses that are given as the service's, but only deliver images or redirect elsewhere. */
 
-import { ImageAddressError } from "./errors.js";
+import { ImageAddressError, WrongAddressError } from "./errors.js";
 import type { Reply } from "./sender.js";
 import { message } from "./statements.js";
 
@@ -22,6 +22,21 @@ export function refuseImageAddress(url: string, reply: Pick<Reply, "status" | "h
     reply.headers.get("x-content-type-options") === "nosniff" &&
     !reply.headers.has("x-request-id");
   if (isDelivery) throw new ImageAddressError(message("image_address", { url, advice: advice(url) }));
+}
+
+/**
+ * Throw WrongAddressError for a redirect. Following it would turn a POST into a GET, without the image. A service that has
+ * moved keeps the route. Anything else is most likely a sign-in page.
+ */
+export function refuseRedirect(url: string, reply: Pick<Reply, "url" | "status" | "headers">): void {
+  const location = reply.headers.get("location") ?? "";
+  if (reply.status < 300 || reply.status >= 400 || !URL.canParse(location, reply.url)) return;
+  const { origin, pathname } = new URL(location, reply.url);
+  const route = `/v1/${new URL(reply.url).pathname.split("/v1/").at(-1)}`;
+  const isMoved = pathname.endsWith(route);
+  const path = (isMoved ? pathname.slice(0, -route.length) : pathname).replace(/\/+$/, "");
+  const target = `${origin}${path}`.slice(0, 200);
+  throw new WrongAddressError(message(isMoved ? "redirects" : "redirects_to_sign_in", { url, target }));
 }
 
 function advice(url: string): string {

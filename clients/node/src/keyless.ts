@@ -3,6 +3,7 @@
 import type { Environ } from "./ci/job.js";
 import * as validate from "./ci/validate.js";
 import { CallError, InvalidInputError, UnauthorizedError } from "./errors.js";
+import { refuseRedirect } from "./image_address.js";
 import { jsonOf, type Sender } from "./sender.js";
 import { message } from "./statements.js";
 
@@ -84,6 +85,7 @@ async function exchangeToken(url: string, idToken: string, project: string, send
   const body = JSON.stringify({ id_token: idToken, ...(project && { project }) });
   const headers = { "Content-Type": "application/json" };
   const reply = await sender.send(`${url}/v1/oidc/token`, () => ({ method: "POST", headers, body }));
+  refuseRedirect(url, reply);
   if (reply.status === 401)
     throw new UnauthorizedError(
       `${url} did not accept this job's ID token; the service's log says why. Check that the project trusts this ` +

@@ -3,7 +3,7 @@
  *
  * A lost connection or a temporary error is retried after a pause that doubles. A rate limit says how long to wait,
  * and everything that goes through the same sender waits. Uploads also wait if the service says that none are left
- * (`pace.ts`).
+ * (`pace.ts`). Nothing waits past the command's deadline.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { CallError, PrshotsError, RateLimitedError, UnreachableError } from "./errors.js";
@@ -65,7 +65,13 @@ export class Sender {
     private readonly tries = TRIES,
     private readonly say: Say = () => {},
     private readonly clock = SYSTEM_CLOCK,
+    /** When the command must end, as a Unix time in seconds. */
+    private readonly deadline = Number.POSITIVE_INFINITY,
   ) {}
+
+  get secondsLeft(): number {
+    return this.deadline - this.clock.now();
+  }
 
   /**
    * Return the response, with its body. A temporary error is returned only after the last try. `request` makes the
@@ -111,7 +117,8 @@ export class Sender {
 
   /** Return the response, or an error if another try may help. */
   async #sendOnce(url: string, request: RequestInit): Promise<Reply | UnreachableError> {
-    const signal = AbortSignal.any([this.stopped, AbortSignal.timeout(TIMEOUT_SECONDS * 1000)]);
+    const seconds = Math.min(TIMEOUT_SECONDS, Math.max(this.secondsLeft, 0)); // past the deadline, it times out
+    const signal = AbortSignal.any([this.stopped, AbortSignal.timeout(Math.ceil(seconds * 1000))]);
     try {
       const reply = await fetch(url, { ...request, redirect: "manual", signal });
       return { url, status: reply.status, headers: reply.headers, text: await textOf(reply) };
@@ -157,7 +164,12 @@ export class Sender {
   }
 
   /** Pause, twice as long each time. The random part spreads out jobs that failed at the same moment. */
-  #pauseAfter(url: string, reply: Reply | UnreachableError, tried: number, tries: number): Promise<void> {
+  async #pauseAfter(
+    url: string,
+    reply: Reply | UnreachableError,
+    tried: number,
+    tries: number,
+  ): Promise<void> {
     const own = FIRST_PAUSE_SECONDS * 2 ** (tried - 1) * (1 + Math.random() / 2);
     const isError = reply instanceof PrshotsError;
     const asked = isError ? 0 : (retryAfter(reply, this.clock.now()) ?? 0);
@@ -166,18 +178,22 @@ export class Sender {
     const reason = isError ? reply.message : message("answered", { who: host, status: reply.status });
     const words = message("retrying", { reason, seconds: Math.ceil(seconds), tried, tries });
     this.#tell(reason, words, seconds);
-    return this.#pause(seconds);
+    await this.#pause(seconds);
   }
 
   #tellWait(reason: string, seconds: number): void {
     this.#tell(reason, message("waiting", { reason, seconds: Math.ceil(seconds) }), seconds);
   }
 
-  /** Say why there is a pause once, even if many requests run into it. */
+  /**
+   * Say why there is a pause once, even if many requests run into it, and the same words never again. Throws
+   * UnreachableError if the pause would outlast the deadline.
+   */
   #tell(reason: string, words: string, seconds: number): void {
+    if (seconds > this.secondsLeft) throw new UnreachableError(message("gave_up", { reason }));
     const now = this.clock.now();
-    if (now < (this.#told.get(reason) ?? 0)) return;
-    this.#told.set(reason, now + seconds);
+    if ([reason, words].some((key) => now < (this.#told.get(key) ?? 0))) return;
+    this.#told.set(reason, now + seconds).set(words, Number.POSITIVE_INFINITY);
     this.say(words);
   }
 

@@ -16,7 +16,7 @@ import {
 } from "./errors.js";
 import type { Marker } from "./forges/forge.js";
 import type { ContentType } from "./formats.js";
-import { refuseImageAddress } from "./image_address.js";
+import { refuseImageAddress, refuseRedirect } from "./image_address.js";
 import type { TokenSource } from "./keyless.js";
 import {
   type CommentText,
@@ -71,6 +71,11 @@ export interface Shot extends Picture {
 }
 
 export class Service {
+  /** How many seconds are left for the command. */
+  get secondsLeft(): number {
+    return this.sender.secondsLeft;
+  }
+
   #maxImageBytes: Promise<number> | undefined;
 
   constructor(
@@ -295,11 +300,10 @@ export class Service {
 
   #value(reply: Reply, path: string): Json {
     const { status } = reply;
-    if (status >= 300 && status < 400)
-      throw new WrongAddressError(
-        message("redirects", { url: this.url, target: String(reply.headers.get("location")) }),
-      );
+    refuseRedirect(this.url, reply);
     const value = objectIn(reply.text);
+    if (status === 413 && !value)
+      throw new RefusedInputError(message("proxy_refused_size", { url: this.url }));
     if (status === 404 && value && FINDING_ROUTES.test(path))
       throw new NotFoundError(message("answered_why", { who: this.url, status, why: "not found" }));
     if (!value || status === 404) {

@@ -3,8 +3,7 @@
 import { branchForBaselines, buildsBaselines, fullCommit, headCommit } from "./ci/checkout.js";
 import type { Job } from "./ci/job.js";
 import { InvalidInputError } from "./errors.js";
-import { commitOf, pullRequestOf } from "./lookup.js";
-import type { Sender } from "./sender.js";
+import { commitOf, refuseClosed } from "./lookup.js";
 import { message } from "./statements.js";
 
 export interface Target {
@@ -15,14 +14,17 @@ export interface Target {
 }
 
 /**
- * Return the target of a job; nothing if it is of no pull request and not of the branch that has the baselines: the given
- * one, else the default one. A pull request's job never writes baselines. Throws InvalidInputError.
+ * Return the target of a job that asks the forge for nothing more (`askForge`); nothing if it is of no pull request and not of the branch that has the baselines: the given
+ * one, else the default one. A pull request's job never writes baselines. Throws InvalidInputError,
+ * ClosedPullRequestError.
  */
-export async function targetOfJob(job: Job, branch: string, sender: Sender): Promise<Target | undefined> {
+export async function targetOfJob(job: Job, branch: string): Promise<Target | undefined> {
   if (await buildsBaselines(job, branch))
     return { commitSha: await baselineCommit(job.commitSha), baselineOf: job.branch };
-  const prNumber = await pullRequestOf(job, sender);
-  return prNumber === undefined ? undefined : { commitSha: await commitOf(job, prNumber, sender), prNumber };
+  const { prNumber } = job;
+  if (prNumber === undefined) return undefined;
+  refuseClosed(job, prNumber);
+  return { commitSha: await commitOf(job), prNumber };
 }
 
 export interface Asked {
@@ -33,14 +35,15 @@ export interface Asked {
 }
 
 /**
- * Return the target of a job. A job on the branch that has the baselines uploads baselines. A pull request's job never
- * does. Throws InvalidInputError if the options or CI do not name all of it.
+ * Return the target of a job, as `targetOfJob` does. A job on the branch that has the baselines uploads baselines. A pull request's job never
+ * does. Throws InvalidInputError if the options or CI do not name all of it, and ClosedPullRequestError.
  */
-export async function targetOf(job: Job, asked: Asked, sender: Sender): Promise<Target> {
+export async function targetOf(job: Job, asked: Asked): Promise<Target> {
   const { pr, commit, branch, baseline = false } = asked;
   if (!baseline && (pr !== undefined || !(await buildsBaselines(job, branch)))) {
-    const prNumber = await pullRequest(pr, job, sender);
-    return { commitSha: commit || (await commitOf(job, prNumber, sender)), prNumber };
+    const prNumber = pullRequest(pr, job);
+    refuseClosed(job, prNumber);
+    return { commitSha: commit || (await commitOf(job)), prNumber };
   }
   if (pr !== undefined || job.prNumber !== undefined || job.lookup || job.fromFork)
     throw new InvalidInputError(message("baseline_in_pull_request"));
@@ -50,8 +53,8 @@ export async function targetOf(job: Job, asked: Asked, sender: Sender): Promise<
 }
 
 /** Return the pull request's number, from the option or from CI. Throws InvalidInputError. */
-export async function pullRequest(given: number | undefined, job: Job, sender: Sender): Promise<number> {
-  const found = given ?? (await pullRequestOf(job, sender));
+export function pullRequest(given: number | undefined, job: Job): number {
+  const found = given ?? job.prNumber;
   if (found !== undefined) return found;
   const why = job.ci ? message("job_without_pull_request", { ci: job.ci }) : message("no_ci");
   throw new InvalidInputError(message("no_pull_request", { why }));

@@ -1,9 +1,11 @@
 // What the event of a job does not name, asked of a server that answers as the forge does.
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { NO_JOB } from "../dist/ci/job.js";
-import { commitOf, pullRequestOf } from "../dist/lookup.js";
+import { CallError } from "../dist/errors.js";
+import { askForge } from "../dist/lookup.js";
 import { Sender } from "../dist/sender.js";
-import { served } from "./support/servers.js";
+import { served, started } from "./support/servers.js";
 import { testCases, vectors } from "./support/vectors.js";
 
 const { head } = vectors("lookups");
@@ -24,22 +26,30 @@ testCases("lookups", "asked", ({ forge, lookup, replies, token = "secret", ...ex
         lookup,
         ...known,
       };
-      const found = async () => {
-        const prNumber = await pullRequestOf(job, sender);
-        return [prNumber, prNumber && (await commitOf(job, prNumber, sender))];
-      };
+      const finding = askForge(job, undefined, sender, { needsCommit: true });
       if (expected.error)
         await assert.rejects(
-          found(),
+          finding,
           ({ message }) =>
             message.includes(expected.error) &&
             message.includes(isOfHead ? "PRSHOTS_COMMIT" : "PRSHOTS_PR") &&
             !message.includes("secret"),
         );
       else {
-        const number = expected.pr_number ?? undefined;
-        assert.deepEqual(await found(), [number, number && (expected.commit_sha ?? head)]);
+        const { prNumber, commitSha, targetBranch, alreadyClosed } = await finding;
+        assert.equal(prNumber, expected.pr_number ?? undefined);
+        assert.equal(commitSha, expected.commit_sha ?? head);
+        assert.equal(targetBranch, expected.target_branch ?? targetBranch);
+        assert.equal(alreadyClosed, expected.already_closed ?? false);
       }
     },
   ),
 );
+
+test("a forge that cannot be reached is a failed call, not an invalid setting", async () => {
+  const { url, close } = await started(() => ({}));
+  close();
+  const job = { ...NO_JOB, forge: "github", forgeApi: url, repository: "octo/app", forgeToken: "secret" };
+  const asking = askForge({ ...job, lookup: "pull_request", commitSha: head }, undefined, sender, {});
+  await assert.rejects(asking, CallError);
+});

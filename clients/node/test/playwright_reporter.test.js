@@ -58,6 +58,23 @@ test("a problem fails the run only with strict", async () => {
   }
 });
 
+test("nothing is sent for a closed pull request, which is no problem", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "prshots-"));
+  const event = join(folder, "event.json");
+  writeFileSync(event, JSON.stringify({ action: "labeled", pull_request: { number: 7, state: "closed" } }));
+  const said = await written(async () => {
+    Object.assign(process.env, { GITHUB_ACTIONS: "true", GITHUB_EVENT_PATH: event });
+    const reporter = new Reporter({
+      url: "https://shots.test",
+      token: `msr_${"0".repeat(64)}`,
+      strict: true,
+    });
+    assert.equal(await reporter.onEnd({ status: "passed" }), undefined);
+  });
+  rmSync(folder, { recursive: true });
+  assert.equal(said, "prshots: Pull request 7 is closed, so nothing was sent.\n");
+});
+
 test("a preview's pull request is asked of the forge, and the job does nothing if there is none", async () => {
   const sha = "8".repeat(40);
   const folder = mkdtempSync(join(tmpdir(), "prshots-"));

@@ -139,7 +139,7 @@ test("concurrent uploads never run into the limit", async () => {
   assert.deepEqual(statuses, Array(95).fill(200));
 });
 
-testCases("retries", "sent", async ({ replies, requests, waits, ends, says, error }) => {
+testCases("retries", "sent", async ({ replies, requests, waits, ends, says, error, timeout }) => {
   const clock = new Clock();
   const said = [];
   let sent = 0;
@@ -153,13 +153,17 @@ testCases("retries", "sent", async ({ replies, requests, waits, ends, says, erro
   const addresses = { certificate: secure.url, "plain http": plain.url.replace("http:", "https:") };
   const url = addresses[fault] ?? plain.url;
   const { host } = new URL(url);
-  const sender = new Sender(going, undefined, (words) => said.push(words), clock);
+  const deadline = timeout === undefined ? undefined : now + timeout;
+  const sender = new Sender(going, undefined, (words) => said.push(words), clock, deadline);
+  const inWordsOfReporter = error
+    ?.replace("{host}", host)
+    .replace("{--timeout}", "timeout (PRSHOTS_TIMEOUT)");
   const sending = sender.send(url, makeRequest);
   if (ERRORS[ends]) {
     const isExpected = (thrown) =>
       thrown instanceof ERRORS[ends] &&
       !thrown.message.includes("secret") &&
-      (!error || thrown.message === error.replace("{host}", host));
+      (!error || thrown.message === inWordsOfReporter);
     await assert.rejects(sending, isExpected);
   } else assert.equal((await sending).status, ends);
   assert.equal(sent, requests);

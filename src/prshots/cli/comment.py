@@ -24,6 +24,7 @@ def comment(
     template: Annotated[Path | None, stated_option("template")] = None,
     view: Annotated[View | None, stated_option("view")] = None,
     quiet: QuietOption = False,
+    timeout: options.Timeout = options.TIMEOUT,
     url: options.Url = "",
     token: options.Token = "",
     project: options.Project = "",
@@ -42,7 +43,7 @@ def comment(
     from prshots.client.post_comment import post as bring_up_to_date
     from prshots.client.templates import Template
 
-    del quiet
+    del quiet, timeout
     around = Template.read(template) if template is not None else None
     job = options.current_job()
     if pr is None and builds_baselines(job, options.branch_setting()):
@@ -56,6 +57,7 @@ def comment(
 
     head = current_head(os.environ, pr, with_options, say)
     job, pr_number = head.job, head.pr_number
+    job.refuse_closed(pr_number if post else None)
     if around is not None and job.lookup is not None:
         # A template without the commit is better than no comment.
         with suppress(InvalidInputError, CallError):

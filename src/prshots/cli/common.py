@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from prshots.contract.errors import InvalidInputError, SettingsError
+from prshots.contract.errors import ClosedPullRequestError, InvalidInputError, SettingsError
 from prshots.contract.safe_text import printable, safe_json
-from prshots.contract.statements import statements
+from prshots.contract.statements import error_code, statements
 from prshots.contract.variables import unknown_variable_message, unknown_variables
 
 if TYPE_CHECKING:
@@ -175,8 +175,9 @@ class Sections(TyperGroup):
 
 
 class ClientCommand(TyperCommand):
-    """A command that calls a service. Warns about PRSHOTS_ variables that nothing reads.
+    """A command that calls a service. For a closed pull request, it succeeds without sending anything.
 
+    Warns about PRSHOTS_ variables that nothing reads.
     They aren't an error, because a CI job may have its own. Other commands load the settings, which rejects
     them.
     """
@@ -187,4 +188,8 @@ class ClientCommand(TyperCommand):
 
             for name, nearest in unknown_variables(os.environ, NAMES).items():
                 say(f"Warning: {unknown_variable_message(name, nearest)}")
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except ClosedPullRequestError as error:
+            print_json_failure(str(error), error_code(error))
+            return say(str(error))

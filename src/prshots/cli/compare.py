@@ -49,15 +49,18 @@ def compare(
     as_json: Annotated[bool, stated_option("json")] = False,
     output_format: Annotated[CompareFormat | None, stated_option("compare-format")] = None,
     quiet: QuietOption = False,
+    timeout: options.Timeout = options.TIMEOUT,
     url: options.Url = "",
     token: options.Token = "",
     project: options.Project = "",
 ) -> None:
+    del timeout
     from prshots.client.compare import compare_with_base, summary
 
     shown_as = CompareFormat.JSON if as_json else output_format or (None if quiet else CompareFormat.TABLE)
     with options.connect(url, token, project) as service:
         job, target = _find_target(service, pr=pr, commit=commit, branch=branch)
+        complete = complete and not job.has_failed
         if target.pr_number is None:
             if complete:
                 service.complete_baselines(target.baseline_of, target.commit_sha)
@@ -104,6 +107,7 @@ def _find_target(service: "Client", *, pr: int | None, commit: str, branch: str)
     """Return the job and its target. On your machine, git and the forge name the pull request."""
     job = options.current_job()
     if job.ci or commit:
+        job = options.ask_forge(job, pr, needs_commit=not commit)
         return job, target_of(job, pr=pr, commit=commit, branch=branch)
     from prshots.client.ci.overrides import with_forge_variables
     from prshots.client.compare import find_newest_commit

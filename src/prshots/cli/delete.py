@@ -14,11 +14,12 @@ def delete(
     ids: Annotated[list[str], stated_argument("delete")],
     *,
     quiet: QuietOption = False,
+    timeout: options.Timeout = options.TIMEOUT,
     url: options.Url = "",
     token: options.Token = "",
     project: options.Project = "",
 ) -> None:
-    del quiet
+    del quiet, timeout
     distinct = dict.fromkeys(ids)
     deleted = 0
     with options.connect(url, token, project) as client:

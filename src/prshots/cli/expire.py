@@ -27,6 +27,7 @@ def expire(
     branch: options.Branch = "",
     as_json: Annotated[bool, stated_option("json")] = False,
     quiet: QuietOption = False,
+    timeout: options.Timeout = options.TIMEOUT,
     url: options.Url = "",
     token: options.Token = "",
     project: options.Project = "",
@@ -38,8 +39,8 @@ def expire(
     from prshots.client.expire import close
     from prshots.client.forges import forge_of
 
-    del quiet
-    job = options.current_job()
+    del quiet, timeout
+    job = options.ask_forge(options.current_job(), pr)
     pr_number = options.pull_request(pr, job)
     merged = _find_merge(job, pr_number, merged_as, branch)
     closed: Closed | None = None

@@ -8,14 +8,18 @@ import typer
 
 from prshots.cli.common import say, stated_option
 from prshots.client.ci import ForgeKind, validate
+from prshots.client.deadline import deadline_after
 from prshots.contract.addresses import is_public
 from prshots.contract.errors import InvalidInputError
-from prshots.contract.statements import message
+from prshots.contract.statements import message, statements
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
     from prshots.client.sender import OnWait
     from prshots.client.service import Client
+
+_TIMEOUT = statements()["options"]["timeout"]
+TIMEOUT: int = _TIMEOUT["default"]
 
 
 def _check_pr(given: int | None) -> int | None:
@@ -35,6 +39,11 @@ def check_with(validator: Callable[[str], str], rule: str) -> Callable[[str], st
     return check
 
 
+def _start_clock(context: typer.Context, seconds: int) -> int:
+    context.with_resource(deadline_after(seconds))  # until the command ends
+    return seconds
+
+
 _check_commit = check_with(validate.commit, message("commit_rule"))
 _check_branch = check_with(validate.branch, message("branch_rule"))
 
@@ -44,6 +53,7 @@ Project = Annotated[str, stated_option("project")]
 Pr = Annotated[int | None, stated_option("pr", callback=_check_pr)]
 Commit = Annotated[str, stated_option("commit", callback=_check_commit)]
 Branch = Annotated[str, stated_option("branch", callback=_check_branch)]
+Timeout = Annotated[int, stated_option("timeout", min=1, max=_TIMEOUT["largest"], callback=_start_clock)]
 Forge = Annotated[ForgeKind | None, stated_option("forge")]
 ForgeUrl = Annotated[str, stated_option("forge-url")]
 Repository = Annotated[str, stated_option("repository")]
@@ -104,28 +114,29 @@ def _with_scheme(address: str) -> str:
     return f"{'https' if is_public(host) else 'http'}://{address}"
 
 
+def ask_forge(job: "Job", pr: int | None, *, needs_commit: bool = False) -> "Job":
+    """Return the job with the facts that only the forge knows. Raises InvalidInputError, CallError."""
+    from prshots.client.lookup import with_head, with_pull_request
+
+    job = with_pull_request(job, say) if pr is None else job
+    number = pr or job.pr_number
+    return with_head(job, number, say) if needs_commit and number else job
+
+
 def pull_request(given: int | None, job: "Job") -> int:
     """Return the pull request's number, from the option or from CI. Raises InvalidInputError."""
     if given is not None:
         return given
-    if job.lookup is not None:
-        from prshots.client.lookup import with_pull_request
-
-        job = with_pull_request(job, say)
     if job.pr_number is None:
         why = message("job_without_pull_request", ci=job.ci) if job.ci else message("no_ci")
         raise InvalidInputError(message("no_pull_request", why=why))
     return job.pr_number
 
 
-def commit(given: str, job: "Job", pr_number: int) -> str:
+def commit(given: str, job: "Job") -> str:
     """Return the commit, from the option, from CI, or from git's HEAD. Raises InvalidInputError."""
     from prshots.client.ci.checkout import commit_of
 
-    if job.lookup is not None and not given:
-        from prshots.client.lookup import with_head
-
-        job = with_head(job, pr_number, say)
     if found := commit_of(job, given):
         return found
     why = f"{job.ci} does not name one" if job.ci else "no supported CI detected"

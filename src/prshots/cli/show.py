@@ -43,6 +43,7 @@ def show(
     theme: options.Theme = "",
     as_json: Annotated[bool, stated_option("json")] = False,
     quiet: QuietOption = False,
+    timeout: options.Timeout = options.TIMEOUT,
     pr: options.Pr = None,
     url: options.Url = "",
     token: options.Token = "",
@@ -59,7 +60,7 @@ def show(
 
     Exit codes: 0 all shown, 1 none shown, 2 invalid arguments, 3 some shown.
     """
-    del quiet
+    del quiet, timeout
     from prshots.client.heads import current_head
     from prshots.client.show import find_pairs
     from prshots.client.show import show as show_pairs

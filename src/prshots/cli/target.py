@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prshots.cli import service_options as options
+from prshots.cli.common import say
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.statements import message
 
@@ -27,15 +28,19 @@ class Target:
 
 
 def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline: bool = False) -> Target:
-    """Return the target of a job. Raises InvalidInputError if the options and CI leave it unclear.
+    """Return the target of a job that asks the forge for nothing more (`options.ask_forge`).
 
-    A job on the branch with the baselines uploads baselines. A pull request's job never does.
+    A job on the branch with the baselines uploads baselines. A pull request's job never does. Raises
+    InvalidInputError if the options and CI leave it unclear, and ClosedPullRequestError.
     """
     from prshots.client.ci.checkout import branch_for_baselines, builds_baselines
 
+    if job.has_failed:
+        say(message("run_has_failed"))
     if not baseline and (pr is not None or not builds_baselines(job, branch)):
         number = options.pull_request(pr, job)
-        return Target(options.commit(commit, job, number), pr_number=number)
+        job.refuse_closed(number)
+        return Target(options.commit(commit, job), pr_number=number)
     if pr is not None or job.pr_number is not None or job.lookup is not None or job.from_fork:
         raise InvalidInputError(message("baseline_in_pull_request"))
     if not (name := branch or branch_for_baselines(job)):

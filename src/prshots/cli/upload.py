@@ -52,29 +52,33 @@ def upload(
     as_json: Annotated[bool, stated_option("json")] = False,
     output_format: Annotated[OutputFormat | None, stated_option("upload-format")] = None,
     quiet: QuietOption = False,
+    timeout: options.Timeout = options.TIMEOUT,
     allow_empty: Annotated[bool, stated_option("allow-empty")] = False,
 ) -> None:
+    del timeout
     if shrink:
         from prshots.client.shrink import require_pillow
 
         require_pillow()
+    job = options.current_job()
+    job.refuse_closed(pr or job.pr_number)
     found = _find_shots(paths, base=base, name=name, viewport=viewport, theme=theme, allow_empty=allow_empty)
     for problem in found.problems:
         say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
     for shot in found.shots:
         if shot.warning:
             say(f"{printable(str(shot.path))}: {shot.warning}")
-    job = options.current_job()
     if dry_run:
         target = _target_if_known(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
         report = _dry_run(found, target, shrink=shrink)
     elif found.shots:
+        job = options.ask_forge(job, pr, needs_commit=not commit)
         target = target_of(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
         progress = (ProgressBar if sys.stderr.isatty() and not quiet else ProgressLines)(len(found.shots))
         with options.connect(url, token, project, progress.say) as client:
             report = _upload(client, target, found, progress, jobs=jobs, shrink=shrink)
             report.say_summary()
-            is_complete = report.exit_code == 0 and not (partial or job.is_parallel)
+            is_complete = report.exit_code == 0 and not (partial or job.is_parallel or job.has_failed)
             if job.is_parallel and not partial:
                 say(message("complete_after_parallel_jobs"))
             if target.baseline_of and is_complete:
@@ -169,6 +173,7 @@ def _dry_run(found: "Found", target: Target, *, shrink: bool) -> UploadReport:
 def _target_if_known(job: "Job", *, pr: int | None, commit: str, branch: str, baseline: bool) -> Target:
     """Return the target of a dry run. Outside CI, the pull request and the commit may be unknown."""
     try:
+        job = options.ask_forge(job, pr, needs_commit=not commit)
         return target_of(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
     except InvalidInputError as error:
         say(message("real_upload_needs", problem=error))

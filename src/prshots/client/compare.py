@@ -7,6 +7,7 @@ from prshots.client.ci import Job
 from prshots.client.ci.base_commits import base_of
 from prshots.client.ci.forge_addresses import pull_request_page
 from prshots.client.ci.git import Say, commit_at
+from prshots.client.deadline import current_deadline
 from prshots.client.heads import Head
 from prshots.client.move_staged import move_staged
 from prshots.client.replies import ComparisonReply
@@ -30,8 +31,8 @@ def compare_with_base(
     """Compare with the base that git finds, on the given branch or the pull request's target, and wait.
 
     If git can't find it, the newest baselines are the base, and `say` gets the reason. Raises CallError if
-    the result takes longer than 10 minutes or a run of another commit takes over, and the errors of the
-    service's client.
+    the result isn't there after 10 minutes or at the command's deadline, or if a run of another commit takes
+    over, and the errors of the service's client.
     """
     base = base_of(job, commit_sha, branch, say)
     found = service.compare(
@@ -40,8 +41,8 @@ def compare_with_base(
     started = told = time.monotonic()
     while found.state is ComparisonState.RUNNING:
         now = time.monotonic()
-        if now - started > WAIT_SECONDS:
-            raise CallError(message("still_running", minutes=round(WAIT_SECONDS / 60)))
+        if now - started > WAIT_SECONDS or now + POLL_SECONDS > current_deadline():
+            raise CallError(message("still_running", seconds=round(now - started)))
         if now - told >= TELL_SECONDS:
             told = now
             say(message("still_comparing", seconds=round(now - started)))

@@ -145,7 +145,8 @@ def _with_job(checkout: Head, job: Job) -> Head:
 def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
     """Return the head from CI. Raises InvalidInputError if neither CI nor the forge names one."""
     if pr is not None and pr != job.pr_number:  # CI describes another pull request
-        return Head(replace(job, pr_number=pr, title="", author="", source_branch="", pr_url=""), "")
+        other = replace(job, pr_number=pr, closed=False, already_closed=False)
+        return Head(replace(other, title="", author="", source_branch="", pr_url=""), "")
     job = with_pull_request(job, on_wait)
     repository = (
         job.repository if "/" in job.repository else repository_of_remote(job.repository_url).repository
@@ -199,6 +200,7 @@ def _with_pull_request(pull: ForgePullRequest, known: Head) -> Head:
     job = replace(
         known.job,
         pr_number=pull.number,
+        already_closed=not pull.is_open,
         target_branch=pull.target_branch,
         source_branch=pull.branch,
         title=pull.title,

@@ -1,10 +1,11 @@
-"""Recognize an address that only delivers images when it is given as the service's address."""
+"""Recognize addresses that are given as the service's, but only deliver images or redirect elsewhere."""
 
 from urllib.parse import urlsplit
 
 import httpx
 
-from prshots.contract.errors import ImageAddressError
+from prshots.contract.errors import ImageAddressError, WrongAddressError
+from prshots.contract.redaction import redact
 from prshots.contract.statements import message
 
 API_PORT, IMAGE_PORT = 8081, 8082
@@ -28,6 +29,20 @@ def refuse_image_address(url: str, reply: httpx.Response) -> None:
     )
     if is_delivery:
         raise ImageAddressError(message("image_address", url=url, advice=_advice(url)))
+
+
+def refuse_redirect(url: str, reply: httpx.Response) -> None:
+    """Raise WrongAddressError for a redirect. Following it would turn a POST into a GET, without the image.
+
+    A service that has moved keeps the route. Anything else is most likely a sign-in page.
+    """
+    if reply.next_request is None:
+        return
+    target = reply.next_request.url
+    route = "/v1/" + reply.request.url.path.rpartition("/v1/")[2]
+    name = "redirects" if target.path.endswith(route) else "redirects_to_sign_in"
+    address = f"{target.scheme}://{target.netloc.decode()}{target.path.removesuffix(route)}".rstrip("/")
+    raise WrongAddressError(message(name, url=url, target=redact(address)[:200]))
 
 
 def _advice(url: str) -> str:

@@ -9,7 +9,7 @@ import httpx
 
 from prshots import __version__
 from prshots.client.ci import detect_job, validate
-from prshots.client.image_address import refuse_image_address
+from prshots.client.image_address import refuse_image_address, refuse_redirect
 from prshots.client.sender import OnWait, Sender, ignore_wait, json_object
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN
@@ -103,6 +103,7 @@ class ExchangedToken:
 
     def _read_token(self, reply: httpx.Response) -> str:
         refuse_image_address(self._url, reply)
+        refuse_redirect(self._url, reply)
         said = json_object(reply)
         if reply.status_code == httpx.codes.UNAUTHORIZED:
             raise UnauthorizedError(_refusal_message(self._url, self._project))

@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 
 from prshots.client.ci import Job, Lookup
 from prshots.client.forges import forge_of
-from prshots.client.forges.forge import IssueForge
+from prshots.client.forges.forge import ForgePullRequest, IssueForge
 from prshots.client.sender import OnWait, ignore_wait
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
 from prshots.contract.statements import message
@@ -24,15 +24,17 @@ def with_pull_request(job: Job, on_wait: OnWait = ignore_wait) -> Job:
         return job
     missing = message("no_pull_request_in_event", commit=job.commit_sha[:7])
     advice = message("set_pull_request")
-    found = _ask_forge(job, missing, advice, lambda forge: forge.open_pull_requests(job.commit_sha), on_wait)
-    if len(found) == 1:
-        return replace(job, pr_number=found.pop(), lookup=None)
-    if found:
-        numbers = ", ".join(map(str, sorted(found)))
+    sha = job.commit_sha
+    found = _ask_forge(job, missing, advice, lambda forge: forge.pull_requests_with_head(sha), on_wait)
+    still_open = [pull for pull in found if pull.is_open]
+    if len(still_open) > 1:
+        numbers = ", ".join(map(str, sorted(pull.number for pull in still_open)))
         raise InvalidInputError(message("head_of_several", missing=missing, numbers=numbers, advice=advice))
-    if job.lookup is Lookup.PULL_REQUEST:
+    if job.lookup is Lookup.PULL_REQUEST and not found:
         raise InvalidInputError(message("head_of_none", missing=missing, advice=advice))
-    return job
+    # The pull request may have been closed since the run for it started.
+    pulls = still_open or (found[-1:] if job.lookup is Lookup.PULL_REQUEST else [])
+    return _with_facts(job, pulls[0]) if pulls else replace(job, lookup=None)
 
 
 def with_head(job: Job, pr_number: int, on_wait: OnWait = ignore_wait) -> Job:
@@ -41,10 +43,21 @@ def with_head(job: Job, pr_number: int, on_wait: OnWait = ignore_wait) -> Job:
         return job
     missing = message("no_head_in_event", number=pr_number)
     advice = message("set_commit")
-    sha = _ask_forge(job, missing, advice, lambda forge: forge.head_of(pr_number), on_wait)
-    if not sha:
+    pull = _ask_forge(job, missing, advice, lambda forge: forge.pull_request(pr_number), on_wait)
+    if not pull.head_sha:
         raise InvalidInputError(message("head_not_reported", missing=missing, advice=advice))
-    return replace(job, commit_sha=sha, lookup=None)
+    return _with_facts(job, pull)
+
+
+def _with_facts(job: Job, pull: ForgePullRequest) -> Job:
+    return replace(
+        job,
+        pr_number=pull.number,
+        commit_sha=pull.head_sha,
+        target_branch=pull.target_branch,
+        already_closed=not pull.is_open,
+        lookup=None,
+    )
 
 
 def _ask_forge(

@@ -2,16 +2,18 @@
 
 from prshots.client.heads import Head
 from prshots.client.service import Client
-from prshots.contract.errors import PrshotsError
+from prshots.contract.errors import PrshotsError, UnreachableError
 from prshots.contract.statements import message
 
 
 def move_staged(service: Client, head: Head) -> tuple[int, str]:
     """Move the staged screenshots of the head's branch. Return how many moved, and a message for the user.
 
-    The message is empty if nothing was staged. A failure is only reported: the screenshots stay staged.
+    The message is empty if nothing was staged. Nothing moves to a closed pull request. A failure is only
+    reported: the screenshots stay staged. Raises UnreachableError, because no other call would succeed.
     """
-    if head.job.pr_number is None or not head.branch:
+    is_closed = head.job.closed or head.job.already_closed
+    if head.job.pr_number is None or not head.branch or is_closed:
         return 0, ""
     number = head.job.pr_number
     try:
@@ -21,6 +23,8 @@ def move_staged(service: Client, head: Head) -> tuple[int, str]:
             staged = f"{_counted(count)} of {head.branch}"
             return 0, message("staged_not_moved", screenshots=staged, why=why) if count else ""
         done = service.move_staged(head.branch, number, repository=head.repository, from_fork=head.from_fork)
+    except UnreachableError:
+        raise
     except PrshotsError as error:
         return 0, message("staged_of_branch_not_moved", branch=head.branch, why=error)
     words: list[str] = []

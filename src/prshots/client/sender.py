@@ -2,7 +2,8 @@
 
 Calls to the service and to forges work the same way. After a dropped connection or a 5xx, this sends the
 request again, with a pause that doubles each time. After a rate limit, all requests of this sender wait.
-Uploads also wait if the service reports that none are left (`pace.py`).
+Uploads also wait if the service reports that none are left (`pace.py`). Nothing waits past the command's
+deadline (`deadline.py`).
 """
 
 import email.utils
@@ -21,6 +22,7 @@ from typing import Any, cast
 
 import httpx
 
+from prshots.client.deadline import current_deadline
 from prshots.client.pace import Pace, limit_message
 from prshots.contract.errors import CallError, RateLimitedError, UnreachableError
 from prshots.contract.rate_limits import RateLimit
@@ -59,13 +61,14 @@ def ignore_wait(words: str) -> None:
 
 
 class Sender:
-    """Sends requests. Thread-safe."""
+    """Sends requests, until the deadline of the command that creates it. Thread-safe."""
 
     def __init__(self, client: httpx.Client, on_wait: OnWait = ignore_wait) -> None:
         self._client = client
         client.headers["Accept-Encoding"] = "identity"
         client.event_hooks["response"].append(_limit_size)
         self._on_wait = on_wait
+        self._deadline = current_deadline()
         self._lock = threading.Lock()
         self._limited_until = 0.0
         self._pace = Pace()
@@ -126,6 +129,9 @@ class Sender:
 
     def _send_once(self, request: httpx.Request) -> _Reply:
         """Return the reply, or the error if a retry may help."""
+        left = max(self._deadline - time.monotonic(), 0.001)  # past the deadline, it times out
+        limits = request.extensions["timeout"]
+        request.extensions["timeout"] = {step: min(seconds, left) for step, seconds in limits.items()}
         try:
             return self._client.send(request)
         except httpx.RequestError as error:
@@ -185,13 +191,18 @@ class Sender:
         self._tell(reason, message("waiting", reason=reason, seconds=math.ceil(seconds)), seconds)
 
     def _tell(self, reason: str, words: str, seconds: float) -> None:
-        """Report a pause once, even if it affects many threads."""
+        """Report a pause once, even if it affects many threads, and an equal one never again.
+
+        Raises UnreachableError if the pause would outlast the deadline.
+        """
         now = time.monotonic()
+        if now + seconds > self._deadline:
+            raise UnreachableError(message("gave_up", reason=reason))
         with self._lock:
-            is_news = now >= self._told.get(reason, 0.0) and not self._closed.is_set()
+            is_news = now >= max(self._told.get(key, 0.0) for key in (reason, words))
             if is_news:
-                self._told[reason] = now + seconds
-        if is_news:
+                self._told |= {reason: now + seconds, words: math.inf}
+        if is_news and not self._closed.is_set():
             self._on_wait(words)
 
     def _sleep(self, seconds: float) -> None:

@@ -11,10 +11,10 @@ import httpx
 
 from prshots import __version__
 from prshots.client.ci import validate
-from prshots.client.image_address import refuse_image_address
+from prshots.client.image_address import refuse_image_address, refuse_redirect
 from prshots.client.keyless import FixedToken, TokenSource
 from prshots.client.replies import ComparisonReply, comparison_from, reply_from
-from prshots.client.sender import OnWait, Sender, ignore_wait, json_of, origin
+from prshots.client.sender import OnWait, Sender, ignore_wait, json_of
 from prshots.contract import errors
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.limits import IMAGE_ID
@@ -318,11 +318,10 @@ class Client:
 
     def _read_json(self, reply: httpx.Response, route: str) -> dict[str, Any]:
         status = reply.status_code
-        if redirect := reply.next_request:  # not followed: a POST would become a GET, without the image
-            raise errors.WrongAddressError(
-                message("redirects", url=self.url, target=_redirect_target(redirect))
-            )
+        refuse_redirect(self.url, reply)
         value = json_of(reply)
+        if status == httpx.codes.REQUEST_ENTITY_TOO_LARGE and not isinstance(value, dict):
+            raise errors.RefusedInputError(message("proxy_refused_size", url=self.url))
         is_wrong_address = status == httpx.codes.NOT_FOUND and not route.startswith(_FINDING_ROUTES)
         if not isinstance(value, dict) or is_wrong_address:
             answered = message("answered", who=self.url, status=f"{status} {reply.reason_phrase}")
@@ -415,9 +414,3 @@ def _open_client(url: str) -> httpx.Client:
         raise errors.InvalidInputError(
             f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is invalid: {redact(str(error))}"
         ) from error
-
-
-def _redirect_target(redirect: httpx.Request) -> str:
-    """Return the redirect's target as a service address."""
-    path = redirect.url.path.removesuffix("/v1/upload").rstrip("/")
-    return redact(f"{origin(redirect.url)}{path}")[:200]

@@ -205,6 +205,7 @@ def show(
     `say` gets a sentence about a step that takes long. Raises InvalidInputError if there is no commit, and
     the errors of the service's client if no step succeeds. Raises CallError if nothing could be sent.
     """
+    head.job.refuse_closed(head.job.pr_number)
     commit_sha = commit_of(head.job)
     if not commit_sha:
         raise InvalidInputError("no commit: git has none here yet. Commit first")

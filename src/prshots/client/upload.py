@@ -4,6 +4,7 @@ import hashlib
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass
 
 from prshots.client import DEFAULT_CONCURRENCY
@@ -142,7 +143,8 @@ def send_all(
     uploads = _Uploads(send, shots, limits, shrink=shrink)
     for _ in range(min(concurrency, len(shots))):
         # No thread pool: Python waits for a pool's threads at exit, and Ctrl-C should stop immediately.
-        threading.Thread(target=uploads.work, name="upload", daemon=True).start()
+        # The context has the deadline.
+        threading.Thread(target=copy_context().run, args=(uploads.work,), name="upload", daemon=True).start()
     outcomes: dict[int, UploadOutcome] = {}
     try:
         for _ in shots:

@@ -30,6 +30,10 @@ class ImageAddressError(InvalidInputError):
     """The service's URL is the URL of its images."""
 
 
+class ClosedPullRequestError(PrshotsError):
+    """The pull request is closed, so nothing is sent. A command still succeeds."""
+
+
 class RefusedInputError(InvalidInputError):
     """The service's reply refused the input."""
 

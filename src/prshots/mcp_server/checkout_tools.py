@@ -85,6 +85,7 @@ class CheckoutTools:
     def comment(self, pr: int | None) -> dict[str, Any]:
         head = self.head(pr)
         number = head.pr_number
+        head.job.refuse_closed(number)
         with self.connect() as service, closing(forge_of(head.job, self._say)) as forge:
             _, words = move_staged(service, head)
             view, dashboard_url = view_and_page(service, number, head.job)
@@ -108,6 +109,7 @@ class CheckoutTools:
         if theme not in {"", *THEMES}:
             raise InvalidInputError(f"theme: got {theme[:20]!r}, use {' or '.join(THEMES)}")
         head = self.head(pr)
+        head.job.refuse_closed(head.job.pr_number)
         with self.connect() as service:
             made = service.put_url(
                 name=name,

@@ -16,6 +16,7 @@ from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import Field, ValidationError
 
 from prshots import __version__
+from prshots.client.deadline import deadline_after
 from prshots.client.show import find_pairs
 from prshots.contract.errors import PrshotsError
 from prshots.contract.statements import use_names
@@ -61,11 +62,14 @@ _NAMES = {
 }
 
 
-def create_server(environ: Mapping[str, str]) -> MCPServer:
-    """Return the server with its tools. The variables name the service and its token."""
+def create_server(environ: Mapping[str, str], timeout: float) -> MCPServer:
+    """Return the server with its tools. The variables name the service and its token.
+
+    `timeout` is how many seconds each call may take.
+    """
     use_names(_NAMES)
     server = _Server("prshots", instructions=INSTRUCTIONS, version=__version__)
-    tools = Tools(environ)
+    tools = Tools(environ, timeout)
     writing: list[Tool] = [tools.show, tools.compare, tools.comment, tools.upload_url]
     reading: list[Tool] = [tools.feedback, tools.doctor]
     for tool in (*writing, *reading):
@@ -103,8 +107,9 @@ class Tools:
     Only one call runs at a time: each changes to its folder, and a process has only one working folder.
     """
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], timeout: float) -> None:
         self._environ = environ
+        self._timeout = timeout
         self._one = anyio.CapacityLimiter(1)
 
     async def show(
@@ -209,7 +214,7 @@ class Tools:
             path = Path(folder).expanduser()
             if not path.is_dir():
                 raise ToolError(f"folder: {folder[:200]!r} is not a folder. Use the path of your checkout")
-            with contextlib.chdir(path):
+            with contextlib.chdir(path), deadline_after(self._timeout):
                 found = work(CheckoutTools(self._environ, tell))
             return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
 

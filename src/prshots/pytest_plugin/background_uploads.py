@@ -1,5 +1,6 @@
 """Upload screenshots in the background during the test run, and post the comment at the end."""
 
+import os
 import queue
 import threading
 from collections.abc import Callable, Mapping
@@ -34,14 +35,12 @@ class BackgroundUploads:
     A thread uploads each added file and then deletes it.
     """
 
-    def __init__(
-        self, client: Client, pr_number: int | None, branch: str, commit_sha: str, environ: Mapping[str, str]
-    ) -> None:
+    def __init__(self, client: Client, pr_number: int | None, branch: str, commit_sha: str, job: Job) -> None:
         self.pr_number = pr_number
         self._branch = branch
         self._client = client
         self._commit_sha = commit_sha
-        self._environ = environ
+        self._job = job
         self._queue: queue.SimpleQueue[ShotFile | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="prshots", daemon=True)
         self._started = 0
@@ -52,7 +51,7 @@ class BackgroundUploads:
     def from_environment(
         cls, environ: Mapping[str, str], *, only_if_known: bool, is_baseline: bool
     ) -> Self | None:
-        """Create uploads from the commands' environment variables. Raises InvalidInputError.
+        """Create uploads from the commands' variables. Raises InvalidInputError, ClosedPullRequestError.
 
         With `only_if_known`, return None if they name neither a pull request nor the baselines' branch.
         """
@@ -66,7 +65,7 @@ class BackgroundUploads:
         job = detect_job(environ)
         if is_baseline or (not given and builds_baselines(job, branch)):
             target = None, _baseline_branch(job, branch, given), _baseline_commit(environ, job)
-            return cls(_client(url, environ), *target, environ)
+            return cls(_client(url, environ), *target, job)
         if given:
             pr_number = _setting(environ, "PRSHOTS_PR", validate.pr_number, "be a pull request's number")
         else:
@@ -76,8 +75,10 @@ class BackgroundUploads:
             if only_if_known:
                 return None
             raise InvalidInputError("no pull request: set PRSHOTS_PR to its number")
-        commit_sha = _commit(environ, job, pr_number)
-        return cls(_client(url, environ), pr_number, branch, commit_sha, environ)
+        given_commit = _given_commit(environ)
+        job = job if given_commit else with_head(job, pr_number)
+        job.refuse_closed(pr_number)
+        return cls(_client(url, environ), pr_number, branch, _commit(job, given_commit), job)
 
     @property
     def words(self) -> str:
@@ -113,8 +114,8 @@ class BackgroundUploads:
 
     def conclude(self, report: RunReport, *, compares: bool, is_complete: bool) -> None:
         """Complete the baselines, or compare the uploads and report the result. Raises PrshotsError."""
-        job = detect_job(self._environ)
-        is_complete = is_complete and not job.is_parallel
+        job = self._job
+        is_complete = is_complete and not (job.is_parallel or job.has_failed)
         if self.pr_number is None:
             if is_complete:
                 self._client.complete_baselines(self._branch, self._commit_sha)
@@ -134,7 +135,7 @@ class BackgroundUploads:
 
     def post(self, pr_number: int) -> str:
         """Update the pull request's comment, and return a summary. Raises PrshotsError."""
-        job = with_forge_variables(detect_job(self._environ), self._environ)
+        job = with_forge_variables(self._job, os.environ)
         with closing(forge_of(job)) as forge:
             view, _ = view_and_page(self._client, pr_number, job)
             composer = Composer(self._client, pr_number, job, view=view)
@@ -189,8 +190,8 @@ def _client(url: str, environ: Mapping[str, str]) -> Client:
     return Client(url, token_source(url, token, project, environ))
 
 
-def _commit(environ: Mapping[str, str], job: Job, pr_number: int) -> str:
-    if found := _given_commit(environ) or commit_of(with_head(job, pr_number)):
+def _commit(job: Job, given: str) -> str:
+    if found := commit_of(job, given):
         return found
     raise InvalidInputError("no commit: neither CI nor git names one. Set PRSHOTS_COMMIT")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
+from prshots.contract.errors import CallError, ClosedPullRequestError, InvalidInputError, PrshotsError
 from prshots.contract.formats import format_of, pixel_size
 from prshots.contract.redaction import redact
 from prshots.contract.statements import message
@@ -116,6 +116,8 @@ class PytestRun:
         run.report.warnings += [] if is_worker or mode == "off" else client_warnings(os.environ)
         try:
             run.uploads = _background_uploads(mode, is_baseline=setting("prshots_baseline"))
+        except ClosedPullRequestError as error:
+            run.report.warnings += [] if is_worker else [str(error)]
         except (InvalidInputError, CallError) as error:
             if mode == "on":
                 raise pytest.UsageError(f"--prshots=on: {error}") from error

@@ -13,7 +13,8 @@ const { id } = await place.create(prNumber, "one");
 await place.comments(prNumber);
 await place.update(prNumber, id, "two");
 await place.delete(prNumber, id);
-if ("headOf" in place) {
-  const found = await place.openPullRequests(await place.headOf(prNumber));
+if ("pullRequestsWithHead" in place) {
+  const { headSha } = await place.pullRequest(prNumber);
+  const found = (await place.pullRequestsWithHead(headSha)).map(({ number: each }) => each);
   if (!found.includes(prNumber)) throw new Error(`${found} does not include ${prNumber}`);
 }

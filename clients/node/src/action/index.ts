@@ -1,6 +1,6 @@
 /** The entry point of the GitHub Action: it is bundled into action/index.mjs. */
 import type { Environ } from "../ci/job.js";
-import { messageOf } from "../errors.js";
+import { ClosedPullRequestError, messageOf } from "../errors.js";
 import { throughProxy } from "../proxy.js";
 import { misspelledVariables } from "../variables.js";
 import { run } from "./action.js";
@@ -16,8 +16,9 @@ async function main(): Promise<boolean> {
   try {
     return await run(runner, environ);
   } catch (error) {
-    runner.annotate("error", messageOf(error));
-    return false;
+    const isClosed = error instanceof ClosedPullRequestError;
+    runner.annotate(isClosed ? "notice" : "error", messageOf(error));
+    return isClosed;
   }
 }
 

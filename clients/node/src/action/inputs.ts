@@ -8,6 +8,7 @@ export const VARIABLES = {
   "pr-number": "PRSHOTS_PR",
   commit: "PRSHOTS_COMMIT",
   branch: "PRSHOTS_BRANCH",
+  timeout: "PRSHOTS_TIMEOUT",
   "github-token": "GITHUB_TOKEN",
 };
 

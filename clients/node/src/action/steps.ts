@@ -1,5 +1,5 @@
 /** The client's commands as steps of the action: each prints its messages, and returns whether it succeeded. */
-import type { Environ, Job } from "../ci/job.js";
+import type { Job } from "../ci/job.js";
 import { comment } from "../commands/comment.js";
 import { ComparisonFailedError, compare } from "../commands/compare.js";
 import { expire } from "../commands/expire.js";
@@ -24,8 +24,7 @@ export class Steps {
   constructor(
     private readonly runner: Runner,
     private readonly settings: Settings,
-    private readonly environ: Environ,
-    private readonly job: Job,
+    private readonly known: Omit<Context, "say"> & { job: Job },
   ) {}
 
   /** Upload, then post the comment and the summary, even if some files failed. */
@@ -69,7 +68,7 @@ export class Steps {
 
   /** Post the comment and the summary, then fail the step if `fail-on` asks for it. */
   async #show(): Promise<boolean> {
-    if (!this.environ.PRSHOTS_PR) return true;
+    if (!this.known.environ.PRSHOTS_PR) return true;
     const { view, template, comment: post } = this.settings;
     const shown = view && { view };
     const isPosted =
@@ -99,7 +98,7 @@ export class Steps {
       return true;
     } catch (error) {
       if (!(error instanceof PrshotsError)) throw error;
-      const why = posts && withoutSecrets(this.job, this.environ);
+      const why = posts && withoutSecrets(this.known.job, this.known.environ);
       if (!why) return this.#failStep(messageOf(error));
       this.runner.annotate(
         "warning",
@@ -112,7 +111,6 @@ export class Steps {
   /** Run a command and print its messages. Its warnings also become annotations. */
   async #run<T>(command: (context: Context) => Promise<T>): Promise<T> {
     const warnings: string[] = [];
-    const { environ } = this;
     try {
       return await this.runner.withoutCommands((print) => {
         const say = (words: string) => {
@@ -123,7 +121,7 @@ export class Steps {
           say(words);
           if (!words.startsWith(WARNING)) this.#failures.push(words);
         };
-        return command({ environ, say, fail, stopped: new AbortController().signal });
+        return command({ ...this.known, say, fail });
       });
     } finally {
       for (const words of warnings) this.runner.annotate("warning", words);

@@ -49,7 +49,8 @@ function saidIn(said: unknown, environ: Environ): Partial<Job> {
   if (part(issue, "pull_request")) {
     // A comment on a pull request does not name its commit.
     const prNumber = validate.prNumber(issue?.number);
-    return { prNumber, lookup: prNumber === undefined ? undefined : "head" };
+    const lookup = prNumber === undefined ? undefined : "head";
+    return { prNumber, alreadyClosed: issue?.state === "closed", lookup };
   }
   const isPush = OF_A_BRANCH.has(event) || (event === "workflow_call" && isObject(said) && "after" in said);
   return {
@@ -67,6 +68,7 @@ function ofPullRequest(pull: Json, ref: string, built: string, closed: boolean):
     prNumber: validate.prNumber(pull.number) ?? numberIn(ref),
     commitSha: validate.commit(head?.sha, built),
     closed,
+    alreadyClosed: !closed && pull.state === "closed",
     fromFork: isFork(part(head, "repo"), part(base, "repo")),
     targetBranch: validate.branch(base?.ref),
     sourceBranch: validate.branch(head?.ref),
@@ -82,7 +84,8 @@ function ofPullRequest(pull: Json, ref: string, built: string, closed: boolean):
  */
 function ofRun(said: unknown, run: Json): Partial<Job> {
   const commitSha = validate.commit(run.head_sha);
-  const prNumber = ownPullRequest(said, run, commitSha);
+  const own = ownPullRequest(said, run, commitSha);
+  const { prNumber } = own;
   let lookup: Lookup | undefined;
   if (prNumber === undefined && commitSha) {
     const startedBy = run.event ?? undefined;
@@ -92,11 +95,12 @@ function ofRun(said: unknown, run: Json): Partial<Job> {
   }
   const isOfFork = isFork(part(run, "head_repository"), part(said, "repository"));
   return {
-    prNumber,
+    ...own,
     commitSha,
     fromFork: "head_repository" in run && isOfFork,
     lookup,
     branch: run.event === "push" && !isOfFork ? validate.branch(run.head_branch) : "",
+    hasFailed: (run.conclusion ?? "success") !== "success",
   };
 }
 
@@ -106,14 +110,17 @@ function ofDeployment(said: unknown, deployment: Json, ref: string, built: strin
   const named = typeof deployment.ref === "string" ? deployment.ref : "";
   const run = part(said, "workflow_run");
   const isOfRun = run !== undefined && validate.commit(run.head_sha) === commitSha;
-  const prNumber =
-    numberIn(ref) ?? numberIn(named) ?? (isOfRun ? ownPullRequest(said, run, commitSha) : undefined);
-  const lookup = prNumber === undefined && commitSha ? "any_pull_request" : undefined;
-  return { prNumber, commitSha, lookup };
+  const inRef = numberIn(ref) ?? numberIn(named);
+  const own = inRef === undefined && isOfRun ? ownPullRequest(said, run, commitSha) : { prNumber: inRef };
+  const lookup = own.prNumber === undefined && commitSha ? "any_pull_request" : undefined;
+  return { ...own, commitSha, lookup };
 }
 
-/** Return the one pull request that is in this repository and has this head; nothing if there is not exactly one. */
-function ownPullRequest(said: unknown, run: Json, sha: string): number | undefined {
+/**
+ * Return the one pull request that is in this repository and has this head, with its target branch; without a number if
+ * there is not exactly one.
+ */
+function ownPullRequest(said: unknown, run: Json, sha: string): Pick<Job, "prNumber" | "targetBranch"> {
   const own = part(said, "repository")?.id ?? undefined;
   const listed: unknown[] = Array.isArray(run.pull_requests) ? run.pull_requests : [];
   const found = listed.filter(
@@ -122,7 +129,11 @@ function ownPullRequest(said: unknown, run: Json, sha: string): number | undefin
       part(part(pull, "base"), "repo")?.id === own &&
       validate.commit(part(pull, "head")?.sha) === sha,
   );
-  return found.length === 1 && sha ? validate.prNumber((found[0] as Json).number) : undefined;
+  const pull = found.length === 1 && sha ? (found[0] as Json) : {};
+  return {
+    prNumber: validate.prNumber(pull.number),
+    targetBranch: validate.branch(part(pull, "base")?.ref),
+  };
 }
 
 /** Return the pull request's number from refs/pull/12/merge. */

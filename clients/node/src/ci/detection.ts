@@ -30,6 +30,7 @@ function jobAt(ci: string, environ: Environ, place: ForgeRepository, { api, ...s
     ci,
     prNumber,
     closed: Boolean(said.closed) && prNumber !== undefined,
+    alreadyClosed: Boolean(said.alreadyClosed) && prNumber !== undefined,
     fromFork: Boolean(said.fromFork) && prNumber !== undefined,
     forge: kind,
     forgeUrl: url,

@@ -54,6 +54,13 @@ const VARIABLES = {
   LC_ALL: "C",
 };
 
+let deadline = Number.POSITIVE_INFINITY;
+
+/** Give all git commands of this process until then, a Unix time in seconds. */
+export function limitGit(until: number): void {
+  deadline = until;
+}
+
 export type Say = (words: string) => void;
 
 /** What git printed; `error` is why it failed, and empty if it did not. */
@@ -109,7 +116,8 @@ async function ownPrograms(): Promise<{ programs: string[]; error: string }> {
   return { programs: settings.flatMap((setting) => ["-c", setting]), error };
 }
 
-function run(words: string[], seconds: number, onWait: () => void = () => {}): Promise<Ran> {
+function run(words: string[], usual: number, onWait: () => void = () => {}): Promise<Ran> {
+  const seconds = Math.max(Math.min(usual, Math.round(deadline - Date.now() / 1000)), 1);
   return new Promise((resolve) => {
     const child = spawn(gitProgram(), ["--no-pager", ...SAFE, ...words], {
       stdio: ["ignore", "pipe", "pipe"],

@@ -24,6 +24,8 @@ export interface Job {
   commitSha: string;
   /** The job runs because the pull request was closed or merged. */
   closed: boolean;
+  /** The pull request was closed before the job's event. */
+  alreadyClosed: boolean;
   /** The pull request comes from another repository, so the job's own token is often read-only. */
   fromFork: boolean;
   forge: ForgeKind | undefined;
@@ -56,6 +58,8 @@ export interface Job {
   isParallel: boolean;
   /** Only a git remote or a pull request's page names the forge. */
   isForgeGuessed: boolean;
+  /** The workflow run in the job's event did not succeed, so some of its screenshots may be missing. */
+  hasFailed: boolean;
 }
 
 export const NO_JOB: Job = {
@@ -63,6 +67,7 @@ export const NO_JOB: Job = {
   prNumber: undefined,
   commitSha: "",
   closed: false,
+  alreadyClosed: false,
   fromFork: false,
   forge: undefined,
   forgeUrl: "",
@@ -82,6 +87,7 @@ export const NO_JOB: Job = {
   mergedAs: "",
   isParallel: false,
   isForgeGuessed: false,
+  hasFailed: false,
 };
 
 /** Return the job of a pull request without a branch, and the job of a branch without a pull request. */

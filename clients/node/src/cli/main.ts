@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** `npx prshots`: the client's commands, without Python. */
 import { readFileSync } from "node:fs";
+import { limitGit } from "../ci/git.js";
 import { FORGES } from "../ci/job.js";
 import { comment } from "../commands/comment.js";
 import { ComparisonFailedError, compare } from "../commands/compare.js";
@@ -8,9 +9,17 @@ import { deleteImages } from "../commands/delete.js";
 import { expire } from "../commands/expire.js";
 import { moveStaged } from "../commands/move_staged.js";
 import { COMPARE_FORMATS, compareText, jsonText, UPLOAD_FORMATS, uploadText } from "../commands/output.js";
+import { deadlineIn } from "../commands/service_options.js";
 import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
-import { InvalidInputError, messageOf, NotFoundError, PrshotsError, RefusedInputError } from "../errors.js";
+import {
+  ClosedPullRequestError,
+  InvalidInputError,
+  messageOf,
+  NotFoundError,
+  PrshotsError,
+  RefusedInputError,
+} from "../errors.js";
 import { throughProxy } from "../proxy.js";
 import { redact, secretsOf } from "../redaction.js";
 import { VIEWS } from "../service.js";
@@ -22,8 +31,6 @@ import { generalHelp, helpOf } from "./help.js";
 import { COMMANDS } from "./options.js";
 
 const { failed: FAILED, invalid_arguments: INVALID_ARGUMENTS, interrupted: INTERRUPTED } = EXIT_CODES;
-/** Not the parsed options, which may be what is wrong. */
-const JSON_ASKED = / --(json|format[ =]json)\b/;
 const MAX_PR_NUMBER = 2_147_483_647;
 
 /** Runs a command, prints its result, and returns the exit code. */
@@ -144,16 +151,29 @@ async function main(args: string[]): Promise<number> {
     const proxy = throughProxy(process.env);
     for (const words of [...misspelledVariables(process.env), ...(proxy ? [proxy] : [])])
       context.say(`Warning: ${words}`);
-    return await run(given, context);
+    return await run(given, context).catch((error) => {
+      if (!(error instanceof ClosedPullRequestError)) throw error;
+      context.say(error.message);
+      if (isJsonAsked(rest)) printFailure(error, error.message);
+      return 0;
+    });
   } catch (error) {
     if (!(error instanceof PrshotsError)) throw error;
     const words = withOptions(messageOf(error));
     tell(`prshots: ${words}`, []);
     // A failed comparison is printed already.
-    if (JSON_ASKED.test(` ${rest.join(" ")}`) && !(error instanceof ComparisonFailedError))
-      print(jsonText({ error: redact(words, []), code: errorCode(error) }));
+    if (isJsonAsked(rest) && !(error instanceof ComparisonFailedError)) printFailure(error, words);
     return isInArguments(error) ? INVALID_ARGUMENTS : FAILED;
   }
+}
+
+/** Not from the parsed options, which may be what is wrong. */
+function isJsonAsked(args: string[]): boolean {
+  return / --(json|format[ =]json)\b/.test(` ${args.join(" ")}`);
+}
+
+function printFailure(error: PrshotsError, words: string): void {
+  print(jsonText({ error: redact(words, []), code: errorCode(error) }));
 }
 
 function print(text: string, code = 0): number {
@@ -169,7 +189,10 @@ function contextOf(given: Given): Context {
     stop.abort(); // the command says how far it is
     process.exit(INTERRUPTED);
   });
-  return { environ: process.env, say: given.flag("quiet") ? () => {} : fail, fail, stopped: stop.signal };
+  const deadline = deadlineIn(given.texts("timeout"), process.env);
+  limitGit(deadline);
+  const say = given.flag("quiet") ? () => {} : fail;
+  return { environ: process.env, say, fail, deadline, stopped: stop.signal };
 }
 
 function tell(words: string, secrets: string[]): void {

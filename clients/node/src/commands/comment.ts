@@ -1,19 +1,18 @@
 /** The pull request's comment: its markdown, or posted. */
 
 import { buildsBaselines } from "../ci/checkout.js";
-import { detectJob } from "../ci/detection.js";
 import type { Job } from "../ci/job.js";
 import { viewAndPage } from "../compare.js";
 import { PrshotsError } from "../errors.js";
 import { forgeOf } from "../forges/index.js";
-import { commitOf } from "../lookup.js";
+import { askForge, refuseClosed } from "../lookup.js";
 import { Composer, post } from "../post_comment.js";
 import type { Sender } from "../sender.js";
 import { message } from "../statements.js";
 import type { Posted } from "../sticky_comment.js";
 import { pullRequest } from "../target.js";
 import { Template } from "../templates.js";
-import { branchIn, connect, jobAtForge, prIn, senderOf } from "./service_options.js";
+import { branchIn, connect, jobAtForge, jobOf, prIn, senderOf } from "./service_options.js";
 import type { CommentOptions, CommentResult, Context } from "./types.js";
 
 /** Throws PrshotsError. */
@@ -21,13 +20,15 @@ export async function comment(options: CommentOptions, context: Context): Promis
   const { environ, say } = context;
   const template = options.template ? await Template.read(options.template) : undefined;
   const given = prIn(options, environ);
-  let job = detectJob(environ);
+  let job = jobOf(context);
   if (given === undefined && (await buildsBaselines(job, branchIn({}, environ)))) {
     say(message("nothing_to_comment_on", { branch: job.branch }));
     return { markdown: "", dashboardUrl: "" };
   }
   const sender = senderOf(context);
-  const prNumber = await pullRequest(given, job, sender);
+  job = await askForge(job, given, sender, { needsCommit: false });
+  const prNumber = pullRequest(given, job);
+  if (options.post) refuseClosed(job, prNumber);
   if (template) job = await withHead(job, prNumber, sender);
   if (options.post) job = jobAtForge(job, options, environ);
   const service = connect(options, context);
@@ -58,9 +59,8 @@ async function postAndReport(
 
 /** Return the job with the head of its pull request. A template without the commit is better than no comment. */
 async function withHead(job: Job, prNumber: number, sender: Sender): Promise<Job> {
-  if (job.lookup !== "head") return job;
   try {
-    return { ...job, commitSha: await commitOf(job, prNumber, sender) };
+    return await askForge(job, prNumber, sender, { needsCommit: true });
   } catch (error) {
     if (error instanceof PrshotsError) return job;
     throw error;

@@ -1,12 +1,12 @@
 /** Compare a pull request's screenshots with its base. */
-import { detectJob } from "../ci/detection.js";
 import { compareWithBase, summary } from "../compare.js";
 import { CallError, InvalidInputError } from "../errors.js";
+import { askForge } from "../lookup.js";
 import { type ComparedShot, type Comparison, VERDICTS } from "../replies.js";
 import { EXIT_CODES, message } from "../statements.js";
 import { describeTarget, targetOf } from "../target.js";
 import { pluralize, printable, quote } from "../wording.js";
-import { branchIn, commitIn, connect, prIn, senderOf } from "./service_options.js";
+import { branchIn, commitIn, connect, jobOf, prIn, senderOf } from "./service_options.js";
 import type { CompareOptions, CompareResult, Context } from "./types.js";
 
 /** The verdicts that --fail-on takes. */
@@ -27,16 +27,18 @@ export class ComparisonFailedError extends CallError {
 export async function compare(options: CompareOptions, context: Context): Promise<CompareResult> {
   const { environ, say, fail = say } = context;
   const failOn = parseVerdicts(options.failOn ?? "");
-  const job = detectJob(environ);
   const asked = {
     pr: prIn(options, environ),
     commit: commitIn(options, environ),
     branch: branchIn(options, environ),
   };
-  const target = await targetOf(job, asked, senderOf(context));
+  const needs = { needsCommit: !asked.commit };
+  const job = await askForge(jobOf(context), asked.pr, senderOf(context), needs);
+  if (job.hasFailed) say(message("run_has_failed"));
+  const target = await targetOf(job, asked);
   const service = connect(options, context);
   const { prNumber, commitSha, baselineOf = "" } = target;
-  const complete = options.complete ?? false;
+  const complete = (options.complete ?? false) && !job.hasFailed;
   if (prNumber === undefined) {
     if (complete) await service.completeBaselines(baselineOf, commitSha);
     const about = { target: describeTarget(target), commit: commitSha.slice(0, 7) };

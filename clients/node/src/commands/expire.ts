@@ -1,16 +1,16 @@
 /** Close a pull request's screenshots. */
 
 import { defaultBranch } from "../ci/checkout.js";
-import { detectJob } from "../ci/detection.js";
 import type { Job } from "../ci/job.js";
 import * as validate from "../ci/validate.js";
 import { type Closed, close } from "../expire.js";
 import { forgeOf } from "../forges/index.js";
+import { askForge } from "../lookup.js";
 import type { Expired } from "../replies.js";
 import { message } from "../statements.js";
 import { pullRequest } from "../target.js";
 import { formatNumber, pluralize } from "../wording.js";
-import { branchIn, checked, connect, jobAtForge, prIn, senderOf } from "./service_options.js";
+import { branchIn, checked, connect, jobAtForge, jobOf, prIn, senderOf } from "./service_options.js";
 import type { Context, ExpireOptions, ExpireResult } from "./types.js";
 
 const PR_CLOSE = "pr_close";
@@ -24,10 +24,10 @@ const COMMENTED = {
 /** Throws PrshotsError. */
 export async function expire(options: ExpireOptions, context: Context): Promise<ExpireResult> {
   const { environ, say } = context;
-  const found = detectJob(environ);
   const [given, branch] = [prIn(options, environ), branchIn(options, environ)];
   const sender = senderOf(context);
-  const prNumber = await pullRequest(given, found, sender);
+  const found = await askForge(jobOf(context), given, sender, { needsCommit: false });
+  const prNumber = pullRequest(given, found);
   const merge = await mergeOf(found, prNumber, options.mergedAs ?? "", branch);
   if (!options.post) {
     const expired = await connect(options, context).expire(prNumber, merge);

@@ -1,9 +1,11 @@
 /** What the commands that call a service and a forge have in common. */
 
+import { detectJob } from "../ci/detection.js";
 import { isPublic } from "../ci/forge_addresses.js";
 import { type Environ, FORGES, type Job } from "../ci/job.js";
 import { withForge } from "../ci/overrides.js";
 import * as validate from "../ci/validate.js";
+import { CONTRACT } from "../contract.js";
 import { InvalidInputError } from "../errors.js";
 import { tokenSource } from "../keyless.js";
 import { Sender, TRIES } from "../sender.js";
@@ -12,9 +14,26 @@ import { message } from "../statements.js";
 import { quote } from "../wording.js";
 import type { Context, ForgeOptions, ServiceOptions } from "./types.js";
 
+/** Return the job that runs the command. */
+export function jobOf({ job, environ }: Context): Job {
+  return job ?? detectJob(environ);
+}
+
 /** Return a sender for the service or for a forge. */
-export function senderOf({ stopped, say }: Context): Sender {
-  return new Sender(stopped, TRIES, say);
+export function senderOf({ stopped, say, deadline }: Context): Sender {
+  return new Sender(stopped, TRIES, say, undefined, deadline);
+}
+
+/** Return when a command that starts now must end, as a Unix time in seconds. Throws InvalidInputError. */
+export function deadlineIn({ timeout }: { timeout?: string }, environ: Environ): number {
+  const { largest, default: usual } = CONTRACT.options.timeout;
+  const read = (given: unknown) => {
+    const seconds = validate.prNumber(given); // any number, checked in the same way
+    return seconds !== undefined && seconds <= largest ? seconds : undefined;
+  };
+  const takes = `seconds from 1 to ${largest}`;
+  const given = timeout ?? environ.PRSHOTS_TIMEOUT;
+  return Date.now() / 1000 + (checked("timeout (PRSHOTS_TIMEOUT)", given, read, takes) ?? usual);
 }
 
 /** Return a client of the service. Throws InvalidInputError if the URL or the token is invalid. */

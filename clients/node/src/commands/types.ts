@@ -4,7 +4,7 @@
  * A command prints nothing and never exits. It says what happens in sentences (`say`), returns the result, and throws
  * PrshotsError. An option that is missing or empty comes from the environment (PRSHOTS_URL, …), then from the CI.
  */
-import type { Environ, ForgeKind } from "../ci/job.js";
+import type { Environ, ForgeKind, Job } from "../ci/job.js";
 import type { Comparison } from "../replies.js";
 import type { View } from "../service.js";
 import type { Problem } from "../shots.js";
@@ -14,10 +14,14 @@ import type { UploadOutcome } from "../upload.js";
 
 export interface Context {
   environ: Environ;
+  /** The job, if it is known; default what the environment says. */
+  job?: Job;
   /** Gets each message for the user: a sentence, which may start with "Warning: " or "Note: ". */
   say(words: string): void;
   /** Gets failures, even with --quiet; default `say`. */
   fail?(words: string): void;
+  /** When the command must end, as a Unix time in seconds; default never. */
+  deadline?: number;
   /** Stops the command. */
   stopped: AbortSignal;
 }

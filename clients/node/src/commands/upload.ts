@@ -1,8 +1,8 @@
 /** Upload screenshots to a pull request and compare them, or upload them as baselines. */
-import { detectJob } from "../ci/detection.js";
 import type { Job } from "../ci/job.js";
 import { compareWithBase, describe, summary } from "../compare.js";
 import { InvalidInputError, messageOf, NoScreenshotsError, PrshotsError } from "../errors.js";
+import { askForge, refuseClosed } from "../lookup.js";
 import type { Service } from "../service.js";
 import { type Found, findShots, type ShotFile } from "../shots.js";
 import { readableSize } from "../sizes.js";
@@ -13,7 +13,7 @@ import { MAX_IMAGE_BYTES, NOT_TRIED, outcomeOf, type UploadOutcome, uploadAll } 
 import { formatNumber, printable } from "../wording.js";
 import { MAX_ROWS } from "./output.js";
 import { Progress } from "./progress.js";
-import { branchIn, commitIn, connect, prIn, senderOf } from "./service_options.js";
+import { branchIn, commitIn, connect, jobOf, prIn, senderOf } from "./service_options.js";
 import type { Context, UploadOptions, UploadResult } from "./types.js";
 
 const WARNING = "warning: ";
@@ -27,13 +27,17 @@ export async function upload(options: UploadOptions, context: Context): Promise<
     branch: branchIn(options, environ),
     baseline: options.baseline ?? false,
   };
+  const inEvent = jobOf(context);
+  refuseClosed(inEvent, asked.pr ?? inEvent.prNumber);
   const found = await findScreenshots(options);
   for (const { path, words } of found.problems) fail(`${printable(path)}: ${printable(words)}`);
   for (const { path, warning } of found.shots) if (warning) say(`${printable(path)}: ${warning}`);
-  const job = detectJob(environ);
+  const needs = { needsCommit: !asked.commit };
+  const known = () => askForge(inEvent, asked.pr, senderOf(context), needs);
   const unknown: Target = { commitSha: asked.commit, ...(asked.pr !== undefined && { prNumber: asked.pr }) };
   if (options.dryRun) {
-    const target = await targetOf(job, asked, senderOf(context)).catch((error) => {
+    const finding = known().then((job) => targetOf(job, asked));
+    const target = await finding.catch((error) => {
       if (!(error instanceof InvalidInputError)) throw error;
       say(message("real_upload_needs", { problem: error.message }));
       return unknown;
@@ -44,7 +48,9 @@ export async function upload(options: UploadOptions, context: Context): Promise<
     say(message("nothing_to_upload"));
     return resultOf(unknown, [], found);
   }
-  const target = await targetOf(job, asked, senderOf(context));
+  const job = await known();
+  if (job.hasFailed) say(message("run_has_failed"));
+  const target = await targetOf(job, asked);
   return new Upload(connect(options, context), job, target, options, context).run(found, asked.branch);
 }
 
@@ -120,7 +126,8 @@ class Upload {
     });
     const result = resultOf(this.target, outcomes, found);
     this.#saySummary(result);
-    const isComplete = result.exitCode === 0 && !options.partial && !job.isParallel;
+    const isPartial = options.partial || job.isParallel || job.hasFailed;
+    const isComplete = result.exitCode === 0 && !isPartial;
     if (job.isParallel && !options.partial) context.say(message("complete_after_parallel_jobs"));
     if (baselineOf && isComplete) await this.service.completeBaselines(baselineOf, commitSha);
     if (prNumber === undefined || !result.count) return result;

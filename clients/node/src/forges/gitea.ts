@@ -2,7 +2,13 @@
 
 import { type Access, type Comment, type Forge, type Merge, NO_PROXY } from "./forge.js";
 import { ForgeApi, textAt } from "./forge_api.js";
-import { type AnswersLookups, headOf, mergeOf, openWithHead } from "./pull_requests.js";
+import {
+  type AnswersLookups,
+  type ForgePullRequest,
+  mergeOf,
+  pullRequestAt,
+  withHead,
+} from "./pull_requests.js";
 
 const NEEDS =
   "Gitea and Forgejo take the token of Actions where it may write, or an access token with the scopes write:issue " +
@@ -46,14 +52,14 @@ export class Gitea implements Forge, AnswersLookups {
   }
 
   /** Gitea has no list by commit. */
-  async openPullRequests(headSha: string): Promise<number[]> {
+  async pullRequestsWithHead(headSha: string): Promise<ForgePullRequest[]> {
     const path = `/repos/${this.#repository}/pulls`;
     const entries = await this.#api.entries(path, { state: "open", limit: "50" });
-    return openWithHead(entries, this.#repository, headSha);
+    return withHead(entries, this.#repository, headSha);
   }
 
-  headOf(prNumber: number): Promise<string> {
-    return headOf(this.#api, this.#repository, prNumber);
+  pullRequest(prNumber: number): Promise<ForgePullRequest> {
+    return pullRequestAt(this.#api, this.#repository, prNumber);
   }
 
   mergeOf(prNumber: number): Promise<Merge | undefined> {

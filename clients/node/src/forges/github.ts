@@ -4,7 +4,13 @@ import type { Reply } from "../sender.js";
 import { message } from "../statements.js";
 import type { Access, Comment, Forge, Merge } from "./forge.js";
 import { errorMessage, ForgeApi, parseJson, textAt } from "./forge_api.js";
-import { type AnswersLookups, headOf, mergeOf, openWithHead } from "./pull_requests.js";
+import {
+  type AnswersLookups,
+  type ForgePullRequest,
+  mergeOf,
+  pullRequestAt,
+  withHead,
+} from "./pull_requests.js";
 
 const NEEDS =
   "In GitHub Actions the job needs `permissions: pull-requests: write`; elsewhere, use a token that may write pull " +
@@ -60,14 +66,14 @@ export class GitHub implements Forge, AnswersLookups {
     return this.#api.remove(`${this.#issues}/comments/${id}`);
   }
 
-  async openPullRequests(headSha: string): Promise<number[]> {
+  async pullRequestsWithHead(headSha: string): Promise<ForgePullRequest[]> {
     const path = `/repos/${this.#repository}/commits/${headSha}/pulls`;
     const entries = await this.#api.entries(path, { per_page: "100" });
-    return openWithHead(entries, this.#repository, headSha);
+    return withHead(entries, this.#repository, headSha);
   }
 
-  headOf(prNumber: number): Promise<string> {
-    return headOf(this.#api, this.#repository, prNumber);
+  pullRequest(prNumber: number): Promise<ForgePullRequest> {
+    return pullRequestAt(this.#api, this.#repository, prNumber);
   }
 
   mergeOf(prNumber: number): Promise<Merge | undefined> {

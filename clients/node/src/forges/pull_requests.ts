@@ -5,30 +5,49 @@ import { type ForgeApi, type Json, textAt } from "./forge_api.js";
 
 /** A forge that runs jobs whose event does not name the pull request, or its head. */
 export interface AnswersLookups {
-  /** Return the open pull requests of this repository that have this commit as their head. */
-  openPullRequests(headSha: string): Promise<number[]>;
-  /** Return the head commit of a pull request; empty if the forge doesn't say. */
-  headOf(prNumber: number): Promise<string>;
+  /**
+   * Return the pull requests of this repository that have this commit as their head: all open ones, and on GitHub also
+   * those that were closed.
+   */
+  pullRequestsWithHead(headSha: string): Promise<ForgePullRequest[]>;
+  pullRequest(prNumber: number): Promise<ForgePullRequest>;
 }
 
-/** Return the numbers of the pull requests that are open, in this repository, and have this head. */
-export function openWithHead(entries: Json[], repository: string, headSha: string): number[] {
-  const numbers = entries
+export interface ForgePullRequest {
+  number: number | undefined;
+  isOpen: boolean;
+  /** Empty if the forge doesn't say. */
+  headSha: string;
+  targetBranch: string;
+}
+
+/** Return the pull requests that are in this repository and have this head. */
+export function withHead(entries: Json[], repository: string, headSha: string): ForgePullRequest[] {
+  const found = entries
     .filter(
       (pull) =>
-        textAt(pull, "state") === "open" &&
         textAt(pull, "head", "sha") === headSha &&
         textAt(pull, "base", "repo", "full_name").toLowerCase() === repository.toLowerCase(),
     )
-    .map((pull) => validate.prNumber(pull.number))
-    .filter((number) => number !== undefined);
-  return [...new Set(numbers)];
+    .map(readPull);
+  return [...new Map(found.map((pull) => [pull.number, pull])).values()]; // two pages may list the same one
 }
 
-export async function headOf(api: ForgeApi, repository: string, prNumber: number): Promise<string> {
-  return validate.commit(
-    textAt(await api.call("GET", `/repos/${repository}/pulls/${prNumber}`), "head", "sha"),
-  );
+export async function pullRequestAt(
+  api: ForgeApi,
+  repository: string,
+  prNumber: number,
+): Promise<ForgePullRequest> {
+  return readPull(await api.call("GET", `/repos/${repository}/pulls/${prNumber}`));
+}
+
+function readPull(pull: unknown): ForgePullRequest {
+  return {
+    number: validate.prNumber((pull as Json | null)?.number),
+    isOpen: textAt(pull, "state") === "open",
+    headSha: validate.commit(textAt(pull, "head", "sha")),
+    targetBranch: validate.branch(textAt(pull, "base", "ref")),
+  };
 }
 
 export async function mergeOf(

@@ -9,9 +9,10 @@ import type {
 } from "@playwright/test/reporter";
 import { BackgroundUploads, countScreenshots } from "../background_uploads.js";
 import { compareWithBase, describe, summary } from "../compare.js";
-import { messageOf } from "../errors.js";
+import { ClosedPullRequestError, messageOf } from "../errors.js";
 import { forgeOf } from "../forges/index.js";
 import { tokenSource } from "../keyless.js";
+import { askForge } from "../lookup.js";
 import { Composer, post } from "../post_comment.js";
 import { redact, secretsOf } from "../redaction.js";
 import { type Say, Sender } from "../sender.js";
@@ -55,13 +56,14 @@ class Run {
     stopped: AbortSignal,
     onWait: Say,
   ): Promise<Run | undefined> {
-    const { url, token, project, job, tries } = settings;
-    const sender = new Sender(stopped, tries);
-    const target = await targetOfJob(job, settings.branch, sender);
+    const { url, token, project, tries } = settings;
+    const needs = { needsCommit: !settings.job.commitSha };
+    const job = await askForge(settings.job, settings.job.prNumber, new Sender(stopped, tries), needs);
+    const target = await targetOfJob(job, settings.branch);
     if (!target || (target.baselineOf && settings.only === "failed")) return undefined;
     const ofService = new Sender(stopped, tries, onWait);
     const service = new Service(url, tokenSource(url, token, project, process.env, ofService), ofService);
-    return new Run(target, settings, options, service, stopped);
+    return new Run(target, { ...settings, job }, options, service, stopped);
   }
 
   /**
@@ -71,7 +73,7 @@ class Run {
   async conclude(isComplete: boolean, say: (words: string) => void): Promise<string> {
     const { prNumber, baselineOf, commitSha } = this.target;
     const { job, branch, compare, partial } = this.settings;
-    const complete = isComplete && !partial && !job.isParallel;
+    const complete = isComplete && !partial && !job.isParallel && !job.hasFailed;
     if (baselineOf && complete) await this.service.completeBaselines(baselineOf, commitSha);
     if (prNumber === undefined) return "";
     this.dashboardUrl = await describe(this.service, prNumber, job);
@@ -205,7 +207,8 @@ export default class PrshotsReporter implements Reporter {
   }
 
   #notUploaded(error: unknown): undefined {
-    this.#problems.push(`nothing is uploaded: ${messageOf(error)}`);
+    if (error instanceof ClosedPullRequestError) this.#say(error.message);
+    else this.#problems.push(`nothing is uploaded: ${messageOf(error)}`);
   }
 
   /** Say why uploads wait, once: the tests run in the meantime, and their reporter shows them. */

@@ -117,7 +117,7 @@ function jobOf(options: PrshotsOptions, environ: Environ): Job {
   return normalizeJob({
     ...found,
     // What the CI says about its own pull request and commit says nothing about another one.
-    ...(isOther && { title: "", author: "", sourceBranch: "" }),
+    ...(isOther && { title: "", author: "", sourceBranch: "", closed: false, alreadyClosed: false }),
     ...(commitSha !== found.commitSha && { baseSha: "" }),
     forgeToken: validate.token(options.forgeToken ?? "") || found.forgeToken,
     prNumber,

@@ -48,7 +48,8 @@ def _job_of(environ: Mapping[str, str], said: Mapping[str, Any]) -> Job:
     issue = _part(said, "issue")
     if _part(issue, "pull_request"):  # a comment on a pull request: the event doesn't name the commit
         number = validate.pr_number(issue.get("number"))
-        return Job(pr_number=number, lookup=Lookup.HEAD if number is not None else None)
+        lookup = Lookup.HEAD if number is not None else None
+        return Job(pr_number=number, already_closed=issue.get("state") == "closed", lookup=lookup)
     is_push = name in _OF_A_BRANCH or (name == "workflow_call" and "after" in said)
     return Job(
         pr_number=number_in(ref),
@@ -66,6 +67,7 @@ def _of_pull_request(number: int | None, pull: Mapping[str, Any], built: str, *,
         pr_number=number,
         commit_sha=validate.commit(head.get("sha"), built),
         closed=closed,
+        already_closed=not closed and pull.get("state") == "closed",
         from_fork=_is_fork(_part(head, "repo"), _part(base, "repo")),
         target_branch=validate.branch(base.get("ref")),
         source_branch=validate.branch(head.get("ref")),
@@ -81,7 +83,7 @@ def _of_run(said: Mapping[str, Any], run: Mapping[str, Any]) -> Job:
     GitHub lists every pull request with this head, including those of other repositories.
     """
     sha = validate.commit(run.get("head_sha"))
-    number = _own_pull_request(said, run, sha)
+    number, target_branch = _own_pull_request(said, run, sha)
     started_by = run.get("event")
     lookup = None
     if number is None and sha:
@@ -97,6 +99,8 @@ def _of_run(said: Mapping[str, Any], run: Mapping[str, Any]) -> Job:
         from_fork="head_repository" in run and is_fork,
         lookup=lookup,
         branch=validate.branch(run.get("head_branch")) if is_push else "",
+        target_branch=target_branch,
+        has_failed=run.get("conclusion") not in (None, "success"),
     )
 
 
@@ -104,26 +108,26 @@ def _of_deployment(said: Mapping[str, Any], deployment: Mapping[str, Any], ref: 
     sha = validate.commit(deployment.get("sha"), built)
     named = deployment.get("ref")
     number = number_in(ref) or number_in(named if isinstance(named, str) else "")
-    run = _part(said, "workflow_run")
+    target_branch, run = "", _part(said, "workflow_run")
     if number is None and validate.commit(run.get("head_sha")) == sha:
-        number = _own_pull_request(said, run, sha)
-    is_known = number is not None or not sha
-    return Job(pr_number=number, commit_sha=sha, lookup=None if is_known else Lookup.ANY_PULL_REQUEST)
+        number, target_branch = _own_pull_request(said, run, sha)
+    lookup = None if number is not None or not sha else Lookup.ANY_PULL_REQUEST
+    return Job(pr_number=number, commit_sha=sha, lookup=lookup, target_branch=target_branch)
 
 
-def _own_pull_request(said: Mapping[str, Any], run: Mapping[str, Any], sha: str) -> int | None:
-    """Return the only pull request in this repository with this head, or None if there isn't exactly one."""
+def _own_pull_request(said: Mapping[str, Any], run: Mapping[str, Any], sha: str) -> tuple[int | None, str]:
+    """Return the only pull request in this repository with this head, or None, and its target branch."""
     listed = run.get("pull_requests")
     own = _part(said, "repository").get("id")
     found = {
-        validate.pr_number(pull.get("number"))
+        (validate.pr_number(pull.get("number")), validate.branch(_part(pull, "base").get("ref")))
         for pull in (listed if isinstance(listed, list) else ())
         if isinstance(pull, dict)
         and own is not None
         and _part(_part(pull, "base"), "repo").get("id") == own
         and validate.commit(_part(pull, "head").get("sha")) == sha
     }
-    return found.pop() if len(found) == 1 and sha else None
+    return found.pop() if len(found) == 1 and sha else (None, "")
 
 
 def _read(path: str) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def _normalize_job(job: Job) -> Job:
     """Return the job with either a pull request or a branch, never both."""
     job = replace(job, run_url=validate.address(job.run_url))
     if job.pr_number is None:
-        job = replace(job, closed=False, from_fork=False)
+        job = replace(job, closed=False, already_closed=False, from_fork=False)
     if job.pr_number is not None or job.lookup is not None:
         return replace(job, branch="")
     return replace(job, target_branch="", source_branch="", title="", author="", base_sha="", merged_as="")

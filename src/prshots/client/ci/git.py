@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from prshots.client.ci import validate
+from prshots.client.deadline import current_deadline
 from prshots.contract.redaction import redact_briefly
 from prshots.contract.statements import message
 
@@ -132,6 +133,7 @@ def _run(arguments: tuple[str, ...], seconds: float, on_wait: Callable[[], None]
         )
     except OSError as error:
         return GitResult(error=message("git_does_not_run", why=error.strerror or error))
+    seconds = min(seconds, max(current_deadline() - time.monotonic(), 0.0))
     with process:
         try:
             output, words = _communicate(process, seconds, on_wait)

@@ -52,6 +52,7 @@ class ForgePullRequest:
     repository: str = ""
     from_fork: bool = False
     is_open: bool = True
+    head_sha: str = ""
     target_branch: str = ""
     title: str = ""
     author: str = ""
@@ -176,7 +177,7 @@ class IssueForge(Forge):
     """GitHub and Gitea: every pull request is an issue, and the APIs have the same paths."""
 
     _open_with_head: ClassVar[tuple[str, Mapping[str, str]]]
-    """The path under the repository that lists open pull requests with a head, and its query."""
+    """The path under the repository that lists pull requests with a head, and its query."""
 
     _line: ClassVar[str]
     """The field with a review comment's line."""
@@ -192,22 +193,17 @@ class IssueForge(Forge):
         del pr_number
         self._remove(self._comment_path(comment_id))
 
-    def open_pull_requests(self, head_sha: str) -> set[int]:
-        """Return the open pull requests of this repository that have this commit as their head."""
+    def pull_requests_with_head(self, head_sha: str) -> list[ForgePullRequest]:
+        """Return this repository's pull requests with this head. Only GitHub also lists closed ones."""
         path, query = self._open_with_head
         address = self._path_of(self._repository) + path.format(sha=head_sha)
-        return {
-            number
+        found = (
+            self._read_pull(pull)
             for pull in self._api.entries(address, query)
-            if (number := validate.pr_number(pull.get("number"))) is not None
-            and text_at(pull, "state") == "open"
-            and text_at(pull, "head", "sha") == head_sha
+            if text_at(pull, "head", "sha") == head_sha
             and text_at(pull, "base", "repo", "full_name").lower() == self._repository.lower()
-        }
-
-    def head_of(self, pr_number: int) -> str:
-        """Return the head commit of a pull request, or "" if the forge doesn't say."""
-        return validate.commit(text_at(self._pull(pr_number), "head", "sha"))
+        )
+        return list({pull.number: pull for pull in found}.values())  # two pages may list the same one
 
     def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         pulls = self._api.entries(self._pulls, self._open_with_branch(branch, repository))
@@ -255,6 +251,7 @@ class IssueForge(Forge):
             repository=head,
             from_fork=head.lower() != base.lower(),
             is_open=text_at(pull, "state") == "open",
+            head_sha=validate.commit(text_at(pull, "head", "sha")),
             target_branch=validate.branch(text_at(pull, "base", "ref")),
             title=validate.words(text_at(pull, "title")),
             author=validate.words(text_at(pull, "user", "login")),
