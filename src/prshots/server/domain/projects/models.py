@@ -99,11 +99,12 @@ class Project:
 class UploadToken:
     """An upload token without its secret. It has only the SHA-256, and a hint to tell tokens apart.
 
-    `created_by` is the login of the person who created it, or empty for the CLI. A keyless token is
-    short-lived: it has an `expires_at` and the trust that issued it. Its `branch` is the branch that its job
-    runs for, if the issuer signed one. The token can write to that branch only if `pr_number` is None. If the
-    job runs for a pull request, the token is valid only for that `pr_number`, and `branch` is the head. A
-    `pr_number` of 0 means that the issuer didn't sign the number, as on GitLab.
+    `created_by` is the login of the person who created it, or empty for the CLI. `creator_id` is their user
+    id, because a login can pass to another person. A keyless token is short-lived: it has an `expires_at` and
+    the trust that issued it. Its `branch` is the branch that its job runs for, if the issuer signed one. The
+    token can write to that branch only if `pr_number` is None. If the job runs for a pull request, the token
+    is valid only for that `pr_number`, and `branch` is the head. A `pr_number` of 0 means that the issuer
+    didn't sign the number, as on GitLab.
     """
 
     id: str
@@ -119,6 +120,7 @@ class UploadToken:
     trust_id: str | None = None
     pr_number: int | None = None
     branch: str | None = None
+    creator_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
