@@ -65,6 +65,7 @@ class TestFind:
         assert await find(here, branch="fix", repository="acme/shop") == [own.id]
         assert await find(here, branch="fix", repository="") == [own.id]
         assert await find(here, branch="other") == [other.id]
+        assert await here.records.branches_of(of_fork.id) == {"fix"}
         assert await here.staged.count(here.project.id, "fix", SOON) == 2
 
     async def test_skips_scheduled_and_expired_images(self, here: Stores) -> None:
