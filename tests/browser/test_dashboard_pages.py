@@ -499,23 +499,48 @@ class TestTokensAndSettings:
 
 
 @pytest.mark.slow
-def test_members_of_an_organization_are_added_and_removed(page: Page, service: Service, ann: Person) -> None:
-    sign_in(service, "bob").close()
-    page.goto(f"/organizations/{ann.organization_id}")
-    page.get_by_label("Login").fill("nobody-yet")
-    page.get_by_role("button", name="Add member").click()
-    expect(page.get_by_text("ask them to sign in once")).to_be_visible()
-    page.get_by_label("Login").fill("bob")
-    page.get_by_role("button", name="Add member").click()
-    expect(page.get_by_text("Added bob.")).to_be_visible()
+def test_an_invited_colleague_joins_from_a_link_and_is_removed_with_their_tokens(
+    page: Page, new_context: Callable[..., BrowserContext], service: Service, ann: Person
+) -> None:
+    team = ann.organization()
+    project = ann.ask("POST", "/projects", name="shared", organization_id=team).json()["id"]
+    with sign_in(service, "bob") as bob:
+        context = new_context()
+        context.clear_cookies()
+        context.add_cookies(bob.browser_cookies)
+        theirs = context.new_page()
+        theirs.goto(f"/projects/{project}/prs/7")
+        expect(theirs.get_by_role("heading", level=1)).to_have_text("Not found")
+        expect(theirs.get_by_text("ask an owner of the organization")).to_be_visible()
+        expect(theirs.get_by_text("github:bob", exact=True)).to_be_visible()
+        page.goto(f"/organizations/{team}")
+        page.get_by_label("Login").fill("nobody-yet")
+        page.get_by_role("button", name="Invite").click()
+        expect(page.get_by_text("ask them to sign in once")).to_be_visible()
+        page.get_by_label("Login").fill("github:bob")
+        page.get_by_role("button", name="Invite").click()
+        expect(page.get_by_text("not accepted yet")).to_be_visible()
+        theirs.get_by_role("button", name="Join").click()
+        expect(theirs.get_by_text("No screenshots yet")).to_be_visible()
+        theirs.goto("/")
+        expect(theirs.get_by_label("Organization", exact=True)).to_have_value(bob.organization_id)
+        ci = service.client(bob.token(project))
     page.get_by_label("Role of bob").select_option("owner")
     expect(page.get_by_text("bob is now an owner.")).to_be_visible()
     removing = page.get_by_role("button", name="Remove bob")
     expect(removing).to_have_attribute("aria-busy", "false")  # while busy, it ignores clicks
     removing.click()
-    page.get_by_role("dialog").get_by_role("button", name="Remove bob").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("listitem")).to_have_text(re.compile("^shared: ci msr_….* never used$"))
+    expect(dialog.get_by_label("Keep these tokens")).not_to_be_checked()
+    dialog.get_by_role("button", name="Remove bob").click()
     expect(page.get_by_text("Removed bob.")).to_be_visible()
     expect(page.get_by_label("Role of bob")).to_have_count(0)
+    with ci:
+        assert upload(ci).status_code == 401
+    page.get_by_role("button", name="Delete organization").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete organization").click()
+    expect(page.get_by_text("still has projects: delete them first")).to_be_visible()
 
 
 @pytest.fixture(scope="module")
@@ -532,7 +557,12 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
             shot(ci, f"{'even' if number % 2 == 0 else 'odd'}/{number}", pr_number=9)
     claims = {"repository": f"a-long-name/{'x' * 60}", "ref": "refs/pull/*"}
     ann.ask("POST", f"/projects/{project}/trusts", issuer=GITHUB, claims=claims).raise_for_status()
-    at = f"/projects/{project}"
+    at, team = f"/projects/{project}", ann.organization()
+    sign_in(service, "carol").close()
+    ann.ask("POST", f"/organizations/{team}/invitations", login="carol").raise_for_status()
+    with sign_in(service) as eve:
+        login = ann.get_json("/me")["user"]["login"]
+        eve.ask("POST", f"/organizations/{eve.organization()}/invitations", login=login).raise_for_status()
     return {
         "projects": "/",
         "pull requests": at,
@@ -549,7 +579,8 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
         "settings": f"{at}/settings",
         "set-up": f"{at}/setup",
         "usage": f"{at}/usage",
-        "organization": f"/organizations/{ann.organization_id}",
+        "own organization": f"/organizations/{ann.organization_id}",
+        "organization": f"/organizations/{team}",
         "not found": "/nothing/here",
         "not theirs": "/projects/0000000000000000",
     }

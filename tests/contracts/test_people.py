@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from prshots.contract.errors import ConflictError
-from prshots.server.domain.people.models import LoginState, Session, User
+from prshots.contract.errors import ConflictError, NotFoundError
+from prshots.server.domain.people import organizations
+from prshots.server.domain.people.models import Invitation, LoginState, Session, User
 from prshots.server.domain.people.ports import People
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role
 from support.contract_stores import Stores
-from support.stores_and_records import NOW
+from support.stores_and_records import NOW, a_project, a_token
 
 
 @pytest.fixture
@@ -35,6 +36,12 @@ async def added(people: People, login: str = "") -> tuple[User, Organization]:
     organization = an_organization(user.login, personal=True)
     await people.add_user(user, organization)
     return user, organization
+
+
+def an_invitation(
+    organization: Organization, user: User, role: Role = Role.MEMBER, created_at: int = NOW
+) -> Invitation:
+    return Invitation(organization, user, role, "ann", created_at)
 
 
 def a_state(**changes: object) -> LoginState:
@@ -87,7 +94,20 @@ class TestUsers:
         assert await people.user_of_subject("github", new.subject) is None
         for name in (own.name, LOCAL_ORGANIZATION):
             with pytest.raises(ConflictError, match=name):
-                await people.add_organization(an_organization(name), known.id)
+                await people.add_organization(an_organization(name), known.id, most=9)
+
+    async def test_a_login_that_passes_to_another_account_no_longer_finds_the_former_one(
+        self, people: People
+    ) -> None:
+        (first, _), elsewhere = await added(people, "Mona"), a_user("mona", "gitlab")
+        await people.add_user(elsewhere, an_organization("mona-gitlab"))
+        second = a_user("mona")
+        await people.add_user(second, an_organization("mona-github"))
+        assert await people.users_of_login("mona") == [second, elsewhere]
+        renamed = await people.user_of_subject("github", first.subject)
+        assert renamed == replace(first, login="Mona (former login)")
+        await people.update_user(first)
+        assert await people.users_of_login("mona") == [first, elsewhere]
 
     async def test_are_found_by_login_ignoring_case(self, people: People) -> None:
         ann, _ = await added(people, "Ann")
@@ -133,10 +153,54 @@ class TestOrganizations:
     async def test_the_personal_organization_is_listed_first(self, people: People) -> None:
         user, own = await added(people, "mona")
         acme, zoo = an_organization("acme"), an_organization("zoo")
-        await people.add_organization(zoo, user.id)
-        await people.add_organization(acme, user.id)
+        await people.add_organization(zoo, user.id, most=9)
+        await people.add_organization(acme, user.id, most=9)
         listed = await people.organizations_of(user.id)
         assert listed == [(organization, Role.OWNER) for organization in (own, acme, zoo)]
+
+    async def test_a_user_can_be_in_a_limited_number_even_with_concurrent_requests(
+        self, people: People
+    ) -> None:
+        user, _ = await added(people)
+        adding = (people.add_organization(an_organization(), user.id, most=3) for _ in range(6))
+        outcomes = await asyncio.gather(*adding, return_exceptions=True)
+        assert [str(outcome) for outcome in outcomes if outcome] == [
+            "you are in 3 organizations, which is the limit: leave or delete one first"
+        ] * 4
+        assert len(await people.organizations_of(user.id)) == 3
+
+    async def test_the_service_limits_memberships_and_invitations(
+        self, stores: Stores, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(organizations, "MAX_ORGANIZATIONS", 2)
+        monkeypatch.setattr(organizations, "MAX_INVITATIONS", 1)
+        service = organizations.Organizations(stores.people, stores.overview)
+        (owner, _), *invited = [await added(stores.people) for _ in range(3)]
+        acme = await service.create(owner, "acme")
+        with pytest.raises(ConflictError, match="you are in 2 organizations"):
+            await service.create(owner, "zoo")
+        await service.invite(owner, acme.id, invited[0][0].login, Role.MEMBER)
+        with pytest.raises(ConflictError, match="1 invitations are open"):
+            await service.invite(owner, acme.id, invited[1][0].login, Role.MEMBER)
+        await service.create(invited[0][0], "zoo")
+        with pytest.raises(ConflictError, match="you are in 2 organizations"):
+            await service.join(invited[0][0], acme.id)
+
+    async def test_can_be_removed_only_without_projects(self, stores: Stores, people: People) -> None:
+        (owner, _), (invited, _), acme = await added(people), await added(people), an_organization()
+        await people.add_organization(acme, owner.id, most=9)
+        await people.add_invitation(an_invitation(acme, invited), most=9)
+        project = await stores.add_project(replace(a_project(), organization_id=acme.id))
+        with pytest.raises(ConflictError, match="still has projects: delete them first"):
+            await people.remove_organization(acme.id)
+        assert await people.organization_of(owner.id, acme.id) == (acme, Role.OWNER)
+        await stores.records.remove_project(project.id)
+        await people.remove_organization(acme.id)
+        assert await people.organization_of(owner.id, acme.id) is None
+        assert not await people.accept_invitation(acme.id, invited.id, most=9)
+        with pytest.raises(NotFoundError):
+            await people.add_invitation(an_invitation(acme, invited), most=9)
+        await people.add_organization(acme, owner.id, most=9)
 
 
 class TestMembers:
@@ -177,6 +241,34 @@ class TestMembers:
             await people.set_member(organization.id, owner.id, Role.MEMBER)
         assert await people.organization_of(owner.id, organization.id) == (organization, Role.OWNER)
 
+    async def test_removing_a_member_revokes_their_tokens_in_this_organization_if_requested(
+        self, stores: Stores, people: People
+    ) -> None:
+        (owner, _), (user, _), acme = await added(people), await added(people), an_organization()
+        await people.add_organization(acme, owner.id, most=9)
+        await people.set_member(acme.id, user.id, Role.MEMBER)
+        project = await stores.add_project(replace(a_project(), organization_id=acme.id))
+        theirs, revoked = (a_token(project, creator_id=user.id, created_at=NOW + at) for at in (1, 2))
+        others = [
+            a_token(stores.project, creator_id=user.id),
+            a_token(project, creator_id=owner.id),
+            a_token(project),
+        ]
+        for token in (theirs, revoked, *others):
+            await stores.records.add_token(token)
+        await stores.records.revoke_token(revoked.id, NOW + 3)
+        assert await stores.overview.tokens_of_member(acme.id, user.id, 9) == [(theirs, project.name)]
+        assert await stores.overview.tokens_of_member(acme.id, user.id, 0) == []
+        assert await people.remove_member(acme.id, user.id)
+        assert await stores.records.project_of_token(theirs.sha256)
+        await people.set_member(acme.id, user.id, Role.MEMBER)
+        assert await people.remove_member(acme.id, user.id, revoke_tokens_at=NOW + 9)
+        assert await stores.overview.tokens_of_member(acme.id, user.id, 9) == []
+        revoked_at = {token.id: token.revoked_at for token in await stores.records.tokens(project.id)}
+        assert (revoked_at[theirs.id], revoked_at[revoked.id]) == (NOW + 9, NOW + 3)
+        for token in others:
+            assert await stores.records.project_of_token(token.sha256)
+
     async def test_two_owners_cannot_remove_each_other_at_once(self, people: People) -> None:
         (one, organization), (two, _) = await added(people), await added(people)
         await people.set_member(organization.id, two.id, Role.OWNER)
@@ -187,3 +279,39 @@ class TestMembers:
         )
         assert sorted(type(outcome).__name__ for outcome in outcomes) == ["ConflictError", "bool"]
         assert len(await people.members(organization.id, None, 9)) == 1
+
+
+class TestInvitations:
+    async def test_make_a_member_only_when_accepted(self, people: People) -> None:
+        (owner, _), (user, _), acme = await added(people), await added(people), an_organization()
+        await people.add_organization(acme, owner.id, most=9)
+        invitation = an_invitation(acme, user, Role.OWNER)
+        await people.add_invitation(invitation, most=9)
+        assert await people.invitations(9, organization_id=acme.id) == [invitation]
+        assert await people.invitations(9, user_id=user.id) == [invitation]
+        assert await people.invitations(9, user_id=owner.id) == []
+        assert await people.organization_of(user.id, acme.id) is None
+        assert not await people.accept_invitation(acme.id, owner.id, most=9)
+        with pytest.raises(ConflictError, match="you are in 1 organizations"):
+            await people.accept_invitation(acme.id, user.id, most=1)
+        accepted = await asyncio.gather(*(people.accept_invitation(acme.id, user.id, most=9) for _ in "ab"))
+        assert sorted(accepted) == [False, True]
+        assert await people.organization_of(user.id, acme.id) == (acme, Role.OWNER)
+        assert await people.invitations(9, organization_id=acme.id) == []
+
+    async def test_are_limited_in_number_and_can_be_removed(self, people: People) -> None:
+        (owner, _), acme = await added(people), an_organization()
+        await people.add_organization(acme, owner.id, most=9)
+        users = [(await added(people))[0] for _ in range(3)]
+        await people.add_invitation(an_invitation(acme, users[0]), most=2)
+        with pytest.raises(ConflictError, match=f"{users[0].login} is already invited"):
+            await people.add_invitation(an_invitation(acme, users[0]), most=2)
+        newest = an_invitation(acme, users[1], created_at=NOW + 1)
+        await people.add_invitation(newest, most=2)
+        with pytest.raises(ConflictError, match="2 invitations are open: withdraw one first"):
+            await people.add_invitation(an_invitation(acme, users[2]), most=2)
+        assert await people.invitations(1, organization_id=acme.id) == [newest]
+        assert await people.remove_member(acme.id, users[0].id)
+        assert not await people.remove_member(acme.id, users[0].id)
+        await people.add_invitation(an_invitation(acme, users[2]), most=2)
+        assert not await people.accept_invitation(acme.id, users[0].id, most=9)

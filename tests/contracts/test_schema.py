@@ -146,3 +146,24 @@ def test_a_database_that_a_development_version_brought_to_the_first_schema_is_up
     migrated = migrate(engine)
     assert migrated.before == FoundSchema(FIRST_VERSION, "0010")
     assert migrated.now == FoundSchema(SCHEMA_VERSION, "0012")
+
+
+@pytest.mark.slow
+def test_tokens_get_the_user_id_of_their_creator_unless_the_login_is_ambiguous(engine: Engine) -> None:
+    upgrade_to(engine, "0013")
+    user = "INSERT INTO users VALUES ('{0}', 'github', '{0}', '{1}', '', '', 0)"
+    token = (
+        "INSERT INTO tokens (id, project_id, label, hint, sha256, created_at, created_by) "
+        "VALUES ('{0}', 'shop', '', '', '{0}', 0, '{1}')"
+    )
+    with engine.begin() as connection:
+        for identity, login in (("1", "ann"), ("2", "eve"), ("3", "eve")):
+            connection.execute(text(user.format(identity, login)))
+        shop = "INSERT INTO projects (id, organization_id, name, policy, created_at) "
+        connection.execute(text(f"{shop} VALUES ('shop', 'local', 'shop', 'manual', 0)"))
+        for identity, login in (("a", "ann"), ("b", "eve"), ("c", "gone"), ("d", "")):
+            connection.execute(text(token.format(identity, login)))
+    migrate(engine)
+    with engine.connect() as connection:
+        creators = connection.execute(text("SELECT creator_id FROM tokens ORDER BY id")).scalars().all()
+    assert creators == ["1", None, None, None]

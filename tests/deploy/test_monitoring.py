@@ -22,7 +22,11 @@ EXPRESSIONS = [rule["expr"] for rule in RULES] + QUERIES
 
 def samples() -> dict[str, set[str]]:
     """Return the names of all metrics as Prometheus sees them, each with its labels."""
-    return {
+    of_processes = {
+        f"{family.name}_total" if family.type == "counter" else family.name: {"process"}
+        for family in metrics.Processes().collect()
+    }
+    return of_processes | {
         name: set(family._labelnames) | ({"le"} if name.endswith("_bucket") else set())
         for family in vars(metrics).values()
         if hasattr(family, "describe") and hasattr(family, "_labelnames")

@@ -4,7 +4,7 @@ import re
 import subprocess
 
 from prshots.contract.variables import unknown_variables
-from prshots.server.config.settings import SETTINGS
+from prshots.server.config.settings import NAMES
 from support.deploy_checkers import ROOT
 
 PLACES = ("src", "clients/node/src", "action", "action.yml", "templates", "deploy", "docs", "README.md",
@@ -23,5 +23,5 @@ def test_every_variable_is_known() -> None:
         for name in re.findall(r"\bPRSHOTS_[A-Z][A-Z0-9_]*[A-Z0-9]\b", text):
             found.setdefault(name, set()).add(path)
     assert "PRSHOTS_TOKEN" in found
-    unknown = unknown_variables(dict.fromkeys(found, "x"), SETTINGS)
+    unknown = unknown_variables(dict.fromkeys(found, "x"), NAMES)
     assert {name: found[name] for name in unknown.keys() - EXAMPLES} == {}

@@ -131,7 +131,7 @@ def dashboard_body(path: str, state: State) -> dict[str, Any]:
         "/projects/{project_id}/tokens": {"label": "ci"},
         "/projects/{project_id}/trusts": {"issuer": UNTRUSTED_ISSUER, "claims": {"repository": "o/r", "ref": "main"}},
         "/organizations": {"name": "drill-team"},
-        "/organizations/{organization_id}/members": {"login": "someone", "role": "member"},
+        "/organizations/{organization_id}/invitations": {"login": "someone", "role": "member"},
         "/organizations/{organization_id}/members/{member_id}": {"role": "owner"},
     }  # fmt: skip
     return bodies.get(path, {})

@@ -46,6 +46,10 @@ def use_everything(url: str, service: Service) -> str:
         ours = {"date", "connection", "via"}
         assert {**reply.headers} | dict.fromkeys(ours) == {**direct.headers} | dict.fromkeys(ours)
         assert fetch(f"{view_url}0").json() == {"error": "invalid signature"}
+        for name, is_kept in (("from-a-client.1", True), ("mine", False)):  # too short
+            for address in (f"{view_url}0", f"{url}/auth/providers"):
+                refused = httpx.get(address, headers={"X-Request-Id": name}, trust_env=False)
+                assert (refused.headers["x-request-id"] == name) is is_kept
         assert fetch(view_url.replace("/i/", "/%69/")).json() == {"error": "not found"}
 
         for size in (MAX_BYTES, 6 * MAX_BYTES):  # the API refuses the first, Caddy the second

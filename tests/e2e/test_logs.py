@@ -97,7 +97,7 @@ def follow_a_request(service: Service) -> None:
     """Send a request through the web component, and find it in the log of both components."""
     reply = httpx.get(
         f"{service.web_url}/v1/comment?pr_number=7",
-        headers={"X-Request-Id": "from-a-proxy.1"},
+        headers={"X-Request-Id": "from-a-proxy.1", "traceparent": f"00-{'5e' * 16}-{'7a' * 8}-01"},
         trust_env=False,
     )
     assert reply.headers.get_list("x-request-id") == ["from-a-proxy.1"]
@@ -115,6 +115,7 @@ def follow_a_request(service: Service) -> None:
         ("web", "GET", "/v1/comment", 401),
     ]
     assert all(entry["milliseconds"] > 0 for entry in followed)
+    assert {entry["trace_id"] for entry in followed} == {"5e" * 16}
     assert "/a%0Aline%1B%5B31m" in {entry["path"] for entry in entries}
 
 

@@ -25,7 +25,7 @@ from support.service_processes import is_ready, records, wait_until
 pytestmark = pytest.mark.slow
 
 DAY = 86_400
-NOT_ABOUT_THE_IMAGE = {"date", "server", "connection", "keep-alive"}
+NOT_ABOUT_THE_IMAGE = {"x-request-id", "date", "server", "connection", "keep-alive"}
 
 
 @pytest.fixture(scope="module")
@@ -351,6 +351,9 @@ def test_dashboard_api_and_images_share_one_address(front: Nginx, client: httpx.
     refused = get(f"{front.url}/v1/comment?pr_number=7")
     request_id = refused.headers["x-request-id"]  # the same everywhere
     assert request_id in last_log(front, '/v1/comment HTTP/1.1" 401')
+    ours = {"X-Request-Id": "from-a-client.1"}
+    for path in ("/v1/comment?pr_number=7", f"/i/{'0' * 32}.png?exp=1&sig=k1.0"):
+        assert httpx.get(front.url + path, headers=ours).headers["x-request-id"] == "from-a-client.1", path
 
 
 def test_https_works_and_http_redirects_to_it(front: Nginx, client: httpx.Client, tmp_path: Path) -> None:

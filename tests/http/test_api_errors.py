@@ -115,6 +115,25 @@ async def test_a_missing_or_invalid_request_id_is_replaced(given):
     assert seen == [[value]]  # the app sees the same id
 
 
+@pytest.mark.parametrize(
+    ("given", "trace_id"),
+    [
+        (b"00-" + b"5e" * 16 + b"-" + b"7a" * 8 + b"-01", "5e" * 16),
+        (b"cc-" + b"5e" * 16 + b"-" + b"7a" * 8 + b"-01-later-version", "5e" * 16),
+        (b"00-" + b"5E" * 16 + b"-" + b"7a" * 8 + b"-01", None),
+        (b"00-\n\x1b", None),
+    ],
+)
+async def test_log_lines_name_the_trace(given, trace_id):
+    async def app(*_):
+        bound.append(structlog.contextvars.get_contextvars())
+
+    bound: list[dict[str, str]] = []
+    with contextlib.suppress(IndexError):
+        await answered(ErrorBoundary(app), (b"traceparent", given))
+    assert bound[0].get("trace_id") == trace_id
+
+
 async def test_draining_closes_connections_and_fails_readiness():
     readiness = Readiness({})
     edge = ErrorBoundary(refusing_with(404), readiness)
@@ -131,7 +150,7 @@ async def test_every_request_is_observed_once_even_when_it_is_cancelled():
         raise asyncio.CancelledError
 
     for app in (refusing_with(404), goes_away):
-        edge = ErrorBoundary(app, observe=lambda _, status, seconds: told.append((status, seconds)))
+        edge = ErrorBoundary(app, observe=lambda _: lambda *end: told.append(end))
         with contextlib.suppress(asyncio.CancelledError, IndexError):
             await answered(edge)
     assert [status for status, _ in told] == [404, 499]

@@ -64,6 +64,7 @@ def test_me_returns_the_user_the_organizations_and_the_service(ann: Person, shar
     assert me["organizations"] == [
         {"id": ann.organization_id, "name": me["user"]["login"], "personal": True, "role": "owner"}
     ]
+    assert me["invitations"] == []
     assert me["service"]["base_url"] == shared_service.base_url
     assert me["service"]["max_image_bytes"] == 5 * 1024 * 1024
 
@@ -375,22 +376,34 @@ def test_a_token_is_shown_once_and_works_until_it_is_revoked(shop: Shop) -> None
 
 
 class TestOrganizations:
-    def test_owners_add_promote_and_remove_members_but_one_owner_remains(
+    def test_owners_invite_promote_and_remove_members_but_one_owner_remains(
         self, shared_service: Service
     ) -> None:
         with sign_in(shared_service) as owner, sign_in(shared_service, "Mem-Ber") as member:
+            owner.organization_id = owner.organization()
             path = f"/organizations/{owner.organization_id}"
             project = owner.project()
+            own = member.get_json("/me")["organizations"]
+            added = owner.ask("POST", f"{path}/invitations", login="mem-ber", role="member")
+            assert (added.status_code, added.json()["user"]["login"]) == (201, "Mem-Ber")
+            # Until the person accepts, only the invitation is visible.
             assert member.ask("GET", f"/projects/{project}").status_code == 404
-            added = owner.ask("POST", f"{path}/members", login="mem-ber", role="member")
-            assert (added.status_code, added.json()["login"], added.json()["you"]) == (201, "Mem-Ber", False)
+            assert member.ask("GET", f"{path}/members").status_code == 404
+            assert member.get_json("/projects")["projects"] == []
+            before = member.get_json("/me")
+            assert (before["organizations"], before["invitations"]) == (own, [added.json()])
+            assert owner.get_json(f"{path}/invitations") == {"invitations": [added.json()]}
+            twice = owner.ask("POST", f"{path}/invitations", login="mem-ber", role="owner")
+            assert (twice.status_code, twice.json()) == (409, {"error": "Mem-Ber is already invited"})
+            assert member.ask("POST", f"{path}/members").json() == {"ok": True}
+            assert member.get_json("/me")["invitations"] == []
             assert member.get_json(f"/projects/{project}")["role"] == "member"
             assert {found["id"]: found["role"] for found in owner.get_json(f"{path}/members")["members"]} == {
                 owner.user_id: "owner",
                 member.user_id: "member",
             }
-            again = owner.ask("POST", f"{path}/members", login="mem-ber", role="member")
-            assert again.status_code == 409
+            again = owner.ask("POST", f"{path}/invitations", login="mem-ber", role="member")
+            assert (again.status_code, again.json()) == (409, {"error": "Mem-Ber is already a member"})
             assert owner.ask("PATCH", f"{path}/members/{member.user_id}", role="owner").status_code == 200
             assert member.ask("DELETE", f"{path}/members/{owner.user_id}").json() == {"ok": True}
             assert owner.ask("GET", f"/projects/{project}").status_code == 404
@@ -398,8 +411,28 @@ class TestOrganizations:
             assert alone.status_code == 409
             assert "needs an owner" in alone.json()["error"]
 
-    def test_adding_an_unknown_login_is_404_and_an_invalid_role_is_400(self, ann: Person) -> None:
-        path = f"/organizations/{ann.organization_id}/members"
+    def test_an_invitation_can_be_withdrawn_or_declined(self, shared_service: Service) -> None:
+        with sign_in(shared_service) as owner, sign_in(shared_service, "eve") as eve:
+            path = f"/organizations/{owner.organization()}"
+            for person in (owner, eve):
+                assert owner.ask("POST", f"{path}/invitations", login="eve").status_code == 201
+                assert person.ask("DELETE", f"{path}/members/{eve.user_id}").json() == {"ok": True}
+                assert eve.get_json("/me")["invitations"] == []
+                assert eve.ask("POST", f"{path}/members").status_code == 404
+
+    def test_a_personal_organization_keeps_one_member_and_cannot_be_deleted(
+        self, shared_service: Service
+    ) -> None:
+        sign_in(shared_service, "stranger").close()
+        with sign_in(shared_service, operator=True) as ann:
+            path = f"/organizations/{ann.organization_id}"
+            reply = ann.ask("POST", f"{path}/invitations", login="stranger")
+            assert (reply.status_code, "has no other members" in reply.json()["error"]) == (409, True)
+            for organization_id in (ann.organization_id, "local"):
+                assert ann.ask("DELETE", f"/organizations/{organization_id}").status_code == 409
+
+    def test_inviting_an_unknown_login_is_404_and_an_invalid_role_is_400(self, ann: Person) -> None:
+        path = f"/organizations/{ann.organization()}/invitations"
         reply = ann.ask("POST", path, login="nobody", role="member")
         assert reply.status_code == 404
         assert "has signed in here yet" in reply.json()["error"]
@@ -411,6 +444,8 @@ class TestOrganizations:
         assert (made["name"], made["personal"], made["role"]) == ("acme", False, "owner")
         assert made in ann.get_json("/me")["organizations"]
         assert ann.ask("POST", "/organizations", name="acme").status_code == 409
+        assert ann.ask("DELETE", f"/organizations/{made['id']}").json() == {"ok": True}
+        assert made not in ann.get_json("/me")["organizations"]
 
 
 class TestInvalidRequests:

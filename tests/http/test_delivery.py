@@ -389,6 +389,9 @@ def test_an_internal_error_reveals_only_its_request_id(
     if method == "GET":
         assert_error(answer, 500, "internal error")
     assert logs[0]["request_id"] == answer[1]["X-Request-Id"]
+    with structlog.testing.capture_logs() as logs:
+        disk_client.reply(Request(method, TARGET, {}, request_id="from-a-proxy.1"))
+    assert logs[0]["request_id"] == "from-a-proxy.1"
     assert "token=" not in str(logs)
 
 

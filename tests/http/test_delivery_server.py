@@ -72,6 +72,23 @@ def test_images_of_any_size_are_delivered_over_one_connection(served: ServedFrom
     assert len(served.server._connections) <= 1
 
 
+def test_an_error_has_the_id_of_its_request_and_an_image_has_none(served: ServedFromDisk) -> None:
+    """Caches keep images. A client recognizes delivery's address by the missing id of other paths."""
+    target, wrong = served.store(b"x"), served.store(b"x") + "0"
+    ours = {"X-Request-Id": "from-a-proxy.1"}
+    with served.client() as client:
+        for path, headers, expected in (
+            (wrong, ours, "from-a-proxy.1"),
+            (wrong, {}, None),  # nothing is left of the request before
+            (wrong, {"X-Request-Id": "short"}, None),
+            (wrong, [("X-Request-Id", "from-a-proxy.1")] * 2, None),
+            (target, ours, None),
+            (target, ours, None),  # from the cache of heads, if it were in it
+            ("/v1/upload", ours, None),
+        ):
+            assert client.get(path, headers=headers).headers.get("x-request-id") == expected
+
+
 @pytest.mark.parametrize(
     ("version", "lines", "stays"),
     [

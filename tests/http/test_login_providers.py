@@ -307,6 +307,17 @@ class TestOidcReplies:
             assert not AllowList.parse("boss, oidc:boss", "", "").admits("oidc", person)
             assert AllowList.parse("oidc:1", "", "").admits("oidc", person)
 
+    async def test_an_address_counts_only_if_the_issuer_marks_it_with_true(self, liar: Liar) -> None:
+        for verified, emails in ((True, {"ann@a.test"}), (1, set()), ("true", set()), (None, set())):
+            liar.sign(liar.key, email="ann@a.test", email_verified=verified)
+            assert (await liar.identity()).emails == emails, verified
+
+    async def test_a_sub_does_not_look_like_an_address(self, liar: Liar) -> None:
+        liar.answers["/userinfo_endpoint"] = {"sub": "boss@a.test"}
+        liar.sign(liar.key, sub="boss@a.test", email="boss@a.test")
+        impostor = await liar.identity()
+        assert (impostor.login, impostor.account) == ("boss@a.test (sub)", "boss@a.test")
+
     async def test_gitlab_and_gitea_guarantee_a_login(self, liar: Liar) -> None:
         liar.sign(
             liar.key, preferred_username="\x00", nickname="ada", email="eve@a.test", email_verified=True

@@ -142,6 +142,12 @@ def test_every_component_shows_the_metrics_of_all_components(observed: Service) 
         for name in ("prshots_uploads_total", "prshots_deliveries_total", "prshots_sweeps_total"):
             assert f"# TYPE {name} counter" in reply.text
         assert 'component="web"' in reply.text
+        figures = shown(address)
+        for process in ("api-0", "delivery-0", "web-0"):
+            assert figures[f'prshots_process_resident_bytes{{process="{process}"}}'] > 1024**2
+            assert figures[f'prshots_process_cpu_seconds_total{{process="{process}"}}'] > 0
+            assert figures[f'prshots_process_open_files{{process="{process}"}}'] > 3
+        assert figures["prshots_database_pool_size"] > figures["prshots_database_operations_in_progress"]
         head = httpx.head(f"{address}/metrics", trust_env=False)
         assert (head.status_code, head.content) == (200, b"")
         refused = httpx.post(f"{address}/metrics", content=b"x", trust_env=False)

@@ -13,11 +13,15 @@ from support.service import Service, upload
 from support.signed_in_people import Person, sign_in
 
 CLAIMS = {"project_path": "team/web"}
-ADD_MEMBER = ("POST", "/organizations/{organization_id}/members")
+DELETE_ORGANIZATION = ("DELETE", "/organizations/{organization_id}")
+JOIN = ("POST", "/organizations/{organization_id}/members")
+INVITE = ("POST", "/organizations/{organization_id}/invitations")
+TOKENS_OF_MEMBER = ("GET", "/organizations/{organization_id}/members/{member_id}/tokens")
 CHANGE_MEMBER = ("PATCH", "/organizations/{organization_id}/members/{member_id}")
 REMOVE_MEMBER = ("DELETE", "/organizations/{organization_id}/members/{member_id}")
 DELETE_PROJECT = ("POST", "/projects/{project_id}/delete")
-OWNERS_ONLY = {DELETE_PROJECT, ADD_MEMBER, CHANGE_MEMBER, REMOVE_MEMBER}
+OF_MEMBER = {CHANGE_MEMBER, REMOVE_MEMBER, TOKENS_OF_MEMBER}
+OWNERS_ONLY = {DELETE_PROJECT, DELETE_ORGANIZATION, INVITE, *OF_MEMBER}
 BODIES: dict[tuple[str, str], dict[str, object]] = {
     ("POST", "/organizations"): {"name": "new"},
     ("POST", "/projects"): {"name": "new"},
@@ -29,7 +33,7 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
         "issuer": "https://gitlab.com",
         "claims": {"project_path": "team/new"},
     },
-    ADD_MEMBER: {"login": "somebody", "role": "member"},
+    INVITE: {"login": "somebody", "role": "member"},
     CHANGE_MEMBER: {"role": "member"},
 }
 NOWHERE = {
@@ -94,10 +98,8 @@ def world(
 
 
 def _made(service: Service, owner: Person, member: Person, stranger: Person) -> World:
-    made = owner.ask("POST", "/organizations", name=f"team-{secrets.token_hex(4)}").json()
-    project = owner.ask("POST", "/projects", name="theirs", organization_id=made["id"]).json()["id"]
-    login = member.get_json("/me")["user"]["login"]
-    owner.ask("POST", f"/organizations/{made['id']}/members", login=login, role="member")
+    organization = owner.organization(member)
+    project = owner.ask("POST", "/projects", name="theirs", organization_id=organization).json()["id"]
     token = owner.ask("POST", f"/projects/{project}/tokens", label="ci").json()
     trust = owner.ask(
         "POST", f"/projects/{project}/trusts", issuer="https://gitlab.com", claims=CLAIMS
@@ -106,7 +108,7 @@ def _made(service: Service, owner: Person, member: Person, stranger: Person) -> 
         image = upload(client).json()["id"]
     places = {
         "project_id": project,
-        "organization_id": made["id"],
+        "organization_id": organization,
         "image_id": image,
         "token_id": token["token"]["id"],
         "trust_id": trust["id"],
@@ -162,10 +164,12 @@ def test_a_stranger_gets_the_same_404_as_for_missing_things(quiet_world: World) 
 @EVERY
 def test_a_member_can_use_all_routes_except_the_owners(world: World, method: str, path: str) -> None:
     places = {}
-    if (method, path) in {CHANGE_MEMBER, REMOVE_MEMBER}:
+    if (method, path) in OF_MEMBER:
         places["member_id"] = world.owner.user_id
     reply = world.ask(world.member, method, path, **places)
-    if (method, path) in OWNERS_ONLY:
+    if (method, path) == JOIN:
+        assert reply.status_code == 404  # they are not invited again
+    elif (method, path) in OWNERS_ONLY:
         assert reply.status_code == 403
         assert reply.json() == {"error": "only an owner of the organization may do this"}
         untouched(world)
@@ -175,13 +179,17 @@ def test_a_member_can_use_all_routes_except_the_owners(world: World, method: str
 
 @EVERY
 def test_an_owner_can_use_every_route(world: World, method: str, path: str) -> None:
-    if (method, path) == ADD_MEMBER:
-        sign_in(world.service, f"new-{world.owner.user_id}").close()
-        login = f"new-{world.owner.user_id}"
-        reply = world.owner.ask("POST", path.format(**world.places), login=login, role="member")
+    if (method, path) in {INVITE, JOIN}:
+        with sign_in(world.service, new := f"new-{secrets.token_hex(4)}") as invited:
+            reply = world.owner.ask("POST", INVITE[1].format(**world.places), login=new, role="member")
+            if (method, path) == JOIN:
+                reply = world.ask(invited, method, path)
     else:
         reply = world.ask(world.owner, method, path)
-    assert reply.status_code in {200, 201}, reply.text
+    if (method, path) == DELETE_ORGANIZATION:
+        assert (reply.status_code, "still has projects" in reply.text) == (409, True)
+    else:
+        assert reply.status_code in {200, 201}, reply.text
 
 
 def test_a_change_requested_from_another_site_is_403(quiet_world: World) -> None:
@@ -209,10 +217,30 @@ def test_an_image_token_or_trust_is_404_under_another_project(world: World, what
     untouched(world)
 
 
-def test_a_member_can_leave_and_loses_access(world: World) -> None:
+def test_a_member_can_leave_and_loses_access_and_tokens(world: World) -> None:
+    project = world.places["project_id"]
+    token = world.member.token(project)
     path = f"/organizations/{world.places['organization_id']}/members/{world.member.user_id}"
+    (listed,) = world.member.get_json(f"{path}/tokens")["tokens"]
+    assert (listed["hint"], listed["project"]) == (f"msr_…{token[-4:]}", "theirs")
+    assert world.member.ask("DELETE", f"{path}?keep_tokens=true").status_code == 403
     assert world.member.ask("DELETE", path).json() == {"ok": True}
-    assert world.member.ask("GET", f"/projects/{world.places['project_id']}").status_code == 404
+    assert world.member.ask("GET", f"/projects/{project}").status_code == 404
+    with world.service.client(token) as client:
+        assert upload(client).status_code == 401
+
+
+@pytest.mark.parametrize(("query", "status"), [("", 401), ("?keep_tokens=true", 200)])
+def test_removing_a_member_revokes_their_tokens_unless_the_owner_keeps_them(
+    world: World, query: str, status: int
+) -> None:
+    token = world.member.token(world.places["project_id"])
+    path = f"/organizations/{world.places['organization_id']}/members/{world.member.user_id}"
+    assert [each["label"] for each in world.owner.get_json(f"{path}/tokens")["tokens"]] == ["ci"]
+    assert world.owner.ask("DELETE", path + query).json() == {"ok": True}
+    assert world.member.ask("DELETE", path).status_code == 404  # they can't revoke a token that was kept
+    with world.service.client(token) as client:
+        assert upload(client).status_code == status
 
 
 HOSTILE: tuple[object, ...] = (

@@ -39,6 +39,7 @@ OWNED = {
     "projects": "id",
     "users": "id",
     "members": "user_id",
+    "invitations": "organization_id",
     "sessions": "user_id",
     **{table.name: "project_id" for table in schema.metadata.sorted_tables if "project_id" in table.c},
 }
@@ -126,6 +127,7 @@ def _rows() -> Rows:
         "organizations": [{"id": ID, "name": ID, "created_at": NOW}],
         "users": [{"id": ID, "created_at": NOW, **user}],
         "members": [owner],
+        "invitations": [owner | {"user_id": "invited", "invited_by": ID, "created_at": NOW}],
         "sessions": [{"sha256": ID, "user_id": ID, "created_at": NEVER, "last_seen_at": NEVER}],
         "projects": [{"id": ID, "created_at": NOW, **project}],
         "trusts": [{"id": ID, "project_id": ID, "created_at": NOW, **trust}],

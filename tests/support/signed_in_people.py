@@ -43,6 +43,16 @@ class Person(httpx.Client):
         assert reply.status_code == 201, reply.text
         return str(reply.json()["id"])
 
+    def organization(self, *members: "Person") -> str:
+        """Create an organization with these members, who accept the person's invitations, and return its id."""
+        made = self.ask("POST", "/organizations", name=f"team-{secrets.token_hex(4)}").json()["id"]
+        for member in members:
+            login = member.get_json("/me")["user"]["login"]
+            invited = self.ask("POST", f"/organizations/{made}/invitations", login=login, role="member")
+            assert invited.status_code == 201, invited.text
+            assert member.ask("POST", f"/organizations/{made}/members").status_code == 201
+        return str(made)
+
     def token(self, project_id: str) -> str:
         reply = self.ask("POST", f"/projects/{project_id}/tokens", label="ci")
         assert reply.status_code == 201, reply.text

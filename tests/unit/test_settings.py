@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from prshots.contract.errors import SettingsError
-from prshots.server.config.settings import SETTINGS, Settings, load_settings
+from prshots.server.config.settings import PROVIDERS, SECRET_FILES, SETTINGS, Settings, load_settings
 from prshots.server.config.values import quota
 
 KEYS = f"k1:{'5e' * 32}"
@@ -44,6 +44,7 @@ CASES: dict[str, tuple[str, object, str]] = {
     "DRAIN_SECONDS": ("2.5", 2.5, "-1"),
     "GRACE_SECONDS": ("30", 30, "0"),
     "LOG_FORMAT": ("json", "json", "xml"),
+    "LOG_LEVEL": ("warning", "warning", "verbose"),
     "LOG_REQUESTS": ("true", True, "perhaps"),
 }
 """For each setting that is not plain text: a valid text, its value, and an invalid text."""
@@ -224,6 +225,33 @@ def test_a_line_break_after_a_value_does_not_count(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("PRSHOTS_API_PORT", " \n")
     assert load_settings().database_url == "postgresql://ann:secret@db/prshots"
     assert load_settings().api_port == 8081
+
+
+def test_a_secret_can_be_in_a_file(monkeypatch: pytest.MonkeyPatch, config: Path, tmp_path: Path) -> None:
+    """As Docker, Kubernetes and systemd mount it."""
+    secret, missing = tmp_path / "secret", tmp_path / "none"
+    secret.write_text("postgresql://ann:secret@db/prshots\n")
+    config.write_text(f'database_url_file = "{secret}"')
+    assert load_settings(config).database_url == "postgresql://ann:secret@db/prshots"
+    monkeypatch.setenv("PRSHOTS_DATABASE_URL", "sqlite:////srv/a.db")  # the environment overrides the file
+    assert load_settings(config).database_url == "sqlite:////srv/a.db"
+    name = "PRSHOTS_DATABASE_URL_FILE"
+    monkeypatch.setenv(name, str(secret))
+    assert error_of() == f"{name}: PRSHOTS_DATABASE_URL is set too; set only one of them"
+    monkeypatch.delenv("PRSHOTS_DATABASE_URL")
+    secret.write_text("mysql://ann:word@db/prshots")
+    assert error_of().startswith("PRSHOTS_DATABASE_URL: got 'mysql://…', takes ")
+    secret.write_text(" \n")
+    assert error_of() == f"{name}: {secret} is empty; write the secret to it"
+    secret.write_bytes(b"\xff\xfe")
+    assert error_of() == f"{name}: cannot read {secret}: not text in UTF-8"
+    monkeypatch.setenv(name, str(missing))
+    assert error_of() == f"{name}: cannot read {missing}: No such file or directory"
+
+
+def test_every_secret_can_be_in_a_file() -> None:
+    urls = {"database_url_file", "store_url_file", "counter_url_file"}
+    assert set(SECRET_FILES) == urls | {f"{provider}_client_secret_file" for provider in PROVIDERS}
 
 
 def test_an_unknown_setting_is_refused_by_name(config: Path) -> None:

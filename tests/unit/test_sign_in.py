@@ -296,7 +296,7 @@ class TestAUser:
         owner = await desk.user("owner")
         for name in ("mona", "mona-github"):
             taken = Organization(name, name, personal=False, created_at=NOW)
-            await desk.people.add_organization(taken, owner.id)
+            await desk.people.add_organization(taken, owner.id, most=2000)
         with pytest.raises(ConflictError, match="mona"):
             await desk.sign_in()
 
@@ -443,7 +443,7 @@ class TestTheAllowList:
             assert not allowed.admits("oidc", Identity("1", "x", "X", emails=frozenset({email}))), email
 
     def test_compares_an_openid_account_exactly_and_folds_ascii_letters_only(self) -> None:
-        allowed = AllowList.parse("Abc, oidc:urn:user:7, kim@example.org", "", "kelvin.test")
+        allowed = AllowList.parse("oidc:Abc, oidc:urn:user:7, kim@example.org", "", "kelvin.test")
         assert allowed.admits("oidc", Identity("i#Abc", "x", "X", account="Abc"))
         assert allowed.admits("oidc", Identity("i#7", "x", "X", account="urn:user:7"))
         for stranger in (
@@ -454,6 +454,11 @@ class TestTheAllowList:
         ):
             assert not allowed.admits("oidc", stranger), stranger
         assert not allowed.admits("gitlab", Identity("i#7", "x", "X", account="urn:user:7"))
+
+    def test_compares_an_openid_account_only_with_entries_for_openid(self) -> None:
+        allowed = AllowList.parse("ann, boss@acme.example, github:eve, oidc:, urn:user:7", "", "")
+        for account in ("ann", "boss@acme.example", "eve", "github:eve", "urn:user:7", "oidc:", ""):
+            assert not allowed.admits("oidc", Identity(f"i#{account}", "x", "X", account=account)), account
 
     @pytest.mark.parametrize(
         ("lists", "words"),
@@ -470,4 +475,8 @@ class TestTheAllowList:
         messages = AllowList.parse(*lists).never_matching(["github"])
         assert len(messages) == len(words)
         assert all(word in message for word, message in zip(words, messages, strict=True))
-        assert AllowList.parse("urn:user:7", "", "").never_matching(["github", "oidc"]) == []
+        only_openid = AllowList.parse("ann, *, ann@example.org, urn:user:7, oidc:9", "", "")
+        assert [message.partition(": ")[2] for message in only_openid.never_matching(["oidc"])] == [
+            "ann matches nobody: use oidc:ann if that is a sub, or a verified email address",
+            "urn:user:7 matches nobody: before a colon, use one of github, gitlab, gitea, oidc",
+        ]

@@ -61,10 +61,13 @@ def test_a_variable_that_resembles_no_setting_is_ignored_with_a_warning(
 
 def test_the_warning_is_in_the_log(tmp_path: Path) -> None:
     name = "PRSHOTS_OUR_TEAM"
-    done = run_here("project", "list", env={name: "x", "PRSHOTS_DATA_DIR": str(tmp_path / "data")})
+    env = {name: "x", "PRSHOTS_DATA_DIR": str(tmp_path / "data")}
+    done = run_here("project", "list", env=env)
     assert done.returncode == 0
     assert "unknown variable, ignored: see docs/run/settings.md" in done.stderr
     assert name in done.stderr
+    quiet = run_here("project", "list", env=env | {"PRSHOTS_LOG_LEVEL": "error"})
+    assert name not in quiet.stderr
 
 
 def test_empty_variables_and_those_of_other_programs_are_fine() -> None:

@@ -4,7 +4,7 @@ import { connection, useLive } from "./lib/live";
 import { MeContext } from "./lib/me";
 import { match, useLocation } from "./lib/router";
 import { useSignal } from "./lib/signal";
-import type { Me } from "./lib/types";
+import type { Me, Project } from "./lib/types";
 import { OrganizationPage } from "./organization/organization-page";
 import { ProjectsPage } from "./projects/projects-page";
 import { PullPage } from "./pull/pull-page";
@@ -12,6 +12,7 @@ import { PullsPage } from "./pulls/pulls-page";
 import { SettingsPage } from "./settings/settings-page";
 import { SetupPage } from "./setup/setup-page";
 import { Header } from "./shell/header";
+import { NoAccessPage } from "./shell/no-access-page";
 import { NotFoundPage } from "./shell/not-found-page";
 import { SignInPage } from "./sign-in/sign-in-page";
 import { StagedPage } from "./staged/staged-page";
@@ -55,12 +56,22 @@ function pageAt(path: string): ComponentChild {
   const organization = match("/organizations/:id", path);
   if (organization) return <OrganizationPage key={path} organizationId={organization.id} />;
   const pull = match(PULL, path);
-  if (pull) return pullPage(path, pull.id, pull.n);
+  if (pull) return inProject(pull.id, pullPage(path, pull.id, pull.n));
   const project = match("/projects/:id", path);
-  if (project) return <PullsPage key={path} projectId={project.id} />;
+  if (project) return inProject(project.id, <PullsPage key={path} projectId={project.id} />);
   const part = match("/projects/:id/:part", path);
-  if (part) return projectPage(path, part.id, part.part);
+  if (part) return inProject(part.id, projectPage(path, part.id, part.part));
   return <NotFoundPage />;
+}
+
+const inProject = (projectId: string, page: ComponentChild) => (
+  <InProject key={projectId} projectId={projectId} page={page} />
+);
+
+/** A page of a project, unless the service says that there is no such project for this user. */
+function InProject({ projectId, page }: { projectId: string; page: ComponentChild }) {
+  const { error } = useLive<Project>(`/projects/${projectId}`);
+  return error?.status === 404 ? <NoAccessPage what="project" /> : page;
 }
 
 function pullPage(path: string, projectId: string, number: string): ComponentChild {

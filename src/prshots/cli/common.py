@@ -72,7 +72,7 @@ def settings_from(config: Path | None, component: str = "command") -> "Settings"
 
     with settings_errors_as_input_errors():
         settings = load_settings(config)
-    configure_logs(settings.log_format, component)
+    configure_logs(settings.log_format, settings.log_level, component)
     for name in ignored_variables():
         structlog.get_logger().warning("unknown variable, ignored: see docs/run/settings.md", variable=name)
     return settings
@@ -171,8 +171,8 @@ class ClientCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
         if unknown_variables(os.environ, ()):
-            from prshots.server.config.settings import SETTINGS  # imported late: it takes time to load
+            from prshots.server.config.settings import NAMES  # imported late: it takes time to load
 
-            for name, nearest in unknown_variables(os.environ, SETTINGS).items():
+            for name, nearest in unknown_variables(os.environ, NAMES).items():
                 say(f"Warning: {unknown_variable_message(name, nearest)}")
         return super().invoke(ctx)

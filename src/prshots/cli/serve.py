@@ -77,7 +77,7 @@ def serve(
         if wait_until_ready():
             _print_greeting(settings, names, config, link.wait() if link else None)
 
-    handover.exec_supervisor(supervisor, settings.log_format, greet)
+    handover.exec_supervisor(supervisor, (settings.log_format, settings.log_level), greet)
 
 
 class _PendingSignInLink:

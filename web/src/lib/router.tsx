@@ -75,6 +75,9 @@ export function Link({ href, replace = false, onClick, ...rest }: LinkProps) {
   return <a href={href} onClick={follow} {...rest} />;
 }
 
+/** Ids and numbers. They become part of API paths, so they contain no slashes or dots, not even encoded ones. */
+const VALUE = /^[\w-]+$/;
+
 /** The values of the pattern's `:names`, or null if the path does not match. */
 export function match<P extends string>(pattern: P, path: string): Params<P> | null {
   const wanted = split(pattern);
@@ -82,10 +85,10 @@ export function match<P extends string>(pattern: P, path: string): Params<P> | n
   if (wanted.length !== given.length) return null;
   const params: Record<string, string> = {};
   for (const [index, part] of wanted.entries()) {
-    const value = decode(given[index] ?? "");
-    if (value === null) return null;
-    if (part.startsWith(":")) params[part.slice(1)] = value;
-    else if (part !== value) return null;
+    const value = given[index] ?? "";
+    const isName = part.startsWith(":");
+    if (isName ? !VALUE.test(value) : part !== value) return null;
+    if (isName) params[part.slice(1)] = value;
   }
   return params as Params<P>;
 }
@@ -98,14 +101,6 @@ type Params<P extends string> = P extends `${string}:${infer Name}/${infer Rest}
 
 function split(path: string): string[] {
   return path.split("/").filter((part) => part !== "");
-}
-
-function decode(part: string): string | null {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return null;
-  }
 }
 
 function isPlainClick(event: MouseEvent): boolean {

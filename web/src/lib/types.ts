@@ -38,22 +38,36 @@ export interface Service {
   version: string;
 }
 
+export interface OrganizationName {
+  id: string;
+  name: string;
+}
+
+export interface Invitation {
+  organization: OrganizationName;
+  user: User;
+  role: Role;
+  /** A login. */
+  invited_by: string;
+  created_at: number;
+}
+
+export interface InvitationList {
+  invitations: Invitation[];
+}
+
 export interface Me {
   user: User;
   organizations: Organization[];
+  /** The newest invitations that wait for the user's answer. */
+  invitations: Invitation[];
   service: Service;
-}
-
-/** The organization that a project belongs to. */
-export interface ProjectOrganization {
-  id: string;
-  name: string;
 }
 
 export interface Project {
   id: string;
   name: string;
-  organization: ProjectOrganization;
+  organization: OrganizationName;
   /** The role of the signed-in user in the project's organization. */
   role: Role;
   policy: Policy;
@@ -277,6 +291,16 @@ export interface Token {
 export interface TokenList {
   tokens: Token[];
   next: string | null;
+}
+
+export interface MemberToken extends Token {
+  /** The project's name. */
+  project: string;
+}
+
+export interface MemberTokens {
+  /** The oldest valid tokens that a member created in the organization's projects. */
+  tokens: MemberToken[];
 }
 
 export interface NewToken {

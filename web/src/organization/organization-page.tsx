@@ -1,221 +1,79 @@
 import { useState } from "preact/hooks";
 import { send } from "../lib/api";
-import { useLive, usePages } from "../lib/live";
+import { useLive } from "../lib/live";
 import { useMe } from "../lib/me";
 import { Link, navigate } from "../lib/router";
-import type { Me, Member, Organization, Role } from "../lib/types";
-import { Avatar } from "../shell/header";
-import {
-  Button,
-  confirmDialog,
-  Failed,
-  FailedPage,
-  Field,
-  Loading,
-  MoreButton,
-  NameField,
-  PageHead,
-  toast,
-  useAction,
-} from "../ui";
-
-const memberId = (member: Member) => member.id;
+import type { Me, Organization } from "../lib/types";
+import { NoAccessPage } from "../shell/no-access-page";
+import { Button, confirmDialog, NameField, PageHead, toast, useAction } from "../ui";
+import { Members } from "./members";
 
 export function OrganizationPage({ organizationId }: { organizationId: string }) {
-  const path = `/organizations/${organizationId}`;
-  const { data: organization, error, refresh } = useLive<Organization>(path);
-  const members = usePages(`${path}/members`, "members", memberId);
-  if (error && !organization) return <FailedPage error={error} retry={refresh} />;
-  const owner = organization?.role === "owner";
+  const organization = useMe().organizations.find(({ id }) => id === organizationId);
+  if (!organization) return <NoAccessPage what="organization" />;
   return (
     <>
-      <PageHead title={organization?.name ?? "…"} part="Members" crumbs={[{ href: "/", label: "Projects" }]}>
-        {organization && describeRole(organization)}
+      <PageHead title={organization.name} part="Members" crumbs={[{ href: "/", label: "Projects" }]}>
+        {describeRole(organization)}
       </PageHead>
-      <section class="section split">
-        <h2>Members</h2>
-        <div class="stack wide">
-          {owner && <AddMember path={path} onAdded={members.refresh} />}
-          {members.loading && <Loading rows={4} />}
-          {members.error && !members.loaded && <Failed error={members.error} retry={members.refresh} />}
-          <ul class="rows">
-            {organization &&
-              members.items.map((member) => (
-                <MemberRow
-                  key={member.id}
-                  path={path}
-                  member={member}
-                  organization={organization}
-                  onChanged={async () => {
-                    await Promise.all([members.refresh(), refresh()]);
-                  }}
-                />
-              ))}
-          </ul>
-          <MoreButton more={members.more} noun="members" />
-        </div>
-      </section>
-      <NewOrganization />
+      {!organization.personal && <Members organization={organization} />}
+      <YourOrganizations />
+      {organization.role === "owner" && isDeletable(organization) && (
+        <DeleteOrganization organization={organization} />
+      )}
     </>
   );
 }
 
+/** The organization `local` owns the projects of the command line. */
+const isDeletable = ({ id, personal }: Organization): boolean => !personal && id !== "local";
+
 function describeRole(organization: Organization): string {
   if (organization.personal)
-    return "Your personal organization. Members you add can see and use its projects.";
+    return "Your personal organization. You’re its only member. To share projects, create an organization.";
   return organization.role === "owner"
     ? "Members can see and use its projects. Owners can also manage members and delete projects."
     : "You are a member. You can see and use its projects. Owners manage members.";
 }
 
-interface MemberRowProps {
-  path: string;
-  member: Member;
-  organization: Organization;
-  onChanged: () => Promise<void>;
-}
-
-function MemberRow({ path, member, organization, onChanged }: MemberRowProps) {
-  const manages = organization.role === "owner";
+function DeleteOrganization({ organization }: { organization: Organization }) {
   const me = useLive<Me>("/me");
-  const action = useAction();
-  const changeRole = (role: Role) =>
-    action.run(async () => {
-      await send("PATCH", `${path}/members/${member.id}`, { role });
-      toast(`${member.login} is now ${role === "owner" ? "an owner" : "a member"}.`);
-      await onChanged();
-    });
-  const remove = async () => {
-    if (
-      !(await confirmDialog(member.you ? leaveQuestion(organization) : removeQuestion(member, organization)))
-    )
-      return;
-    await action.run(async () => {
-      await send("DELETE", `${path}/members/${member.id}`);
-      toast(member.you ? `You left ${organization.name}.` : `Removed ${member.login}.`);
-      if (!member.you) return onChanged();
-      navigate("/");
-      return me.refresh();
-    });
-  };
-  return (
-    <li class="row member">
-      <Avatar user={member} />
-      <div class="row-main">
-        <h3 class="row-title">
-          {member.login}
-          {member.you && <span class="quiet"> (you)</span>}
-        </h3>
-        <p class="quiet small">{[member.name, member.provider].filter(Boolean).join(", ")}</p>
-      </div>
-      <div class="row-actions">
-        <RoleChoice member={member} manages={manages} busy={action.busy} onChange={changeRole} />
-        {(manages || member.you) && (
-          <Button
-            busy={action.busy}
-            onClick={remove}
-            aria-label={member.you ? "Leave" : `Remove ${member.login}`}
-          >
-            {member.you ? "Leave" : "Remove"}
-          </Button>
-        )}
-      </div>
-    </li>
-  );
-}
-
-function leaveQuestion(organization: Organization) {
-  return {
-    title: `Leave ${organization.name}?`,
-    body: <p>You lose access to its projects until an owner adds you again.</p>,
-    action: `Leave ${organization.name}`,
-  };
-}
-
-function removeQuestion(member: Member, organization: Organization) {
-  return {
-    title: `Remove ${member.login} from ${organization.name}?`,
-    body: (
-      <p>
-        {member.login} loses access to its projects. Tokens that they created or copied stay valid. Revoke
-        them on each project’s Tokens page.
-      </p>
-    ),
-    action: `Remove ${member.login}`,
-  };
-}
-
-interface RoleChoiceProps {
-  member: Member;
-  manages: boolean;
-  busy: boolean;
-  onChange: (role: Role) => unknown;
-}
-
-function RoleChoice({ member, manages, busy, onChange }: RoleChoiceProps) {
-  if (!manages) return <span class="quiet">{member.role === "owner" ? "Owner" : "Member"}</span>;
-  return (
-    <select
-      aria-label={`Role of ${member.login}`}
-      value={member.role}
-      disabled={busy}
-      onChange={(event) => {
-        const role = event.currentTarget.value as Role;
-        event.currentTarget.value = member.role; // show the saved role until the change is saved
-        void onChange(role);
-      }}
-    >
-      <option value="member">Member</option>
-      <option value="owner">Owner</option>
-    </select>
-  );
-}
-
-function AddMember({ path, onAdded }: { path: string; onAdded: () => Promise<void> }) {
-  const [login, setLogin] = useState("");
-  const [role, setRole] = useState<Role>("member");
   const action = useAction({ inPlace: true });
-  const add = (event: Event) => {
-    event.preventDefault();
-    void action.run(async () => {
-      const member = await send<Member>("POST", `${path}/members`, { login: login.trim(), role });
-      setLogin("");
-      toast(`Added ${member.login}.`);
-      await onAdded();
+  const remove = async () => {
+    const question = {
+      title: `Delete ${organization.name}?`,
+      body: <p>Its members and invitations are removed. You can’t undo this.</p>,
+      action: "Delete organization",
+    };
+    if (!(await confirmDialog(question))) return;
+    await action.run(async () => {
+      await send("DELETE", `/organizations/${organization.id}`);
+      toast(`Deleted ${organization.name}.`);
+      navigate("/");
+      await me.refresh();
     });
   };
   return (
-    <form class="inline-form" onSubmit={add}>
-      <Field label="Login" error={action.problem}>
-        {(field) => (
-          <input
-            {...field}
-            value={login}
-            required
-            maxLength={200}
-            autocomplete="off"
-            autocapitalize="none"
-            spellcheck={false}
-            onInput={(event) => setLogin(event.currentTarget.value)}
-          />
+    <section class="section split">
+      <h2>Delete organization</h2>
+      <div class="stack">
+        <p class="quiet">You can delete an organization that has no projects.</p>
+        <div class="actions">
+          <Button kind="danger" busy={action.busy} onClick={remove}>
+            Delete organization
+          </Button>
+        </div>
+        {action.problem && (
+          <p class="field-error" role="alert">
+            {action.problem}
+          </p>
         )}
-      </Field>
-      <Field label="Role">
-        {(field) => (
-          <select {...field} value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
-            <option value="member">Member</option>
-            <option value="owner">Owner</option>
-          </select>
-        )}
-      </Field>
-      <Button type="submit" kind="primary" busy={action.busy}>
-        Add member
-      </Button>
-    </form>
+      </div>
+    </section>
   );
 }
 
-function NewOrganization() {
+function YourOrganizations() {
   const { organizations } = useMe();
   const me = useLive<Me>("/me");
   const [name, setName] = useState("");
@@ -226,7 +84,7 @@ function NewOrganization() {
       const made = await send<Organization>("POST", "/organizations", { name: name.trim() });
       setName("");
       await me.refresh();
-      toast(`Created ${made.name}. Add its members here.`);
+      toast(`Created ${made.name}. Invite its members here.`);
       navigate(`/organizations/${made.id}`);
     });
   };

@@ -5,6 +5,7 @@ import { usePages } from "../lib/live";
 import { useMe } from "../lib/me";
 import { Link, navigate } from "../lib/router";
 import type { Organization, Project } from "../lib/types";
+import { Invitations } from "../organization/invitations";
 import {
   Bars,
   Button,
@@ -29,6 +30,7 @@ export function ProjectsPage() {
   return (
     <>
       <PageHead title="Projects" actions={!first && <NewProject />} />
+      <Invitations />
       {first && <FirstSteps />}
       {first && <NewProject first />}
       {loading && <Loading rows={3} tall />}
@@ -89,7 +91,7 @@ function FirstSteps() {
 function NewProject({ first = false }: { first?: boolean }) {
   const { organizations } = useMe();
   const [name, setName] = useState("");
-  const [organizationId, setOrganizationId] = useState(organizations[0]?.id ?? "");
+  const [organizationId, setOrganizationId] = useState(ownOrganization(organizations)?.id ?? "");
   const action = useAction({ inPlace: true });
   const create = (event: Event) => {
     event.preventDefault();
@@ -121,6 +123,11 @@ function NewProject({ first = false }: { first?: boolean }) {
       </Button>
     </form>
   );
+}
+
+/** The user's own organization. The operator has none, but owns `local`. */
+function ownOrganization(organizations: Organization[]): Organization | undefined {
+  return organizations.find(({ personal }) => personal) ?? organizations.find(({ id }) => id === "local");
 }
 
 interface OrganizationChoiceProps {

@@ -2,7 +2,6 @@
 
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../lib/api";
-import { Link } from "../lib/router";
 import { Button } from "./button";
 import { PageHead } from "./page-head";
 
@@ -42,14 +41,6 @@ export function Loading({ rows = 3, tall = false }: { rows?: number; tall?: bool
 
 /** In place of a whole page. */
 export function FailedPage({ error, retry }: { error: ApiError; retry: () => unknown }) {
-  if (error.status === 404) {
-    return (
-      <>
-        <PageHead title="Not found">It was deleted, or you don’t have access.</PageHead>
-        <Link href="/">Go to your projects</Link>
-      </>
-    );
-  }
   return (
     <>
       <PageHead title="Could not load this page">{error.message}</PageHead>

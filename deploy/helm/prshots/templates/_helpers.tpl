@@ -45,6 +45,16 @@ valueFrom:
 {{- end }}
 {{- end }}
 
+{{/* Changes with the Secrets that a pod reads only at startup, so that `helm upgrade` restarts it. It rereads signing keys. */}}
+{{- define "prshots.secretsChecksum" -}}
+{{- $data := list }}
+{{- range $name := compact (list .Values.secret .Values.secretsAsEnv.store .Values.secretsAsEnv.storeReadOnly .Values.secretsAsEnv.signIn) }}
+{{- $secret := lookup "v1" "Secret" $.Release.Namespace $name }}
+{{- $data = append $data (omit (get $secret "data" | default dict) "signing-keys") }}
+{{- end }}
+{{- $data | toJson | sha256sum }}
+{{- end }}
+
 {{- define "prshots.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 10001

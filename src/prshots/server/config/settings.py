@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from prshots.contract import variables
@@ -138,7 +138,8 @@ class Settings:
     img_workers: int = _workers()
     drain_seconds: float = _setting(values.number(0, 300), 0.0, "a number of seconds from 0 to 300")
     grace_seconds: float = _setting(values.number(1, 600), 4.0, "a number of seconds from 1 to 600")
-    log_format: Literal["console", "json"] = _setting(values.log_format, "console", "console or json")
+    log_format: str = _setting(values.one_of("console", "json"), "console", "console or json")
+    log_level: str = _setting(values.one_of("info", "warning", "error"), "info", "info, warning or error")
     log_requests: bool = _setting(values.truth, False, "true or false")
 
     def __post_init__(self) -> None:
@@ -237,36 +238,64 @@ class Settings:
 
 
 SETTINGS: dict[str, Field[Any]] = {known.name: known for known in fields(Settings)}
+SECRET_FILES = {
+    f"{name}_file": name
+    for name, known in SETTINGS.items()
+    if not known.repr and f"{name}_file" not in SETTINGS  # the signing keys' file is a setting of its own
+}
+"""The names that give a secret as a file, as Docker, Kubernetes and systemd's LoadCredential mount it."""
+
+NAMES = (*SETTINGS, *SECRET_FILES)
 
 
 def load_settings(config: Path | None = None) -> Settings:
     """Read the environment and the TOML file. Raises a SettingsError that says what to fix."""
     from_file = _read_toml(config) if config else {}
     for name in from_file:
-        if name not in SETTINGS:
-            nearest = variables.nearest_name(name, SETTINGS).upper()
+        if name not in NAMES:
+            nearest = variables.nearest_name(name, NAMES).upper()
             raise SettingsError(f"unknown setting {name.upper()} in {config}: {_what_to_do(nearest)}")
-    for name, nearest in variables.unknown_variables(os.environ, SETTINGS).items():
+    for name, nearest in variables.unknown_variables(os.environ, NAMES).items():
         if nearest:
             raise SettingsError(f"unknown variable {name}: {_what_to_do(nearest)}")
-    return Settings(**(from_file | _from_environment()))
+    return Settings(**(_with_secrets(from_file) | _with_secrets(_from_environment())))
 
 
 def ignored_variables() -> list[str]:
     """Return the PRSHOTS_ variables that nothing reads and that don't resemble any setting."""
-    return [
-        name for name, nearest in variables.unknown_variables(os.environ, SETTINGS).items() if not nearest
-    ]
+    return [name for name, nearest in variables.unknown_variables(os.environ, NAMES).items() if not nearest]
 
 
 def _what_to_do(nearest: str) -> str:
     return f"did you mean {nearest}?" if nearest else "see docs/run/settings.md"
 
 
+def _with_secrets(given: dict[str, Any]) -> dict[str, Any]:
+    """Replace each file of a secret with its content. Raises SettingsError."""
+    files = {name: given[name] for name in SECRET_FILES if name in given}
+    return {name: given[name] for name in given.keys() - files} | {
+        SECRET_FILES[name]: _read_secret(name, file, given) for name, file in files.items()
+    }
+
+
+def _read_secret(name: str, file: object, given: dict[str, Any]) -> str:
+    variable = f"{PREFIX}{name.upper()}"
+    if SECRET_FILES[name] in given:
+        raise SettingsError(f"{variable}: {variable.removesuffix('_FILE')} is set too; set only one of them")
+    try:
+        secret = Path(str(file)).read_text().strip()
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
+        raise SettingsError(f"{variable}: cannot read {file}: {reason}") from None
+    if not secret:
+        raise SettingsError(f"{variable}: {file} is empty; write the secret to it")
+    return secret
+
+
 def _from_environment() -> dict[str, str]:
     # An empty variable counts as unset, because compose files and CI systems pass unset variables as empty
     # ones. A value from a file, as in a Kubernetes Secret, ends with a line break.
-    given = {name: os.environ.get(f"{PREFIX}{name.upper()}", "").strip() for name in SETTINGS}
+    given = {name: os.environ.get(f"{PREFIX}{name.upper()}", "").strip() for name in NAMES}
     return {name: text for name, text in given.items() if text}
 
 

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 from urllib.parse import urlsplit
 
 _PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.:_~/\[\]-]+")
@@ -26,12 +25,13 @@ def text(least: int = 0, most: int = 65_536) -> Callable[[object], str]:
     return read
 
 
-def log_format(given: object) -> Literal["console", "json"]:
-    match given:
-        case "console" | "json":
-            return given
-        case _:
-            raise ValueError("not a log format")
+def one_of(*choices: str) -> Callable[[object], str]:
+    def read(given: object) -> str:
+        if given not in choices:
+            raise ValueError("not one of the choices")
+        return str(given)
+
+    return read
 
 
 def path(given: object) -> Path:

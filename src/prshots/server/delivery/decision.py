@@ -276,9 +276,10 @@ def _answer_without_keys(target: str) -> Reply:
 
 
 def _internal_error(request: Request) -> Reply:
-    request_id = secrets.token_hex(8)
+    request_id = request.request_id or secrets.token_hex(8)
     _log.exception("internal error", request_id=request_id, path=request.target.partition("?")[0][:200])
-    return error_reply(500, "internal error", f"X-Request-Id: {request_id}\r\n", result="failed")
+    new = "" if request.request_id else f"X-Request-Id: {request_id}\r\n"  # the server adds a given one
+    return error_reply(500, "internal error", new, result="failed")
 
 
 def _send_file(request: Request, tag: str, file: OpenObject, fields: str) -> Reply:

@@ -8,6 +8,7 @@ from prshots.server.delivery.decision import METHOD_NOT_ALLOWED, METHODS
 from prshots.server.delivery.replies import Reply, Request, error_reply
 from prshots.server.http.request_grammar import (
     BAD_REQUEST,
+    REQUEST_ID_VALUE,
     REQUEST_LINE,
     TARGET,
     HeadRefusal,
@@ -21,6 +22,7 @@ CACHED_FIELDS, CACHED_BYTES = 1024, 2048
 _VERSION = b" HTTP/1.1\r\n"
 _IMAGE_LINE = re.compile(rb"GET (/i/" + TARGET + rb")")
 _CONDITIONS = re.compile(r"(?:\A|\n)(range|if-range|if-none-match):[ \t]*([^\r]*)", re.IGNORECASE)
+_REQUEST_ID = re.compile(rb"(?:\A|\n)x-request-id:[ \t]*([^\r]*)", re.IGNORECASE)
 _plain_fields = BoundedCache[bytes, bool](CACHED_FIELDS)
 
 
@@ -49,12 +51,23 @@ def read_head(head: bytes) -> Request | Reply:
     # A body could look like another request, so the connection closes after it.
     is_last = framing.is_last or framing.is_upgrade or framing.has_body
     conditions = _read_conditions(fields)
-    if not (conditions or is_last) and len(fields) <= CACHED_BYTES and line[0].endswith(_VERSION):
+    request_id = _read_request_id(fields)
+    if (
+        not (conditions or is_last or request_id)
+        and len(fields) <= CACHED_BYTES
+        and line[0].endswith(_VERSION)
+    ):
         _plain_fields.put(fields, True)
-    request = Request(line["method"].decode(), line["target"].decode(), conditions, is_last)
+    request = Request(line["method"].decode(), line["target"].decode(), conditions, is_last, request_id)
     if request.method not in METHODS:
         return METHOD_NOT_ALLOWED
     return request if names_path(request.target) else error_reply(*BAD_REQUEST)
+
+
+def _read_request_id(fields: bytes) -> str:
+    """Return the id that a proxy gave the request, or "" if there is none or it isn't valid."""
+    given = [value.rstrip() for value in _REQUEST_ID.findall(fields)]
+    return given[0].decode() if len(given) == 1 and REQUEST_ID_VALUE.fullmatch(given[0]) else ""
 
 
 def _read_conditions(fields: bytes) -> Mapping[str, str]:

@@ -17,6 +17,7 @@ class Request(NamedTuple):
     target: str
     headers: Mapping[str, str]
     is_last: bool = False
+    request_id: str = ""
 
 
 class Streamed(NamedTuple):

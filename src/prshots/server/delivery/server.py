@@ -62,6 +62,7 @@ class DeliveryConnection:
         self._taken: asyncio.Future[None] | None = None  # done when the client has received all chunks so far
         self._is_sending = False
         self._is_last = False  # close the connection after this reply
+        self._request_id = ""
         self._is_reading, self._is_lingering, self.is_closed = True, False, False
         self._may_discard = LINGER_BYTES
         self.deadline = server.now + IDLE_SECONDS
@@ -114,6 +115,7 @@ class DeliveryConnection:
                 self._send_last(request)
             else:
                 self._is_last = request.is_last or self._server.is_draining
+                self._request_id = request.request_id
                 self._send(self._server.respond(request))
 
     def _read_on(self) -> None:
@@ -132,7 +134,7 @@ class DeliveryConnection:
         if not isinstance(reply, Reply):
             self._relaying = self._server.relay(self._relay(reply))
             return
-        head, body = self._head(reply.status, reply.fields), reply.body
+        head, body = self._head(reply), reply.body
         if isinstance(body, OpenObject):
             self._unsent = head
             self._file_fd, self._file_left, self._file_offset = body
@@ -142,9 +144,14 @@ class DeliveryConnection:
         if self._is_sending:
             self._server.loop.add_writer(self._sock, self._on_writable)
 
-    def _head(self, status: int, fields: str) -> bytes:
+    def _head(self, reply: Reply) -> bytes:
+        status, fields = _STATUS_LINES[reply.status], reply.fields
+        # Only with an error, because caches keep images. Not for other paths, where our clients recognize
+        # delivery by the missing id.
+        if self._request_id and reply.result and reply.status >= HTTPStatus.BAD_REQUEST:
+            fields += f"X-Request-Id: {self._request_id}\r\n"
         persistence = _CLOSE if self._is_last else _KEEP_ALIVE
-        return f"{_STATUS_LINES[status]}{self._server.date_field}{fields}{persistence}".encode("latin-1")
+        return f"{status}{self._server.date_field}{fields}{persistence}".encode("latin-1")
 
     async def _relay(self, pending: Pending) -> None:
         """Send a reply from a remote store, then continue with the next request."""
@@ -166,7 +173,7 @@ class DeliveryConnection:
 
     async def _pass_on(self, reply: Reply, body: Streamed) -> bool:
         """Send the store's chunks at the client's pace. Return whether all of them were sent."""
-        unsent, left = self._head(reply.status, reply.fields), body.length
+        unsent, left = self._head(reply), body.length
         try:
             async with contextlib.aclosing(body.chunks) as chunks:
                 async for chunk in chunks:
@@ -238,6 +245,7 @@ class DeliveryConnection:
 
     def _reply_is_sent(self) -> None:
         self._is_sending = False
+        self._request_id = ""
         self._close_file()
         self.deadline = self._server.now + IDLE_SECONDS
         if self._is_last:

@@ -16,13 +16,14 @@ from starlette.exceptions import HTTPException
 from prshots.contract import errors
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.http.readiness import Readiness
+from prshots.server.http.request_grammar import REQUEST_ID_VALUE
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
-Observe = Callable[[Message, int, float], None]
-"""Called after every request with its scope, status and duration in seconds."""
+Observe = Callable[[Message], Callable[[int, float], None]]
+"""Called when a request begins. Returns what to call at its end, with its status and duration in seconds."""
 
 STATUS: dict[type[errors.PrshotsError], int] = {
     errors.PrshotsError: 500,  # errors that a request should never cause
@@ -71,7 +72,7 @@ NO_REPLY = 499
 MAX_PATH_CHARACTERS = 200
 REQUEST_ID = b"x-request-id"
 
-_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
+_TRACEPARENT = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|\Z)")
 _log = structlog.get_logger()
 
 
@@ -103,7 +104,7 @@ class ErrorBoundary:
         self,
         app: App,
         readiness: Readiness | None = None,
-        observe: Observe = lambda _scope, _status, _seconds: None,
+        observe: Observe = lambda _scope: lambda _status, _seconds: None,
         close: Callable[[], Awaitable[None]] = _nothing_to_close,
     ) -> None:
         self._app, self._observe = app, observe
@@ -121,6 +122,7 @@ class ErrorBoundary:
         added: list[tuple[bytes, bytes]] = []
         scope[_ADDED] = added
         status = 0
+        end = self._observe(scope)
 
         async def send_finished(message: Message) -> None:
             nonlocal status
@@ -133,8 +135,8 @@ class ErrorBoundary:
                 message["headers"] = [*message.get("headers", ()), *others]
             await send(message)
 
-        # Each request runs in its own task, so the bound id applies only to this request.
-        structlog.contextvars.bind_contextvars(request_id=request_id.decode())
+        # Each request runs in its own task, so the bound ids apply only to this request.
+        structlog.contextvars.bind_contextvars(request_id=request_id.decode(), **_trace(scope))
         scope["app"] = self  # makes the router raise 404 and 405 errors instead of replying in plain text
         try:
             await self._app(scope, body.receive, send_finished)
@@ -143,7 +145,7 @@ class ErrorBoundary:
             if not status:
                 await reply(scope, body.receive, send_finished)
         finally:
-            self._observe(scope, status or NO_REPLY, time.perf_counter() - began)
+            end(status or NO_REPLY, time.perf_counter() - began)
 
 
 def _take_request_id(scope: Message) -> bytes:
@@ -152,12 +154,19 @@ def _take_request_id(scope: Message) -> bytes:
     If it has none, create one and add it to the headers for the next component.
     """
     given = [value for name, value in scope["headers"] if name == REQUEST_ID]
-    if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
+    if len(given) == 1 and REQUEST_ID_VALUE.fullmatch(given[0]):
         return bytes(given[0])
     created = f"{random.getrandbits(64):016x}".encode()
     others = [header for header in scope["headers"] if header[0] != REQUEST_ID]
     scope["headers"] = [*others, (REQUEST_ID, created)]
     return created
+
+
+def _trace(scope: Message) -> dict[str, str]:
+    """Return the trace that the request belongs to, if its W3C `traceparent` names one."""
+    parents = [value for name, value in scope["headers"] if name == b"traceparent"]
+    found = _TRACEPARENT.match(parents[0]) if parents else None
+    return {"trace_id": found[1].decode()} if found else {}
 
 
 def path_for_log(scope: Message) -> str:

@@ -47,6 +47,7 @@ _LINE_BEGINS = re.compile(_TOKEN + rb" [!-~]")
 _ABOUT_THE_MESSAGE = re.compile(
     rb"(?:\A|\n)(host|content-length|transfer-encoding|connection|upgrade):[ \t]*([^\r]*)", re.IGNORECASE
 )
+REQUEST_ID_VALUE = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 _HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+;=:%\[\]-]*")
 _LENGTH = re.compile(rb"[0-9]{1,18}")  # fits into 64 bits, and no client sends more
 

@@ -1,6 +1,7 @@
 """Telemetry of the API and the web component: metrics, readiness, and a log line per request."""
 
 import asyncio
+import functools
 from collections.abc import Callable, Iterable
 
 import structlog
@@ -52,8 +53,15 @@ def names_of(routes: Iterable[Route]) -> Callable[[Message], str]:
 
 def observer(component: str, name_of: Callable[[Message], str], *, logs: bool) -> Observe:
     """Return a function that counts and times a component's requests, and logs them if `logs` is set."""
+    in_progress = metrics.IN_PROGRESS.labels(component)
+    in_progress.set(0)  # the worker that had this slot before may have died with some
 
-    def observe(scope: Message, status: int, seconds: float) -> None:
+    def begin(scope: Message) -> Callable[[int, float], None]:
+        in_progress.inc()
+        return functools.partial(end, scope)
+
+    def end(scope: Message, status: int, seconds: float) -> None:
+        in_progress.dec()
         route = name_of(scope)
         metrics.with_labels(metrics.REQUESTS, component, route, str(status)).inc()
         metrics.with_labels(metrics.REQUEST_SECONDS, component, route).observe(seconds)
@@ -66,4 +74,4 @@ def observer(component: str, name_of: Callable[[Message], str], *, logs: bool) -
                 milliseconds=round(seconds * 1000, 1),
             )
 
-    return observe
+    return begin

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import structlog
 from structlog.typing import EventDict, Processor
@@ -18,8 +18,9 @@ from structlog.typing import EventDict, Processor
 from prshots.contract.redaction import redact
 
 
-def configure_logs(log_format: Literal["console", "json"], component: str) -> None:
+def configure_logs(log_format: str, log_level: str, component: str) -> None:
     """Set up logging for this process. Every line includes the `component`."""
+    level = logging.getLevelNamesMapping()[log_level.upper()]
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -27,6 +28,7 @@ def configure_logs(log_format: Literal["console", "json"], component: str) -> No
             *(_json_processors(component) if log_format == "json" else _console_processors(component)),
             _redact_line,
         ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.WriteLoggerFactory(_StandardError()),  # type: ignore[arg-type]  # has the methods that structlog needs
         cache_logger_on_first_use=True,
     )

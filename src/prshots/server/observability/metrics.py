@@ -9,7 +9,7 @@ import contextlib
 import functools
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -37,7 +37,9 @@ from prometheus_client import (  # noqa: E402
     disable_created_metrics,
     generate_latest,
 )
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric  # noqa: E402
 from prometheus_client.multiprocess import MultiProcessCollector  # noqa: E402
+from prometheus_client.registry import Collector  # noqa: E402
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -86,7 +88,9 @@ def _histogram(name: str, about: str, *labels: str) -> Histogram:
     return Histogram(name, about, labels, buckets=BUCKETS, registry=_own)
 
 
-def _gauge(name: str, about: str, *labels: str, mode: Literal["max", "mostrecent"] = "mostrecent") -> Gauge:
+def _gauge(
+    name: str, about: str, *labels: str, mode: Literal["max", "mostrecent", "sum"] = "mostrecent"
+) -> Gauge:
     return Gauge(name, about, labels, registry=_own, multiprocess_mode=mode)
 
 
@@ -127,10 +131,24 @@ REQUESTS = Counter(
 REQUEST_SECONDS = _histogram(
     "prshots_request_seconds", "Duration of requests to the API and the dashboard.", "component", "route"
 )
+IN_PROGRESS = _gauge(
+    "prshots_requests_in_progress",
+    "Requests that the API and the dashboard are working on.",
+    "component",
+    mode="sum",
+)
 DATABASE_SECONDS = _histogram(
     "prshots_database_seconds",
     "Duration of database operations, including the wait for a connection.",
     "operation",
+)
+DATABASE_IN_PROGRESS = _gauge(
+    "prshots_database_operations_in_progress",
+    "Database operations that run or wait for a connection.",
+    mode="sum",
+)
+DATABASE_CONNECTIONS = _gauge(
+    "prshots_database_pool_size", "Database operations that can run at the same time.", mode="sum"
 )
 STORE_SECONDS = _histogram("prshots_store_seconds", "Duration of origin store operations.", "operation")
 ENGINE_FAILURES = _counter("prshots_engine_failures", "Failed operations by engine.", "engine")
@@ -199,6 +217,47 @@ def watch_disks(volumes: Mapping[str, Path | None]) -> None:
 _volumes: dict[str, Path] = {}
 
 
+def announce_process() -> None:
+    """Let the process that answers `/metrics` measure this one."""
+    if FOLDER:
+        with contextlib.suppress(OSError):  # a full disk: the other metrics still work
+            (FOLDER / f"{_SLOT}{_PID}").write_text(str(os.getpid()))
+
+
+_PID = ".pid"
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+class Processes(Collector):
+    """Reads the memory, processor time and open files of the announced processes at every scrape.
+
+    The library's own collector needs /proc/stat, which our systemd unit hides.
+    """
+
+    def collect(self) -> Iterable[Metric]:
+        memory = GaugeMetricFamily(
+            "prshots_process_resident_bytes", "Memory of each process.", labels=["process"]
+        )
+        cpu = CounterMetricFamily(
+            "prshots_process_cpu_seconds", "Processor time of each process.", labels=["process"]
+        )
+        files = GaugeMetricFamily(
+            "prshots_process_open_files", "Open files and connections of each process.", labels=["process"]
+        )
+        for announced in FOLDER.glob(f"*{_PID}") if FOLDER else ():
+            with contextlib.suppress(OSError, ValueError):  # it has just ended
+                process = Path("/proc", announced.read_text())
+                fields = (process / "stat").read_text().rpartition(")")[2].split()
+                open_files = len(list((process / "fd").iterdir()))
+                memory.add_metric([announced.stem], int(fields[21]) * os.sysconf("SC_PAGE_SIZE"))
+                cpu.add_metric([announced.stem], (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND)
+                files.add_metric([announced.stem], open_files)
+        return memory, cpu, files
+
+
+_own.register(Processes())
+
+
 def render() -> bytes:
     """Return the metrics of all processes in the folder. Without a folder, return this process's metrics."""
     for volume, path in _volumes.items():
@@ -207,6 +266,7 @@ def render() -> bytes:
     if FOLDER is None or not FOLDER.is_dir():
         return generate_latest(_own)
     combined = CollectorRegistry()
+    combined.register(Processes())
     MultiProcessCollector(combined, path=str(FOLDER))  # type: ignore[no-untyped-call]
     return generate_latest(combined)
 

@@ -21,7 +21,13 @@ RESTARTED_VARIABLE = "PRSHOTS_WORKER_RESTARTED"
 metrics."""
 
 PREFIX = "prshots-metrics-"
-KINDS = {"counter": 128 * 1024, "histogram": 256 * 1024, "gauge_max": 4096, "gauge_mostrecent": 4096}
+KINDS = {
+    "counter": 128 * 1024,
+    "histogram": 256 * 1024,
+    "gauge_max": 4096,
+    "gauge_mostrecent": 4096,
+    "gauge_sum": 4096,
+}
 """The files of a slot, with enough space for all its metrics. The space is allocated at startup: the files
 are mapped into memory, and on a full disk, touching a missing page would kill the process."""
 

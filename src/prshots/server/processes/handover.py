@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Iterable
-from typing import Literal, NoReturn
+from typing import NoReturn
 
 import structlog
 
@@ -27,8 +27,8 @@ Greet = Callable[[Callable[[], bool]], None]
 it never will be."""
 
 
-def exec_supervisor(supervisor: Supervisor, log_format: Literal["console", "json"], greet: Greet) -> NoReturn:
-    """Replace this process with one that runs the supervisor."""
+def exec_supervisor(supervisor: Supervisor, logs: tuple[str, str], greet: Greet) -> NoReturn:
+    """Replace this process with one that runs the supervisor. `logs` are its log format and level."""
     greeter, ready = _start_greeter(supervisor.groups, greet)
     groups = [
         (group.component, group.workers, [listener.fileno() for listener in group.listeners], group.inherits)
@@ -40,7 +40,7 @@ def exec_supervisor(supervisor: Supervisor, log_format: Literal["console", "json
         "drain_seconds": supervisor.drain_seconds,
         "grace_seconds": supervisor.grace_seconds,
         "ping_seconds": supervisor.ping_seconds,
-        "log_format": log_format,
+        "logs": logs,
         "greeter": greeter,
         "ready": ready,
     }
@@ -53,7 +53,8 @@ def exec_supervisor(supervisor: Supervisor, log_format: Literal["console", "json
 def read_plan(plan: str) -> Supervisor:
     """Return the supervisor that was passed to `exec_supervisor`, in the process that runs it."""
     facts = json.loads(plan)
-    configure_logs(facts["log_format"], COMPONENT)
+    log_format, log_level = facts["logs"]
+    configure_logs(log_format, log_level, COMPONENT)
     greeter, ready = facts["greeter"], facts["ready"]
     os.set_inheritable(ready, False)
     return Supervisor(

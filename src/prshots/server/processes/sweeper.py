@@ -25,7 +25,7 @@ _log = structlog.get_logger()
 def main() -> None:
     hold(int(sys.argv[1]))
     settings = settings_of_child()
-    configure_logs(settings.log_format, "sweep")
+    configure_logs(settings.log_format, settings.log_level, "sweep")
     try:
         asyncio.run(_sweep_once(settings))
     except PrshotsError as error:

@@ -55,7 +55,8 @@ def main() -> None:
     listener_fd, pings_fd, *memory_fds, lifeline_fd = map(int, fds)
     hold(lifeline_fd)
     settings = settings_of_child()
-    configure_logs(settings.log_format, component)
+    configure_logs(settings.log_format, settings.log_level, component)
+    metrics.announce_process()
     metrics.watch_disks({"database": settings.local_database, "images": settings.local_store})
     metrics.WORKER_RESTARTS.labels(component).inc(_is_restart())
     build: dict[str, Build] = {

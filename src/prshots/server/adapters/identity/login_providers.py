@@ -162,19 +162,20 @@ def _identity_of(
     """Combine ID token and userinfo. If both have a value, the userinfo's is newer and wins.
 
     A person without a unique login appears under their verified address or their `sub`, because others could
-    choose the same `preferred_username`.
+    choose the same `preferred_username`. A `sub` never looks like another person's address.
     """
     known = {**claims, **userinfo}
-    verified = [source for source in (userinfo, claims) if source.get("email_verified") in (True, "true")]
+    verified = [source for source in (userinfo, claims) if source.get("email_verified") is True]
     emails = list(_texts(source.get("email") for source in verified))
     unique_login = next(_texts(known.get(claim) for claim in login_claims), "")
-    login = unique_login or next(_texts([*emails, claims["sub"]]), "user")
+    sub = str(claims["sub"])
+    login = unique_login or next(_texts([*emails, f"{sub} (sub)" if "@" in sub else sub]), "user")
     groups = known.get("groups")
     return Identity(
-        subject=f"{claims['iss']}#{claims['sub']}",
+        subject=f"{claims['iss']}#{sub}",
         login=login,
         unique_login=unique_login,
-        account="" if login_claims else str(claims["sub"]),
+        account="" if login_claims else sub,
         name=_text(known.get("name")) or login,
         avatar_url=_web_address(known.get("picture")),
         organizations=frozenset(_texts(groups if isinstance(groups, list) else [groups])),

@@ -266,6 +266,19 @@ class SqlOverview:
             query = query.where(sa.tuple_(tokens.c.created_at, tokens.c.id) < sa.tuple_(*before))
         return [UploadToken(*row) for row in await self._database.rows(query)]
 
+    async def tokens_of_member(
+        self, organization_id: str, user_id: str, limit: int
+    ) -> list[tuple[UploadToken, str]]:
+        query = (
+            sa.select(*TOKEN, projects.c.name)
+            .select_from(tokens.join(projects))
+            .where(projects.c.organization_id == organization_id, tokens.c.creator_id == user_id)
+            .where(LONG_LIVED, tokens.c.revoked_at.is_(None))
+            .order_by(tokens.c.created_at, tokens.c.id)
+            .limit(limit)
+        )
+        return [(UploadToken(*row[:-1]), row[-1]) for row in await self._database.rows(query)]
+
 
 def _shot(row: Any) -> Shot:  # noqa: ANN401 - a row of `shots`
     *columns, commits, since = row

@@ -1,16 +1,26 @@
 """Users, organizations and sign-ins, in the same database as the records."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
 import sqlalchemy as sa
 
-from prshots.contract.errors import ConflictError
-from prshots.server.adapters.sql.columns import USER, conflict_as, equal
+from prshots.contract.errors import ConflictError, NotFoundError
+from prshots.server.adapters.sql.columns import LONG_LIVED, USER, conflict_as, equal
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
-from prshots.server.adapters.sql.database.schema import login_states, members, organizations, sessions, users
-from prshots.server.domain.people.models import LoginState, Member, Session, User
+from prshots.server.adapters.sql.database.schema import (
+    invitations,
+    login_states,
+    members,
+    organizations,
+    projects,
+    sessions,
+    tokens,
+    users,
+)
+from prshots.server.domain.people.models import Invitation, LoginState, Member, Session, User
 from prshots.server.domain.projects.models import Organization, Role
 
 _ORGANIZATION = [organizations.c[field.name] for field in fields(Organization)]
@@ -25,6 +35,14 @@ _USER_OF_SESSION = Prepared(
 _SET_MEMBER = sa.text(
     "INSERT INTO members (organization_id, user_id, role) VALUES (:organization_id, :user_id, :role) "
     "ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role"
+)
+
+_INVITATIONS = sa.select(
+    *_ORGANIZATION, *USER, invitations.c.role, invitations.c.invited_by, invitations.c.created_at
+).select_from(
+    invitations.join(organizations, invitations.c.organization_id == organizations.c.id).join(
+        users, invitations.c.user_id == users.c.id
+    )
 )
 
 
@@ -62,6 +80,7 @@ class SqlPeople:
 
     async def add_user(self, user: User, organization: Organization | None) -> None:
         def add(connection: sa.Connection) -> None:
+            _take_login(connection, user)
             connection.execute(sa.insert(users).values(asdict(user)))
             if organization is not None:
                 _add_organization(connection, organization, user.id)
@@ -75,7 +94,12 @@ class SqlPeople:
             .where(users.c.id == user.id)
             .values(login=user.login, name=user.name, avatar_url=user.avatar_url)
         )
-        await self._database.execute(updating)
+
+        def update(connection: sa.Connection) -> None:
+            _take_login(connection, user)
+            connection.execute(updating)
+
+        await self._database.write(update)
 
     # Sessions
 
@@ -105,11 +129,23 @@ class SqlPeople:
 
     # Organizations
 
-    async def add_organization(self, organization: Organization, owner_id: str) -> None:
+    async def add_organization(self, organization: Organization, owner_id: str, most: int) -> None:
+        def add(connection: sa.Connection) -> None:
+            _check_room(connection, owner_id, most)
+            _add_organization(connection, organization, owner_id)
+
         with conflict_as(f"organization {organization.name!r} already exists"):
-            await self._database.write(
-                lambda connection: _add_organization(connection, organization, owner_id)
-            )
+            await self._database.write(add)
+
+    async def remove_organization(self, organization_id: str) -> None:
+        def remove(connection: sa.Connection) -> None:
+            _lock(connection, organizations, organization_id)
+            for table in (invitations, members):
+                connection.execute(sa.delete(table).where(table.c.organization_id == organization_id))
+            connection.execute(sa.delete(organizations).where(organizations.c.id == organization_id))
+
+        with conflict_as("the organization still has projects: delete them first"):
+            await self._database.write(remove)
 
     async def organizations_of(self, user_id: str) -> list[tuple[Organization, Role]]:
         query = _organizations_of(user_id).order_by(
@@ -146,14 +182,65 @@ class SqlPeople:
 
         await self._database.write(change)
 
-    async def remove_member(self, organization_id: str, user_id: str) -> bool:
-        removing = sa.delete(members).where(*equal(members, organization_id=organization_id, user_id=user_id))
+    async def remove_member(
+        self, organization_id: str, user_id: str, revoke_tokens_at: int | None = None
+    ) -> bool:
+        this = {"organization_id": organization_id, "user_id": user_id}
+        removing = [sa.delete(table).where(*equal(table, **this)) for table in (members, invitations)]
+        theirs = sa.select(projects.c.id).where(projects.c.organization_id == organization_id)
+        revoking = (
+            sa.update(tokens)
+            .where(tokens.c.project_id.in_(theirs), tokens.c.creator_id == user_id)
+            .where(LONG_LIVED, tokens.c.revoked_at.is_(None))
+            .values(revoked_at=revoke_tokens_at)
+        )
 
         def remove(connection: sa.Connection) -> bool:
             _keep_an_owner(connection, organization_id, user_id)
-            return connection.execute(removing).rowcount > 0
+            was_member, was_invited = (connection.execute(each).rowcount > 0 for each in removing)
+            if was_member and revoke_tokens_at is not None:
+                connection.execute(revoking)
+            return was_member or was_invited
 
         return await self._database.write(remove)
+
+    # Invitations
+
+    async def add_invitation(self, invitation: Invitation, most: int) -> None:
+        organization_id = invitation.organization.id
+        open_ones = sa.select(sa.func.count()).where(invitations.c.organization_id == organization_id)
+        row = {name: getattr(invitation, name) for name in ("role", "invited_by", "created_at")}
+        row |= {"organization_id": organization_id, "user_id": invitation.user.id}
+
+        def add(connection: sa.Connection) -> None:
+            if not _lock(connection, organizations, organization_id):
+                raise NotFoundError("not found")
+            if connection.execute(open_ones).scalar_one() >= most:
+                raise ConflictError(f"{most} invitations are open: withdraw one first")
+            connection.execute(sa.insert(invitations).values(row))
+
+        with conflict_as(f"{invitation.user.login} is already invited"):
+            await self._database.write(add)
+
+    async def invitations(self, limit: int, **of: str) -> list[Invitation]:
+        newest = _INVITATIONS.order_by(invitations.c.created_at.desc(), *invitations.primary_key)
+        rows = await self._database.rows(newest.where(*equal(invitations, **of)).limit(limit))
+        return [_invitation(row) for row in rows]
+
+    async def accept_invitation(self, organization_id: str, user_id: str, most: int) -> bool:
+        member = {"organization_id": organization_id, "user_id": user_id}
+        taking = sa.delete(invitations).where(*equal(invitations, **member)).returning(invitations.c.role)
+
+        def accept(connection: sa.Connection) -> bool:
+            _lock(connection, organizations, organization_id)  # it can't be removed in the meantime
+            role = connection.execute(taking).scalar()
+            if role is None:
+                return False
+            _check_room(connection, user_id, most)
+            connection.execute(_SET_MEMBER, member | {"role": role})
+            return True
+
+        return await self._database.write(accept)
 
 
 def _organizations_of(user_id: str) -> sa.Select[Any]:
@@ -162,6 +249,36 @@ def _organizations_of(user_id: str) -> sa.Select[Any]:
         .select_from(organizations.join(members))
         .where(members.c.user_id == user_id)
     )
+
+
+def _invitation(row: Sequence[Any]) -> Invitation:
+    split = len(_ORGANIZATION)
+    *user, role, invited_by, created_at = row[split:]
+    return Invitation(Organization(*row[:split]), User(*user), Role(role), invited_by, created_at)
+
+
+def _take_login(connection: sa.Connection, user: User) -> None:
+    """Rename other users with this login at the same provider: their accounts have been renamed there.
+
+    Otherwise an owner could invite the wrong person. No forge allows a login with a space.
+    """
+    same = sa.func.lower(users.c.login) == user.login.lower()
+    others = sa.update(users).where(users.c.provider == user.provider, same, users.c.id != user.id)
+    connection.execute(others.values(login=users.c.login + " (former login)"))
+
+
+def _lock(connection: sa.Connection, table: sa.Table, row_id: str) -> bool:
+    """Lock a row, so concurrent changes count each other. Return False if it doesn't exist."""
+    locking = sa.select(table.c.id).where(table.c.id == row_id).with_for_update(key_share=True)
+    return connection.execute(locking).first() is not None
+
+
+def _check_room(connection: sa.Connection, user_id: str, most: int) -> None:
+    """Raise ConflictError if the user is already in `most` organizations."""
+    _lock(connection, users, user_id)
+    count = sa.select(sa.func.count()).where(members.c.user_id == user_id)
+    if connection.execute(count).scalar_one() >= most:
+        raise ConflictError(f"you are in {most} organizations, which is the limit: leave or delete one first")
 
 
 def _add_organization(connection: sa.Connection, organization: Organization, owner_id: str) -> None:

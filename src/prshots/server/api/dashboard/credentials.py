@@ -21,7 +21,11 @@ async def list_tokens(call: Call, project: Project) -> view_types.TokenListView:
 
 async def create_token(call: Call, project: Project) -> view_types.NewTokenView:
     label = fields.text(await call.body(), "label").strip()
-    token, secret = await call.services.projects.create_token(project, label, created_by=call.user.login)
+    token, secret = await call.services.projects.create_token(
+        project, label, created_by=call.user.login, creator_id=call.user.id
+    )
+    # A member who was removed in the meantime gets a 404, and nobody the secret.
+    await call.services.organizations.project(call.user, project.id)
     return {"token": views.token_view(token), "secret": secret}
 
 

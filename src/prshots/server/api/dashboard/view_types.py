@@ -41,23 +41,36 @@ class ServiceView(TypedDict):
     version: str
 
 
+class OrganizationNameView(TypedDict):
+    id: str
+    name: str
+
+
+class InvitationView(TypedDict):
+    organization: OrganizationNameView
+    user: UserView
+    role: Role
+    invited_by: str
+    """A login."""
+    created_at: int
+
+
+class InvitationListView(TypedDict):
+    invitations: list[InvitationView]
+
+
 class MeView(TypedDict):
     user: UserView
     organizations: list[OrganizationView]
+    invitations: list[InvitationView]
+    """The newest invitations that wait for the user's answer."""
     service: ServiceView
-
-
-class ProjectOrganizationView(TypedDict):
-    """The organization that a project belongs to."""
-
-    id: str
-    name: str
 
 
 class ProjectView(TypedDict):
     id: str
     name: str
-    organization: ProjectOrganizationView
+    organization: OrganizationNameView
     role: Role
     """The role of the signed-in user in the project's organization."""
     policy: Policy
@@ -285,6 +298,16 @@ class TokenView(TypedDict):
 class TokenListView(TypedDict):
     tokens: list[TokenView]
     next: str | None
+
+
+class MemberTokenView(TokenView):
+    project: str
+    """The project's name."""
+
+
+class MemberTokensView(TypedDict):
+    tokens: list[MemberTokenView]
+    """The oldest valid tokens that a member created in the organization's projects."""
 
 
 class NewTokenView(TypedDict):

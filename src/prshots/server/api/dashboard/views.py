@@ -10,7 +10,7 @@ from prshots.server.domain.comparison.plan import has_diff, in_display_order
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import Image, PullRequestRecord, StagedImage
 from prshots.server.domain.images.service import Images
-from prshots.server.domain.people.models import Member, User
+from prshots.server.domain.people.models import Invitation, Member, User
 from prshots.server.domain.projects.models import (
     DayOfUploads,
     Organization,
@@ -47,6 +47,12 @@ def member_view(member: Member, viewer: User, avatar_origins: Container[str]) ->
         "role": member.role,
         "you": member.user.id == viewer.id,
     }
+
+
+def invitation_view(invitation: Invitation, avatar_origins: Container[str]) -> view_types.InvitationView:
+    organization = {"id": invitation.organization.id, "name": invitation.organization.name}
+    user = user_view(invitation.user, avatar_origins)
+    return _view(view_types.InvitationView, invitation, organization=organization, user=user)
 
 
 def organization_view(organization: Organization, role: Role) -> view_types.OrganizationView:

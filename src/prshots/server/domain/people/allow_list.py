@@ -2,7 +2,7 @@
 
 An entry must match exactly one account. GitHub, GitLab and Gitea guarantee that a login belongs to one
 account. With other OpenID issuers, people may choose their `preferred_username`, so only the `sub` and a
-verified email address count.
+verified email address count. A `sub` can look like a login or an address, so it needs an `oidc:` entry.
 """
 
 import re
@@ -52,13 +52,11 @@ class AllowList:
     def admits(self, provider_id: str, identity: Identity) -> bool:
         """Return whether the person may sign in."""
         addresses = {email: found[1] for email in identity.emails if (found := _ADDRESS.fullmatch(email))}
-        names = {_fold_case(name) for name in (identity.unique_login, *addresses) if name}
+        names = {_EVERYONE, *(_fold_case(name) for name in (identity.unique_login, *addresses) if name)}
         organizations = {_fold_case(name) for name in identity.organizations}
         return (
-            any(
-                name in {_EVERYONE, identity.account} or _fold_case(name) in names
-                for name in _of(provider_id, self.users)
-            )
+            any(_fold_case(name) in names for name in _of(provider_id, self.users))
+            or (identity.account != "" and (provider_id, identity.account) in self.users)
             or not organizations.isdisjoint(_of(provider_id, self.organizations))
             or not self.email_domains.isdisjoint(map(_as_domain, addresses.values()))
         )
@@ -72,12 +70,13 @@ class AllowList:
             for provider, name in sorted(entries)
             if provider and provider not in providers
         ]
-        if _OPENID not in providers:  # a `sub` may contain a colon
-            messages += [
-                f"PRSHOTS_ALLOWED_USERS: {name} matches nobody: before a colon, use one of {_IDS}"
-                for provider, name in sorted(self.users)
-                if not provider and ":" in name
-            ]
+        for name in sorted(name for provider, name in self.users if not provider and "@" not in name):
+            if ":" in name:
+                reason = f"before a colon, use one of {_IDS}"
+                messages.append(f"PRSHOTS_ALLOWED_USERS: {name} matches nobody: {reason}")
+            elif set(providers) == {_OPENID} and name != _EVERYONE:
+                reason = f"use {_OPENID}:{name} if that is a sub, or a verified email address"
+                messages.append(f"PRSHOTS_ALLOWED_USERS: {name} matches nobody: {reason}")
         return messages + [
             f"PRSHOTS_ALLOWED_EMAIL_DOMAINS: {domain} matches nobody: use a whole domain such as example.org"
             for domain in sorted(self.email_domains)

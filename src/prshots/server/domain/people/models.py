@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from prshots.server.domain.projects.models import Role
+from prshots.server.domain.projects.models import Organization, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,17 @@ class User:
 class Member:
     user: User
     role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """An offer to join an organization. It grants nothing until the user accepts. `invited_by` is a login."""
+
+    organization: Organization
+    user: User
+    role: Role
+    invited_by: str
+    created_at: int
 
 
 @dataclass(frozen=True, slots=True)

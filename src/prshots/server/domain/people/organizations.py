@@ -1,7 +1,8 @@
 """Organizations, their members, and the permissions of each role.
 
 Members see and use an organization's projects. Owners also manage its members and delete its projects. To
-everyone else, the organization and its projects don't appear to exist.
+everyone else, the organization and its projects don't appear to exist. Nobody becomes a member without
+accepting an invitation: otherwise a stranger's organization could appear among a user's own.
 """
 
 import secrets
@@ -9,10 +10,22 @@ import time
 
 from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
 from prshots.server.domain.people.allow_list import split_provider
-from prshots.server.domain.people.models import Member, User
+from prshots.server.domain.people.models import Invitation, Member, User
 from prshots.server.domain.people.ports import People
-from prshots.server.domain.projects.models import Organization, Project, Role, check_organization_name
+from prshots.server.domain.projects.models import (
+    LOCAL_ORGANIZATION,
+    Organization,
+    Project,
+    Role,
+    UploadToken,
+    check_organization_name,
+)
 from prshots.server.domain.projects.ports import ProjectOverview
+
+MAX_ORGANIZATIONS = 100
+"""How many organizations a user can be in. They are all in one reply, which open pages poll."""
+
+MAX_INVITATIONS, SHOWN_INVITATIONS, SHOWN_TOKENS = 100, 20, 100
 
 
 class Organizations:
@@ -47,8 +60,15 @@ class Organizations:
         """Create an organization that the user owns. Raises InvalidInputError, ConflictError."""
         check_organization_name(name)
         organization = Organization(secrets.token_hex(8), name, personal=False, created_at=int(time.time()))
-        await self._people.add_organization(organization, user.id)
+        await self._people.add_organization(organization, user.id, MAX_ORGANIZATIONS)
         return organization
+
+    async def delete(self, user: User, organization_id: str) -> None:
+        """Delete an organization. Raises NotFoundError, ForbiddenError, ConflictError if it has projects."""
+        organization = await self._find_owned(user, organization_id)
+        if organization.personal or organization.id == LOCAL_ORGANIZATION:
+            raise ConflictError(f"personal organizations and {LOCAL_ORGANIZATION!r} cannot be deleted")
+        await self._people.remove_organization(organization.id)
 
     async def members(
         self, user: User, organization_id: str, after: tuple[str, str] | None, limit: int
@@ -56,14 +76,29 @@ class Organizations:
         organization, _ = await self.find(user, organization_id)
         return await self._people.members(organization.id, after, limit)
 
-    async def add_member(self, user: User, organization_id: str, login: str, role: Role) -> Member:
-        """Add a member by `[provider:]login`. Raises NotFoundError, ForbiddenError, ConflictError."""
+    async def invite(self, user: User, organization_id: str, login: str, role: Role) -> Invitation:
+        """Invite a person by `[provider:]login`. Raises NotFoundError, ForbiddenError, ConflictError."""
         organization = await self._find_owned(user, organization_id)
-        added = await self._user_of_login(login)
-        if await self._people.organization_of(added.id, organization.id):
-            raise ConflictError(f"{added.login} is already a member")
-        await self._people.set_member(organization.id, added.id, role)
-        return Member(added, role)
+        if organization.personal:
+            raise ConflictError("a personal organization has no other members: create one to share projects")
+        invited = await self._user_of_login(login)
+        if await self._people.organization_of(invited.id, organization.id):
+            raise ConflictError(f"{invited.login} is already a member")
+        invitation = Invitation(organization, invited, role, user.login, int(time.time()))
+        await self._people.add_invitation(invitation, MAX_INVITATIONS)
+        return invitation
+
+    async def invitations_to(self, user: User, organization_id: str) -> list[Invitation]:
+        organization, _ = await self.find(user, organization_id)
+        return await self._people.invitations(MAX_INVITATIONS, organization_id=organization.id)
+
+    async def invitations_of(self, user: User) -> list[Invitation]:
+        return await self._people.invitations(SHOWN_INVITATIONS, user_id=user.id)
+
+    async def join(self, user: User, organization_id: str) -> None:
+        """Accept the user's invitation. Raises NotFoundError, ConflictError."""
+        if not await self._people.accept_invitation(organization_id, user.id, MAX_ORGANIZATIONS):
+            raise NotFoundError("not found")
 
     async def change_role(self, user: User, organization_id: str, member_id: str, role: Role) -> None:
         """Change a role. Raises NotFoundError, ForbiddenError, or ConflictError for the last owner."""
@@ -72,12 +107,26 @@ class Organizations:
             raise NotFoundError("not found")
         await self._people.set_member(organization.id, member_id, role)
 
-    async def remove_member(self, user: User, organization_id: str, member_id: str) -> None:
-        """Remove a member. Members may remove themselves. Raises the same errors as `change_role`."""
+    async def tokens_of_member(
+        self, user: User, organization_id: str, member_id: str
+    ) -> list[tuple[UploadToken, str]]:
+        """Return the tokens that would be revoked with the member's removal, with their projects' names."""
         organization, role = await self.find(user, organization_id)
         if member_id != user.id:
             _require_owner(role)
-        if not await self._people.remove_member(organization.id, member_id):
+        return await self._overview.tokens_of_member(organization.id, member_id, SHOWN_TOKENS)
+
+    async def remove_member(
+        self, user: User, organization_id: str, member_id: str, *, keep_tokens: bool
+    ) -> None:
+        """Remove a member and their tokens, or an invitation. Raises the same errors as `change_role`.
+
+        Users may leave and decline, but only an owner may keep the tokens.
+        """
+        if member_id != user.id or keep_tokens:
+            await self._find_owned(user, organization_id)
+        revoke_tokens_at = None if keep_tokens else int(time.time())
+        if not await self._people.remove_member(organization_id, member_id, revoke_tokens_at):
             raise NotFoundError("not found")
 
     async def _find_owned(self, user: User, organization_id: str) -> Organization:

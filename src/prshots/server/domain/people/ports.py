@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from prshots.server.domain.people.models import Identity, LoginState, Member, Session, User
+from prshots.server.domain.people.models import Identity, Invitation, LoginState, Member, Session, User
 from prshots.server.domain.projects.models import Organization, Role
 
 
@@ -24,7 +24,7 @@ class People(Protocol):
         """Add a user and their personal organization. Raises ConflictError if either exists."""
 
     async def update_user(self, user: User) -> None:
-        """Update the user's login, name and avatar."""
+        """Update login, name and avatar. Here and in `add_user`, another user with this login loses it."""
 
     async def add_session(self, session: Session) -> None: ...
 
@@ -39,8 +39,11 @@ class People(Protocol):
     async def discard_old_logins(self, states: int, sessions: int, unseen: int) -> int:
         """Remove states and sessions from before these times, or unseen since `unseen`. Return how many."""
 
-    async def add_organization(self, organization: Organization, owner_id: str) -> None:
-        """Add an organization with this owner. Raises ConflictError if the name is taken."""
+    async def add_organization(self, organization: Organization, owner_id: str, most: int) -> None:
+        """Add an organization. Raises ConflictError if the name is taken, or if the owner is in `most`."""
+
+    async def remove_organization(self, organization_id: str) -> None:
+        """Remove an organization, its members and invitations. Raises ConflictError if it has projects."""
 
     async def organizations_of(self, user_id: str) -> list[tuple[Organization, Role]]:
         """Return the user's organizations by name, with the personal one first."""
@@ -54,8 +57,29 @@ class People(Protocol):
     async def set_member(self, organization_id: str, user_id: str, role: Role) -> None:
         """Add a member or change their role. Raises ConflictError instead of demoting the last owner."""
 
-    async def remove_member(self, organization_id: str, user_id: str) -> bool:
-        """Remove a member. Return False if there is none. Raises ConflictError for the last owner."""
+    async def remove_member(
+        self, organization_id: str, user_id: str, revoke_tokens_at: int | None = None
+    ) -> bool:
+        """Remove a member or an invitation. Return False if there is none.
+
+        Raises ConflictError for the last owner. With a time, revoke the tokens that the member created in the
+        organization's projects.
+        """
+
+    async def add_invitation(self, invitation: Invitation, most: int) -> None:
+        """Add an invitation. Raises NotFoundError if the organization no longer exists.
+
+        Raises ConflictError if the user is already invited, or if `most` invitations are open.
+        """
+
+    async def invitations(self, limit: int, **of: str) -> list[Invitation]:
+        """Return the newest open invitations `of` this `organization_id` or `user_id`."""
+
+    async def accept_invitation(self, organization_id: str, user_id: str, most: int) -> bool:
+        """Make the invited user a member. Return False if there is no invitation.
+
+        Raises ConflictError if the user is already in `most` organizations.
+        """
 
 
 class LoginProvider(Protocol):

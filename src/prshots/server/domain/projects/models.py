@@ -99,10 +99,10 @@ class Project:
 class UploadToken:
     """An upload token without its secret. It has only the SHA-256, and a hint to tell tokens apart.
 
-    `created_by` is the login of the person who created it, or empty for the CLI. A keyless token is
-    short-lived: it has an `expires_at` and the trust that issued it. If its job runs for a pull request, the
-    token has a `pr_number` and is valid only for that pull request. With a `branch`, it can write that
-    branch's baselines.
+    `created_by` is the login of the person who created it, or empty for the CLI. `creator_id` is their user
+    id, because a login can pass to another person. A keyless token is short-lived: it has an `expires_at` and
+    the trust that issued it. If its job runs for a pull request, the token has a `pr_number` and is valid
+    only for that pull request. With a `branch`, it can write that branch's baselines.
     """
 
     id: str
@@ -118,6 +118,7 @@ class UploadToken:
     trust_id: str | None = None
     pr_number: int | None = None
     branch: str | None = None
+    creator_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,11 @@ class ProjectOverview(Protocol):
     async def tokens(self, project_id: str, before: tuple[int, str] | None, limit: int) -> list[UploadToken]:
         """Return tokens, newest (created_at, id) first, without the short-lived ones."""
 
+    async def tokens_of_member(
+        self, organization_id: str, user_id: str, limit: int
+    ) -> list[tuple[UploadToken, str]]:
+        """Return valid tokens that the user created, with the names of their projects, oldest first."""
+
     async def would_expire(
         self, project_id: str, policy: Policy, retain_days: int | None, now: int
     ) -> tuple[int, int]:

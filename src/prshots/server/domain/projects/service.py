@@ -86,13 +86,13 @@ class Projects:
         return after
 
     async def create_token(
-        self, project: Project, label: str = "", created_by: str = ""
+        self, project: Project, label: str = "", created_by: str = "", creator_id: str | None = None
     ) -> tuple[UploadToken, str]:
         """Create a token. Return its record and its secret. The secret isn't stored anywhere."""
         if len(label) > MAX_LABEL or not label.isprintable():
             raise InvalidInputError(f"a label takes up to {MAX_LABEL} printable characters; got {label!r}")
         token, secret = new_upload_token(project.id, label, int(self._clock()))
-        token = replace(token, created_by=created_by)
+        token = replace(token, created_by=created_by, creator_id=creator_id)
         await self._tokens.add_token(token)
         return token, secret
 

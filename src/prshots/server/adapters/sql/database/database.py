@@ -26,7 +26,12 @@ from prshots.server.adapters import deadlines
 from prshots.server.adapters.deadlines import seconds_left
 from prshots.server.adapters.private_files import FILE, create_private_file, make_private_folder
 from prshots.server.adapters.sql.database.prepared import Prepared
-from prshots.server.observability.metrics import DATABASE_SECONDS, ENGINE_FAILURES
+from prshots.server.observability.metrics import (
+    DATABASE_CONNECTIONS,
+    DATABASE_IN_PROGRESS,
+    DATABASE_SECONDS,
+    ENGINE_FAILURES,
+)
 from prshots.server.observability.outages import Outage
 
 # Turns for the processes that write to one SQLite file. SQLite has a lock for its writers, but a waiter
@@ -162,6 +167,8 @@ class Database:
         self._turn = WriterTurn(Path(engine.url.database or ""))  # unused on PostgreSQL
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="records-read")
         self._writers = ThreadPoolExecutor(writers, thread_name_prefix="records-write")
+        DATABASE_IN_PROGRESS.set(0)  # the worker that had this slot before may have died with some
+        DATABASE_CONNECTIONS.set(readers + writers)
 
     async def look_up(self, query: Prepared, **given: object) -> Sequence[Any] | None:
         """Read a row by its key, directly on the event loop and without SQLAlchemy's result objects.
@@ -234,7 +241,7 @@ class Database:
 
         Raises `overdue` if the deadline passes after the work has begun.
         """
-        with translating():
+        with translating(), DATABASE_IN_PROGRESS.track_inprogress():
             self._require_open()
             try:
                 return await deadlines.in_thread(threads, work, self.call_seconds)

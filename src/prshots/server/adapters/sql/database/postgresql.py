@@ -24,6 +24,7 @@ from prshots.server.adapters.deadlines import DATABASE_SECONDS, seconds_left
 from prshots.server.adapters.sql.database.database import LOOK_UP, Database, timed
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.config.values import PERCENT_ENCODE
+from prshots.server.observability.metrics import DATABASE_CONNECTIONS
 
 LOOKERS, READERS, WRITERS = 2, 3, 3
 """The number of threads per process, and therefore the maximum number of connections. Every request starts
@@ -188,6 +189,7 @@ class _PostgresqlDatabase(Database):
         super().__init__(engine, READERS, WRITERS, call_seconds)
         self._reading_engine = engine.execution_options(isolation_level="AUTOCOMMIT")  # no BEGIN, no ROLLBACK
         self._lookers = ThreadPoolExecutor(LOOKERS, thread_name_prefix="records-look-up")
+        DATABASE_CONNECTIONS.inc(LOOKERS)
 
     async def look_up(self, query: Prepared, **given: object) -> Sequence[Any] | None:
         """Read a row by its key in a thread, to keep the event loop from waiting for the network."""

@@ -6,7 +6,7 @@ A test compares the two, except for the indexes and defaults.
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-SCHEMA_VERSION = "0013"
+SCHEMA_VERSION = "0014"
 """The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
 metadata = sa.MetaData()
@@ -63,6 +63,18 @@ members = sa.Table(
     sa.Column("organization_id", sa.ForeignKey("organizations.id"), primary_key=True),
     sa.Column("user_id", sa.ForeignKey("users.id"), primary_key=True),
     sa.Column("role", text(16), nullable=False),
+)
+
+# Open invitations. `invited_by` is a login. There are no foreign keys: a move replaces rows of organizations
+# and users, which would delete invitations (CASCADE), and the version before doesn't know this table.
+invitations = sa.Table(
+    "invitations",
+    metadata,
+    sa.Column("organization_id", text(32), primary_key=True),
+    sa.Column("user_id", text(32), primary_key=True),
+    sa.Column("role", text(16), nullable=False),
+    sa.Column("invited_by", text(), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
 sessions = sa.Table(
@@ -131,6 +143,7 @@ tokens = sa.Table(
     sa.Column("trust_id", sa.ForeignKey("trusts.id")),
     sa.Column("pr_number", sa.Integer),
     sa.Column("branch", text()),
+    sa.Column("creator_id", text(32)),
 )
 
 # `kind` is an `ImageKind`. Only images of pull requests have a `pr_number`; for others it is 0. A before
