@@ -130,7 +130,7 @@ def test_a_hung_worker_is_replaced_and_systemd_hears_from_the_supervisor(tmp_pat
     never_read, ready = os.pipe()
     plan = {
         "groups": [("delivery", 2, fds, [])], "sweeps": False, "drain_seconds": 0, "grace_seconds": 1,
-        "ping_seconds": 0.2, "log_format": "json", "greeter": 1, "ready": ready,
+        "ping_seconds": 0.2, "logs": ["json", "info"], "greeter": 1, "ready": ready,
     }  # fmt: skip
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd, contextlib.ExitStack() as stack:
         systemd.bind(str(tmp_path / "notify"))

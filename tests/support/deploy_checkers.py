@@ -13,7 +13,7 @@ import pytest
 from typer.main import get_command
 
 from prshots.cli import app
-from prshots.server.config.settings import PREFIX, SETTINGS
+from prshots.server.config.settings import PREFIX, SECRET_FILES, SETTINGS
 from support.processes import completed
 
 ROOT = Path(__file__).parents[2]
@@ -32,8 +32,9 @@ def program(name: str) -> str:
 
 
 def secret_settings() -> set[str]:
-    """Return the variables that are never printed."""
-    return {f"{PREFIX}{name.upper()}" for name, setting in SETTINGS.items() if not setting.repr}
+    """Return the variables that are never printed, and those that name a file with a secret."""
+    secrets = {name for name, setting in SETTINGS.items() if not setting.repr}
+    return {f"{PREFIX}{name.upper()}" for name in secrets | set(SECRET_FILES)}
 
 
 def run(name: str, *arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
