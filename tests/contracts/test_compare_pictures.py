@@ -22,6 +22,7 @@ from prshots.server.domain.comparison.ports import ComparePictures
 from support import nasty_picture_worker
 from support.nasty_pictures import encoded, jpeg_of_kind, jpeg_with_scans
 from support.open_files import open_files
+from support.waiting import eventually
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -157,7 +158,7 @@ async def test_a_job_that_is_cancelled_again_and_again_leaves_no_descriptor(is_s
         job.cancel()
     assert job.cancelled()
     await pool.close()
-    assert open_files() == before
+    await eventually(lambda: open_files() == before, "its descriptors to be closed")
 
 
 @pytest.mark.slow

@@ -68,7 +68,8 @@ class TestCounting:
 
     async def test_a_pull_request_stays_open_if_a_person_deletes_its_images(self, stores: Stores) -> None:
         image = await stores.add()
-        await stores.records.delete_images_of_pr(stores.project.id, 7, NOW + 90, "ann")
+        deleted_by_ann = {"schedule": True, "deleted_by": "ann"}
+        assert await stores.records.close_pr(stores.project.id, 7, NOW + 90, **deleted_by_ann) == 0
         assert ids(await stores.records.next_scheduled("", 9)) == [image.id]
         deleted = await stores.pull()
         assert (deleted.closed_at, deleted.deleted_at, deleted.deleted_by) == (None, NOW + 90, "ann")

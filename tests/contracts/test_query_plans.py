@@ -152,7 +152,7 @@ async def show_a_pair(stores: Stores) -> None:
 
 async def close(stores: Stores) -> None:
     image = await stores.add(pr_number=secrets.randbelow(10**9))
-    await stores.records.delete_images_of_pr(BIG.id, image.pr_number, NOW, "ann")
+    await stores.records.close_pr(BIG.id, image.pr_number, NOW, schedule=True, deleted_by="ann")
     assert await stores.records.close_pr(BIG.id, image.pr_number, NOW, schedule=True) == 1
     assert await stores.records.next_scheduled("", 500, BIG.id, image.pr_number)
     assert await stores.records.remove_images([image.id]) == 1

@@ -76,9 +76,9 @@ def _render(markdown: str) -> str:
 
 
 async def expire(call: Call, project: Project, number: int) -> view_types.ExpiredView:
-    expired = await call.services.images.delete_all(project, number, call.user.login)
+    outcome = await call.services.images.expire(project, number, deleted_by=call.user.login)
     pull = await call.services.overview.pull(project.id, number)
-    return {"expired": expired, "failed": pull.images if pull else 0}
+    return {"expired": outcome.expired, "failed": pull.images if pull else 0}
 
 
 ROUTES = (

@@ -23,7 +23,7 @@ from prshots.server.domain.comparison.models import (
 )
 from prshots.server.domain.comparison.plan import ComparisonPlan, Pair, Work, plan_comparison, reply
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparePictures, ComparisonRecords
-from prshots.server.domain.comparison.turns import Owners, Turns
+from prshots.server.domain.comparison.turns import Turns
 from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.images.recorded_objects import store_and_record
@@ -78,10 +78,6 @@ class _Run:
     pairs: dict[Pair, ShotResult] = field(default_factory=dict)
     recorded_at: float = field(default_factory=time.monotonic)
     recording: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    @property
-    def owners(self) -> Owners:
-        return self.organization_id, self.request.project_id, self.id
 
 
 class Comparisons:
@@ -291,7 +287,7 @@ class Comparisons:
     async def _compare_pair(self, run: _Run, image: Image, base: Image) -> PairResult:
         """Compare two stored images. Raises _UndecidableError, StoreError."""
         for _ in range(BUSY_TRIES):
-            async with self._turns.take(*run.owners):
+            async with self._turns.take(run.organization_id, image.project_id, run.id):
                 before, after = await self._store.read(base.key), await self._store.read(image.key)
                 if before is None or after is None:
                     raise _UndecidableError(f"{'its base' if before is None else 'it'} was deleted")

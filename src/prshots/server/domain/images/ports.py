@@ -56,17 +56,14 @@ class ImageRecords(Protocol):
         Here and below, scheduling an image also schedules its before image.
         """
 
-    async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
+    async def close_pr(
+        self, project_id: str, pr_number: int, now: int, *, schedule: bool, deleted_by: str = ""
+    ) -> int:
         """Mark the pull request's images as closed. Return how many weren't marked before.
 
         With `schedule`, the same transaction also schedules all its images for expiry and removes its
-        comparisons.
-        """
-
-    async def delete_images_of_pr(self, project_id: str, pr_number: int, now: int, by: str) -> None:
-        """Schedule the pull request's images for expiry, remove its comparisons, and record who deleted them.
-
-        The pull request stays open.
+        comparisons. With `deleted_by`, it only does that, and records who deleted them: the pull request
+        stays open.
         """
 
     async def is_closed(self, project_id: str, pr_number: int) -> bool:

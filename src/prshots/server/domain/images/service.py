@@ -2,8 +2,8 @@
 
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import structlog
 
@@ -33,8 +33,6 @@ from prshots.server.domain.projects.ports import ProjectRecords
 from prshots.server.links import KeySource
 
 EXPIRE_BATCH = 1000
-
-T = TypeVar("T")
 
 _log = structlog.get_logger()
 
@@ -163,29 +161,22 @@ class Images:
                 _log.error("expiry did not complete", image=image.id, reason=str(error))
             return False
 
-    async def expire(self, project: Project, pr_number: int) -> Expired:
-        """Apply the policy to a closed pull request. Images that can't be deleted now stay scheduled."""
-        at_once = project.policy is Policy.PR_CLOSE
+    async def expire(self, project: Project, pr_number: int, *, deleted_by: str = "") -> Expired:
+        """Apply the policy to a closed pull request. Images that can't be deleted now stay scheduled.
 
-        async def close() -> int:
-            return await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
-
-        if not at_once:
-            return Expired(pr_number, project.policy, await close(), 0)
-        marked = await self._mark(project, pr_number, close)
-        return Expired(pr_number, project.policy, marked, await self._expire_pr(project, pr_number))
-
-    async def delete_all(self, project: Project, pr_number: int, by: str) -> int:
-        """Delete a pull request's images now, regardless of the policy. Return how many were deleted.
-
-        The pull request stays open. Images that can't be deleted now stay scheduled.
+        With `deleted_by`, a person deletes the images regardless of the policy, and it stays open.
         """
-
-        async def mark() -> None:
-            await self._records.delete_images_of_pr(project.id, pr_number, self._now(), by)
-
-        await self._mark(project, pr_number, mark)
-        return await self._expire_pr(project, pr_number)
+        at_once = bool(deleted_by) or project.policy is Policy.PR_CLOSE
+        place = (project.id, pr_number, self._now())
+        mark = partial(self._records.close_pr, *place, schedule=at_once, deleted_by=deleted_by)
+        try:
+            marked = await mark()
+        except errors.RecordsFullError:
+            if not at_once or not await self._make_room(project, pr_number):
+                raise
+            marked = await mark()
+        expired = await self._expire_pr(project, pr_number) if at_once else 0
+        return Expired(pr_number, project.policy, marked, expired)
 
     async def remove_project(self, project: Project, seconds: float) -> int:
         """Delete a project's images, then the project. Stop after `seconds`. Return how many images remain.
@@ -203,16 +194,11 @@ class Images:
                 raise errors.ExpireFailedError(errors.EXPIRE_FAILED)
         return 0 if await self._projects.remove_project(project.id) else 1
 
-    async def _mark(self, project: Project, pr_number: int, mark: Callable[[], Awaitable[T]]) -> T:
-        """Mark the images of a pull request. On a full disk, delete their bytes first to make room."""
-        try:
-            return await mark()
-        except errors.RecordsFullError:
-            _, images = await self._records.images_of_pr(project.id, pr_number, EXPIRE_BATCH)
-            failed = await self._store.delete([key for image in images for key in image.keys])
-            if all(image.key in failed for image in images):
-                raise
-        return await mark()
+    async def _make_room(self, project: Project, pr_number: int) -> bool:
+        """Delete the bytes of an expiring pull request. A full disk has no room to mark its images first."""
+        _, images = await self._records.images_of_pr(project.id, pr_number, EXPIRE_BATCH)
+        failed = await self._store.delete([key for image in images for key in image.keys])
+        return any(image.key not in failed for image in images)
 
     async def _expire_pr(self, project: Project, pr_number: int) -> int:
         expired, after = 0, ""

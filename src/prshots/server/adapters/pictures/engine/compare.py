@@ -205,33 +205,27 @@ class _Pair:
         compared = differing = 0
         for chunk in _chunks(stretches, self.width):
             part = strengths[chunk.after : chunk.after + chunk.rows, : self.width]
-            if compared > _ENOUGH_PIXELS and differing > compared * _NEARLY_ALL:
-                self._mark_unequal(chunk, part)
-            else:
-                self._compare(chunk, part)
-                compared, differing = compared + part.size, differing + int(np.count_nonzero(part))
+            is_clear = compared > _ENOUGH_PIXELS and differing > compared * _NEARLY_ALL
+            self._compare(chunk, part, is_clear=is_clear)
+            compared, differing = compared + part.size, differing + int(np.count_nonzero(part))
         return strengths
 
     def pixels(self, canvas: Canvas, top: int, bottom: int) -> Pixels:
         return canvas.rows(top, bottom, self.width, transparent=self._transparent)
 
-    def _mark_unequal(self, chunk: "_Chunk", strengths: Strength) -> None:
-        ours, theirs = (
-            self.pixels(canvas, top, top + chunk.rows)
-            for canvas, top in ((self.before, chunk.before), (self.after, chunk.after))
-        )
-        strengths[:] = (ours != theirs).any(axis=2) * np.uint8(255)
-
-    def _compare(self, chunk: "_Chunk", strengths: Strength) -> None:
+    def _compare(self, chunk: "_Chunk", strengths: Strength, *, is_clear: bool) -> None:
         ours, theirs = (
             self.pixels(canvas, top - chunk.above, top + chunk.rows + chunk.below)
             for canvas, top in ((self.before, chunk.before), (self.after, chunk.after))
         )
+        rows = slice(chunk.above, chunk.above + chunk.rows)
+        if is_clear:
+            strengths[:] = (ours[rows] != theirs[rows]).any(axis=2) * np.uint8(255)
+            return
         columns = np.flatnonzero((ours != theirs).any(axis=0).any(axis=1))  # one axis at a time is faster
         if not len(columns):
             return
         left, right = max(0, int(columns[0]) - MARGIN), int(columns[-1]) + 1 + MARGIN
-        rows = slice(chunk.above, chunk.above + chunk.rows)
         for one, other in zip(
             _on_grounds(ours[:, left:right]), _on_grounds(theirs[:, left:right]), strict=True
         ):

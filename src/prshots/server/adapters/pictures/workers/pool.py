@@ -7,9 +7,9 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar
+from typing import Self
 
 from prshots.contract.errors import PictureTooLargeError, PictureWorkerDiedError, PictureWorkerError
 from prshots.server.adapters.pictures.workers.jobs import PREFIX, PictureJob, result_of, unpack_pair
@@ -22,8 +22,6 @@ INHERITED_VARIABLES = ("HOME", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "P
 
 SET_VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
 """numpy would reserve address space for a thread per processor."""
-
-T = TypeVar("T")
 
 _TRIES = 2
 """Attempts per job. A worker may die for a reason unrelated to its job, for example while idle."""
@@ -112,9 +110,10 @@ class WorkerProcess:
     async def kill(self) -> int:
         """Kill the worker. Return its exit code. A negative code is the signal that ended it."""
         self._process.kill()  # does nothing if it has already ended
-        exit_code = await asyncio.to_thread(self._process.wait)
+        # First, because the job, and with it this call, may be cancelled again. The thread finishes anyway.
         os.close(self._lifeline)
         self._jobs.close()
+        exit_code = await asyncio.to_thread(self._process.wait)
         with contextlib.suppress(OSError):
             await self._jobs.wait_closed()
         return exit_code
@@ -145,7 +144,7 @@ class PictureWorkers:
         self._slots = asyncio.Semaphore(limits.workers)
         self._jobs = 0
         self._idle: list[WorkerProcess] = []
-        self._unfinished: set[asyncio.Task[Any]] = set()
+        self._retiring: set[asyncio.Task[int]] = set()
 
     async def thumbnail(self, data: bytes, tallness: float) -> bytes:
         return await self.run("thumbnail", data, tallness=tallness)
@@ -170,10 +169,9 @@ class PictureWorkers:
 
     async def close(self) -> None:
         """End the idle workers. Call this after the last job."""
-        while self._idle or self._unfinished:
-            while self._idle:
-                self._retire(self._idle[-1])
-            await asyncio.gather(*self._unfinished, return_exceptions=True)
+        while self._idle:
+            self._retire(self._idle[-1])
+        await asyncio.gather(*self._retiring)
 
     async def _run(self, job: PictureJob) -> bytes:
         for _ in range(_TRIES):
@@ -181,7 +179,7 @@ class PictureWorkers:
             try:
                 header, body = await self._reply(worker, job)
             except (asyncio.IncompleteReadError, OSError):
-                exit_code = await self._finish(worker.kill())
+                exit_code = await worker.kill()
                 if exit_code == -signal.SIGXCPU:
                     cpu_seconds = self._limits.cpu_seconds
                     raise PictureTooLargeError(f"takes more than {cpu_seconds} s of processor time") from None
@@ -191,41 +189,27 @@ class PictureWorkers:
         raise PictureWorkerDiedError(f"the process that decoded it died with exit code {exit_code}")
 
     async def _next(self) -> WorkerProcess:
-        while True:
-            while self._idle:
-                worker = self._idle.pop()
-                if worker.retirement is not None:
-                    worker.retirement.cancel()
-                if worker.is_alive:
-                    return worker
-                await self._finish(worker.kill())
-            try:
-                await self._finish(self._start())
-            except OSError as error:
-                raise PictureWorkerError(f"cannot start a process to decode it: {error.strerror}") from error
-
-    async def _start(self) -> None:
-        self._rest(await WorkerProcess.start(self._command, self._limits))
-
-    async def _finish(self, work: Coroutine[Any, Any, T]) -> T:
-        """Finish the work even if the job is cancelled. Half of it would leave a process or a descriptor."""
-        return await asyncio.shield(self._in_background(work))
-
-    def _in_background(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        task = asyncio.create_task(work)
-        self._unfinished.add(task)
-        task.add_done_callback(self._unfinished.discard)
-        return task
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.retirement is not None:
+                worker.retirement.cancel()
+            if worker.is_alive:
+                return worker
+            await worker.kill()
+        try:
+            return await WorkerProcess.start(self._command, self._limits)
+        except OSError as error:
+            raise PictureWorkerError(f"cannot start a process to decode it: {error.strerror}") from error
 
     async def _reply(self, worker: WorkerProcess, job: PictureJob) -> tuple[bytes, bytes]:
         try:
             return await asyncio.wait_for(worker.reply(job), self._limits.seconds)
         except TimeoutError:
-            await self._finish(worker.kill())
+            await worker.kill()
             seconds = self._limits.seconds
             raise PictureWorkerDiedError(f"was not decoded within {seconds:g} s of real time") from None
         except asyncio.CancelledError:
-            await self._finish(worker.kill())  # its reply would be taken for the next job's
+            await worker.kill()  # its reply would be taken for the next job's
             raise
 
     def _rest(self, worker: WorkerProcess) -> None:
@@ -238,4 +222,6 @@ class PictureWorkers:
         if worker.retirement is not None:
             worker.retirement.cancel()
         self._idle.remove(worker)
-        self._in_background(worker.kill())
+        task = asyncio.create_task(worker.kill())
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)

@@ -155,33 +155,28 @@ class SqlImages:
         these = images.c.id.in_(image_ids)
         await self._database.write(lambda connection: schedule_images(connection, now, these))
 
-    async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
-        of_pr = equal(images, project_id=project_id, pr_number=pr_number)
+    async def close_pr(
+        self, project_id: str, pr_number: int, now: int, *, schedule: bool, deleted_by: str = ""
+    ) -> int:
+        this = {"project_id": project_id, "pr_number": pr_number}
+        of_pr = equal(images, **this)
         closing = update(images).where(*of_pr, images.c.closed_at.is_(None)).values(closed_at=now)
+        deleting = update(pulls).where(*equal(pulls, **this)).values(deleted_at=now, deleted_by=deleted_by)
 
         def mark(connection: Connection) -> int:
             if not lock_pull(connection, project_id, pr_number):
                 return 0
-            marked = connection.execute(closing).rowcount
             if schedule:
                 schedule_images(connection, now, *of_pr)
                 remove_comparisons(connection, project_id, pr_number)
+            if deleted_by:
+                connection.execute(deleting)
+                return 0
+            marked = connection.execute(closing).rowcount
             count_closed(connection, project_id, pr_number, now)
             return marked
 
         return await self._database.write(mark)
-
-    async def delete_images_of_pr(self, project_id: str, pr_number: int, now: int, by: str) -> None:
-        this = {"project_id": project_id, "pr_number": pr_number}
-        noting = update(pulls).where(*equal(pulls, **this)).values(deleted_at=now, deleted_by=by)
-
-        def mark(connection: Connection) -> None:
-            lock_pull(connection, project_id, pr_number)
-            schedule_images(connection, now, *equal(images, **this))
-            remove_comparisons(connection, project_id, pr_number)
-            connection.execute(noting)
-
-        await self._database.write(mark)
 
     async def is_closed(self, project_id: str, pr_number: int) -> bool:
         row = await self._database.look_up(_CLOSED_PULL, project_id=project_id, pr_number=pr_number)
