@@ -11,6 +11,7 @@ import structlog
 from prshots.contract.errors import DegradedError, RecordsError
 from prshots.server.http import readiness
 from prshots.server.http.readiness import Readiness
+from prshots.server.observability import metrics
 from support.raw_requests import running_service
 from support.service import Service
 from support.stores_and_records import small_disk
@@ -87,7 +88,9 @@ async def test_the_start_and_end_of_an_outage_are_logged_once_each(monkeypatch) 
     with structlog.testing.capture_logs() as log:
         for error, status in ((None, 200), (RecordsError("x"), 503), (RecordsError("x"), 503), (None, 200)):
             store.error = error
+            shown = (await state.render_metrics()).decode()
             assert (await state.report())[0] == status
+            assert f'prshots_ready{{process="{metrics.SLOT}"}} {float(status == 200)}' in shown
     assert [entry["event"] for entry in log] == ["not ready", "ready again"]
 
 

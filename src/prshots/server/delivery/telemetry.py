@@ -4,7 +4,6 @@ Answering a request takes about 30 µs, and updating one Prometheus metric takes
 therefore counts in plain numbers, and adds them to the metrics once a second.
 """
 
-import asyncio
 from bisect import bisect_left
 from functools import partial
 from time import perf_counter
@@ -30,7 +29,7 @@ class DeliveryTelemetry:
     def __init__(self, delivery: Delivery, readiness: Readiness) -> None:
         self._respond, self._send_plainly = delivery.respond, delivery.send_plainly
         self._readiness = readiness
-        self._rendered = BrieflyCached(lambda: asyncio.to_thread(metrics.render))
+        self._rendered = BrieflyCached(readiness.render_metrics)
         answers: list[Pending] = [self._readyz, self._metrics]
         self._for_operators = dict(zip(self.ROUTES, answers, strict=True))
         self.bytes_sent = 0

@@ -9,6 +9,7 @@ import structlog
 
 from prshots.contract.errors import DegradedError, PrshotsError
 from prshots.contract.redaction import redact
+from prshots.server.observability import metrics
 
 CHECK_SECONDS = 2.0
 """The timeout for an engine. Load balancers ask every few seconds and don't wait much longer."""
@@ -70,6 +71,11 @@ class Readiness:
             return 503, {"error": f"not ready: {', '.join(needed)}", "checks": states}
         return 200, {"status": "degraded" if _not_ok(states) else "ok", "checks": states}
 
+    async def render_metrics(self) -> bytes:
+        """Return the metrics of all processes, with this component's current readiness."""
+        await self.report()
+        return await asyncio.to_thread(metrics.render)
+
     def _find_needed(self, states: Mapping[str, str]) -> list[str]:
         """Return the required engines that are down."""
         return [
@@ -78,6 +84,7 @@ class Readiness:
 
     async def _check_all(self) -> dict[str, str]:
         states = dict(zip(self._checks, await asyncio.gather(*map(self._check, self._checks)), strict=True))
+        metrics.READY.labels(metrics.SLOT).set(not self._find_needed(states))
         not_ok = _not_ok(states)
         if not_ok != self._last_not_ok:  # one log line per outage, not per request
             if self._find_needed(states):

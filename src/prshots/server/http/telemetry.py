@@ -1,6 +1,5 @@
 """Telemetry of the API and the web component: metrics, readiness, and a log line per request."""
 
-import asyncio
 import functools
 from collections.abc import Callable, Iterable
 
@@ -23,7 +22,7 @@ _log = structlog.get_logger()
 
 
 def service_routes(readiness: Readiness) -> list[Route]:
-    rendered = BrieflyCached(lambda: asyncio.to_thread(metrics.render))
+    rendered = BrieflyCached(readiness.render_metrics)
 
     async def healthz(_: Request) -> JSONResponse:
         return JSONResponse({"status": "ok"}, headers=NO_STORE)

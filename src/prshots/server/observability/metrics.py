@@ -20,12 +20,12 @@ from prshots.contract.sizes import readable_size
 from prshots.server.observability.metrics_folder import FOLDER_VARIABLE, SLOT_VARIABLE
 
 FOLDER = Path(os.environ[FOLDER_VARIABLE]) if os.environ.get(FOLDER_VARIABLE) else None
-_SLOT = os.environ.get(SLOT_VARIABLE, str(os.getpid()))
+SLOT = os.environ.get(SLOT_VARIABLE, str(os.getpid()))
 
 # This must happen before the first metric is created. A missing folder must not prevent startup.
 if FOLDER and FOLDER.is_dir():
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(FOLDER)  # the library reads this
-    values.ValueClass = values.MultiProcessValue(lambda: _SLOT)  # type: ignore[no-untyped-call]
+    values.ValueClass = values.MultiProcessValue(lambda: SLOT)  # type: ignore[no-untyped-call]
 else:
     values.ValueClass = values.MutexValue
 
@@ -98,6 +98,7 @@ BUILD_INFO = _gauge(
     "prshots_build_info", "Always 1; the label has the running version.", "version", mode="max"
 )
 BUILD_INFO.labels(__version__).set(1)
+READY = _gauge("prshots_ready", "1 if the process was ready at its last check, else 0.", "process")
 WORKER_RESTARTS = _counter(
     "prshots_worker_restarts", "Worker processes restarted after they died.", "component"
 )
@@ -221,7 +222,7 @@ def announce_process() -> None:
     """Let the process that answers `/metrics` measure this one."""
     if FOLDER:
         with contextlib.suppress(OSError):  # a full disk: the other metrics still work
-            (FOLDER / f"{_SLOT}{_PID}").write_text(str(os.getpid()))
+            (FOLDER / f"{SLOT}{_PID}").write_text(str(os.getpid()))
 
 
 _PID = ".pid"
