@@ -74,7 +74,7 @@ def serve(
 
     def greet(wait_until_ready: "Callable[[], bool]") -> None:
         link = _PendingSignInLink(config) if makes_link else None
-        if wait_until_ready():
+        if wait_until_ready() and settings.log_format == "console":
             _print_greeting(settings, names, config, link.wait() if link else None)
 
     handover.exec_supervisor(supervisor, (settings.log_format, settings.log_level), greet)
@@ -101,8 +101,6 @@ class _PendingSignInLink:
 
 
 def _print_greeting(settings: "Settings", names: list[str], config: Path | None, link: str | None) -> None:
-    if settings.log_format == "json":
-        return  # the supervisor logs when it is ready
     addresses = {
         "api": f"  API      {settings.base_url}  (reference: {settings.base_url}/docs)",
         "delivery": f"  images   {settings.img_url}",

@@ -17,7 +17,6 @@ from prshots.server import wiring
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.found_schema import TOO_OLD, FoundSchema, found_schema
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
-from prshots.server.adapters.sql.move.move_state import require_usable
 from prshots.server.adapters.sql.upkeep.key_fingerprints import (
     WHAT_TO_DO,
     difference_between,
@@ -116,8 +115,7 @@ class Engines:
         database = wiring.database_as_it_is(settings)
         try:
             upkeep, schema = SqlUpkeep(database), await database.read(found_schema)
-            store = wiring.store_identity(settings)
-            await database.read(lambda connection: require_usable(connection, store))
+            await wiring.require_usable_database(database, settings)
             found = [self._schema(schema), *await _compare_clocks("database", upkeep.time)]
             self._has_usable_schema = schema.is_usable
             if schema.is_usable:

@@ -274,9 +274,11 @@ class Supervisor:
 
     async def _feed_watchdog(self) -> None:
         """Tell systemd that the supervisor isn't hung, so that it can restart one that is."""
-        while not self._stopping.is_set():
+        seconds = int(os.environ.get("WATCHDOG_USEC", "0")) / 2e6  # half the time that systemd waits
+        while seconds and not self._stopping.is_set():
             systemd.notify("WATCHDOG=1")
-            await self._pause(systemd.watchdog_seconds() / 2)
+            await self._pause(seconds)
+        await self._stopping.wait()
 
     async def _run_sweep(self) -> bool:
         """Run one sweep. Return whether it succeeded."""

@@ -144,6 +144,13 @@ def migrate_opened(database: Database, settings: Settings) -> Migration:
         raise RecordsError(f"cannot open {settings.database_place}: {error.strerror}") from error
 
 
+async def require_usable_database(database: Database, settings: Settings) -> None:
+    """Raise RecordsError if the database doesn't answer, or was moved: it refuses writes then."""
+    from prshots.server.adapters.sql.move.move_state import require_usable
+
+    await database.read(lambda connection: require_usable(connection, store_identity(settings)))
+
+
 def database_as_it_is(settings: Settings) -> Database:
     """Return the database without creating, migrating or connecting to it. Raises RecordsError."""
     if settings.on_sqlite and not settings.database_path.exists():

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
-from prshots.server.adapters.sql.move.move_state import require_usable
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects
@@ -50,7 +50,7 @@ from prshots.server.wiring import (
     open_counter,
     open_store,
     projects_in,
-    store_identity,
+    require_usable_database,
 )
 from prshots.server.wiring.opening import DatabaseOpening
 from prshots.server.wiring.sign_in import allow_list, build_sign_in
@@ -78,7 +78,9 @@ class _Engines:
         settings = self._settings
         return Readiness(
             {
-                "database": _with_space(settings.local_database, self._check_database),
+                "database": _with_space(
+                    settings.local_database, partial(require_usable_database, self.database, settings)
+                ),
                 "keys": self.keys.check,
                 "store": _with_space(settings.local_store, self.store.check),
                 "counter": self.counter.check,
@@ -88,11 +90,6 @@ class _Engines:
             # requests.
             optional={"counter", "store"},
         )
-
-    async def _check_database(self) -> None:
-        """Raise RecordsError if the database doesn't answer, or was moved: it refuses writes then."""
-        store = store_identity(self._settings)
-        await self.database.read(lambda connection: require_usable(connection, store))
 
     def stop(self) -> None:
         """Stop the background threads."""

@@ -60,8 +60,7 @@ class DatabaseOpening:
         try:
             migrate_opened(self.database, self._settings)
         except RecordsError as error:
-            # The database is busy while another worker migrates it. After a move, delivery still serves the
-            # old images.
+            # Another worker may be migrating it. After a move, delivery still serves the old images.
             if raises and not isinstance(error, SchemaTooNewError | RecordsBusyError | MovedError):
                 raise
             self.database.not_open = str(error)

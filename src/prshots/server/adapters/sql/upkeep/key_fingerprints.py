@@ -136,10 +136,7 @@ class SharedKeys:
             self.ring()
 
     def begin(self, *, refuses_wrong_keys: bool) -> None:
-        """Compare the keys now, and continue to compare them in a thread.
-
-        With `refuses_wrong_keys`, raises KeysError if the keys are missing or wrong.
-        """
+        """Compare the keys now, and continue in a thread. Raises KeysError if it refuses wrong keys."""
         self._compare()
         if refuses_wrong_keys and self._problem:
             raise KeysError(self._problem)
