@@ -47,22 +47,25 @@ def test_after_a_move_the_old_service_is_not_ready_but_delivers_images(tmp_path:
         reply = httpx.get(f"{address}/readyz", timeout=60, trust_env=False)
         return reply.status_code, reply.text
 
-    try:
+    def send() -> httpx.Response:
         with service.client(token) as client:
-            image = upload(client).json()["view_url"]
-            service.run(
-                "move", "--to-database", f"sqlite:///{new}/prshots.db", "--to-store", f"file://{new}/images"
+            return upload(client)
+
+    try:
+        image = send().json()["view_url"]
+        service.run(
+            "move", "--to-database", f"sqlite:///{new}/prshots.db", "--to-store", f"file://{new}/images"
+        )
+        for restarts in (False, True):  # the running service, and one that starts with the old settings
+            if restarts:
+                assert service.stop() == 0
+                service.start()
+            status, found = wait_for(
+                lambda: readiness(service.base_url), lambda answer: "was moved" in answer[1]
             )
-            for restarts in (False, True):  # the running service, and one that starts with the old settings
-                if restarts:
-                    assert service.stop() == 0
-                    service.start()
-                status, found = wait_for(
-                    lambda: readiness(service.base_url), lambda answer: "was moved" in answer[1]
-                )
-                assert status == 503
-                assert "the data was moved: set PRSHOTS_DATABASE_URL to" in found
-                assert upload(client).status_code == 503
-                assert (readiness(service.img_url)[0], fetch(image).status_code) == (200, 200)
+            assert status == 503
+            assert "the data was moved: set PRSHOTS_DATABASE_URL to" in found
+            assert send().status_code == 503
+            assert (readiness(service.img_url)[0], fetch(image).status_code) == (200, 200)
     finally:
         service.stop()
