@@ -4,7 +4,9 @@ import asyncio
 import io
 import math
 import sys
+import threading
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -16,6 +18,7 @@ from prshots.contract.errors import (
     PictureTooLargeError,
     UnsupportedPictureError,
 )
+from prshots.server.adapters.pictures.workers import pool as workers_pool
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers
 from prshots.server.domain.comparison.models import PairResult
 from prshots.server.domain.comparison.ports import ComparePictures
@@ -146,8 +149,19 @@ async def test_broken_images_and_bombs_are_refused_on_either_side(
 
 
 @pytest.mark.parametrize("is_started", [False, True], ids=["starting", "comparing"])
-async def test_a_job_that_is_cancelled_again_and_again_leaves_no_descriptor(is_started: bool) -> None:
+async def test_a_job_that_is_cancelled_again_and_again_leaves_no_descriptor(
+    is_started: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A replaced comparison cancels its jobs, and cancels them again while their workers are being killed."""
+    started, start = threading.Event(), workers_pool._start_process
+
+    def start_and_tell(*given: Any) -> Any:
+        try:
+            return start(*given)
+        finally:
+            started.set()
+
+    monkeypatch.setattr(workers_pool, "_start_process", start_and_tell)
     pool = PictureWorkers(COMPARING, (sys.executable, "-P", nasty_picture_worker.__file__))
     before = open_files()
     if is_started:
@@ -158,6 +172,7 @@ async def test_a_job_that_is_cancelled_again_and_again_leaves_no_descriptor(is_s
         job.cancel()
     assert job.cancelled()
     await pool.close()
+    await asyncio.to_thread(started.wait)  # the cancelled job didn't
     await eventually(lambda: open_files() == before, "its descriptors to be closed")
 
 

@@ -185,7 +185,7 @@ def test_a_missing_option_is_named_in_the_error() -> None:
     with closing(forge_of(Job(**known))) as forge:
         assert isinstance(forge, GitHub)
     for name, words in {
-        "forge": "--forge, one of github, gitlab, gitea, bitbucket",
+        "forge": "--forge (PRSHOTS_FORGE), one of github, gitlab, gitea, bitbucket",
         "repository": "--repository",
         "forge_api": "--forge-url",
         "forge_token": "GITHUB_TOKEN: ${{ github.token }}",

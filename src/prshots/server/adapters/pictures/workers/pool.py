@@ -78,19 +78,14 @@ class WorkerProcess:
     @classmethod
     async def start(cls, command: Sequence[str], limits: WorkerLimits) -> Self:
         """Start a worker. Raises OSError if the machine has no process, descriptor or memory left."""
-        with contextlib.ExitStack() as stack:
-            ours, theirs = socket.socketpair()
-            stack.enter_context(theirs)
-            lifeline, held_open = os.pipe()
-            stack.callback(os.close, lifeline)
-            with contextlib.ExitStack() as undo:
-                undo.callback(ours.close)
-                undo.callback(os.close, held_open)
-                numbers = (limits.cpu_seconds, limits.memory_bytes, limits.niceness, lifeline)
-                arguments = [*command, *map(str, numbers)]
-                process = await asyncio.to_thread(_popen, arguments, theirs, lifeline)
-                undo.pop_all()
+        loop = asyncio.get_running_loop()
+        starting = loop.run_in_executor(None, _start_process, command, limits)
+        try:
+            process, ours, held_open = await asyncio.shield(starting)
             return cls(process, await asyncio.open_unix_connection(sock=ours), held_open)
+        except asyncio.CancelledError:  # the thread finishes anyway
+            starting.add_done_callback(_abandon)
+            raise
 
     @property
     def pid(self) -> int:
@@ -110,13 +105,44 @@ class WorkerProcess:
     async def kill(self) -> int:
         """Kill the worker. Return its exit code. A negative code is the signal that ended it."""
         self._process.kill()  # does nothing if it has already ended
-        # First, because the job, and with it this call, may be cancelled again. The thread finishes anyway.
+        # First, because the job, and with it this call, may be cancelled again.
         os.close(self._lifeline)
         self._jobs.close()
-        exit_code = await asyncio.to_thread(self._process.wait)
+        waiting = asyncio.get_running_loop().run_in_executor(None, self._process.wait)
+        exit_code = await asyncio.shield(waiting)
         with contextlib.suppress(OSError):
             await self._jobs.wait_closed()
         return exit_code
+
+
+_Started = tuple["subprocess.Popen[bytes]", socket.socket, int]
+
+
+def _start_process(command: Sequence[str], limits: WorkerLimits) -> _Started:
+    """Return a worker, our end of its socket, and the descriptor that keeps its lifeline open."""
+    with contextlib.ExitStack() as stack:
+        ours, theirs = socket.socketpair()
+        stack.enter_context(theirs)
+        lifeline, held_open = os.pipe()
+        stack.callback(os.close, lifeline)
+        with contextlib.ExitStack() as undo:
+            undo.callback(ours.close)
+            undo.callback(os.close, held_open)
+            numbers = (limits.cpu_seconds, limits.memory_bytes, limits.niceness, lifeline)
+            process = _popen([*command, *map(str, numbers)], theirs, lifeline)
+            undo.pop_all()
+        return process, ours, held_open
+
+
+def _abandon(starting: "asyncio.Future[_Started]") -> None:
+    """End a worker whose job was cancelled while it started."""
+    if starting.cancelled() or starting.exception():
+        return
+    process, ours, held_open = starting.result()
+    ours.close()
+    os.close(held_open)
+    process.kill()
+    process.wait()
 
 
 def _popen(arguments: list[str], both: socket.socket, lifeline: int) -> "subprocess.Popen[bytes]":
