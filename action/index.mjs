@@ -1645,8 +1645,8 @@ var Sender = class {
     if (limits === LIMITS || asked > LONGEST_LIMIT_SECONDS)
       throw new RateLimitedError(message("asks_to_wait", { reason, seconds: Math.round(asked) }));
     const seconds = Math.max(asked, FIRST_PAUSE_SECONDS);
-    this.#limitedUntil = Math.max(this.#limitedUntil, this.clock.now() + seconds);
     this.#tellWait(reason, seconds);
+    this.#limitedUntil = Math.max(this.#limitedUntil, this.clock.now() + seconds);
   }
   async #waitForTheLimit() {
     for (let left = this.#left(); left > 0; left = this.#left()) await this.#pause(left);

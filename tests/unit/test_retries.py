@@ -149,6 +149,16 @@ def test_a_request_is_retried_with_the_expected_waits_and_result(case: dict[str,
             assert re.fullmatch(pattern, words)
 
 
+def test_no_request_waits_for_a_limit_that_outlasts_the_timeout(clock: Clock) -> None:
+    limited = httpx.Response(429, headers={"Retry-After": "60"})
+    with httpx.Client(transport=httpx.MockTransport(lambda _: limited)) as client, deadline_after(30):
+        sender = Sender(client)
+        for _ in range(2):
+            with pytest.raises(UnreachableError, match="gave up"):
+                sender.send(lambda: client.build_request("GET", "https://forge.example/"))
+    assert clock.waits == []
+
+
 # The error that httpx raises, and the one that it wraps.
 FAULTS: dict[str, tuple[httpx.RequestError, Exception]] = {
     "refused": (httpx.ConnectError("x"), ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")),

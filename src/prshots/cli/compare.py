@@ -106,7 +106,7 @@ def _gate(found: "ComparisonReply", verdicts: str) -> int:
 def _find_target(service: "Client", *, pr: int | None, commit: str, branch: str) -> "tuple[Job, Target]":
     """Return the job and its target. On your machine, git and the forge name the pull request."""
     job = options.current_job()
-    if job.ci or commit:
+    if job.ci:
         job = options.ask_forge(job, pr, needs_commit=not commit)
         return job, target_of(job, pr=pr, commit=commit, branch=branch)
     from prshots.client.ci.overrides import with_forge_variables
@@ -114,7 +114,8 @@ def _find_target(service: "Client", *, pr: int | None, commit: str, branch: str)
     from prshots.client.heads import current_head
 
     head = current_head(os.environ, pr, lambda found: with_forge_variables(found, os.environ), say)
-    return head.job, Target(find_newest_commit(service, head, say), head.pr_number)
+    head.job.refuse_closed(head.pr_number)
+    return head.job, Target(commit or find_newest_commit(service, head, say), head.pr_number)
 
 
 def _print_comparison(found: "ComparisonReply | None", shown_as: CompareFormat | None) -> None:

@@ -151,9 +151,9 @@ class Sender:
         if limits == LIMITS or asked > LONGEST_LIMIT_SECONDS:
             raise RateLimitedError(message("asks_to_wait", reason=reason, seconds=f"{asked:.0f}"))
         asked = max(asked, FIRST_PAUSE_SECONDS)
+        self._tell_wait(reason, asked)  # first: no request may wait for a limit that outlasts the deadline
         with self._lock:
             self._limited_until = max(self._limited_until, time.monotonic() + asked)
-        self._tell_wait(reason, asked)
 
     def _wait_for_the_limit(self) -> None:
         while (left := self._limited_until - time.monotonic()) > 0:
