@@ -57,9 +57,8 @@ def comment(
 
     head = current_head(os.environ, pr, with_options, say)
     job, pr_number = head.job, head.pr_number
-    if post:
-        job.refuse_closed(pr_number)
-    if around is not None and job.lookup is not None:
+    job.refuse_closed(pr_number if post else None)
+    if around is not None:
         # A template without the commit is better than no comment.
         with suppress(InvalidInputError, CallError):
             job = with_head(job, pr_number, say)

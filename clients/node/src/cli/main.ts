@@ -23,7 +23,7 @@ import {
 import { throughProxy } from "../proxy.js";
 import { redact, secretsOf } from "../redaction.js";
 import { VIEWS } from "../service.js";
-import { EXIT_CODES, errorCode, message } from "../statements.js";
+import { EXIT_CODES, errorCode, message, setNames } from "../statements.js";
 import { misspelledVariables } from "../variables.js";
 import { printable, printableLines, safeMarkdown } from "../wording.js";
 import { type Given, invalid, parseArguments } from "./arguments.js";
@@ -159,7 +159,7 @@ async function main(args: string[]): Promise<number> {
     });
   } catch (error) {
     if (!(error instanceof PrshotsError)) throw error;
-    const words = withOptions(messageOf(error));
+    const words = messageOf(error);
     tell(`prshots: ${words}`, []);
     // A failed comparison is printed already.
     if (isJsonAsked(rest) && !(error instanceof ComparisonFailedError)) printFailure(error, words);
@@ -183,7 +183,7 @@ function print(text: string, code = 0): number {
 
 function contextOf(given: Given): Context {
   const secrets = secretsOf(given.texts("token", "forge-token"), process.env);
-  const fail = (words: string) => tell(withOptions(words), secrets);
+  const fail = (words: string) => tell(words, secrets);
   const stop = new AbortController();
   process.once("SIGINT", () => {
     stop.abort(); // the command says how far it is
@@ -199,18 +199,6 @@ function tell(words: string, secrets: string[]): void {
   process.stderr.write(`${printableLines(redact(words, secrets))}\n`);
 }
 
-/** Return a message of the client with the names of our options: `prNumber (PRSHOTS_PR)` is `--pr (PRSHOTS_PR)`. */
-function withOptions(words: string): string {
-  return words.replace(
-    /\b([a-z]+[A-Za-z]*) \((PRSHOTS_[A-Z_]+)\)/g,
-    (_, setting: string, variable: string) => {
-      const option =
-        setting === "prNumber" ? "pr" : setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-      return `--${option} (${variable})`;
-    },
-  );
-}
-
 /** Return whether other arguments or variables would help. Otherwise the failure is external. */
 function isInArguments(error: PrshotsError): boolean {
   const isInput = error instanceof InvalidInputError || error instanceof NotFoundError;
@@ -221,6 +209,7 @@ function version(): string {
   return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
 }
 
+setNames((name, variable) => (variable ? `${name} (${variable})` : name));
 // Nobody reads our output anymore, so print nothing.
 process.stdout.on("error", () => process.exit(FAILED));
 process.exitCode = await main(process.argv.slice(2));
