@@ -1461,9 +1461,6 @@ function printable(text2) {
     text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character))
   );
 }
-function printableLines(text2) {
-  return text2.split("\n").map(printable).join("\n");
-}
 function safeMarkdown(text2) {
   return breakCommands(text2.replace(CONTROLS, ""));
 }
@@ -3077,7 +3074,7 @@ function parseVerdicts(given) {
 }
 function failureOf({ name, viewport, theme, reason }) {
   const which = [name, viewport, theme].filter(Boolean).join(" ");
-  return printable(message("shot_not_compared", { shot: which, reason: reason && `: ${reason}` }));
+  return message("shot_not_compared", { shot: which, reason: reason && `: ${reason}` });
 }
 
 // src/action/inputs.ts
@@ -3143,7 +3140,7 @@ var Runner = class {
   print;
   /** Print an annotation for the workflow's page. */
   annotate(level, words2) {
-    this.print(`::${level} title=prshots::${escapeCommand(this.#redact(words2))}
+    this.print(`::${level} title=prshots::${escapeCommand(this.#shown(words2))}
 `);
   }
   /** Hide a secret in the job's log. */
@@ -3160,7 +3157,7 @@ var Runner = class {
     this.print(`::stop-commands::${resume}
 `);
     try {
-      return await work((words2) => this.print(`${printableLines(this.#redact(words2))}
+      return await work((words2) => this.print(`${this.#shown(words2)}
 `));
     } finally {
       this.print(`::${resume}::
@@ -3183,8 +3180,8 @@ var Runner = class {
   summarize(markdown) {
     this.#append("GITHUB_STEP_SUMMARY", markdown);
   }
-  #redact(words2) {
-    return redact(words2, secretsOf({}, this.environ));
+  #shown(words2) {
+    return printable(redact(words2, secretsOf({}, this.environ)));
   }
   #append(variable, text2) {
     const file = this.environ[variable];
@@ -4639,7 +4636,7 @@ var Progress = class {
   /** A failure that stops all uploads names no file, and is told once. Files that were not tried get no line. */
   #tellFailure({ shot, error, isFatal }) {
     if (!error || error === NOT_TRIED) return;
-    const words2 = printable(isFatal ? error : `${shot.path}: ${error}`);
+    const words2 = isFatal ? error : `${shot.path}: ${error}`;
     if (this.#failures.has(words2)) return;
     this.#failures.add(words2);
     this.#fail(words2);
@@ -4662,8 +4659,8 @@ async function upload(options, context) {
   const inEvent = jobOf(context);
   refuseClosed(inEvent, asked.pr ?? inEvent.prNumber);
   const found = await findScreenshots(options);
-  for (const { path: path4, words: words2 } of found.problems) fail(`${printable(path4)}: ${printable(words2)}`);
-  for (const { path: path4, warning } of found.shots) if (warning) say(`${printable(path4)}: ${warning}`);
+  for (const { path: path4, words: words2 } of found.problems) fail(`${path4}: ${words2}`);
+  for (const { path: path4, warning } of found.shots) if (warning) say(`${path4}: ${warning}`);
   const needs = { needsCommit: !asked.commit };
   const known = () => askForge(inEvent, asked.pr, senderOf(context), needs);
   const unknown = { commitSha: asked.commit, ...asked.pr !== void 0 && { prNumber: asked.pr } };
@@ -4697,7 +4694,7 @@ async function findScreenshots({
   const { shots, problems } = await findShots(paths, naming2);
   if (allowEmpty) return { shots, problems: problems.filter(({ isMissing }) => !isMissing) };
   if (shots.length || problems.some(({ isMissing }) => !isMissing)) return { shots, problems };
-  const searched = paths.map((path4) => printable(path4) || "''").join(", ");
+  const searched = paths.map((path4) => path4 || "''").join(", ");
   throw new NoScreenshotsError(message("no_screenshots_found", { searched, folder: process.cwd() }));
 }
 function resultOf(target, outcomes, { problems }) {
@@ -4718,7 +4715,7 @@ function dryRun(found, target, shrink2, say) {
   const commit2 = target.commitSha.slice(0, 7) || "?";
   const isListed = outcomes.length <= MAX_ROWS;
   for (const { shot, note } of isListed ? [] : outcomes)
-    if (note.startsWith(WARNING)) say(printable(`${shot.path}: ${note}`));
+    if (note.startsWith(WARNING)) say(`${shot.path}: ${note}`);
   const listed = isListed ? "" : message("list_with_json");
   say(message("dry_run", { count: outcomes.length, target: describeTarget(target), commit: commit2, listed }));
   return { ...resultOf(target, outcomes, found), isDry: true };

@@ -89,7 +89,10 @@ class TestAction:
         ("inputs", "said"),
         [
             ({"PATHS": ""}, "The input `paths` is missing"),
-            ({"FAIL_ON": "chnged"}, "the input `fail-on` is invalid: got 'chnged'; use one or more of changed"),
+            (
+                {"FAIL_ON": "chnged"},
+                "the input `fail-on` is invalid: got 'chnged'; use one or more of changed",
+            ),
             ({"FAIL_ON": "changed", "COMPARE": "false"}, "exclude each other: remove one of them"),
             ({"COMPLETE": "true"}, "The inputs `paths` and `complete` exclude each other"),
             ({"BRANCH": "a b", "PR_NUMBER": ""}, "the input `branch` is invalid: got 'a b'; use"),

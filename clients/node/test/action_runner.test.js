@@ -49,7 +49,7 @@ test("after a step that failed, the screenshots are not all", () => {
 test("an annotation is one line without tokens", () => {
   const { runner, lines } = print({ PRSHOTS_TOKEN: "very-secret-token" });
   runner.annotate("error", "50% of\r\na very-secret-token\n::notice::x");
-  assert.deepEqual(lines(), ["::error title=prshots::50%25 of%0D%0Aa [hidden]%0A::notice::x", ""]);
+  assert.deepEqual(lines(), ["::error title=prshots::50%25 of\\r\\na [hidden]\\n::notice::x", ""]);
 });
 
 test("messages name the inputs, not the options and variables of the other clients", () => {

@@ -11,7 +11,6 @@ from prshots.cli.common import MAX_ROWS, QuietOption, pluralize, print_json, say
 from prshots.cli.output import github_outputs, print_shots, say_dashboard
 from prshots.cli.target import Target, target_of
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.contract.safe_text import printable
 from prshots.contract.statements import exit_code, message
 
 if TYPE_CHECKING:
@@ -159,4 +158,4 @@ def _pixels(shot: "ComparedShot") -> str:
 def _failure(shot: "ComparedShot") -> str:
     which = " ".join(filter(None, (shot.name, shot.viewport, shot.theme)))
     reason = f": {shot.reason}" if shot.reason else ""
-    return printable(message("shot_not_compared", shot=which, reason=reason))
+    return message("shot_not_compared", shot=which, reason=reason)

@@ -12,25 +12,20 @@ import { COMPARE_FORMATS, compareText, jsonText, UPLOAD_FORMATS, uploadText } fr
 import { deadlineIn } from "../commands/service_options.js";
 import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
-import {
-  ClosedPullRequestError,
-  InvalidInputError,
-  messageOf,
-  NotFoundError,
-  PrshotsError,
-  RefusedInputError,
-} from "../errors.js";
+import { ClosedPullRequestError, messageOf, PrshotsError } from "../errors.js";
 import { throughProxy } from "../proxy.js";
 import { redact, secretsOf } from "../redaction.js";
 import { VIEWS } from "../service.js";
 import { EXIT_CODES, errorCode, message, setNames } from "../statements.js";
 import { misspelledVariables } from "../variables.js";
-import { printable, printableLines, safeMarkdown } from "../wording.js";
+import { printable, safeMarkdown } from "../wording.js";
 import { type Given, invalid, parseArguments } from "./arguments.js";
 import { generalHelp, helpOf } from "./help.js";
 import { COMMANDS } from "./options.js";
 
 const { failed: FAILED, invalid_arguments: INVALID_ARGUMENTS, interrupted: INTERRUPTED } = EXIT_CODES;
+/** Codes of errors that other arguments or variables would fix. Otherwise the failure is external. */
+const IN_ARGUMENTS = new Set(["invalid_arguments", "not_found"]);
 const MAX_PR_NUMBER = 2_147_483_647;
 
 /** Runs a command, prints its result, and returns the exit code. */
@@ -163,7 +158,7 @@ async function main(args: string[]): Promise<number> {
     tell(`prshots: ${words}`, []);
     // A failed comparison is printed already.
     if (isJsonAsked(rest) && !(error instanceof ComparisonFailedError)) printFailure(error, words);
-    return isInArguments(error) ? INVALID_ARGUMENTS : FAILED;
+    return IN_ARGUMENTS.has(errorCode(error)) ? INVALID_ARGUMENTS : FAILED;
   }
 }
 
@@ -196,13 +191,7 @@ function contextOf(given: Given): Context {
 }
 
 function tell(words: string, secrets: string[]): void {
-  process.stderr.write(`${printableLines(redact(words, secrets))}\n`);
-}
-
-/** Return whether other arguments or variables would help. Otherwise the failure is external. */
-function isInArguments(error: PrshotsError): boolean {
-  const isInput = error instanceof InvalidInputError || error instanceof NotFoundError;
-  return isInput && !(error instanceof RefusedInputError);
+  process.stderr.write(`${printable(redact(words, secrets))}\n`);
 }
 
 function version(): string {

@@ -5,7 +5,7 @@ import { askForge } from "../lookup.js";
 import { type ComparedShot, type Comparison, VERDICTS } from "../replies.js";
 import { called, EXIT_CODES, message } from "../statements.js";
 import { describeTarget, targetOf } from "../target.js";
-import { pluralize, printable, quote } from "../wording.js";
+import { pluralize, quote } from "../wording.js";
 import { branchIn, commitIn, connect, jobOf, prIn, senderOf } from "./service_options.js";
 import type { CompareOptions, CompareResult, Context } from "./types.js";
 
@@ -84,5 +84,5 @@ export function parseVerdicts(given: string): string[] {
 
 function failureOf({ name, viewport, theme, reason }: ComparedShot): string {
   const which = [name, viewport, theme].filter(Boolean).join(" ");
-  return printable(message("shot_not_compared", { shot: which, reason: reason && `: ${reason}` }));
+  return message("shot_not_compared", { shot: which, reason: reason && `: ${reason}` });
 }
