@@ -182,7 +182,7 @@ class TestAsAProcess:
         self, client_name: str, env: dict[str, str], folder: Path, front: UnreliableProxy
     ) -> None:
         front.will(refuse(400, body={"error": "name required"}), when=UPLOAD)
-        front.will(refuse(429, {"Retry-After": "600"}), when=UPLOAD)
+        front.will(refuse(429, {"Retry-After": "200"}), when=UPLOAD)
         front.will(NEVER, when=UPLOAD, times=3)
         with subprocess.Popen(
             [*command_of(client_name), "upload", "shots", "--pr", "24", "--jobs", "3"],
