@@ -492,7 +492,7 @@ var CONTRACT = {
     "asks_to_wait": "{reason} and asks to wait {seconds} s",
     "waiting": "{reason}; waiting {seconds} s",
     "retrying": "{reason}; retrying in {seconds} s, {tried} of {tries}",
-    "gave_up": "{reason}; gave up, because the time limit is over: {--timeout}",
+    "gave_up": "{reason}; gave up, because waiting would exceed {--timeout}",
     "answered": "{who} answered {status}",
     "answered_why": "{who} answered {status}: {why}",
     "after_tries": "{problem} after {tries} tries",

@@ -484,7 +484,7 @@ class TestExitCodes:
         host = front.url.removeprefix("http://")
         gave_up, summary = ran.err.splitlines()
         assert gave_up == (
-            f"no answer from {host} (timed out); gave up, because the time limit is over: "
+            f"no answer from {host} (timed out); gave up, because waiting would exceed "
             "--timeout (PRSHOTS_TIMEOUT)"
         )
         assert summary == "Uploaded 0 of 4 screenshots to pull request 1."

@@ -48,14 +48,14 @@ const RUNS: Record<string, Run> = {
       },
       context,
     );
-    const format = jsonIfAsked(given) ?? given.choice("format", UPLOAD_FORMATS) ?? usualFormat(given);
+    const format = formatIn(given, UPLOAD_FORMATS);
     if (format) process.stdout.write(uploadText(result, format));
     sayDashboard(result.dashboardUrl, context);
     return result.exitCode;
   },
 
   async compare(given, context) {
-    const format = jsonIfAsked(given) ?? given.choice("format", COMPARE_FORMATS) ?? usualFormat(given);
+    const format = formatIn(given, COMPARE_FORMATS);
     try {
       const result = await compare(
         {
@@ -120,12 +120,10 @@ function defined<Name extends string, T>(name: Name, value: T | undefined): { [n
   return (value === undefined ? {} : { [name]: value }) as { [name in Name]?: T };
 }
 
-function jsonIfAsked(given: Given): "json" | undefined {
-  return given.flag("json") ? "json" : undefined;
-}
-
-function usualFormat(given: Given): "table" | undefined {
-  return given.flag("quiet") ? undefined : "table";
+/** Return the format of the output; nothing if there is none. */
+function formatIn<Format extends string>(given: Given, formats: readonly Format[]) {
+  if (given.flag("json")) return "json";
+  return given.choice("format", formats) ?? (given.flag("quiet") ? undefined : "table");
 }
 
 function sayDashboard(url: string, { say }: Context): void {
