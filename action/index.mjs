@@ -1846,7 +1846,7 @@ async function exchangeToken(url, idToken, project, sender) {
   const { token: token2, error } = granted;
   if (reply.status !== 200)
     throw new CallError(
-      `${url} answered ${reply.status} to this job's ID token: ${error ?? "no reason given"}`
+      `${url} answered ${reply.status} to this job's ID token: ${String(error ?? "no reason given").slice(0, 300)}`
     );
   if (typeof token2 !== "string" || !UPLOAD_TOKEN.test(token2))
     throw new CallError(`${url} answered without a token: is it the address of a prshots API?`);

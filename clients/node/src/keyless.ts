@@ -96,7 +96,7 @@ async function exchangeToken(url: string, idToken: string, project: string, send
   const { token, error } = granted;
   if (reply.status !== 200)
     throw new CallError(
-      `${url} answered ${reply.status} to this job's ID token: ${error ?? "no reason given"}`,
+      `${url} answered ${reply.status} to this job's ID token: ${String(error ?? "no reason given").slice(0, 300)}`,
     );
   if (typeof token !== "string" || !UPLOAD_TOKEN.test(token))
     throw new CallError(`${url} answered without a token: is it the address of a prshots API?`);

@@ -104,14 +104,14 @@ def _gate(found: "ComparisonReply", verdicts: str) -> int:
 
 def _find_target(service: "Client", *, pr: int | None, commit: str, branch: str) -> "tuple[Job, Target]":
     """Return the job and its target. On your machine, git and the forge name the pull request."""
-    job = options.current_job()
-    if job.ci:
-        job = options.ask_forge(job, pr, needs_commit=not commit)
-        return job, target_of(job, pr=pr, commit=commit, branch=branch)
+    from prshots.client.ci import detect_job
     from prshots.client.ci.overrides import with_forge_variables
     from prshots.client.compare import find_newest_commit
     from prshots.client.heads import current_head
 
+    if (job := detect_job(os.environ)).ci:
+        job = options.ask_forge(job, pr, needs_commit=not commit)
+        return job, target_of(job, pr=pr, commit=commit, branch=branch)
     head = current_head(os.environ, pr, lambda found: with_forge_variables(found, os.environ), say)
     head.job.refuse_closed(head.pr_number)
     return head.job, Target(commit or find_newest_commit(service, head, say), head.pr_number)
