@@ -492,7 +492,7 @@ var CONTRACT = {
     "asks_to_wait": "{reason} and asks to wait {seconds} s",
     "waiting": "{reason}; waiting {seconds} s",
     "retrying": "{reason}; retrying in {seconds} s, {tried} of {tries}",
-    "gave_up": "{reason}; gave up, because the time limit is over: {--timeout}",
+    "gave_up": "{reason}; gave up, because waiting would exceed {--timeout}",
     "answered": "{who} answered {status}",
     "answered_why": "{who} answered {status}: {why}",
     "after_tries": "{problem} after {tries} tries",
@@ -510,19 +510,24 @@ var CONTRACT = {
 
 // src/statements.ts
 var EXIT_CODES = CONTRACT.exit_codes;
-var PLACEHOLDER = /\{(--)?([a-z][a-z _-]*)\}/g;
-var COMMAND = "prshots ";
+var PLACEHOLDER = /\{((?:--|prshots )?[a-z][a-z _-]*)\}/g;
 function message(name, values = {}) {
   return CONTRACT.messages[name].replace(
     PLACEHOLDER,
-    (_, isOption, key) => isOption ? setting(key) : key.startsWith(COMMAND) ? key : String(values[key])
+    (_, key) => /^(--|prshots )/.test(key) ? called(key) : String(values[key])
   );
 }
-function setting(option) {
-  const { variable } = CONTRACT.options[option];
-  if (!variable) return `--${option}`;
-  const name = option === "pr" ? "prNumber" : option.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
-  return `${name} (${variable})`;
+var naming = (name, variable) => variable ? `${reporterOption(name)} (${variable})` : name;
+function setNames(names) {
+  naming = names;
+}
+function called(name) {
+  const options = CONTRACT.options;
+  const { variable = "" } = options[name.slice(2)] ?? {};
+  return naming(name, variable);
+}
+function reporterOption(name) {
+  return name === "--pr" ? "prNumber" : name.slice(2).replace(/-(.)/g, (_, letter) => letter.toUpperCase());
 }
 
 // src/variables.ts
@@ -663,7 +668,7 @@ var SAFE = [
   "gc.auto=0",
   "maintenance.auto=false",
   "log.showSignature=false"
-].flatMap((setting2) => ["-c", setting2]);
+].flatMap((setting) => ["-c", setting]);
 var PROGRAMS = {
   "core.sshcommand": "ssh",
   "core.askpass": "",
@@ -721,7 +726,7 @@ async function ownPrograms() {
     else ofUser.push(`${key}=${value}`);
   }
   const settings = ofRepository.length > 1 ? [...ofRepository, ...ofUser] : [];
-  return { programs: settings.flatMap((setting2) => ["-c", setting2]), error };
+  return { programs: settings.flatMap((setting) => ["-c", setting]), error };
 }
 function run(words2, usual, onWait = () => {
 }) {
@@ -1372,7 +1377,7 @@ function withForge(found, environ, given) {
     job.forgeToken = token(token2);
     if (!job.forgeToken)
       throw new InvalidInputError(
-        "forgeToken (PRSHOTS_FORGE_TOKEN) is invalid: a token has no spaces, line breaks or other control characters"
+        `${called("--forge-token")} is invalid: a token has no spaces, line breaks or other control characters`
       );
   }
   return job;
@@ -1381,19 +1386,19 @@ function atForge(job, environ, givenKind, givenApi) {
   const api = root(givenApi);
   if (givenApi && !api)
     throw new InvalidInputError(
-      "forgeUrl (PRSHOTS_FORGE_URL) is invalid: set the root of the forge's API, such as https://gitlab.example.com/api/v4, without a user name and password"
+      `${called("--forge-url")} is invalid: set the root of the forge's API, such as https://gitlab.example.com/api/v4, without a user name and password`
     );
   const kind = givenKind ?? (api ? kindOfApi(api) : void 0) ?? job.forge;
   if (api && !kind)
     throw new InvalidInputError(
-      `forgeUrl (PRSHOTS_FORGE_URL) doesn't say which forge it is: set forge (PRSHOTS_FORGE) to ${FORGES.join(", ")}`
+      `${called("--forge-url")} doesn't say which forge it is: set ${called("--forge")} to ${FORGES.join(", ")}`
     );
   if (!kind || kind === job.forge && !api) return job;
   const moved = kind === job.forge ? job : atOtherForge(job, environ, kind);
   const forgeApi = api || apiRoot(kind, moved.forgeUrl);
   if (!forgeApi)
     throw new InvalidInputError(
-      `which ${kind}? Set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API: https://HOST/api/v1`
+      `which ${kind}? Set ${called("--forge-url")} to the root of its API: https://HOST/api/v1`
     );
   return { ...moved, forgeApi, isForgeGuessed: moved.isForgeGuessed && !api };
 }
@@ -1412,7 +1417,7 @@ function checkedRepository(given, kind) {
   const isOne = kind === "gitlab" || repository2.split("/").length === 2;
   if (!repository2 || !isOne)
     throw new InvalidInputError(
-      `repository (PRSHOTS_REPOSITORY) is invalid: set owner/name, on GitLab also a project's id; got "${given.slice(0, 100)}"`
+      `${called("--repository")} is invalid: set owner/name, on GitLab also a project's id; got "${given.slice(0, 100)}"`
     );
   return repository2;
 }
@@ -1455,9 +1460,6 @@ function printable(text2) {
   return breakCommands(
     text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escapeCharacter(character))
   );
-}
-function printableLines(text2) {
-  return text2.split("\n").map(printable).join("\n");
 }
 function safeMarkdown(text2) {
   return breakCommands(text2.replace(CONTROLS, ""));
@@ -1645,8 +1647,8 @@ var Sender = class {
     if (limits === LIMITS || asked > LONGEST_LIMIT_SECONDS)
       throw new RateLimitedError(message("asks_to_wait", { reason, seconds: Math.round(asked) }));
     const seconds = Math.max(asked, FIRST_PAUSE_SECONDS);
-    this.#limitedUntil = Math.max(this.#limitedUntil, this.clock.now() + seconds);
     this.#tellWait(reason, seconds);
+    this.#limitedUntil = Math.max(this.#limitedUntil, this.clock.now() + seconds);
   }
   async #waitForTheLimit() {
     for (let left = this.#left(); left > 0; left = this.#left()) await this.#pause(left);
@@ -1838,13 +1840,13 @@ async function exchangeToken(url, idToken, project, sender) {
   refuseRedirect(url, reply);
   if (reply.status === 401)
     throw new UnauthorizedError(
-      `${url} did not accept this job's ID token; the service's log says why. Check that the project trusts this issuer with the job's repository, ref and environment; that the ID token's audience is ${url}; and that project (PRSHOTS_PROJECT) is organization/name or the project's id`
+      `${url} did not accept this job's ID token; the service's log says why. Check that the project trusts this issuer with the job's repository, ref and environment; that the ID token's audience is ${url}; and that ${called("--project")} is organization/name or the project's id`
     );
   const granted = jsonOf(reply, url) ?? {};
   const { token: token2, error } = granted;
   if (reply.status !== 200)
     throw new CallError(
-      `${url} answered ${reply.status} to this job's ID token: ${error ?? "no reason given"}`
+      `${url} answered ${reply.status} to this job's ID token: ${String(error ?? "no reason given").slice(0, 300)}`
     );
   if (typeof token2 !== "string" || !UPLOAD_TOKEN.test(token2))
     throw new CallError(`${url} answered without a token: is it the address of a prshots API?`);
@@ -2149,7 +2151,7 @@ function deadlineIn({ timeout }, environ) {
   };
   const takes = `seconds from 1 to ${largest}`;
   const given = timeout ?? environ.PRSHOTS_TIMEOUT;
-  return Date.now() / 1e3 + (checked("timeout (PRSHOTS_TIMEOUT)", given, read2, takes) ?? usual);
+  return Date.now() / 1e3 + (checked(called("--timeout"), given, read2, takes) ?? usual);
 }
 function connect(options, context) {
   const { environ } = context;
@@ -2176,7 +2178,7 @@ function withScheme(address2) {
 }
 function jobAtForge(job, options, environ) {
   const takes = `one of ${FORGES.join(", ")}`;
-  const kind = checked("forge (PRSHOTS_FORGE)", options.forge ?? environ.PRSHOTS_FORGE, forgeIn, takes);
+  const kind = checked(called("--forge"), options.forge ?? environ.PRSHOTS_FORGE, forgeIn, takes);
   return withForge(job, environ, {
     kind,
     api: options.forgeUrl || (environ.PRSHOTS_FORGE_URL ?? ""),
@@ -2189,15 +2191,15 @@ function forgeIn(given) {
 }
 function prIn({ pr }, environ) {
   const takes = message("pull_request_rule");
-  return checked("prNumber (PRSHOTS_PR)", pr ?? environ.PRSHOTS_PR, prNumber, takes);
+  return checked(called("--pr"), pr ?? environ.PRSHOTS_PR, prNumber, takes);
 }
 function commitIn({ commit: commit2 }, environ) {
   const takes = message("commit_rule");
-  return checked("commit (PRSHOTS_COMMIT)", commit2 || environ.PRSHOTS_COMMIT, commit, takes) ?? "";
+  return checked(called("--commit"), commit2 || environ.PRSHOTS_COMMIT, commit, takes) ?? "";
 }
 function branchIn2({ branch: branch2 }, environ) {
   const takes = message("branch_rule");
-  return checked("branch (PRSHOTS_BRANCH)", branch2 || environ.PRSHOTS_BRANCH, branch, takes) ?? "";
+  return checked(called("--branch"), branch2 || environ.PRSHOTS_BRANCH, branch, takes) ?? "";
 }
 function checked(name, given, read2, takes) {
   const value = typeof given === "string" ? given.trim() : given;
@@ -2322,7 +2324,7 @@ var ForgeApi = class {
     const here = new URL(this.url).origin;
     if (target.origin !== here)
       throw new ForgeError(
-        `${this.label} at ${here} redirects to ${target.origin}, which does not get our token: if the API is there, set forgeUrl (PRSHOTS_FORGE_URL) to that address`
+        `${this.label} at ${here} redirects to ${target.origin}, which does not get our token: if the API is there, set ${called("--forge-url")} to that address`
       );
     return target.href;
   }
@@ -2724,21 +2726,19 @@ var KINDS = {
 };
 function forgeOf(job, sender) {
   if (!job.forge)
-    throw new InvalidInputError(
-      `no forge detected: set forge (PRSHOTS_FORGE) to one of ${FORGES.join(", ")}`
-    );
+    throw new InvalidInputError(`no forge detected: set ${called("--forge")} to one of ${FORGES.join(", ")}`);
   const { label, open: open3 } = KINDS[job.forge];
   if (!job.repository)
     throw new InvalidInputError(
-      `no ${label} repository detected: set repository (PRSHOTS_REPOSITORY), such as owner/name`
+      `no ${label} repository detected: set ${called("--repository")}, such as owner/name`
     );
   if (!URL.canParse(job.forgeApi))
     throw new InvalidInputError(
-      `no ${label} address detected: set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API`
+      `no ${label} address detected: set ${called("--forge-url")} to the root of its API`
     );
   if (!job.forgeToken)
     throw new InvalidInputError(
-      `no token to comment on ${label}: set forgeToken (PRSHOTS_FORGE_TOKEN)${tokenAdvice(job)}`
+      `no token to comment on ${label}: set ${called("--forge-token")}${tokenAdvice(job)}`
     );
   const problem = whyNoToken(job);
   if (problem) throw new InvalidInputError(problem);
@@ -2805,7 +2805,7 @@ async function commitOf(job) {
   const commit2 = job.commitSha || await headCommit();
   if (!commit2)
     throw new InvalidInputError(
-      "no commit: the CI does not name one and not in a git repository. Set commit (PRSHOTS_COMMIT)"
+      `no commit: the CI does not name one and not in a git repository. Set ${called("--commit")}`
     );
   return commit2;
 }
@@ -3068,13 +3068,13 @@ function parseVerdicts(given) {
   const unknown = names.find((name) => !GATES.includes(name));
   if (unknown !== void 0) {
     const rule = message("verdicts_rule", { verdicts: GATES.join(", ") });
-    throw new InvalidInputError(`--fail-on is invalid: got ${quote(unknown)}; use ${rule}`);
+    throw new InvalidInputError(`${called("--fail-on")} is invalid: got ${quote(unknown)}; use ${rule}`);
   }
   return names;
 }
 function failureOf({ name, viewport, theme, reason }) {
   const which = [name, viewport, theme].filter(Boolean).join(" ");
-  return printable(message("shot_not_compared", { shot: which, reason: reason && `: ${reason}` }));
+  return message("shot_not_compared", { shot: which, reason: reason && `: ${reason}` });
 }
 
 // src/action/inputs.ts
@@ -3089,14 +3089,17 @@ var VARIABLES3 = {
   "github-token": "GITHUB_TOKEN"
 };
 var INPUTS = {
-  ...Object.fromEntries(Object.entries(VARIABLES3).map(([input, variable]) => [variable, input])),
-  PRSHOTS_FORGE_TOKEN: "github-token"
+  ...Object.fromEntries(
+    Object.entries(VARIABLES3).map(([input, variable]) => [variable, `the input \`${input}\``])
+  ),
+  PRSHOTS_FORGE_TOKEN: "the input `github-token`",
+  "--allow-empty": "the input `allow-empty`",
+  "--fail-on": "the input `fail-on`",
+  "--shrink": "the input `shrink`",
+  "prshots compare --complete": "this action with `complete: true`"
 };
-function withInputs(words2) {
-  return words2.replaceAll("prshots compare --complete", "this action with `complete: true`").replace(/--(allow-empty|fail-on|shrink)\b/g, "the input `$1`").replace(/\b[a-z]+[A-Za-z]* \((PRSHOTS_[A-Z_]+)\)/g, (_, variable) => {
-    const input = INPUTS[variable];
-    return input ? `the input \`${input}\`` : variable;
-  });
+function inputFor(name, variable) {
+  return INPUTS[variable || name] ?? (variable || name);
 }
 
 // src/action/runner.ts
@@ -3137,7 +3140,7 @@ var Runner = class {
   print;
   /** Print an annotation for the workflow's page. */
   annotate(level, words2) {
-    this.print(`::${level} title=prshots::${escapeCommand(this.#worded(words2))}
+    this.print(`::${level} title=prshots::${escapeCommand(this.#shown(words2))}
 `);
   }
   /** Hide a secret in the job's log. */
@@ -3154,7 +3157,7 @@ var Runner = class {
     this.print(`::stop-commands::${resume}
 `);
     try {
-      return await work((words2) => this.print(`${printableLines(this.#worded(words2))}
+      return await work((words2) => this.print(`${this.#shown(words2)}
 `));
     } finally {
       this.print(`::${resume}::
@@ -3177,9 +3180,8 @@ var Runner = class {
   summarize(markdown) {
     this.#append("GITHUB_STEP_SUMMARY", markdown);
   }
-  /** Return a message without secrets, and with the names of our inputs. */
-  #worded(words2) {
-    return redact(withInputs(words2), secretsOf({}, this.environ));
+  #shown(words2) {
+    return printable(redact(words2, secretsOf({}, this.environ)));
   }
   #append(variable, text2) {
     const file = this.environ[variable];
@@ -3201,11 +3203,11 @@ function settingsOf(environ) {
   const hasFailed = ["failure", "cancelled"].includes(text2("job-status"));
   const settings = {
     paths: linesInput(environ, "paths"),
-    branch: branchIn3(clientEnviron(environ).PRSHOTS_BRANCH ?? ""),
+    branch: branchIn2({}, clientEnviron(environ)),
     compare: flag("compare", true),
     partial: flag("partial") || hasFailed,
     complete: flag("complete"),
-    failOn: gateIn(text2("fail-on")),
+    failOn: parseVerdicts(text2("fail-on")).join(","),
     view: viewIn(text2("view")),
     comment: flag("comment", true),
     template: text2("template"),
@@ -3223,21 +3225,6 @@ function settingsOf(environ) {
       "The inputs `paths` and `complete` exclude each other: each shard uploads with `partial: true`."
     );
   return settings;
-}
-function branchIn3(given) {
-  const branch2 = branch(given);
-  if (given.trim() && !branch2)
-    throw new InvalidInputError(
-      `The input \`branch\` must be the name of a branch, such as main; got '${given.slice(0, 60)}'.`
-    );
-  return branch2;
-}
-function gateIn(given) {
-  try {
-    return parseVerdicts(given).join(",");
-  } catch (error) {
-    throw new InvalidInputError(`${messageOf(error).replace("--fail-on", "The input `fail-on`")}.`);
-  }
 }
 function viewIn(given) {
   const view = VIEWS.find((each) => each === given);
@@ -4154,8 +4141,8 @@ var EXTENSIONS = {
   ".webp": "image/webp"
 };
 var MAX_READ_BYTES = 64 * 1024 * 1024;
-async function findShots(paths, naming = {}) {
-  const { base = "", name = "", viewport = "", theme = "" } = naming;
+async function findShots(paths, naming2 = {}) {
+  const { base = "", name = "", viewport = "", theme = "" } = naming2;
   if (viewport && !VIEWPORT.test(viewport))
     throw new InvalidInputError(message("invalid_viewport", { given: quote(viewport) }));
   if (theme && !THEMES.includes(theme))
@@ -4649,7 +4636,7 @@ var Progress = class {
   /** A failure that stops all uploads names no file, and is told once. Files that were not tried get no line. */
   #tellFailure({ shot, error, isFatal }) {
     if (!error || error === NOT_TRIED) return;
-    const words2 = printable(isFatal ? error : `${shot.path}: ${error}`);
+    const words2 = isFatal ? error : `${shot.path}: ${error}`;
     if (this.#failures.has(words2)) return;
     this.#failures.add(words2);
     this.#fail(words2);
@@ -4672,8 +4659,8 @@ async function upload(options, context) {
   const inEvent = jobOf(context);
   refuseClosed(inEvent, asked.pr ?? inEvent.prNumber);
   const found = await findScreenshots(options);
-  for (const { path: path4, words: words2 } of found.problems) fail(`${printable(path4)}: ${printable(words2)}`);
-  for (const { path: path4, warning } of found.shots) if (warning) say(`${printable(path4)}: ${warning}`);
+  for (const { path: path4, words: words2 } of found.problems) fail(`${path4}: ${words2}`);
+  for (const { path: path4, warning } of found.shots) if (warning) say(`${path4}: ${warning}`);
   const needs = { needsCommit: !asked.commit };
   const known = () => askForge(inEvent, asked.pr, senderOf(context), needs);
   const unknown = { commitSha: asked.commit, ...asked.pr !== void 0 && { prNumber: asked.pr } };
@@ -4703,11 +4690,11 @@ async function findScreenshots({
   theme,
   allowEmpty
 }) {
-  const naming = { base: base ?? "", name: name ?? "", viewport: viewport ?? "", theme: theme ?? "" };
-  const { shots, problems } = await findShots(paths, naming);
+  const naming2 = { base: base ?? "", name: name ?? "", viewport: viewport ?? "", theme: theme ?? "" };
+  const { shots, problems } = await findShots(paths, naming2);
   if (allowEmpty) return { shots, problems: problems.filter(({ isMissing }) => !isMissing) };
   if (shots.length || problems.some(({ isMissing }) => !isMissing)) return { shots, problems };
-  const searched = paths.map((path4) => printable(path4) || "''").join(", ");
+  const searched = paths.map((path4) => path4 || "''").join(", ");
   throw new NoScreenshotsError(message("no_screenshots_found", { searched, folder: process.cwd() }));
 }
 function resultOf(target, outcomes, { problems }) {
@@ -4728,7 +4715,7 @@ function dryRun(found, target, shrink2, say) {
   const commit2 = target.commitSha.slice(0, 7) || "?";
   const isListed = outcomes.length <= MAX_ROWS;
   for (const { shot, note } of isListed ? [] : outcomes)
-    if (note.startsWith(WARNING)) say(printable(`${shot.path}: ${note}`));
+    if (note.startsWith(WARNING)) say(`${shot.path}: ${note}`);
   const listed = isListed ? "" : message("list_with_json");
   say(message("dry_run", { count: outcomes.length, target: describeTarget(target), commit: commit2, listed }));
   return { ...resultOf(target, outcomes, found), isDry: true };
@@ -4969,6 +4956,7 @@ function enter(folder, environ) {
 
 // src/action/index.ts
 async function main() {
+  setNames(inputFor);
   const environ = takeEnviron(process.env);
   const runner = new Runner(environ);
   runner.mask(environ.PRSHOTS_TOKEN ?? "");

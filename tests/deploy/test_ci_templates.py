@@ -91,11 +91,11 @@ class TestAction:
             ({"PATHS": ""}, "The input `paths` is missing"),
             (
                 {"FAIL_ON": "chnged"},
-                "The input `fail-on` is invalid: got 'chnged'; use one or more of changed",
+                "the input `fail-on` is invalid: got 'chnged'; use one or more of changed",
             ),
             ({"FAIL_ON": "changed", "COMPARE": "false"}, "exclude each other: remove one of them"),
             ({"COMPLETE": "true"}, "The inputs `paths` and `complete` exclude each other"),
-            ({"BRANCH": "a b", "PR_NUMBER": ""}, "The input `branch` must be the name of a branch"),
+            ({"BRANCH": "a b", "PR_NUMBER": ""}, "the input `branch` is invalid: got 'a b'; use"),
             ({"SHRINK": "maybe"}, "The input `shrink` must be true or false; got 'maybe'."),
             ({"WORKING_DIRECTORY": "nowhere"}, "The input `working-directory` is not usable: 'nowhere'"),
         ],

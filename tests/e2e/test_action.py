@@ -455,7 +455,7 @@ def test_the_action_sends_nothing_if_it_is_too_late_and_gives_up_at_the_timeout(
         done = step.run(opened, "refs/pull/7/merge", FIRST, PATHS="home.png", URL=front.url, TIMEOUT="1")
         assert len(front.seen) == 1  # the upload isn't tried after the first call has failed
     [(level, words)] = done.annotations
-    assert (level, "gave up, because the time limit is over" in words) == ("error", True)
+    assert (level, "gave up, because waiting would exceed" in words) == ("error", True)
 
 
 def stage(step: Step, name: str, repository: str) -> None:

@@ -186,10 +186,11 @@ def test_invalid_arguments_are_refused_and_a_remote_agent_sends_the_bytes_itself
         assert "is not a folder" in agent.refused("show", paths=["many"], folder="/nowhere")
         assert "no open pull request from cart" in agent.refused("comment")
         assert "no open pull request from cart" in agent.refused("feedback")
-        for tool, asked in (("show", {"paths": ["many/1.png"]}), ("comment", {}), ("upload_url", url)):
+        shot = {"paths": ["many/1.png"]}
+        for tool, asked in (("show", shot), ("compare", {}), ("comment", {}), ("upload_url", url)):
             assert f"Pull request {closed} is closed" in agent.refused(tool, pr=closed, **asked)
         front.will(refuse(429, {"Retry-After": "61"}), when="GET /v1/staged")
-        assert "gave up, because the time limit is over" in agent.refused("show", paths=["many/1.png"])
+        assert "gave up, because waiting would exceed" in agent.refused("show", paths=["many/1.png"])
         assert "theme" in agent.refused("upload_url", **url, theme="blue")
         assert agent.refused("upload_url", **url, content_type="text/plain") == (
             "content_type is invalid. It takes: image/png, image/jpeg or image/webp."

@@ -181,7 +181,12 @@ def test_invalid_files_and_arguments_are_refused_with_the_reason(desk: AgentDesk
 def test_every_failure_is_one_json_object_with_a_code(desk: AgentDesk) -> None:
     (desk.shop.folder / "empty").mkdir()
     small = desk.screenshot("cart.png")
+    closed = desk.forge.propose("cart", is_open=False)
+    is_closed = 0, "pull_request_closed", f"Pull request {closed} is closed, so nothing was sent."
     for args, code, error_code, words in (
+        (("show", small, "--pr", str(closed)), *is_closed),
+        (("compare", "--pr", str(closed)), *is_closed),
+        (("compare", "--pr", str(closed), "--commit", "0" * 40), *is_closed),
         (("show", "empty"), 1, "no_screenshots", "no screenshots at empty"),
         (("show", "empty/*.png"), 1, "no_screenshots", "no screenshots at empty/*.png"),
         (("show", "nowhere.png"), 1, "no_screenshots", "nowhere.png: no such file or folder"),

@@ -182,7 +182,7 @@ class TestAsAProcess:
         self, client_name: str, env: dict[str, str], folder: Path, front: UnreliableProxy
     ) -> None:
         front.will(refuse(400, body={"error": "name required"}), when=UPLOAD)
-        front.will(refuse(429, {"Retry-After": "600"}), when=UPLOAD)
+        front.will(refuse(429, {"Retry-After": "200"}), when=UPLOAD)
         front.will(NEVER, when=UPLOAD, times=3)
         with subprocess.Popen(
             [*command_of(client_name), "upload", "shots", "--pr", "24", "--jobs", "3"],
@@ -484,7 +484,7 @@ class TestExitCodes:
         host = front.url.removeprefix("http://")
         gave_up, summary = ran.err.splitlines()
         assert gave_up == (
-            f"no answer from {host} (timed out); gave up, because the time limit is over: "
+            f"no answer from {host} (timed out); gave up, because waiting would exceed "
             "--timeout (PRSHOTS_TIMEOUT)"
         )
         assert summary == "Uploaded 0 of 4 screenshots to pull request 1."

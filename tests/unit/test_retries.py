@@ -11,6 +11,7 @@ import re
 import socket
 import ssl
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -147,6 +148,31 @@ def test_a_request_is_retried_with_the_expected_waits_and_result(case: dict[str,
         for words, expected in zip(said, case["says"], strict=True):
             pattern = re.escape(expected.replace("{host}", "forge.example")).replace(r"\*", r"\d+")
             assert re.fullmatch(pattern, words)
+
+
+def test_no_request_waits_for_a_limit_that_outlasts_the_timeout(clock: Clock) -> None:
+    limited = httpx.Response(429, headers={"Retry-After": "60"})
+    with httpx.Client(transport=httpx.MockTransport(lambda _: limited)) as client, deadline_after(30):
+        sender = Sender(client)
+        for _ in range(2):
+            with pytest.raises(UnreachableError, match="gave up"):
+                sender.send(lambda: client.build_request("GET", "https://forge.example/"))
+    assert clock.waits == []
+
+
+def test_no_reply_outlasts_the_timeout(clock: Clock) -> None:
+    def drip() -> Iterator[bytes]:
+        for _ in range(100):
+            clock.sleep(1)
+            yield b" "
+
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=drip()))
+    with (
+        httpx.Client(transport=transport) as client,
+        deadline_after(30),
+        pytest.raises(UnreachableError, match=r"no answer from forge\.example \(timed out\); gave up"),
+    ):
+        Sender(client).send(lambda: client.build_request("GET", "https://forge.example/"))
 
 
 # The error that httpx raises, and the one that it wraps.

@@ -5,7 +5,7 @@ import * as validate from "./ci/validate.js";
 import { CallError, InvalidInputError, UnauthorizedError } from "./errors.js";
 import { refuseRedirect } from "./image_address.js";
 import { jsonOf, type Sender } from "./sender.js";
-import { message } from "./statements.js";
+import { called, message } from "./statements.js";
 
 export interface TokenSource {
   token(): Promise<string>;
@@ -90,13 +90,13 @@ async function exchangeToken(url: string, idToken: string, project: string, send
     throw new UnauthorizedError(
       `${url} did not accept this job's ID token; the service's log says why. Check that the project trusts this ` +
         "issuer with the job's repository, ref and environment; that the ID token's audience is " +
-        `${url}; and that project (PRSHOTS_PROJECT) is organization/name or the project's id`,
+        `${url}; and that ${called("--project")} is organization/name or the project's id`,
     );
   const granted = (jsonOf(reply, url) ?? {}) as Record<string, unknown>;
   const { token, error } = granted;
   if (reply.status !== 200)
     throw new CallError(
-      `${url} answered ${reply.status} to this job's ID token: ${error ?? "no reason given"}`,
+      `${url} answered ${reply.status} to this job's ID token: ${String(error ?? "no reason given").slice(0, 300)}`,
     );
   if (typeof token !== "string" || !UPLOAD_TOKEN.test(token))
     throw new CallError(`${url} answered without a token: is it the address of a prshots API?`);

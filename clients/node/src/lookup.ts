@@ -9,7 +9,7 @@ import { CallError, ClosedPullRequestError, InvalidInputError, messageOf } from 
 import { forgeOf } from "./forges/index.js";
 import type { AnswersLookups, ForgePullRequest } from "./forges/pull_requests.js";
 import type { Sender } from "./sender.js";
-import { message } from "./statements.js";
+import { called, message } from "./statements.js";
 
 /**
  * Return the job with what only the forge knows. `given` is a pull request that was set. Throws InvalidInputError if the
@@ -77,7 +77,7 @@ export async function commitOf(job: Job): Promise<string> {
   const commit = job.commitSha || (await headCommit());
   if (!commit)
     throw new InvalidInputError(
-      "no commit: the CI does not name one and not in a git repository. Set commit (PRSHOTS_COMMIT)",
+      `no commit: the CI does not name one and not in a git repository. Set ${called("--commit")}`,
     );
   return commit;
 }

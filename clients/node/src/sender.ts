@@ -138,8 +138,8 @@ export class Sender {
     if (limits === LIMITS || asked > LONGEST_LIMIT_SECONDS)
       throw new RateLimitedError(message("asks_to_wait", { reason, seconds: Math.round(asked) }));
     const seconds = Math.max(asked, FIRST_PAUSE_SECONDS);
+    this.#tellWait(reason, seconds); // first: no request may wait for a limit that outlasts the deadline
     this.#limitedUntil = Math.max(this.#limitedUntil, this.clock.now() + seconds);
-    this.#tellWait(reason, seconds);
   }
 
   async #waitForTheLimit(): Promise<void> {

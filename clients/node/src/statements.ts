@@ -10,23 +10,31 @@ export function errorCode({ name }: Error): string {
 
 export type MessageName = keyof typeof CONTRACT.messages;
 
-const PLACEHOLDER = /\{(--)?([a-z][a-z _-]*)\}/g;
-const COMMAND = "prshots ";
+const PLACEHOLDER = /\{((?:--|prshots )?[a-z][a-z _-]*)\}/g;
 
-/**
- * Return a message with these values. `{--url}` becomes the setting and its variable: `url (PRSHOTS_URL)`. A command such
- * as `{prshots compare}` becomes itself.
- */
+/** Return a message with these values. `{--url}` and `{prshots compare}` become what `called` returns. */
 export function message(name: MessageName, values: Record<string, string | number> = {}): string {
-  return CONTRACT.messages[name].replace(PLACEHOLDER, (_, isOption: string | undefined, key: string) =>
-    isOption ? setting(key) : key.startsWith(COMMAND) ? key : String(values[key]),
+  return CONTRACT.messages[name].replace(PLACEHOLDER, (_, key: string) =>
+    /^(--|prshots )/.test(key) ? called(key) : String(values[key]),
   );
 }
 
-/** Return a setting as the reporter's options have it, and its variable. The command turns it into its option. */
-function setting(option: string): string {
-  const { variable } = CONTRACT.options[option as "url"] as { variable?: string };
-  if (!variable) return `--${option}`;
-  const name = option === "pr" ? "prNumber" : option.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
-  return `${name} (${variable})`;
+type Naming = (name: string, variable: string) => string;
+
+let naming: Naming = (name, variable) => (variable ? `${reporterOption(name)} (${variable})` : name);
+
+/** Use these names in messages. The default is those of the reporter's options. */
+export function setNames(names: Naming): void {
+  naming = names;
+}
+
+/** Return an option, such as `--url`, or a command, such as `prshots compare`, as users know it. */
+export function called(name: string): string {
+  const options = CONTRACT.options as Record<string, object>;
+  const { variable = "" }: { variable?: string } = options[name.slice(2)] ?? {};
+  return naming(name, variable);
+}
+
+function reporterOption(name: string): string {
+  return name === "--pr" ? "prNumber" : name.slice(2).replace(/-(.)/g, (_, letter) => letter.toUpperCase());
 }

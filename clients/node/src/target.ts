@@ -14,9 +14,9 @@ export interface Target {
 }
 
 /**
- * Return the target of a job that asks the forge for nothing more (`askForge`); nothing if it is of no pull request and not of the branch that has the baselines: the given
- * one, else the default one. A pull request's job never writes baselines. Throws InvalidInputError,
- * ClosedPullRequestError.
+ * Return the target of a job that has what only the forge knows (`askForge`); nothing if it runs for neither a pull request
+ * nor the branch that has the baselines: the given one, else the default one. A pull request's job never writes
+ * baselines. Throws InvalidInputError, ClosedPullRequestError.
  */
 export async function targetOfJob(job: Job, branch: string): Promise<Target | undefined> {
   if (await buildsBaselines(job, branch))
@@ -35,8 +35,8 @@ export interface Asked {
 }
 
 /**
- * Return the target of a job, as `targetOfJob` does. A job on the branch that has the baselines uploads baselines. A pull request's job never
- * does. Throws InvalidInputError if the options or CI do not name all of it, and ClosedPullRequestError.
+ * Return the target of a job, as `targetOfJob` does, with what was asked for instead. Throws InvalidInputError if the
+ * options or CI do not name all of it, and ClosedPullRequestError.
  */
 export async function targetOf(job: Job, asked: Asked): Promise<Target> {
   const { pr, commit, branch, baseline = false } = asked;

@@ -16,11 +16,6 @@ export function printable(text: string): string {
   );
 }
 
-/** Return the lines of a message, each printable. */
-export function printableLines(text: string): string {
-  return text.split("\n").map(printable).join("\n");
-}
-
 /** Return markdown that renders the same, without control characters. */
 export function safeMarkdown(text: string): string {
   return breakCommands(text.replace(CONTROLS, ""));

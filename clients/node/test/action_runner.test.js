@@ -3,10 +3,11 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { inputFor } from "../dist/action/inputs.js";
 import { flagInput, linesInput, Runner, textInput } from "../dist/action/runner.js";
 import { clientEnviron, settingsOf } from "../dist/action/settings.js";
 import { throughProxy } from "../dist/proxy.js";
-import { message } from "../dist/statements.js";
+import { called, message, setNames } from "../dist/statements.js";
 
 function print(environ = {}) {
   const texts = [];
@@ -48,31 +49,27 @@ test("after a step that failed, the screenshots are not all", () => {
 test("an annotation is one line without tokens", () => {
   const { runner, lines } = print({ PRSHOTS_TOKEN: "very-secret-token" });
   runner.annotate("error", "50% of\r\na very-secret-token\n::notice::x");
-  assert.deepEqual(lines(), ["::error title=prshots::50%25 of%0D%0Aa [hidden]%0A::notice::x", ""]);
+  assert.deepEqual(lines(), ["::error title=prshots::50%25 of\\r\\na [hidden]\\n::notice::x", ""]);
 });
 
 test("messages name the inputs, not the options and variables of the other clients", () => {
-  const { runner, lines } = print();
-  const said = [
-    message("no_service_url"),
-    message("set_pull_request"),
-    message("no_screenshots_found", { searched: "shots", folder: "/work" }),
-    message("complete_after_parallel_jobs"),
-    "no token: set forgeToken (PRSHOTS_FORGE_TOKEN)",
-    "no forge: set forge (PRSHOTS_FORGE)",
-  ];
-  for (const words of said) runner.annotate("error", words);
-  const prefix = "::error title=prshots::";
+  setNames(inputFor);
   assert.deepEqual(
-    lines().map((line) => line.replace(prefix, "")),
+    [
+      message("no_service_url"),
+      message("set_pull_request"),
+      message("no_screenshots_found", { searched: "--shrink", folder: "/work" }),
+      message("complete_after_parallel_jobs"),
+      called("--forge-token"),
+      called("--forge"),
+    ],
     [
       "no service URL: set the input `url` to an address such as https://prshots.example.com",
       "Set the pull request: the input `pr-number`",
-      "no screenshots found: no PNG, JPEG or WebP at shots in /work. If that is fine, use the input `allow-empty`",
+      "no screenshots found: no PNG, JPEG or WebP at --shrink in /work. If that is fine, use the input `allow-empty`",
       "Note: after the last of these parallel jobs, run this action with `complete: true`.",
-      "no token: set the input `github-token`",
-      "no forge: set PRSHOTS_FORGE",
-      "",
+      "the input `github-token`",
+      "PRSHOTS_FORGE",
     ],
   );
 });

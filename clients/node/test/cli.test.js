@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { COMMANDS } from "../dist/cli/options.js";
-import { printable, printableLines, quote, safeJson, safeMarkdown } from "../dist/wording.js";
+import { printable, quote, safeJson, safeMarkdown } from "../dist/wording.js";
 import { testCases } from "./support/vectors.js";
 
 const MAIN = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
@@ -73,7 +73,7 @@ test("without a command, the help is shown and the exit code is 2", async () => 
 
 testCases("safe_text", "texts", ({ text, printable: expected }) => {
   assert.equal(printable(text), expected);
-  const printed = `${printableLines(`ok\n${text}`)}\n${safeMarkdown(text)}`;
+  const printed = `${printable(text)}\n${safeMarkdown(text)}`;
   for (const line of printed.split("\n")) assert.doesNotMatch(line, /^\s*::|##\w*\[|\p{Cc}/u);
   assert.equal(JSON.parse(safeJson(JSON.stringify(text))), text);
 });

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { jobAtForge, settingsOf } from "../dist/playwright/settings.js";
 
@@ -41,6 +44,22 @@ test("what the CI says about its own pull request and commit says nothing about 
   assert.deepEqual([other.title, other.baseSha], ["", ""]);
   const ofMain = { GITLAB_CI: "true", CI_COMMIT_BRANCH: "main", CI_DEFAULT_BRANCH: "main" };
   assert.equal(settingsOf({}, { ...ofMain, ...ENVIRON }).job.branch, ""); // PRSHOTS_PR names a pull request
+});
+
+test("a comment on a closed pull request says nothing about another one", () => {
+  const folder = mkdtempSync(join(tmpdir(), "event-"));
+  try {
+    const event = join(folder, "event.json");
+    writeFileSync(
+      event,
+      JSON.stringify({ issue: { number: 7, state: "closed", pull_request: { url: "…" } } }),
+    );
+    const ofCi = { ...ENVIRON, GITHUB_ACTIONS: "true", GITHUB_EVENT_PATH: event };
+    const isClosed = (prNumber) => settingsOf({ prNumber }, ofCi).job.alreadyClosed;
+    assert.deepEqual([isClosed(7), isClosed(8)], [true, false]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("only failed tests are not compared", () => {

@@ -181,6 +181,18 @@ testCases("retries", "sent", async ({ replies, requests, waits, ends, says, erro
   );
 });
 
+test("no request waits for a limit that outlasts the timeout", async () => {
+  const clock = new Clock();
+  answer = () => ({ status: 429, headers: { "Retry-After": "60" }, body: "" });
+  const sender = new Sender(going, undefined, undefined, clock, now + 30);
+  for (const _ of [1, 2])
+    await assert.rejects(
+      sender.send(plain.url, () => ({})),
+      /gave up/,
+    );
+  assert.deepEqual(clock.waits, []);
+});
+
 testCases("retries", "uploads", async ({ results, tried }) => {
   const left = [...results];
   const service = {

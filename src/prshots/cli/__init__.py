@@ -41,7 +41,6 @@ from prshots.cli.common import (
     stated_option,
 )
 from prshots.contract.errors import PrshotsError
-from prshots.contract.safe_text import printable
 from prshots.contract.statements import error_code, exit_code, statements
 
 _INTRODUCTION = """Show screenshots in pull requests: upload them from CI, and run the service.
@@ -114,7 +113,7 @@ def main() -> None:
         sys.exit(error.exit_code)
     except PrshotsError as error:
         code = error_code(error)
-        say_failure(f"prshots: {printable(str(error))}")
+        say_failure(f"prshots: {error}")
         print_json_failure(str(error), code)
         sys.exit(exit_code("invalid_arguments" if code in _IN_ARGUMENTS else "failed"))
     except ModuleNotFoundError as error:

@@ -33,6 +33,7 @@ def comment(
     repository: options.Repository = "",
     forge_token: options.ForgeToken = "",
 ) -> None:
+    from prshots.client.ci import detect_job
     from prshots.client.ci.checkout import builds_baselines
     from prshots.client.compare import view_and_page
     from prshots.client.forges import forge_of
@@ -45,20 +46,20 @@ def comment(
 
     del quiet, timeout
     around = Template.read(template) if template is not None else None
-    job = options.current_job()
+    job = detect_job(os.environ)
     if pr is None and builds_baselines(job, options.branch_setting()):
         say(message("nothing_to_comment_on", branch=job.branch))
         return
 
     def with_options(found: "Job") -> "Job":
-        if job.ci and not post:  # without asking the forge
+        if found.ci and not post:  # without asking the forge
             return found
         return options.job_with(found, forge, forge_url, repository, forge_token)
 
     head = current_head(os.environ, pr, with_options, say)
     job, pr_number = head.job, head.pr_number
     job.refuse_closed(pr_number if post else None)
-    if around is not None and job.lookup is not None:
+    if around is not None:
         # A template without the commit is better than no comment.
         with suppress(InvalidInputError, CallError):
             job = with_head(job, pr_number, say)

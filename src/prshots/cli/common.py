@@ -146,8 +146,8 @@ def say(words: str) -> None:
 
 
 def say_failure(words: str) -> None:
-    """Print a failure to standard error, even with --quiet."""
-    typer.echo("\n".join(map(printable, words.split("\n"))), err=True)
+    """Print a failure to standard error, on one line, even with --quiet."""
+    typer.echo(printable(words), err=True)
 
 
 CLIENT = "Client commands"
@@ -177,19 +177,18 @@ class Sections(TyperGroup):
 class ClientCommand(TyperCommand):
     """A command that calls a service. For a closed pull request, it succeeds without sending anything.
 
-    Warns about PRSHOTS_ variables that nothing reads.
-    They aren't an error, because a CI job may have its own. Other commands load the settings, which rejects
-    them.
+    Warns about PRSHOTS_ variables that nothing reads. They aren't an error, because a CI job may have its
+    own. Other commands load the settings, which rejects them.
     """
 
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
+    def invoke(self, ctx: Any) -> None:  # noqa: ANN401 - as above
         if unknown_variables(os.environ, ()):
             from prshots.server.config.settings import NAMES  # imported late: it takes time to load
 
             for name, nearest in unknown_variables(os.environ, NAMES).items():
                 say(f"Warning: {unknown_variable_message(name, nearest)}")
         try:
-            return super().invoke(ctx)
+            super().invoke(ctx)
         except ClosedPullRequestError as error:
+            say(str(error))
             print_json_failure(str(error), error_code(error))
-            return say(str(error))

@@ -11,7 +11,6 @@ from prshots.cli.common import MAX_ROWS, QuietOption, pluralize, print_json, say
 from prshots.cli.output import github_outputs, print_shots, say_dashboard
 from prshots.cli.target import Target, target_of
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.contract.safe_text import printable
 from prshots.contract.statements import exit_code, message
 
 if TYPE_CHECKING:
@@ -105,16 +104,17 @@ def _gate(found: "ComparisonReply", verdicts: str) -> int:
 
 def _find_target(service: "Client", *, pr: int | None, commit: str, branch: str) -> "tuple[Job, Target]":
     """Return the job and its target. On your machine, git and the forge name the pull request."""
-    job = options.current_job()
-    if job.ci or commit:
-        job = options.ask_forge(job, pr, needs_commit=not commit)
-        return job, target_of(job, pr=pr, commit=commit, branch=branch)
+    from prshots.client.ci import detect_job
     from prshots.client.ci.overrides import with_forge_variables
     from prshots.client.compare import find_newest_commit
     from prshots.client.heads import current_head
 
+    if (job := detect_job(os.environ)).ci:
+        job = options.ask_forge(job, pr, needs_commit=not commit)
+        return job, target_of(job, pr=pr, commit=commit, branch=branch)
     head = current_head(os.environ, pr, lambda found: with_forge_variables(found, os.environ), say)
-    return head.job, Target(find_newest_commit(service, head, say), head.pr_number)
+    head.job.refuse_closed(head.pr_number)
+    return head.job, Target(commit or find_newest_commit(service, head, say), head.pr_number)
 
 
 def _print_comparison(found: "ComparisonReply | None", shown_as: CompareFormat | None) -> None:
@@ -158,4 +158,4 @@ def _pixels(shot: "ComparedShot") -> str:
 def _failure(shot: "ComparedShot") -> str:
     which = " ".join(filter(None, (shot.name, shot.viewport, shot.theme)))
     reason = f": {shot.reason}" if shot.reason else ""
-    return printable(message("shot_not_compared", shot=which, reason=reason))
+    return message("shot_not_compared", shot=which, reason=reason)

@@ -42,7 +42,8 @@ def doctor(
     if as_json:
         print_json({"ok": not problems, "checks": [asdict(finding) for finding in findings]})
     else:
-        say(f"\n{pluralize(problems, 'problem')}, {pluralize(warnings, 'warning')}.")
+        say("")
+        say(f"{pluralize(problems, 'problem')}, {pluralize(warnings, 'warning')}.")
     raise typer.Exit(1 if problems else 0)
 
 

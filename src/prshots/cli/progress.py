@@ -54,7 +54,7 @@ class ProgressLines:
         """Print each failure once. A failure that stops all uploads names no file. Skips files not tried."""
         from prshots.client.upload import NOT_TRIED
 
-        words = printable(outcome.error if outcome.is_fatal else f"{outcome.shot.path}: {outcome.error}")
+        words = outcome.error if outcome.is_fatal else f"{outcome.shot.path}: {outcome.error}"
         if outcome.error != NOT_TRIED and words not in self._failures:
             self._failures.add(words)
             self.fail(words)

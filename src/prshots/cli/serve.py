@@ -114,7 +114,8 @@ def _print_greeting(settings: "Settings", names: list[str], config: Path | None,
     ]
     if "api" in names:
         lines += _next_commands(config, settings.base_url)
-    say("\n".join(lines))
+    for line in "\n".join(lines).split("\n"):
+        say(line)
 
 
 def _data_locations(settings: "Settings") -> list[str]:

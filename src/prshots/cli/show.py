@@ -9,7 +9,7 @@ from prshots.cli import service_options as options
 from prshots.cli.common import QuietOption, print_json, say, say_failure, stated_option
 from prshots.cli.output import say_dashboard
 from prshots.contract.errors import InvalidInputError
-from prshots.contract.safe_text import printable, safe_markdown
+from prshots.contract.safe_text import safe_markdown
 from prshots.contract.statements import exit_code
 
 if TYPE_CHECKING:
@@ -81,9 +81,9 @@ def show(
 
 def _print_result(shown: "Shown", *, as_json: bool) -> None:
     for problem in (*shown.problems, *shown.failed):
-        say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
+        say_failure(f"{problem.path}: {problem.words}")
     for note in shown.notes:
-        say(f"Note: {printable(note)}.")
+        say(f"Note: {note}.")
     if as_json:
         print_json(shown.json())
         return

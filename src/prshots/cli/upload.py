@@ -16,7 +16,6 @@ from prshots.cli.progress import ProgressBar, ProgressLines
 from prshots.cli.target import Target, target_of
 from prshots.contract.errors import InvalidInputError, NoScreenshotsError, PrshotsError
 from prshots.contract.limits import MAX_IMAGE_BYTES
-from prshots.contract.safe_text import printable
 from prshots.contract.sizes import readable_size
 from prshots.contract.statements import message, statements
 
@@ -64,10 +63,10 @@ def upload(
     job.refuse_closed(pr or job.pr_number)
     found = _find_shots(paths, base=base, name=name, viewport=viewport, theme=theme, allow_empty=allow_empty)
     for problem in found.problems:
-        say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
+        say_failure(f"{problem.path}: {problem.words}")
     for shot in found.shots:
         if shot.warning:
-            say(f"{printable(str(shot.path))}: {shot.warning}")
+            say(f"{shot.path}: {shot.warning}")
     if dry_run:
         target = _target_if_known(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
         report = _dry_run(found, target, shrink=shrink)
@@ -149,7 +148,7 @@ def _find_shots(
     if allow_empty:
         problems = [problem for problem in problems if not problem.is_missing]
     elif not shots and all(problem.is_missing for problem in problems):
-        searched = ", ".join(printable(path) or "''" for path in paths)
+        searched = ", ".join(path or "''" for path in paths)
         raise NoScreenshotsError(message("no_screenshots_found", searched=searched, folder=Path.cwd()))
     return Found(shots, problems)
 
@@ -164,7 +163,7 @@ def _dry_run(found: "Found", target: Target, *, shrink: bool) -> UploadReport:
         listed = message("list_with_json")
         for outcome in outcomes:
             if outcome.note.startswith(WARNING):
-                say(printable(f"{outcome.shot.path}: {outcome.note}"))
+                say(f"{outcome.shot.path}: {outcome.note}")
     commit = target.commit_sha[:7] or "?"
     say(message("dry_run", count=len(outcomes), target=target.words, commit=commit, listed=listed))
     return UploadReport(target, outcomes, found.problems, is_dry=True)

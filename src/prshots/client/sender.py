@@ -66,7 +66,7 @@ class Sender:
     def __init__(self, client: httpx.Client, on_wait: OnWait = ignore_wait) -> None:
         self._client = client
         client.headers["Accept-Encoding"] = "identity"
-        client.event_hooks["response"].append(_limit_size)
+        client.event_hooks["response"].append(self._limit_body)
         self._on_wait = on_wait
         self._deadline = current_deadline()
         self._lock = threading.Lock()
@@ -145,15 +145,18 @@ class Sender:
                 raise UnreachableError(message("stopped")) from error
             raise
 
+    def _limit_body(self, reply: httpx.Response) -> None:
+        reply.stream = _LimitedBody(reply, self._deadline)
+
     def _note_limit(self, reply: httpx.Response, asked: float, limits: int) -> None:
         limit = RateLimit.of(reply.headers)
         reason = limit_message(limit) if limit else message("limits_the_rate", host=_place(reply.request))
         if limits == LIMITS or asked > LONGEST_LIMIT_SECONDS:
             raise RateLimitedError(message("asks_to_wait", reason=reason, seconds=f"{asked:.0f}"))
         asked = max(asked, FIRST_PAUSE_SECONDS)
+        self._tell_wait(reason, asked)  # first: no request may wait for a limit that outlasts the deadline
         with self._lock:
             self._limited_until = max(self._limited_until, time.monotonic() + asked)
-        self._tell_wait(reason, asked)
 
     def _wait_for_the_limit(self) -> None:
         while (left := self._limited_until - time.monotonic()) > 0:
@@ -211,10 +214,14 @@ class Sender:
 
 
 class _LimitedBody(httpx.SyncByteStream):
-    """The body of a reply. Raises CallError instead of filling the memory."""
+    """The body of a reply. Raises CallError instead of filling the memory, and ReadTimeout at the deadline.
 
-    def __init__(self, reply: httpx.Response) -> None:
+    The timeouts of httpx are for each part of a reply, and it may arrive in many.
+    """
+
+    def __init__(self, reply: httpx.Response, deadline: float) -> None:
         self._body = cast("httpx.SyncByteStream", reply.stream)
+        self._request, self._deadline = reply.request, deadline
         self._error = CallError(message("reply_too_large", host=_place(reply.request)))
         if reply.headers.get("content-encoding", "identity") != "identity":  # we asked for none
             raise self._error
@@ -225,14 +232,12 @@ class _LimitedBody(httpx.SyncByteStream):
             left -= len(chunk)
             if left < 0:
                 raise self._error
+            if time.monotonic() > self._deadline:
+                raise httpx.ReadTimeout("", request=self._request)
             yield chunk
 
     def close(self) -> None:
         self._body.close()
-
-
-def _limit_size(reply: httpx.Response) -> None:
-    reply.stream = _LimitedBody(reply)
 
 
 def limit_of(reply: httpx.Response) -> float | None:

@@ -83,8 +83,8 @@ def find_shots(
     folder, else as given, without leading `..`. `name` is for a single file. The viewport is the suffix after
     an `@`, as in `cart@1280x800.png`, else the image's size in pixels. A theme may follow it:
     `cart@1280x800.dark.png`. `viewport` and `theme` override the file's. With `short_names_outside`, a file
-    outside the working folder, such as a temporary file, gets its name from its file name alone, and a search
-    of such places visits at most MAX_ENTRIES files and folders.
+    outside the working folder, such as a temporary file, gets its name from its file name alone, and the
+    search visits at most MAX_ENTRIES files and folders.
 
     Raises InvalidInputError if another argument is invalid. An invalid file becomes a problem instead.
     """

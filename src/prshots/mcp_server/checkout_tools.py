@@ -62,6 +62,7 @@ class CheckoutTools:
     def compare(self, pr: int | None) -> dict[str, Any]:
         head = self.head(pr)
         number = head.pr_number
+        head.job.refuse_closed(number)
         with self.connect() as service:
             commit_sha = find_newest_commit(service, head, self._say)
             branch = validate.branch(self.environ.get("PRSHOTS_BRANCH"))

@@ -2,12 +2,15 @@
 import type { Environ } from "../ci/job.js";
 import { ClosedPullRequestError, messageOf } from "../errors.js";
 import { throughProxy } from "../proxy.js";
+import { setNames } from "../statements.js";
 import { misspelledVariables } from "../variables.js";
 import { run } from "./action.js";
+import { inputFor } from "./inputs.js";
 import { Runner, textInput } from "./runner.js";
 import { clientEnviron } from "./settings.js";
 
 async function main(): Promise<boolean> {
+  setNames(inputFor);
   const environ = takeEnviron(process.env);
   const runner = new Runner(environ);
   runner.mask(environ.PRSHOTS_TOKEN ?? "");

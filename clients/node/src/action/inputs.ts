@@ -13,17 +13,17 @@ export const VARIABLES = {
 };
 
 const INPUTS: Record<string, string> = {
-  ...Object.fromEntries(Object.entries(VARIABLES).map(([input, variable]) => [variable, input])),
-  PRSHOTS_FORGE_TOKEN: "github-token",
+  ...Object.fromEntries(
+    Object.entries(VARIABLES).map(([input, variable]) => [variable, `the input \`${input}\``]),
+  ),
+  PRSHOTS_FORGE_TOKEN: "the input `github-token`",
+  "--allow-empty": "the input `allow-empty`",
+  "--fail-on": "the input `fail-on`",
+  "--shrink": "the input `shrink`",
+  "prshots compare --complete": "this action with `complete: true`",
 };
 
-/** Return a message of the client with the names of our inputs: `prNumber (PRSHOTS_PR)` is the input `pr-number`. */
-export function withInputs(words: string): string {
-  return words
-    .replaceAll("prshots compare --complete", "this action with `complete: true`")
-    .replace(/--(allow-empty|fail-on|shrink)\b/g, "the input `$1`")
-    .replace(/\b[a-z]+[A-Za-z]* \((PRSHOTS_[A-Z_]+)\)/g, (_, variable: string) => {
-      const input = INPUTS[variable];
-      return input ? `the input \`${input}\`` : variable;
-    });
+/** Return an option or a command of the client as the action has it, or else the option's variable. */
+export function inputFor(name: string, variable: string): string {
+  return INPUTS[variable || name] ?? (variable || name);
 }

@@ -4,8 +4,7 @@ import { appendFileSync } from "node:fs";
 import type { Environ } from "../ci/job.js";
 import { InvalidInputError } from "../errors.js";
 import { redact, secretsOf } from "../redaction.js";
-import { printableLines } from "../wording.js";
-import { withInputs } from "./inputs.js";
+import { printable } from "../wording.js";
 
 export type Level = "notice" | "warning" | "error";
 type Print = (text: string) => void;
@@ -41,7 +40,7 @@ export class Runner {
 
   /** Print an annotation for the workflow's page. */
   annotate(level: Level, words: string): void {
-    this.print(`::${level} title=prshots::${escapeCommand(this.#worded(words))}\n`);
+    this.print(`::${level} title=prshots::${escapeCommand(this.#shown(words))}\n`);
   }
 
   /** Hide a secret in the job's log. */
@@ -57,7 +56,7 @@ export class Runner {
     const resume = randomBytes(16).toString("hex");
     this.print(`::stop-commands::${resume}\n`);
     try {
-      return await work((words) => this.print(`${printableLines(this.#worded(words))}\n`));
+      return await work((words) => this.print(`${this.#shown(words)}\n`));
     } finally {
       this.print(`::${resume}::\n`);
     }
@@ -82,9 +81,8 @@ export class Runner {
     this.#append("GITHUB_STEP_SUMMARY", markdown);
   }
 
-  /** Return a message without secrets, and with the names of our inputs. */
-  #worded(words: string): string {
-    return redact(withInputs(words), secretsOf({}, this.environ));
+  #shown(words: string): string {
+    return printable(redact(words, secretsOf({}, this.environ)));
   }
 
   #append(variable: string, text: string): void {

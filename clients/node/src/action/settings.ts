@@ -1,8 +1,8 @@
 /** What the action is asked to do: its inputs, checked, before anything is sent. */
 import type { Environ } from "../ci/job.js";
-import * as validate from "../ci/validate.js";
 import { parseVerdicts } from "../commands/compare.js";
-import { InvalidInputError, messageOf } from "../errors.js";
+import { branchIn } from "../commands/service_options.js";
+import { InvalidInputError } from "../errors.js";
 import { VIEWS, type View } from "../service.js";
 import { VARIABLES } from "./inputs.js";
 import { flagInput, linesInput, textInput } from "./runner.js";
@@ -39,11 +39,11 @@ export function settingsOf(environ: Environ): Settings {
   const hasFailed = ["failure", "cancelled"].includes(text("job-status"));
   const settings = {
     paths: linesInput(environ, "paths"),
-    branch: branchIn(clientEnviron(environ).PRSHOTS_BRANCH ?? ""),
+    branch: branchIn({}, clientEnviron(environ)),
     compare: flag("compare", true),
     partial: flag("partial") || hasFailed,
     complete: flag("complete"),
-    failOn: gateIn(text("fail-on")),
+    failOn: parseVerdicts(text("fail-on")).join(","),
     view: viewIn(text("view")),
     comment: flag("comment", true),
     template: text("template"),
@@ -61,23 +61,6 @@ export function settingsOf(environ: Environ): Settings {
       "The inputs `paths` and `complete` exclude each other: each shard uploads with `partial: true`.",
     );
   return settings;
-}
-
-function branchIn(given: string): string {
-  const branch = validate.branch(given);
-  if (given.trim() && !branch)
-    throw new InvalidInputError(
-      `The input \`branch\` must be the name of a branch, such as main; got '${given.slice(0, 60)}'.`,
-    );
-  return branch;
-}
-
-function gateIn(given: string): string {
-  try {
-    return parseVerdicts(given).join(",");
-  } catch (error) {
-    throw new InvalidInputError(`${messageOf(error).replace("--fail-on", "The input `fail-on`")}.`);
-  }
 }
 
 function viewIn(given: string): View | undefined {

@@ -1,5 +1,6 @@
 /** What the options and PRSHOTS_… variables say about the forge, instead of the CI. */
 import { InvalidInputError } from "../errors.js";
+import { called } from "../statements.js";
 import { apiRoot, forgeToken, kindOfApi } from "./forge_addresses.js";
 import { type Environ, FORGES, type ForgeKind, type Job } from "./job.js";
 import * as validate from "./validate.js";
@@ -20,7 +21,7 @@ export function withForge(found: Job, environ: Environ, given: ForgeGiven): Job 
     job.forgeToken = validate.token(token);
     if (!job.forgeToken)
       throw new InvalidInputError(
-        "forgeToken (PRSHOTS_FORGE_TOKEN) is invalid: a token has no spaces, line breaks or other control characters",
+        `${called("--forge-token")} is invalid: a token has no spaces, line breaks or other control characters`,
       );
   }
   return job;
@@ -30,20 +31,20 @@ function atForge(job: Job, environ: Environ, givenKind: ForgeKind | undefined, g
   const api = validate.root(givenApi);
   if (givenApi && !api)
     throw new InvalidInputError(
-      "forgeUrl (PRSHOTS_FORGE_URL) is invalid: set the root of the forge's API, such as " +
+      `${called("--forge-url")} is invalid: set the root of the forge's API, such as ` +
         "https://gitlab.example.com/api/v4, without a user name and password",
     );
   const kind = givenKind ?? (api ? kindOfApi(api) : undefined) ?? job.forge;
   if (api && !kind)
     throw new InvalidInputError(
-      `forgeUrl (PRSHOTS_FORGE_URL) doesn't say which forge it is: set forge (PRSHOTS_FORGE) to ${FORGES.join(", ")}`,
+      `${called("--forge-url")} doesn't say which forge it is: set ${called("--forge")} to ${FORGES.join(", ")}`,
     );
   if (!kind || (kind === job.forge && !api)) return job;
   const moved = kind === job.forge ? job : atOtherForge(job, environ, kind);
   const forgeApi = api || apiRoot(kind, moved.forgeUrl);
   if (!forgeApi)
     throw new InvalidInputError(
-      `which ${kind}? Set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API: https://HOST/api/v1`,
+      `which ${kind}? Set ${called("--forge-url")} to the root of its API: https://HOST/api/v1`,
     );
   return { ...moved, forgeApi, isForgeGuessed: moved.isForgeGuessed && !api };
 }
@@ -65,7 +66,7 @@ function checkedRepository(given: string, kind: ForgeKind | undefined): string {
   const isOne = kind === "gitlab" || repository.split("/").length === 2;
   if (!repository || !isOne)
     throw new InvalidInputError(
-      "repository (PRSHOTS_REPOSITORY) is invalid: set owner/name, on GitLab also a project's id; " +
+      `${called("--repository")} is invalid: set owner/name, on GitLab also a project's id; ` +
         `got "${given.slice(0, 100)}"`,
     );
   return repository;

@@ -12,25 +12,20 @@ import { COMPARE_FORMATS, compareText, jsonText, UPLOAD_FORMATS, uploadText } fr
 import { deadlineIn } from "../commands/service_options.js";
 import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
-import {
-  ClosedPullRequestError,
-  InvalidInputError,
-  messageOf,
-  NotFoundError,
-  PrshotsError,
-  RefusedInputError,
-} from "../errors.js";
+import { ClosedPullRequestError, messageOf, PrshotsError } from "../errors.js";
 import { throughProxy } from "../proxy.js";
 import { redact, secretsOf } from "../redaction.js";
 import { VIEWS } from "../service.js";
-import { EXIT_CODES, errorCode, message } from "../statements.js";
+import { EXIT_CODES, errorCode, message, setNames } from "../statements.js";
 import { misspelledVariables } from "../variables.js";
-import { printable, printableLines, safeMarkdown } from "../wording.js";
+import { printable, safeMarkdown } from "../wording.js";
 import { type Given, invalid, parseArguments } from "./arguments.js";
 import { generalHelp, helpOf } from "./help.js";
 import { COMMANDS } from "./options.js";
 
 const { failed: FAILED, invalid_arguments: INVALID_ARGUMENTS, interrupted: INTERRUPTED } = EXIT_CODES;
+/** Codes of errors that other arguments or variables would fix. Otherwise the failure is external. */
+const IN_ARGUMENTS = new Set(["invalid_arguments", "not_found"]);
 const MAX_PR_NUMBER = 2_147_483_647;
 
 /** Runs a command, prints its result, and returns the exit code. */
@@ -53,14 +48,14 @@ const RUNS: Record<string, Run> = {
       },
       context,
     );
-    const format = jsonIfAsked(given) ?? given.choice("format", UPLOAD_FORMATS) ?? usualFormat(given);
+    const format = formatIn(given, UPLOAD_FORMATS);
     if (format) process.stdout.write(uploadText(result, format));
     sayDashboard(result.dashboardUrl, context);
     return result.exitCode;
   },
 
   async compare(given, context) {
-    const format = jsonIfAsked(given) ?? given.choice("format", COMPARE_FORMATS) ?? usualFormat(given);
+    const format = formatIn(given, COMPARE_FORMATS);
     try {
       const result = await compare(
         {
@@ -125,12 +120,10 @@ function defined<Name extends string, T>(name: Name, value: T | undefined): { [n
   return (value === undefined ? {} : { [name]: value }) as { [name in Name]?: T };
 }
 
-function jsonIfAsked(given: Given): "json" | undefined {
-  return given.flag("json") ? "json" : undefined;
-}
-
-function usualFormat(given: Given): "table" | undefined {
-  return given.flag("quiet") ? undefined : "table";
+/** Return the format of the output; nothing if there is none. */
+function formatIn<Format extends string>(given: Given, formats: readonly Format[]) {
+  if (given.flag("json")) return "json";
+  return given.choice("format", formats) ?? (given.flag("quiet") ? undefined : "table");
 }
 
 function sayDashboard(url: string, { say }: Context): void {
@@ -159,11 +152,11 @@ async function main(args: string[]): Promise<number> {
     });
   } catch (error) {
     if (!(error instanceof PrshotsError)) throw error;
-    const words = withOptions(messageOf(error));
+    const words = messageOf(error);
     tell(`prshots: ${words}`, []);
     // A failed comparison is printed already.
     if (isJsonAsked(rest) && !(error instanceof ComparisonFailedError)) printFailure(error, words);
-    return isInArguments(error) ? INVALID_ARGUMENTS : FAILED;
+    return IN_ARGUMENTS.has(errorCode(error)) ? INVALID_ARGUMENTS : FAILED;
   }
 }
 
@@ -183,7 +176,7 @@ function print(text: string, code = 0): number {
 
 function contextOf(given: Given): Context {
   const secrets = secretsOf(given.texts("token", "forge-token"), process.env);
-  const fail = (words: string) => tell(withOptions(words), secrets);
+  const fail = (words: string) => tell(words, secrets);
   const stop = new AbortController();
   process.once("SIGINT", () => {
     stop.abort(); // the command says how far it is
@@ -196,31 +189,14 @@ function contextOf(given: Given): Context {
 }
 
 function tell(words: string, secrets: string[]): void {
-  process.stderr.write(`${printableLines(redact(words, secrets))}\n`);
-}
-
-/** Return a message of the client with the names of our options: `prNumber (PRSHOTS_PR)` is `--pr (PRSHOTS_PR)`. */
-function withOptions(words: string): string {
-  return words.replace(
-    /\b([a-z]+[A-Za-z]*) \((PRSHOTS_[A-Z_]+)\)/g,
-    (_, setting: string, variable: string) => {
-      const option =
-        setting === "prNumber" ? "pr" : setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-      return `--${option} (${variable})`;
-    },
-  );
-}
-
-/** Return whether other arguments or variables would help. Otherwise the failure is external. */
-function isInArguments(error: PrshotsError): boolean {
-  const isInput = error instanceof InvalidInputError || error instanceof NotFoundError;
-  return isInput && !(error instanceof RefusedInputError);
+  process.stderr.write(`${printable(redact(words, secrets))}\n`);
 }
 
 function version(): string {
   return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
 }
 
+setNames((name, variable) => (variable ? `${name} (${variable})` : name));
 // Nobody reads our output anymore, so print nothing.
 process.stdout.on("error", () => process.exit(FAILED));
 process.exitCode = await main(process.argv.slice(2));

@@ -3,9 +3,9 @@ import { compareWithBase, summary } from "../compare.js";
 import { CallError, InvalidInputError } from "../errors.js";
 import { askForge } from "../lookup.js";
 import { type ComparedShot, type Comparison, VERDICTS } from "../replies.js";
-import { EXIT_CODES, message } from "../statements.js";
+import { called, EXIT_CODES, message } from "../statements.js";
 import { describeTarget, targetOf } from "../target.js";
-import { pluralize, printable, quote } from "../wording.js";
+import { pluralize, quote } from "../wording.js";
 import { branchIn, commitIn, connect, jobOf, prIn, senderOf } from "./service_options.js";
 import type { CompareOptions, CompareResult, Context } from "./types.js";
 
@@ -77,12 +77,12 @@ export function parseVerdicts(given: string): string[] {
   const unknown = names.find((name) => !GATES.includes(name));
   if (unknown !== undefined) {
     const rule = message("verdicts_rule", { verdicts: GATES.join(", ") });
-    throw new InvalidInputError(`--fail-on is invalid: got ${quote(unknown)}; use ${rule}`);
+    throw new InvalidInputError(`${called("--fail-on")} is invalid: got ${quote(unknown)}; use ${rule}`);
   }
   return names;
 }
 
 function failureOf({ name, viewport, theme, reason }: ComparedShot): string {
   const which = [name, viewport, theme].filter(Boolean).join(" ");
-  return printable(message("shot_not_compared", { shot: which, reason: reason && `: ${reason}` }));
+  return message("shot_not_compared", { shot: which, reason: reason && `: ${reason}` });
 }

@@ -7,10 +7,9 @@ import { connect, jobOf, prIn } from "./service_options.js";
 import type { Context, ServiceOptions } from "./types.js";
 
 /**
- * Say what moved, or why not; nothing if nothing is staged, if the job does not name the pull request's branch, or if
- * the pull request is closed.
- * A failure is only a warning: the screenshots stay staged. Throws InvalidInputError,
- * UnreachableError.
+ * Say what moved, or why not; nothing if nothing is staged, if the job does not name the pull request's branch, or if the
+ * pull request is closed. A failure is only a warning: the screenshots stay staged. Throws InvalidInputError, and
+ * UnreachableError, because no other call would succeed.
  */
 export async function moveStaged(options: ServiceOptions & { pr?: number }, context: Context): Promise<void> {
   const { environ, say, fail = say } = context;
@@ -32,7 +31,7 @@ export async function moveStaged(options: ServiceOptions & { pr?: number }, cont
     if (words.length) say(`Note: ${words.join("; ")}.`);
   } catch (error) {
     const isWarning = error instanceof PrshotsError && !(error instanceof UnreachableError);
-    if (!isWarning) throw error; // no other call would succeed
+    if (!isWarning) throw error;
     const words = message("staged_of_branch_not_moved", { branch: sourceBranch, why: messageOf(error) });
     fail(`Warning: ${words}.`);
   }

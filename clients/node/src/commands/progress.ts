@@ -1,7 +1,7 @@
 /** What the user sees while files are uploaded: a line per failure, and how far the upload is if it takes long. */
 import { message } from "../statements.js";
 import { NOT_TRIED, type UploadOutcome } from "../upload.js";
-import { formatNumber, printable } from "../wording.js";
+import { formatNumber } from "../wording.js";
 import type { Context } from "./types.js";
 
 /** How often the user gets a progress line. */
@@ -36,7 +36,7 @@ export class Progress {
   /** A failure that stops all uploads names no file, and is told once. Files that were not tried get no line. */
   #tellFailure({ shot, error, isFatal }: UploadOutcome): void {
     if (!error || error === NOT_TRIED) return;
-    const words = printable(isFatal ? error : `${shot.path}: ${error}`);
+    const words = isFatal ? error : `${shot.path}: ${error}`;
     if (this.#failures.has(words)) return;
     this.#failures.add(words);
     this.#fail(words);

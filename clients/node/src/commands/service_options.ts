@@ -10,7 +10,7 @@ import { InvalidInputError } from "../errors.js";
 import { tokenSource } from "../keyless.js";
 import { Sender, TRIES } from "../sender.js";
 import { Service } from "../service.js";
-import { message } from "../statements.js";
+import { called, message } from "../statements.js";
 import { quote } from "../wording.js";
 import type { Context, ForgeOptions, ServiceOptions } from "./types.js";
 
@@ -33,7 +33,7 @@ export function deadlineIn({ timeout }: { timeout?: string }, environ: Environ):
   };
   const takes = `seconds from 1 to ${largest}`;
   const given = timeout ?? environ.PRSHOTS_TIMEOUT;
-  return Date.now() / 1000 + (checked("timeout (PRSHOTS_TIMEOUT)", given, read, takes) ?? usual);
+  return Date.now() / 1000 + (checked(called("--timeout"), given, read, takes) ?? usual);
 }
 
 /** Return a client of the service. Throws InvalidInputError if the URL or the token is invalid. */
@@ -68,7 +68,7 @@ function withScheme(address: string): string {
 /** Return the job, with the given options in place of what CI says. Throws InvalidInputError. */
 export function jobAtForge(job: Job, options: ForgeOptions, environ: Environ): Job {
   const takes = `one of ${FORGES.join(", ")}`;
-  const kind = checked("forge (PRSHOTS_FORGE)", options.forge ?? environ.PRSHOTS_FORGE, forgeIn, takes);
+  const kind = checked(called("--forge"), options.forge ?? environ.PRSHOTS_FORGE, forgeIn, takes);
   return withForge(job, environ, {
     kind,
     api: options.forgeUrl || (environ.PRSHOTS_FORGE_URL ?? ""),
@@ -84,19 +84,19 @@ function forgeIn(given: unknown) {
 /** Return the pull request that the option or the variable names. Throws InvalidInputError. */
 export function prIn({ pr }: { pr?: number | undefined }, environ: Environ): number | undefined {
   const takes = message("pull_request_rule");
-  return checked("prNumber (PRSHOTS_PR)", pr ?? environ.PRSHOTS_PR, validate.prNumber, takes);
+  return checked(called("--pr"), pr ?? environ.PRSHOTS_PR, validate.prNumber, takes);
 }
 
 /** Return the commit that the option or the variable names. Throws InvalidInputError. */
 export function commitIn({ commit }: { commit?: string | undefined }, environ: Environ): string {
   const takes = message("commit_rule");
-  return checked("commit (PRSHOTS_COMMIT)", commit || environ.PRSHOTS_COMMIT, validate.commit, takes) ?? "";
+  return checked(called("--commit"), commit || environ.PRSHOTS_COMMIT, validate.commit, takes) ?? "";
 }
 
 /** Return the branch that the option or the variable names. Throws InvalidInputError. */
 export function branchIn({ branch }: { branch?: string | undefined }, environ: Environ): string {
   const takes = message("branch_rule");
-  return checked("branch (PRSHOTS_BRANCH)", branch || environ.PRSHOTS_BRANCH, validate.branch, takes) ?? "";
+  return checked(called("--branch"), branch || environ.PRSHOTS_BRANCH, validate.branch, takes) ?? "";
 }
 
 /** Return a valid value; nothing if it is missing or empty. Throws InvalidInputError. */

@@ -10,7 +10,7 @@ import { EXIT_CODES, message } from "../statements.js";
 import type { Target } from "../target.js";
 import { describeTarget, targetOf } from "../target.js";
 import { MAX_IMAGE_BYTES, NOT_TRIED, outcomeOf, type UploadOutcome, uploadAll } from "../upload.js";
-import { formatNumber, printable } from "../wording.js";
+import { formatNumber } from "../wording.js";
 import { MAX_ROWS } from "./output.js";
 import { Progress } from "./progress.js";
 import { branchIn, commitIn, connect, jobOf, prIn, senderOf } from "./service_options.js";
@@ -30,8 +30,8 @@ export async function upload(options: UploadOptions, context: Context): Promise<
   const inEvent = jobOf(context);
   refuseClosed(inEvent, asked.pr ?? inEvent.prNumber);
   const found = await findScreenshots(options);
-  for (const { path, words } of found.problems) fail(`${printable(path)}: ${printable(words)}`);
-  for (const { path, warning } of found.shots) if (warning) say(`${printable(path)}: ${warning}`);
+  for (const { path, words } of found.problems) fail(`${path}: ${words}`);
+  for (const { path, warning } of found.shots) if (warning) say(`${path}: ${warning}`);
   const needs = { needsCommit: !asked.commit };
   const known = () => askForge(inEvent, asked.pr, senderOf(context), needs);
   const unknown: Target = { commitSha: asked.commit, ...(asked.pr !== undefined && { prNumber: asked.pr }) };
@@ -67,7 +67,7 @@ async function findScreenshots({
   const { shots, problems } = await findShots(paths, naming);
   if (allowEmpty) return { shots, problems: problems.filter(({ isMissing }) => !isMissing) };
   if (shots.length || problems.some(({ isMissing }) => !isMissing)) return { shots, problems };
-  const searched = paths.map((path) => printable(path) || "''").join(", ");
+  const searched = paths.map((path) => path || "''").join(", ");
   throw new NoScreenshotsError(message("no_screenshots_found", { searched, folder: process.cwd() }));
 }
 
@@ -91,7 +91,7 @@ function dryRun(found: Found, target: Target, shrink: boolean, say: Context["say
   const commit = target.commitSha.slice(0, 7) || "?";
   const isListed = outcomes.length <= MAX_ROWS;
   for (const { shot, note } of isListed ? [] : outcomes)
-    if (note.startsWith(WARNING)) say(printable(`${shot.path}: ${note}`)); // no table says it
+    if (note.startsWith(WARNING)) say(`${shot.path}: ${note}`); // no table says it
   const listed = isListed ? "" : message("list_with_json");
   say(message("dry_run", { count: outcomes.length, target: describeTarget(target), commit, listed }));
   return { ...resultOf(target, outcomes, found), isDry: true };

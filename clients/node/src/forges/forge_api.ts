@@ -1,7 +1,7 @@
 /** JSON over HTTP with a forge: one way to call it, to page through lists, and to report errors. */
 import { ForgeError, ForgeRefusedError, NotFoundError } from "../errors.js";
 import type { Reply, Sender } from "../sender.js";
-import { message } from "../statements.js";
+import { called, message } from "../statements.js";
 import type { Comment } from "./forge.js";
 
 const MAX_PAGES = 1000;
@@ -124,7 +124,7 @@ export class ForgeApi {
     if (target.origin !== here)
       throw new ForgeError(
         `${this.label} at ${here} redirects to ${target.origin}, which does not get our token: ` +
-          "if the API is there, set forgeUrl (PRSHOTS_FORGE_URL) to that address",
+          `if the API is there, set ${called("--forge-url")} to that address`,
       );
     return target.href;
   }

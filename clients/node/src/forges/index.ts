@@ -3,6 +3,7 @@ import { whyNoToken } from "../ci/forge_addresses.js";
 import { FORGES, type ForgeKind, type Job } from "../ci/job.js";
 import { InvalidInputError } from "../errors.js";
 import type { Sender } from "../sender.js";
+import { called } from "../statements.js";
 import { Bitbucket } from "./bitbucket.js";
 import type { Access, Forge } from "./forge.js";
 import { forkAdvice } from "./forks.js";
@@ -20,21 +21,19 @@ const KINDS: Record<ForgeKind, { label: string; open(access: Access): Forge }> =
 /** Return the job's repository. Throws InvalidInputError when something is missing. */
 export function forgeOf(job: Job, sender: Sender): Forge {
   if (!job.forge)
-    throw new InvalidInputError(
-      `no forge detected: set forge (PRSHOTS_FORGE) to one of ${FORGES.join(", ")}`,
-    );
+    throw new InvalidInputError(`no forge detected: set ${called("--forge")} to one of ${FORGES.join(", ")}`);
   const { label, open } = KINDS[job.forge];
   if (!job.repository)
     throw new InvalidInputError(
-      `no ${label} repository detected: set repository (PRSHOTS_REPOSITORY), such as owner/name`,
+      `no ${label} repository detected: set ${called("--repository")}, such as owner/name`,
     );
   if (!URL.canParse(job.forgeApi))
     throw new InvalidInputError(
-      `no ${label} address detected: set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API`,
+      `no ${label} address detected: set ${called("--forge-url")} to the root of its API`,
     );
   if (!job.forgeToken)
     throw new InvalidInputError(
-      `no token to comment on ${label}: set forgeToken (PRSHOTS_FORGE_TOKEN)${tokenAdvice(job)}`,
+      `no token to comment on ${label}: set ${called("--forge-token")}${tokenAdvice(job)}`,
     );
   const problem = whyNoToken(job);
   if (problem) throw new InvalidInputError(problem);

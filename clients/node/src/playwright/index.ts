@@ -21,7 +21,7 @@ import { type Title, UniqueNames } from "../shot_names.js";
 import { message } from "../statements.js";
 import { describeTarget, type Target, targetOfJob } from "../target.js";
 import { misspelledVariables } from "../variables.js";
-import { printableLines } from "../wording.js";
+import { printable } from "../wording.js";
 import { screenshotsIn } from "./attachments.js";
 import { Projects } from "./projects.js";
 import { LastResults } from "./retries.js";
@@ -225,6 +225,6 @@ export default class PrshotsReporter implements Reporter {
   /** Write to standard error: standard output may be another reporter's, in a format for machines. */
   #say(words: string): void {
     const line = `prshots: ${redact(words, secretsOf(this.#options, process.env))}`;
-    process.stderr.write(`${printableLines(line)}\n`);
+    process.stderr.write(`${printable(line)}\n`);
   }
 }

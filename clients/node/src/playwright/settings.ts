@@ -113,7 +113,7 @@ function jobOf(options: PrshotsOptions, environ: Environ): Job {
       commitIn,
       "commit (PRSHOTS_COMMIT) takes 7 to 40 hex digits",
     ) ?? found.commitSha;
-  const isOther = prNumber !== found.prNumber && !found.lookup;
+  const isOther = prNumber !== found.prNumber;
   return normalizeJob({
     ...found,
     // What the CI says about its own pull request and commit says nothing about another one.
