@@ -6,6 +6,7 @@ from typing import Any, cast
 from prshots.server.api.app import create_api
 from prshots.server.api.services import PublicServices
 from prshots.server.http.error_boundary import ErrorBoundary
+from prshots.server.http.readiness import Readiness
 
 NOTHING: Any = cast("Any", None)
 
@@ -18,6 +19,6 @@ def bare_api() -> ErrorBoundary:
         base_url="",
         web_url="",
         for_people=[],
-        readiness=NOTHING,
+        readiness=Readiness({}),
         close=NOTHING,
     )

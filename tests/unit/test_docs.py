@@ -17,6 +17,7 @@ from prshots.server.api.dashboard.routing import PREFIX
 from prshots.server.api.login import login_routes
 from prshots.server.config.settings import SETTINGS
 from prshots.server.delivery.telemetry import DeliveryTelemetry
+from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import service_routes
 from support.bare_api import NOTHING, bare_api
 
@@ -102,7 +103,7 @@ async def test_every_api_and_service_route_is_documented() -> None:
     routes = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
     assert {"POST /v1/upload", "GET /healthz"} <= routes
     # Every component has these routes for operators. The OpenAPI document is for API users and omits them.
-    service = {f"GET {route.path}" for route in service_routes(NOTHING)}
+    service = {f"GET {route.path}" for route in service_routes(Readiness({}))}
     assert {"GET /readyz", "GET /metrics"} <= service
     delivery = {"GET /i/", "GET /healthz", *DeliveryTelemetry.ROUTES}
     page = (DOCS / "use/api.md").read_text()
