@@ -63,7 +63,7 @@ function InvitedRow({ path, invitation, owner, onWithdrawn }: InvitedRowProps) {
   const withdraw = () =>
     action.run(async () => {
       await send("DELETE", `${path}/members/${user.id}`);
-      toast(`Withdrew the invitation of ${user.login}.`);
+      toast(`Withdrew the invitation for ${user.login}.`);
       await onWithdrawn();
     });
   return (
@@ -82,7 +82,7 @@ function InvitedRow({ path, invitation, owner, onWithdrawn }: InvitedRowProps) {
           <Button
             busy={action.busy}
             onClick={withdraw}
-            aria-label={`Withdraw the invitation of ${user.login}`}
+            aria-label={`Withdraw the invitation for ${user.login}`}
           >
             Withdraw
           </Button>
