@@ -114,18 +114,10 @@ function MemberRow({ path, member, organization, onChanged }: MemberRowProps) {
     const found = await action.run(() => get<MemberTokens>(`${address}/tokens`));
     if (!found) return;
     let keep = false;
-    const tokens = (
-      <TokensToRevoke
-        tokens={found.tokens}
-        onKeep={
-          manages
-            ? (checked) => {
-                keep = checked;
-              }
-            : undefined
-        }
-      />
-    );
+    const onKeep = (checked: boolean) => {
+      keep = checked;
+    };
+    const tokens = <TokensToRevoke tokens={found.tokens} onKeep={manages ? onKeep : undefined} />;
     const question = member.you ? leaveQuestion(organization) : removeQuestion(member, organization);
     if (!(await confirmDialog({ ...question, body: [question.body, tokens] }))) return;
     await action.run(async () => {
