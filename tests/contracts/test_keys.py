@@ -165,11 +165,13 @@ def test_rotation_on_a_full_disk_fails_and_keeps_the_keys(tmp_path: Path) -> Non
         keys.rotate()
 
 
-def test_rotation_in_a_read_only_folder_fails_with_the_reason(keys: KeyFile) -> None:
+def test_writing_to_a_read_only_folder_fails_with_the_reason(keys: KeyFile) -> None:
     with read_only(keys.path.parent):
         assert kids(keys) == ["k1"]
         with pytest.raises(SettingsError, match=r"cannot write the signing keys to .*: Read-only"):
             keys.rotate()
+        with pytest.raises(SettingsError, match=r"cannot write the signing keys to .*: Read-only"):
+            KeyFile(keys.path.parent / "new" / "signing-keys").create_if_missing()
 
 
 def test_errors_and_logs_contain_no_secret(keys: KeyFile, capfd: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from prshots.contract.errors import BusyError
 from prshots.contract.limits import Policy
 from prshots.server.api import request_body
-from prshots.server.api.request_body import BodyRoom
+from prshots.server.api.request_body import JSON_BYTES_IN_ALL, MAX_JSON_BYTES, BodyRoom, BodySlots
 from prshots.server.domain.projects.models import Project
 
 MEGABYTE = 1024**2
@@ -80,6 +80,14 @@ async def test_requests_without_a_token_share_the_room_of_one_project(room: Body
     async with AsyncExitStack() as stack:
         assert await admitted(room, stack, None, SMALLEST) == ALONE // SMALLEST
         assert await admitted(room, stack, MINE, SMALLEST)
+
+
+@pytest.mark.parametrize("declared", [None, LARGEST])
+async def test_json_takes_no_more_room_than_may_be_read_of_it(declared: int | None) -> None:
+    """Otherwise, one stranger's unfinished body would keep all jobs from exchanging their ID tokens."""
+    async with AsyncExitStack() as stack:
+        fit = await admitted(BodySlots(MEGABYTE).json, stack, None, declared)
+    assert fit == JSON_BYTES_IN_ALL // 4 // MAX_JSON_BYTES
 
 
 async def test_others_always_have_room(room: BodyRoom) -> None:

@@ -63,7 +63,7 @@ function InvitedRow({ path, invitation, owner, onWithdrawn }: InvitedRowProps) {
   const withdraw = () =>
     action.run(async () => {
       await send("DELETE", `${path}/members/${user.id}`);
-      toast(`Withdrew the invitation of ${user.login}.`);
+      toast(`Withdrew the invitation for ${user.login}.`);
       await onWithdrawn();
     });
   return (
@@ -82,7 +82,7 @@ function InvitedRow({ path, invitation, owner, onWithdrawn }: InvitedRowProps) {
           <Button
             busy={action.busy}
             onClick={withdraw}
-            aria-label={`Withdraw the invitation of ${user.login}`}
+            aria-label={`Withdraw the invitation for ${user.login}`}
           >
             Withdraw
           </Button>
@@ -114,18 +114,10 @@ function MemberRow({ path, member, organization, onChanged }: MemberRowProps) {
     const found = await action.run(() => get<MemberTokens>(`${address}/tokens`));
     if (!found) return;
     let keep = false;
-    const tokens = (
-      <TokensToRevoke
-        tokens={found.tokens}
-        onKeep={
-          manages
-            ? (checked) => {
-                keep = checked;
-              }
-            : undefined
-        }
-      />
-    );
+    const onKeep = (checked: boolean) => {
+      keep = checked;
+    };
+    const tokens = <TokensToRevoke tokens={found.tokens} onKeep={manages ? onKeep : undefined} />;
     const question = member.you ? leaveQuestion(organization) : removeQuestion(member, organization);
     if (!(await confirmDialog({ ...question, body: [question.body, tokens] }))) return;
     await action.run(async () => {

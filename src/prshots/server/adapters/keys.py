@@ -76,7 +76,6 @@ class KeyFile:
         """
         if self.path.exists():
             return False
-        make_private_folder(self.path.parent)
         with self._locked():
             if self.path.exists():
                 return False
@@ -120,6 +119,7 @@ class KeyFile:
         """Prevent concurrent writes. Raises SettingsError if writing fails."""
         lock_path = self.path.with_name(f"{self.path.name}.lock")
         try:
+            make_private_folder(self.path.parent)
             lock = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX)

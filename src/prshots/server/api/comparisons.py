@@ -18,6 +18,9 @@ from prshots.server.domain.images import checks
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.http.json_response import JSONResponse
 
+MAX_KNOWN_BYTES = 4 * 1024**2
+"""Room for a thousand shots with the longest names."""
+
 BAD_SHOTS = f"shots must be a list of at most {MAX_KNOWN_SHOTS:,} objects"
 BAD_SHA256 = "sha256 must be 64 lower-case hexadecimal characters"
 BAD_MERGED_AS = "merged_as must be 40 hexadecimal characters"
@@ -76,7 +79,7 @@ def baseline_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
     accounts, baselines = services.accounts, services.baselines
 
     async def reuse_known(request: Request) -> JSONResponse:
-        access, body = await read_authorized_json(request, accounts, slots, max_bytes=slots.json.largest)
+        access, body = await read_authorized_json(request, accounts, slots, max_bytes=MAX_KNOWN_BYTES)
         branch, commit_sha = read_baseline_commit(body)
         shots = read_known_shots(body)
         missing = await baselines.reuse(access, branch, commit_sha, shots)

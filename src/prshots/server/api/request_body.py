@@ -21,8 +21,6 @@ needs about twice as much, because of gaps between the chunks in memory."""
 
 JSON_BYTES_IN_ALL = 16 * 1024**2
 MAX_JSON_BYTES = 64 * 1024
-LARGEST_JSON_BYTES = 4 * 1024**2
-"""Room for a thousand known shots with the longest names."""
 
 FEWEST_LARGEST = 8
 """At least this many images of the maximum size fit at the same time."""
@@ -47,17 +45,22 @@ class BodyRoom:
     """Memory for bodies in progress. It is reserved before the first byte is read."""
 
     def __init__(self, limit: int, smallest: int, largest: int) -> None:
-        self._limit, self._smallest, self.largest = limit, smallest, largest
+        self._limit, self._smallest, self._largest = limit, smallest, largest
         self._reserved = 0
         self._held: Counter[_Holder | str] = Counter()
         self._waiting: list[tuple[_Holder, int, asyncio.Future[None]]] = []
 
     @contextlib.asynccontextmanager
-    async def reserve(self, project: Project | None, request: Request) -> AsyncIterator[None]:
-        """Reserve room for the request's body. Requests without a project share theirs. Raises BusyError."""
+    async def reserve(
+        self, project: Project | None, request: Request, largest: int | None = None
+    ) -> AsyncIterator[None]:
+        """Reserve room for the request's body. Requests without a project share theirs. Raises BusyError.
+
+        `largest` is how much of the body may be read, if it differs from the usual limit.
+        """
         holder = (project.organization_id, project.id) if project else ("", "")
-        declared = declared_length(request)
-        size = self.largest if declared is None else min(max(declared, self._smallest), self.largest)
+        declared, most = declared_length(request), largest or self._largest
+        size = most if declared is None else min(max(declared, self._smallest), most)
         if not self._take(holder, size):
             await self._wait_for_room(holder, size)
         try:
@@ -112,7 +115,7 @@ class BodySlots:
     def __init__(self, max_image_bytes: int) -> None:
         limit = max(BYTES_IN_ALL, FEWEST_LARGEST * max_image_bytes)
         self.uploads = BodyRoom(limit, SMALLEST_BYTES, FILES * max_image_bytes)
-        self.json = BodyRoom(JSON_BYTES_IN_ALL, MAX_JSON_BYTES, LARGEST_JSON_BYTES)
+        self.json = BodyRoom(JSON_BYTES_IN_ALL, MAX_JSON_BYTES, MAX_JSON_BYTES)
 
 
 JSON_SECONDS = 10.0
@@ -150,7 +153,7 @@ async def read_authorized_json(
 ) -> tuple[Access, dict[str, Any]]:
     """Return the token's access and the body. Raises UnauthorizedError, InvalidInputError, BusyError."""
     access = await accounts.authenticate(bearer(request))
-    async with slots.json.reserve(access.project, request):
+    async with slots.json.reserve(access.project, request, max_bytes):
         return access, require_storable(await json_object(request, max_bytes=max_bytes))
 
 

@@ -241,7 +241,7 @@ SETTINGS: dict[str, Field[Any]] = {known.name: known for known in fields(Setting
 SECRET_FILES = {
     f"{name}_file": name
     for name, known in SETTINGS.items()
-    if not known.repr and f"{name}_file" not in SETTINGS  # the signing keys' file is a setting of its own
+    if not known.repr and f"{name}_file" not in SETTINGS  # the signing keys' file is a separate setting
 }
 """The names that give a secret as a file, as Docker, Kubernetes and systemd's LoadCredential mount it."""
 

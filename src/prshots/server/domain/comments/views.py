@@ -58,7 +58,7 @@ def shows_latest(comparison: Comparison | None) -> bool:
     return comparison is None or not comparison.shots or _lacks_baselines(comparison)
 
 
-def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest = NO_SHOTS) -> SizedComment:
+def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest) -> SizedComment:
     """Build the comment with the differences from the base.
 
     If nothing was compared, the comment says what is missing, above the images of `latest`. Pass `latest`

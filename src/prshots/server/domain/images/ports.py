@@ -245,8 +245,8 @@ class RateCounter(Protocol):
         """Count one upload, unless the project has reached its limit for the last minute.
 
         `project_id` can have a suffix, which counts other calls of the project. Without `limit`, the
-        service's limit applies. Raises CounterUnavailableError after at most 50 ms, so a
-        slow counter can't delay uploads. Time in which this process was busy doesn't count.
+        service's limit applies. Raises CounterUnavailableError after at most 50 ms, so a slow counter can't
+        delay uploads. Time in which this process was busy doesn't count.
         """
 
     async def check(self) -> None:

@@ -139,7 +139,7 @@ class Images:
     async def _covers(self, access: Access, image: Image) -> bool:
         if not access.is_keyless or image.pr_number != NO_PULL_REQUEST:
             return access.covers_pr(image.pr_number)
-        # Several branches can share the image of a baseline. A before image has no branch of its own.
+        # Several branches can share the image of a baseline. A before image has no branch.
         return access.covers_branches(await self._records.branches_of(image.id))
 
     async def _try_to_schedule(self, image: Image) -> bool:

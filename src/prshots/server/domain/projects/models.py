@@ -223,7 +223,7 @@ class Access:
         raise _wrong_branch(act, self.branch, branch)
 
     def require_head(self, branch: str) -> None:
-        """Raise ForbiddenError if the token's job runs for another branch than this one."""
+        """Raise ForbiddenError if the token's job runs for a different branch."""
         if self.head not in {None, branch}:
             raise _wrong_branch("move staged images", self.head, branch)
 

@@ -1,4 +1,4 @@
-"""The fingerprints of the signing keys in the database: lost or foreign keys are noticed."""
+"""The fingerprints of the signing keys in the database, to notice lost or foreign keys."""
 
 import contextlib
 import threading
