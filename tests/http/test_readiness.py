@@ -15,7 +15,7 @@ from prshots.server.observability import metrics
 from support.raw_requests import running_service
 from support.service import Service
 from support.stores_and_records import small_disk
-from support.waiting import wait_for
+from support.waiting import eventually, wait_for
 from support.web_component import FILES, WebComponent, scripted_api
 
 
@@ -92,6 +92,16 @@ async def test_the_start_and_end_of_an_outage_are_logged_once_each(monkeypatch) 
             assert (await state.report())[0] == status
             assert f'prshots_ready{{process="{metrics.SLOT}"}} {float(status == 200)}' in shown
     assert [entry["event"] for entry in log] == ["not ready", "ready again"]
+
+
+async def test_the_end_of_an_outage_is_noticed_even_if_nobody_asks(monkeypatch) -> None:
+    monkeypatch.setattr(readiness, "KEPT_SECONDS", -1)
+    monkeypatch.setattr(readiness, "RECHECK_SECONDS", 0.01)
+    store = Engine(RecordsError("gone"))
+    with structlog.testing.capture_logs() as log:
+        assert (await ready(store=store).report())[0] == 503
+        store.error = None
+        await eventually(lambda: log[-1]["event"] == "ready again", "the end of the outage")
 
 
 async def test_an_engine_that_hangs_counts_as_down_and_is_asked_only_once(monkeypatch) -> None:

@@ -15,6 +15,7 @@ CHECK_SECONDS = 2.0
 """The timeout for an engine. Load balancers ask every few seconds and don't wait much longer."""
 
 KEPT_SECONDS = 1.0
+RECHECK_SECONDS = 30.0
 MAX_REASON_CHARACTERS = 200
 
 OK, DEGRADED, DOWN = "ok", "degraded: ", "down: "
@@ -60,6 +61,7 @@ class Readiness:
         self._running: dict[str, asyncio.Future[None]] = {}
         self._states = BrieflyCached(self._check_all)
         self._last_not_ok: list[str] = []
+        self._next_check: asyncio.TimerHandle | None = None
         self.is_stopping = False
 
     async def report(self) -> tuple[int, dict[str, Any]]:
@@ -84,10 +86,15 @@ class Readiness:
 
     async def _check_all(self) -> dict[str, str]:
         states = dict(zip(self._checks, await asyncio.gather(*map(self._check, self._checks)), strict=True))
-        metrics.READY.labels(metrics.SLOT).set(not self._find_needed(states))
+        is_ready = not self._find_needed(states)
+        metrics.READY.labels(metrics.SLOT).set(is_ready)
+        if self._next_check:
+            self._next_check.cancel()
+        if not is_ready:  # notice the end of the outage even if nobody asks
+            self._next_check = asyncio.get_running_loop().call_later(RECHECK_SECONDS, self._check_again)
         not_ok = _not_ok(states)
         if not_ok != self._last_not_ok:  # one log line per outage, not per request
-            if self._find_needed(states):
+            if not is_ready:
                 _log.error("not ready", checks=states)
             elif not_ok:
                 _log.warning("ready, but degraded", checks=states)
@@ -95,6 +102,9 @@ class Readiness:
                 _log.info("ready again", checks=states)
         self._last_not_ok = not_ok
         return states
+
+    def _check_again(self) -> None:
+        self._rechecking = asyncio.ensure_future(self._states.get())
 
     async def _check(self, name: str) -> str:
         # While an engine hangs, run only one check of it, because each check may block a thread.
