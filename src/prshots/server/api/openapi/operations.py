@@ -46,7 +46,7 @@ def error_reply(description: str, *messages: str, retry_after: bool = False) -> 
 _OTHER_PULL_REQUEST = error_reply("The token belongs to a CI job for another pull request.")
 _INVALID_BODY = error_reply("The body is invalid. The message names the first invalid field.")
 RATE_LIMITED = error_reply(
-    "Too many uploads, or calls of this kind, in a minute for the project. The default limit is 120.",
+    "Too many uploads, or calls of this kind, in a minute for the project. `RateLimit-Policy` has the limit.",
     "rate limited",
     retry_after=True,
 )
