@@ -1,6 +1,7 @@
 """The picture workers' comparison: its result for a pair of images, and its errors for images that it refuses."""
 
 import asyncio
+import gc
 import io
 import math
 import sys
@@ -163,6 +164,7 @@ async def test_a_job_that_is_cancelled_again_and_again_leaves_no_descriptor(
 
     monkeypatch.setattr(workers_pool, "_start_process", start_and_tell)
     pool = PictureWorkers(COMPARING, (sys.executable, "-P", nasty_picture_worker.__file__))
+    gc.collect()  # earlier tests' files count neither before nor after
     before = open_files()
     if is_started:
         await pool.run("pid", b"")
@@ -173,7 +175,7 @@ async def test_a_job_that_is_cancelled_again_and_again_leaves_no_descriptor(
     assert job.cancelled()
     await pool.close()
     await asyncio.to_thread(started.wait)  # the cancelled job didn't
-    await eventually(lambda: open_files() == before, "its descriptors to be closed")
+    await eventually(lambda: open_files() <= before, "its descriptors to be closed")
 
 
 @pytest.mark.slow
