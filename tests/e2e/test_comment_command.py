@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prshots.client import sender
+from prshots.client import post_comment, sender
 from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, run_process, runner_of
 from support.forges.look_alikes import GitHubLookAlike
 from support.pytest_jobs import Job, job_of, write_event
@@ -140,9 +140,7 @@ def test_each_push_updates_the_same_comment(workflow: Workflow) -> None:
 def test_warns_if_a_public_forge_cannot_fetch_the_images(
     workflow: Workflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "prshots.client.post_comment.kind_of_public_api", lambda api: api == workflow.github.url
-    )
+    monkeypatch.setattr(post_comment, "kind_of_public_api", lambda api: api == workflow.github.url)
     workflow.upload()
     done = workflow.here("comment", "--post")
     assert done.returncode == 0
