@@ -48,7 +48,7 @@ def test_every_suggested_command_works(shop: Shop, work: Repository) -> None:
     in_messages = {
         said[1]
         for text in statements()["messages"].values()
-        if (said := re.search(r"(?:[Rr]un|see) (prshots [^.]+?)(?: again)?\.?$", text))
+        if (said := re.search(r"(?:[Rr]un|see) {?(prshots [^.}]+)}?(?: again)?\.?$", text))
     }
     upload = "prshots upload --baseline screenshots/"
     assert in_messages == {upload, "prshots compare", "prshots compare --complete"}

@@ -49,20 +49,23 @@ def api_processes(service: Service, counter_url: str, counter_seconds: float) ->
         (service.folder / "serve.log").open("ab") as log,
     ):
         processes = []
+        pings = []
         for _ in range(WORKERS):
-            ready, unready = os.pipe()
-            fds = (listener.fileno(), unready, lifeline)
+            ours, theirs = socket.socketpair()
+            fds = (listener.fileno(), theirs.fileno(), lifeline)
             command = [sys.executable, PATIENT_API_WORKER, str(counter_seconds), "api", *map(str, fds)]
             processes.append(subprocess.Popen(command, env=service.env, stdout=log, stderr=log, pass_fds=fds))
-            os.close(unready)
-            os.read(ready, 1)  # returns when the worker closes its end
-            os.close(ready)
+            theirs.close()
+            assert ours.recv(1)  # the worker is ready
+            pings.append(ours)
         try:
             yield
         finally:
             for process in processes:
                 process.send_signal(signal.SIGTERM)
             codes = [process.wait(timeout=60) for process in processes]
+            for ours in pings:
+                ours.close()
             os.close(lifeline)
             os.close(held_open)
     assert codes == [0] * WORKERS
