@@ -229,8 +229,12 @@ def wrong_projects(connection: Connection) -> list[WrongTotal]:
 def recompute(connection: Connection, wrong: WrongTotal) -> None:
     """Recompute a total. Call this in a transaction."""
     key = {"project_id": wrong.project_id, "number": wrong.number} | _seconds_of(wrong.number, wrong.number)
-    for statement in _RECOMPUTING[wrong.of]:
-        connection.execute(text(statement), key)
+    statements = _RECOMPUTING[wrong.of]
+    connection.execute(text(statements.add_missing), key)
+    # Without a row to lock, there is nothing to count. An upload may add the row meanwhile, and the count
+    # would miss other uploads that it waits for.
+    if connection.execute(text(statements.lock), key).rowcount:
+        connection.execute(text(statements.write), key)
 
 
 def _seconds_of(first_day: int, last_day: int) -> dict[str, int]:
