@@ -68,7 +68,7 @@ const inProject = (projectId: string, page: ComponentChild) => (
   <InProject key={projectId} projectId={projectId} page={page} />
 );
 
-/** A page of a project, unless the service says that there is no such project for this user. */
+/** A project's page, or what to do if this user can't see the project. */
 function InProject({ projectId, page }: { projectId: string; page: ComponentChild }) {
   const { error } = useLive<Project>(`/projects/${projectId}`);
   return error?.status === 404 ? <NoAccessPage what="project" /> : page;

@@ -12,8 +12,7 @@ def move_staged(service: Client, head: Head) -> tuple[int, str]:
     The message is empty if nothing was staged. Nothing moves to a closed pull request. A failure is only
     reported: the screenshots stay staged. Raises UnreachableError, because no other call would succeed.
     """
-    is_closed = head.job.closed or head.job.already_closed
-    if head.job.pr_number is None or not head.branch or is_closed:
+    if head.job.pr_number is None or not head.branch or head.job.is_closed:
         return 0, ""
     number = head.job.pr_number
     try:

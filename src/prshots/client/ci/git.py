@@ -103,7 +103,7 @@ def _own_programs() -> tuple[list[str], str]:
     """Return options that replace the repository's programs by the user's, or why that failed."""
     listed = git("config", "--list", "--show-scope", "-z")
     words = iter(listed.output.split("\0"))
-    repositorys, users = ["credential.helper="], []
+    of_repository, of_user = ["credential.helper="], []
     for scope, entry in zip(words, words, strict=False):
         key, _, value = entry.partition("\n")
         harmless = _PROGRAMS.get((key.partition(".")[0], key.rpartition(".")[2]))
@@ -112,10 +112,10 @@ def _own_programs() -> tuple[list[str], str]:
         if "=" in key:  # git would cut the name there
             return [], message("git_setting_not_replaced", key=key)
         if scope in {"local", "worktree"}:
-            repositorys.append(f"{key}={harmless}")
+            of_repository.append(f"{key}={harmless}")
         else:
-            users.append(f"{key}={value}")
-    settings = [*repositorys, *users] if len(repositorys) > 1 else []
+            of_user.append(f"{key}={value}")
+    settings = [*of_repository, *of_user] if len(of_repository) > 1 else []
     return [word for setting in settings for word in ("-c", setting)], listed.error
 
 

@@ -75,7 +75,11 @@ class Job:
     is_forge_guessed: bool = False
     has_failed: bool = False
 
+    @property
+    def is_closed(self) -> bool:
+        return self.closed or self.already_closed
+
     def refuse_closed(self, pr_number: int | None) -> None:
         """Raise ClosedPullRequestError if it is closed: no later event would expire what is sent to it."""
-        if (self.closed or self.already_closed) and pr_number == self.pr_number:
+        if self.is_closed and pr_number == self.pr_number:
             raise ClosedPullRequestError(message("pull_request_closed", number=pr_number))
