@@ -54,6 +54,9 @@ NEVER = Misbehaviour()
 CUT = Misbehaviour(cut=True)
 """Cut the connection without forwarding the request."""
 
+LOST_REPLY = Misbehaviour(passed_on=True, cut=True)
+"""Forward the request, and cut the connection instead of replying."""
+
 
 class UnreliableProxy:
     """A proxy that runs inside `with` and handles concurrent requests."""
@@ -94,12 +97,14 @@ class UnreliableProxy:
 
     def _answer(self, asked: BaseHTTPRequestHandler, body: bytes) -> Answer | None:
         plan = self._plan_for(f"{asked.command} {asked.path}", asked.headers, body)
-        if plan.cut:
-            asked.connection.shutdown(socket.SHUT_RDWR)
+        reply = (plan.status, plan.headers, plan.body) if plan.status else None
         if plan.passed_on:
             time.sleep(plan.wait)
-            return relay(asked, body, self._client, self.target + asked.path)
-        return (plan.status, plan.headers, plan.body) if plan.status else None
+            reply = relay(asked, body, self._client, self.target + asked.path)
+        if plan.cut:
+            asked.connection.shutdown(socket.SHUT_RDWR)
+            return None
+        return reply
 
     def _plan_for(self, request: str, headers: Mapping[str, str], body: bytes) -> Misbehaviour:
         self._on_request(request, body)
