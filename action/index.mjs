@@ -1932,11 +1932,24 @@ var Service = class {
   }
   #maxImageBytes;
   /** Upload an image: to a pull request, with its before image if it has one, or as a branch's baseline. */
-  send(shot, { prNumber: prNumber2, baselineOf = "", commitSha }) {
-    if (prNumber2 === void 0)
-      return this.#sendImage("/v1/baseline", shot, { branch: baselineOf, commit_sha: commitSha });
-    const where = { pr_number: String(prNumber2), commit_sha: commitSha };
-    return this.#sendImage("/v1/upload", shot, where, shot.before);
+  async send(shot, target) {
+    const { path: path4, where } = placeOf2(target);
+    const image = blobOf(shot);
+    const before = shot.before && target.prNumber !== void 0 ? blobOf(shot.before) : void 0;
+    const { name, viewport, theme } = shot;
+    const fields = { name, viewport, ...theme && { theme }, ...where };
+    const headers = { "Idempotency-Key": randomUUID() };
+    const reply = await this.#call(path4, () => {
+      const form = new FormData();
+      for (const [field, value] of Object.entries(fields)) form.append(field, String(value));
+      form.append("image", image, "image");
+      if (before) form.append("before", before, "before");
+      return { method: "POST", body: form, headers };
+    });
+    const { id, view_url: viewUrl, markdown } = reply;
+    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
+      throw this.#unexpectedReply("id, view_url and markdown");
+    return { id, viewUrl, markdown };
   }
   /** Return whether the service has these bytes for this shot. From then on, it has them for this commit. */
   async isKnown({ name, viewport, theme, image }, target) {
@@ -1944,14 +1957,15 @@ var Service = class {
     return !(await this.missing([{ name, viewport, theme, sha256 }], target)).length;
   }
   /** Give the commit the images whose bytes the service has, and return the other shots, which have to be sent. */
-  async missing(shots, { prNumber: prNumber2, baselineOf, commitSha }) {
-    const [path4, where] = prNumber2 === void 0 ? ["/v1/baseline/known", { branch: baselineOf }] : ["/v1/upload/known", { pr_number: prNumber2 }];
+  async missing(shots, target) {
+    const { path: path4, where } = placeOf2(target);
     const found = [];
     for (let start = 0; start < shots.length; start += MAX_KNOWN_SHOTS) {
       const asked = shots.slice(start, start + MAX_KNOWN_SHOTS);
       try {
-        const { missing } = await this.#tell(path4, { ...where, commit_sha: commitSha, shots: asked });
-        if (!Array.isArray(missing)) throw this.#unexpectedReply("missing");
+        const { missing } = await this.#tell(`${path4}/known`, { ...where, shots: asked });
+        if (!Array.isArray(missing) || !missing.every((shot) => shot instanceof Object))
+          throw this.#unexpectedReply("missing");
         found.push(...missing);
       } catch (error) {
         if (!NOT_ASKED.some((kind) => error instanceof kind)) throw error;
@@ -2047,24 +2061,6 @@ var Service = class {
       return Number.POSITIVE_INFINITY;
     }
   }
-  async #sendImage(path4, shot, where, beforeOfPair) {
-    const image = blobOf(shot);
-    const before = beforeOfPair && blobOf(beforeOfPair);
-    const { name, viewport, theme } = shot;
-    const fields = { name, viewport, ...theme && { theme }, ...where };
-    const headers = { "Idempotency-Key": randomUUID() };
-    const reply = await this.#call(path4, () => {
-      const form = new FormData();
-      for (const [field, value] of Object.entries(fields)) form.append(field, value);
-      form.append("image", image, "image");
-      if (before) form.append("before", before, "before");
-      return { method: "POST", body: form, headers };
-    });
-    const { id, view_url: viewUrl, markdown } = reply;
-    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
-      throw this.#unexpectedReply("id, view_url and markdown");
-    return { id, viewUrl, markdown };
-  }
   #tell(path4, asked) {
     const headers = { "Content-Type": "application/json" };
     return this.#call(path4, () => ({ method: "POST", body: JSON.stringify(asked), headers }));
@@ -2133,6 +2129,9 @@ var Service = class {
     throw [400, 415].includes(status) ? new RefusedInputError(words2) : new CallError(words2);
   }
 };
+function placeOf2({ prNumber: prNumber2, baselineOf, commitSha }) {
+  return prNumber2 === void 0 ? { path: "/v1/baseline", where: { branch: baselineOf, commit_sha: commitSha } } : { path: "/v1/upload", where: { pr_number: prNumber2, commit_sha: commitSha } };
+}
 function blobOf({ image, contentType }) {
   return new Blob([new Uint8Array(image)], { type: contentType });
 }

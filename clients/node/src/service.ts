@@ -89,11 +89,25 @@ export class Service {
   ) {}
 
   /** Upload an image: to a pull request, with its before image if it has one, or as a branch's baseline. */
-  send(shot: Shot, { prNumber, baselineOf = "", commitSha }: Target): Promise<Uploaded> {
-    if (prNumber === undefined)
-      return this.#sendImage("/v1/baseline", shot, { branch: baselineOf, commit_sha: commitSha });
-    const where = { pr_number: String(prNumber), commit_sha: commitSha };
-    return this.#sendImage("/v1/upload", shot, where, shot.before);
+  async send(shot: Shot, target: Target): Promise<Uploaded> {
+    const { path, where } = placeOf(target);
+    const image = blobOf(shot);
+    const before = shot.before && target.prNumber !== undefined ? blobOf(shot.before) : undefined;
+    const { name, viewport, theme } = shot;
+    const fields = { name, viewport, ...(theme && { theme }), ...where };
+    // Every attempt has the same key. So if a response is lost, the service doesn't store the image twice.
+    const headers = { "Idempotency-Key": randomUUID() };
+    const reply = await this.#call(path, () => {
+      const form = new FormData();
+      for (const [field, value] of Object.entries(fields)) form.append(field, String(value));
+      form.append("image", image, "image");
+      if (before) form.append("before", before, "before");
+      return { method: "POST", body: form, headers };
+    });
+    const { id, view_url: viewUrl, markdown } = reply;
+    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
+      throw this.#unexpectedReply("id, view_url and markdown");
+    return { id, viewUrl, markdown };
   }
 
   /** Return whether the service has these bytes for this shot. From then on, it has them for this commit. */
@@ -103,17 +117,15 @@ export class Service {
   }
 
   /** Give the commit the images whose bytes the service has, and return the other shots, which have to be sent. */
-  async missing(shots: HashedShot[], { prNumber, baselineOf, commitSha }: Target): Promise<Title[]> {
-    const [path, where] =
-      prNumber === undefined
-        ? ["/v1/baseline/known", { branch: baselineOf }]
-        : ["/v1/upload/known", { pr_number: prNumber }];
+  async missing(shots: HashedShot[], target: Target): Promise<Title[]> {
+    const { path, where } = placeOf(target);
     const found: Title[] = [];
     for (let start = 0; start < shots.length; start += MAX_KNOWN_SHOTS) {
       const asked = shots.slice(start, start + MAX_KNOWN_SHOTS);
       try {
-        const { missing } = await this.#tell(path, { ...where, commit_sha: commitSha, shots: asked });
-        if (!Array.isArray(missing)) throw this.#unexpectedReply("missing");
+        const { missing } = await this.#tell(`${path}/known`, { ...where, shots: asked });
+        if (!Array.isArray(missing) || !missing.every((shot) => shot instanceof Object))
+          throw this.#unexpectedReply("missing");
         found.push(...missing);
       } catch (error) {
         // An older service does not have this route. Otherwise, the uploads report what is wrong.
@@ -231,31 +243,6 @@ export class Service {
     }
   }
 
-  async #sendImage(
-    path: string,
-    shot: Shot,
-    where: Record<string, string>,
-    beforeOfPair?: Picture,
-  ): Promise<Uploaded> {
-    const image = blobOf(shot);
-    const before = beforeOfPair && blobOf(beforeOfPair);
-    const { name, viewport, theme } = shot;
-    const fields = { name, viewport, ...(theme && { theme }), ...where };
-    // Every attempt has the same key. So if a response is lost, the service doesn't store the image twice.
-    const headers = { "Idempotency-Key": randomUUID() };
-    const reply = await this.#call(path, () => {
-      const form = new FormData();
-      for (const [field, value] of Object.entries(fields)) form.append(field, value);
-      form.append("image", image, "image");
-      if (before) form.append("before", before, "before");
-      return { method: "POST", body: form, headers };
-    });
-    const { id, view_url: viewUrl, markdown } = reply;
-    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
-      throw this.#unexpectedReply("id, view_url and markdown");
-    return { id, viewUrl, markdown };
-  }
-
   #tell(path: string, asked: Json): Promise<Json> {
     const headers = { "Content-Type": "application/json" };
     return this.#call(path, () => ({ method: "POST", body: JSON.stringify(asked), headers }));
@@ -328,6 +315,13 @@ export class Service {
     if (status === 413) throw new PayloadTooLargeError(words);
     throw [400, 415].includes(status) ? new RefusedInputError(words) : new CallError(words);
   }
+}
+
+/** Return the route that takes a target's images, and the fields that name the target. */
+function placeOf({ prNumber, baselineOf, commitSha }: Target): { path: string; where: Json } {
+  return prNumber === undefined
+    ? { path: "/v1/baseline", where: { branch: baselineOf, commit_sha: commitSha } }
+    : { path: "/v1/upload", where: { pr_number: prNumber, commit_sha: commitSha } };
 }
 
 function blobOf({ image, contentType }: Picture): Blob {
