@@ -9,7 +9,7 @@ import structlog
 
 from prshots.contract import errors
 from prshots.contract.limits import Policy
-from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT
+from prshots.contract.object_names import CLOSEUP_EXTS, DIFF_EXT, THUMBNAIL_EXT
 from prshots.contract.replies import Described, Expired, Uploaded
 from prshots.server.domain.images import checks
 from prshots.server.domain.images.markdown import image_markdown
@@ -91,6 +91,9 @@ class Images:
     def diff_url_of(self, image: Image, base: Image) -> str:
         """Return the URL of the difference from this base. It depends on the base, so caches stay correct."""
         return self._sign(image, DIFF_EXT, later=int(base.id[:4], 16))
+
+    def closeup_urls_of(self, image: Image, base: Image, count: int) -> list[str]:
+        return [self._sign(image, ext, later=int(base.id[:4], 16)) for ext in CLOSEUP_EXTS[:count]]
 
     def dashboard_url_of(self, project: Project, pr_number: int) -> str:
         return f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
@@ -267,7 +270,8 @@ class Images:
 
     def _sign(self, image: Image, ext: str, later: int = 0) -> str:
         expires_at = image.url_expires_at(self._now()) + later
-        return self._img_url + self._keys.ring().sign(image.id, ext, expires_at, image.kid)
+        owner_id = image.source_id or image.id if ext == image.ext else image.id
+        return self._img_url + self._keys.ring().sign(owner_id, ext, expires_at, image.kid)
 
     def _now(self) -> int:
         return int(self._clock())
