@@ -1,7 +1,7 @@
 """Parse the service's reply to a comparison."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -51,10 +51,14 @@ def reply_from(kind: type[R], value: Mapping[str, Any], **read: object) -> R:
     Raises TypeError with the names of missing and invalid fields.
     """
     known = {**value, **read}
-    found = {field.name: known.get(field.name, field.default) for field in fields(kind)}
+    found = {field.name: known.get(field.name, _default_of(field)) for field in fields(kind)}
     if invalid := [field.name for field in fields(kind) if not _is_valid(found[field.name], field.type)]:
         raise TypeError(", ".join(invalid))
     return kind(**found)
+
+
+def _default_of(field: Field[Any]) -> object:
+    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def _is_valid(value: object, kind: object) -> bool:

@@ -1,7 +1,8 @@
 """The objects of an image in the origin store: their names and content types.
 
 An image is `<id[:2]>/<id>.<ext>`, and its thumbnail is `<id[:2]>/<id>.thumb.webp`. Its difference image,
-`<id[:2]>/<id>.diff.jpg`, shows the changes since its base. The URL alone determines the key, so delivery
+`<id[:2]>/<id>.diff.jpg`, shows the changes since its base, and `<id[:2]>/<id>.closeup1.png` to `closeup3.png`
+show the changed parts at full size. The URL alone determines the key, so delivery
 needs no database. `deploy/nginx/prshots/ask-first.conf` has the same rule for nginx; a test compares the two.
 """
 
@@ -14,6 +15,7 @@ SHARDS = [f"{number:02x}" for number in range(256)]
 
 THUMBNAIL_EXT = "thumb.webp"
 DIFF_EXT = "diff.jpg"
+CLOSEUP_EXTS = ("closeup1.png", "closeup2.png", "closeup3.png")
 
 OWNER_MARK = ".installation"
 """The object that names the store's installation."""
@@ -21,6 +23,7 @@ OWNER_MARK = ".installation"
 CONTENT_TYPES = {image_format.ext: image_format.content_type for image_format in FORMATS} | {
     THUMBNAIL_EXT: BY_EXT["webp"].content_type,
     DIFF_EXT: BY_EXT["jpg"].content_type,
+    **dict.fromkeys(CLOSEUP_EXTS, BY_EXT["png"].content_type),
 }
 """Content types by extension."""
 
@@ -33,9 +36,9 @@ def origin_key(image_id: str, ext: str) -> str:
     return f"{image_id[:2]}/{image_id}.{ext}"
 
 
-def origin_keys(image_id: str, ext: str) -> tuple[str, str, str]:
+def origin_keys(image_id: str, ext: str) -> list[str]:
     """Return the keys of all objects that an image can have, whether or not they exist."""
-    return origin_key(image_id, ext), origin_key(image_id, THUMBNAIL_EXT), origin_key(image_id, DIFF_EXT)
+    return [origin_key(image_id, each) for each in (ext, THUMBNAIL_EXT, DIFF_EXT, *CLOSEUP_EXTS)]
 
 
 def image_id_of(key: str) -> str:

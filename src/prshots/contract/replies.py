@@ -1,6 +1,7 @@
 """The replies of the public API. The service writes them, the client reads them.
 
-A field with a default is only in the JSON if its value differs. The OpenAPI document is generated from
+A field with a default is only in the JSON if its value differs. A field with a default factory is always in
+the JSON, but not in that of an older service. The OpenAPI document is generated from
 these classes: a string below a field is its description there.
 """
 
@@ -139,6 +140,21 @@ class GrantedToken:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingShot:
+    name: str
+    viewport: str
+    theme: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownUploads:
+    """The reply to a list of shots: the commit now has those whose bytes the service knows."""
+
+    known: int
+    missing: Sequence[MissingShot]
+
+
+@dataclass(frozen=True, slots=True)
 class KnownShot:
     """A shot, and the hash of its image."""
 
@@ -193,6 +209,43 @@ Region = tuple[int, int, int, int]
 """A rectangle of pixels: left, top, width, height."""
 
 
+class GroupKind(StrEnum):
+    """The reason why shots are in a group.
+
+    `SAME_PIXELS`: the same parts changed in the same way. `RECOLORED`: the same colors changed, like a theme.
+    `INSERTED`: the same rows were inserted or removed. `SINGLE`: the changed shots of one name.
+    """
+
+    REMOVED = "removed"
+    SINGLE = "single"
+    SAME_PIXELS = "same_pixels"
+    INSERTED = "inserted"
+    NEW = "new"
+    RECOLORED = "recolored"
+
+
+@dataclass(frozen=True, slots=True)
+class ShotGroup:
+    """Shots with the same change."""
+
+    id: str
+    """The same change has the same id in later comparisons."""
+    kind: GroupKind
+    shots: int
+    names: Sequence[str]
+    title: str
+    """What changed, in one line of plain text."""
+
+
+@dataclass(frozen=True, slots=True)
+class CloseUp:
+    """A part of a shot at full size, before on the left and after on the right."""
+
+    url: str
+    region: Region
+    """Left, top, width and height, in pixels of the image after."""
+
+
 @dataclass(frozen=True, slots=True)
 class ComparedShot:
     name: str
@@ -212,6 +265,13 @@ class ComparedShot:
     diff_url: str | None
     base_commit: str | None
     """Null for a pair, and for a new shot."""
+    pixels_before: str = field(default_factory=str)
+    """Identifies the decoded pixels: two encodings of the same pixels have the same value. May be empty."""
+    pixels_after: str = field(default_factory=str)
+    closeups: Sequence[CloseUp] = field(default_factory=list)
+    """At most three. Empty if the changes cover a quarter of the image or more."""
+    group: str = ""
+    """The id of its group. Only present for a changed, moved, new or removed shot."""
     ancestor: bool = True
     """Only present if false: no listed commit has the shot, so its base is the branch's newest baseline."""
     reason: str = ""
@@ -233,5 +293,7 @@ class Comparison:
     """How many shots have each verdict. `failed` is only there if there are any."""
     shots: Sequence[ComparedShot]
     dashboard_url: str
+    groups: Sequence[ShotGroup] = field(default_factory=list)
+    """In the order in which to look at them."""
     pairs: int = 0
     """How many shots were compared with a before image that was uploaded with them. Only present if not 0."""

@@ -19,6 +19,10 @@ export function comparedShot(some: Partial<ComparedShot> = {}): ComparedShot {
     base_commit: "before",
     ancestor: true,
     reason: "",
+    pixels_before: "",
+    pixels_after: "",
+    closeups: [],
+    group: "",
     ...some,
   };
 }
@@ -29,6 +33,7 @@ export const comparison = (some: Partial<Comparison> = {}): Comparison => ({
   base_commit: "before",
   state: "compared",
   missing: 0,
+  groups: [],
   shots: [],
   ...some,
 });

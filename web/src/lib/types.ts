@@ -8,6 +8,7 @@ export type Role = "owner" | "member";
 export type Policy = "pr_close" | "retain_days" | "manual";
 export type Verdict = "changed" | "moved" | "new" | "removed" | "failed" | "unchanged";
 export type ComparisonState = "running" | "compared" | "no_baseline" | "incomplete" | "failed";
+export type GroupKind = "removed" | "single" | "same_pixels" | "inserted" | "new" | "recolored";
 
 export interface User {
   id: string;
@@ -185,6 +186,21 @@ export interface ImageList {
   next: string | null;
 }
 
+/** A part of a shot at full size, before on the left and after on the right. */
+export interface CloseUp {
+  url: string;
+  region: [number, number, number, number];
+}
+
+/** Shots with the same change. */
+export interface ShotGroup {
+  id: string;
+  kind: GroupKind;
+  shots: number;
+  names: string[];
+  title: string;
+}
+
 export interface ComparedShot {
   name: string;
   viewport: string;
@@ -208,6 +224,12 @@ export interface ComparedShot {
   ancestor: boolean;
   /** The reason why the comparison failed. Otherwise empty. */
   reason: string;
+  /** The identity of the decoded pixels. Empty if there is no image, or if it isn't known yet. */
+  pixels_before: string;
+  pixels_after: string;
+  closeups: CloseUp[];
+  /** The id of its group. Empty if the shot is unchanged or failed. */
+  group: string;
 }
 
 export interface Comparison {
@@ -217,6 +239,8 @@ export interface Comparison {
   state: ComparisonState;
   /** How many of the base's shots the run lacks. Without a base commit, how many shots have no base. */
   missing: number;
+  /** In the order in which to look at them. */
+  groups: ShotGroup[];
   /** Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order. */
   shots: ComparedShot[];
 }

@@ -17,7 +17,7 @@ from typing import TypeVar
 import structlog
 
 from prshots.contract.errors import StoreError, StoreFullError
-from prshots.contract.object_names import DIFF_EXT, OBJECT_NAME, OWNER_MARK, THUMBNAIL_EXT
+from prshots.contract.object_names import CLOSEUP_EXTS, DIFF_EXT, OBJECT_NAME, OWNER_MARK, THUMBNAIL_EXT
 from prshots.server.adapters import deadlines
 from prshots.server.adapters.private_files import FOLDER, IMAGE_FILE, IMAGE_FOLDER, write_synced
 from prshots.server.bounded_cache import BoundedCache
@@ -35,6 +35,9 @@ NO_DEADLINE = math.inf
 """For the sweep's lists: a folder may hold any number of files, and no request waits."""
 
 _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # opening a pipe must not wait for its writer
+_REPLACED_EXTS = (THUMBNAIL_EXT, DIFF_EXT, *CLOSEUP_EXTS)
+"""Objects that can be replaced by others of another size, unlike images."""
+
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT}
 _SHARD = re.compile(r"[0-9a-f]{2}")
 _UNFINISHED = re.compile(r"\.[0-9a-f]{32}\.[a-z]{3,4}")
@@ -67,7 +70,7 @@ class DiskReader:
         except OSError as error:
             os.close(fd)
             raise StoreError(f"cannot read {key}: not a file") from error
-        if not key.endswith((THUMBNAIL_EXT, DIFF_EXT)):  # an image's size never changes, unlike theirs
+        if not key.endswith(_REPLACED_EXTS):
             self._sizes.put(key, size)
         return OpenObject(fd, size)
 

@@ -7,7 +7,7 @@ the field's comment there.
 from typing import Literal, TypedDict
 
 from prshots.contract.limits import Policy
-from prshots.contract.replies import ComparisonState, Verdict
+from prshots.contract.replies import ComparisonState, GroupKind, Verdict
 from prshots.server.domain.projects.models import Role
 
 
@@ -190,6 +190,23 @@ class ImageListView(TypedDict):
     next: str | None
 
 
+class CloseUpView(TypedDict):
+    """A part of a shot at full size, before on the left and after on the right."""
+
+    url: str
+    region: tuple[int, int, int, int]
+
+
+class ShotGroupView(TypedDict):
+    """Shots with the same change."""
+
+    id: str
+    kind: GroupKind
+    shots: int
+    names: list[str]
+    title: str
+
+
 class ComparedShotView(TypedDict):
     name: str
     viewport: str
@@ -213,6 +230,12 @@ class ComparedShotView(TypedDict):
     """false if the base is the branch's newest baseline, not one from the pull request's own history."""
     reason: str
     """The reason why the comparison failed. Otherwise empty."""
+    pixels_before: str
+    """The identity of the decoded pixels. Empty if there is no image, or if it isn't known yet."""
+    pixels_after: str
+    closeups: list[CloseUpView]
+    group: str
+    """The id of its group. Empty if the shot is unchanged or failed."""
 
 
 class ComparisonView(TypedDict):
@@ -222,6 +245,8 @@ class ComparisonView(TypedDict):
     state: ComparisonState
     missing: int
     """How many of the base's shots the run lacks. Without a base commit, how many shots have no base."""
+    groups: list[ShotGroupView]
+    """In the order in which to look at them."""
     shots: list[ComparedShotView]
     """Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order."""
 

@@ -5,8 +5,9 @@ from typing import TypeVar, cast
 
 from prshots.contract.formats import BY_EXT
 from prshots.server.api.dashboard import view_types
+from prshots.server.domain.comparison.groups import group_shots
 from prshots.server.domain.comparison.models import BaselineCommit, PlannedShot, StoredComparison
-from prshots.server.domain.comparison.plan import has_diff, in_display_order
+from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_display_order
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import Image, PullRequestRecord, StagedImage
 from prshots.server.domain.images.service import Images
@@ -92,7 +93,7 @@ def image_view(image: Image, images: Images) -> view_types.ImageView:
     )
 
 
-def compared_shot_view(shot: PlannedShot, images: Images) -> view_types.ComparedShotView:
+def compared_shot_view(shot: PlannedShot, group: str, images: Images) -> view_types.ComparedShotView:
     image, base, result = shot.image, shot.base and shot.base.image, shot.result
     return {
         "name": shot.shot.name,
@@ -109,17 +110,26 @@ def compared_shot_view(shot: PlannedShot, images: Images) -> view_types.Compared
         "base_commit": shot.base.commit_sha or None if shot.base else None,
         "ancestor": shot.base.is_listed if shot.base else True,
         "reason": result.reason,
+        "pixels_before": result.pixels_before,
+        "pixels_after": result.pixels_after,
+        "closeups": [{"url": closeup.url, "region": closeup.region} for closeup in closeups_of(shot, images)],
+        "group": group,
     }
 
 
 def comparison_view(stored: StoredComparison, images: Images) -> view_types.ComparisonView:
+    grouped = group_shots(stored.shots)
     return {
         "commit_sha": stored.request.commit_sha,
         "branch": stored.request.branch,
         "base_commit": stored.base_commit,
         "state": stored.state,
         "missing": stored.missing,
-        "shots": [compared_shot_view(shot, images) for shot in in_display_order(stored.shots)],
+        "groups": [_view(view_types.ShotGroupView, group) for group in grouped.groups],
+        "shots": [
+            compared_shot_view(shot, grouped.id_of.get(shot.shot, ""), images)
+            for shot in in_display_order(stored.shots)
+        ],
     }
 
 

@@ -108,11 +108,13 @@ class Baselines:
             pr_number=NO_PULL_REQUEST,
             kind="baseline",
             commit_sha=merged_as,
+            size=len(original),
             uploaded_at=int(time.time()),
             closed_at=None,
             thumbnail=None,
             diff_base=None,
             before_id=None,
+            source_id=None,
         )
         return await store_and_record(
             self._store, {copy.key: [original]}, lambda: self._records.adopt(copy, branch)

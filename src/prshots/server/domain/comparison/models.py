@@ -2,12 +2,50 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from prshots.contract.replies import ComparisonState, Region, Verdict
 from prshots.server.domain.images.models import Image, ShotKey
 
 PairVerdict = Literal["unchanged", "changed", "moved"]
+
+
+class ColorChange(NamedTuple):
+    """A color that became another one, as `#rrggbb`, in this many pixels."""
+
+    old: str
+    new: str
+    pixels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a difference looks like, wherever it is on the page. Equal traits are the same change.
+
+    `regions` are hashes of what the changed regions show before and after. `colors` is the table that the
+    differing pixels follow, if they follow one. `rows` is a hash of the inserted or removed rows.
+    """
+
+    regions: Sequence[str] = ()
+    colors: Sequence[ColorChange] = ()
+    rows: str = ""
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Self:
+        """Undo `dataclasses.asdict`."""
+        colors = tuple(ColorChange(*each) for each in facts["colors"])
+        return cls(tuple(facts["regions"]), colors, facts["rows"])
+
+
+NO_TRAITS = Traits()
+
+
+@dataclass(frozen=True, slots=True)
+class PartPicture:
+    """A close-up: a PNG of a region before and after, side by side."""
+
+    region: Region
+    picture: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +54,8 @@ class PairResult:
 
     `pixels` counts the differing pixels. `regions` are rectangles in the second image. `shift` is the number
     of rows by which the content below moved down (up if negative). `marked` is a JPEG of the second image
-    with the regions marked, or empty if nothing differs.
+    with the regions marked, or empty if nothing differs. `pixels_before` and `pixels_after` identify the
+    decoded pixels.
     """
 
     verdict: PairVerdict
@@ -24,6 +63,10 @@ class PairResult:
     regions: Sequence[Region] = ()
     shift: int = 0
     marked: bytes = field(default=b"", repr=False)
+    pixels_before: str = ""
+    pixels_after: str = ""
+    closeups: Sequence[PartPicture] = ()
+    traits: Traits = NO_TRAITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +121,20 @@ class BaselineCommit:
 
 @dataclass(frozen=True, slots=True)
 class ShotResult:
-    """The result of comparing a shot. `verdict` is None until it is known."""
+    """The result of comparing a shot. `verdict` is None until it is known.
+
+    `closeups` are the regions that the stored close-ups show.
+    """
 
     verdict: Verdict | None = None
     pixels: int = 0
     regions: Sequence[Region] = ()
     shift: int = 0
     reason: str = ""
+    pixels_before: str = ""
+    pixels_after: str = ""
+    closeups: Sequence[Region] = ()
+    traits: Traits = NO_TRAITS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from prshots.contract.natural_order import shot_key
-from prshots.contract.replies import MANUAL, ComparedShot, Comparison, ComparisonState, Verdict
+from prshots.contract.replies import MANUAL, CloseUp, ComparedShot, Comparison, ComparisonState, Verdict
+from prshots.server.domain.comparison.groups import group_shots
 from prshots.server.domain.comparison.models import (
     Bases,
     ComparisonRequest,
@@ -30,12 +31,12 @@ Pair = tuple[str, str]
 
 
 class Work(NamedTuple):
-    """Two images to compare. If `is_decided`, the verdict is known, but no difference image is stored."""
+    """Two images to compare. If the verdict is known, only their difference images are missing."""
 
     shot: ShotKey
     image: Image
     base: Image
-    is_decided: bool
+    result: ShotResult
 
     @property
     def pair(self) -> Pair:
@@ -66,7 +67,7 @@ class ComparisonPlan:
     def work(self) -> list[Work]:
         """Return the remaining work: pairs without a verdict, and difference images that aren't stored."""
         return [
-            Work(shot.shot, shot.image, shot.base.image, is_decided=shot.result.verdict is not None)
+            Work(shot.shot, shot.image, shot.base.image, shot.result)
             for shot in self.shots
             if shot.image and shot.base and shot.result.verdict in _TO_LOOK_AT and not has_diff(shot)
         ]
@@ -126,8 +127,15 @@ def reply(
 ) -> Comparison:
     """Return the API's reply, without undecided shots. Only verdicts in `with_urls` get URLs."""
     request = stored.request
+    grouped = group_shots(stored.shots)
     shots = [
-        _compared_shot(shot, verdict, request, images if verdict in with_urls else None)
+        _compared_shot(
+            shot,
+            verdict,
+            grouped.id_of.get(shot.shot, ""),
+            request,
+            images if verdict in with_urls else None,
+        )
         for shot in in_display_order(stored.shots)
         if (verdict := shot.result.verdict)
     ]
@@ -144,12 +152,13 @@ def reply(
         counts,
         shots,
         images.dashboard_url_of(project, request.pr_number),
+        grouped.groups,
         sum(shot.pair == MANUAL for shot in shots),
     )
 
 
 def _compared_shot(
-    shot: PlannedShot, verdict: Verdict, request: ComparisonRequest, urls: Images | None
+    shot: PlannedShot, verdict: Verdict, group: str, request: ComparisonRequest, urls: Images | None
 ) -> ComparedShot:
     image, base = shot.image, shot.base.image if shot.base else None
     return ComparedShot(
@@ -162,6 +171,10 @@ def _compared_shot(
         before_url=urls.url_of(base) if urls and base else None,
         diff_url=urls.diff_url_of(image, base) if urls and image and base and has_diff(shot) else None,
         base_commit=shot.base.commit_sha or None if shot.base else None,
+        pixels_before=shot.result.pixels_before,
+        pixels_after=shot.result.pixels_after,
+        closeups=closeups_of(shot, urls) if urls else (),
+        group=group,
         ancestor=shot.base.is_listed if shot.base else True,
         reason=shot.result.reason,
         pair=MANUAL if shot.base and shot.base.is_before else "",
@@ -184,6 +197,15 @@ def has_diff(shot: PlannedShot) -> bool:
     if shot.image is None or shot.base is None or shot.result.verdict not in _MARKED:
         return False
     return shot.image.diff_base == shot.base.image.id
+
+
+def closeups_of(shot: PlannedShot, urls: Images) -> list[CloseUp]:
+    """Return the stored close-ups of a changed shot. They are stored with its difference image."""
+    if not (shot.image and shot.base and has_diff(shot)):
+        return []
+    regions = shot.result.closeups
+    stored = urls.closeup_urls_of(shot.image, shot.base.image, len(regions))
+    return [CloseUp(url, region) for url, region in zip(stored, regions, strict=True)]
 
 
 def in_display_order(shots: Collection[PlannedShot]) -> list[PlannedShot]:

@@ -60,7 +60,8 @@ class BaselineRecords(Protocol):
         """Remove baselines past retention, and schedule up to `limit` images that are no longer needed.
 
         Keeps the newest `keep_baselines` commits of a branch, the newest baseline of each shot, and every
-        image in a comparison of an open pull request. Return how many images were scheduled.
+        image in a comparison of an open pull request or with references. Return how many images were
+        scheduled.
         """
 
 

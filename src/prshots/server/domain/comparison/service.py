@@ -228,8 +228,8 @@ class Comparisons:
 
     async def _work_through(self, run: _Run, queue: Iterator[Work]) -> None:
         for work in queue:
-            if work.is_decided:
-                await self._restore_diff(run, work.image, work.base)
+            if work.result.verdict:
+                await self._restore_diffs(run, work)
             else:
                 await self._decide(run, work)
             if time.monotonic() - run.recorded_at > RECORD_SECONDS:
@@ -266,23 +266,26 @@ class Comparisons:
         except _UndecidableError as error:
             result, is_final = ShotResult(Verdict.FAILED, reason=str(error)), error.is_final
         else:
-            result = ShotResult(Verdict(found.verdict), found.pixels, found.regions, found.shift)
+            result = _result_of(found)
             if found.marked:
-                await self._store_diff(work.image, work.base, found.marked)
+                await self._store_diffs(work.image, work.base, _pictures_of(found))
         run.results[work.shot] = result
         self._on_decided(result.verdict or Verdict.FAILED)
         if is_final and all(work.pair):
             run.pairs[work.pair] = result
 
-    async def _restore_diff(self, run: _Run, image: Image, base: Image) -> None:
-        """Store the difference image of a known pair for another image with the same bytes."""
-        twin = await self._records.diff_twin(image, base)
-        marked = await self._store.read(twin.diff_key) if twin else None
-        if marked is None:
-            with contextlib.suppress(_UndecidableError):
-                marked = (await self._compare_pair(run, image, base)).marked
-        if marked:
-            await self._store_diff(image, base, marked)
+    async def _restore_diffs(self, run: _Run, work: Work) -> None:
+        """Store the difference images of a known pair for another image with the same bytes."""
+        twin = await self._records.diff_twin(work.image, work.base)
+        keys = _diff_keys(twin)[: 1 + len(work.result.closeups)] if twin else []
+        found = [await self._store.read(key) for key in keys]
+        pictures = [picture for picture in found if picture is not None]
+        if not found or len(pictures) < len(found):
+            try:
+                pictures = _pictures_of(await self._compare_pair(run, work.image, work.base))
+            except _UndecidableError:
+                return
+        await self._store_diffs(work.image, work.base, pictures)
 
     async def _compare_pair(self, run: _Run, image: Image, base: Image) -> PairResult:
         """Compare two stored images. Raises _UndecidableError, StoreError."""
@@ -302,18 +305,39 @@ class Comparisons:
             await asyncio.sleep(BUSY_SECONDS)
         raise _UndecidableError(reason)
 
-    async def _store_diff(self, image: Image, base: Image, marked: bytes) -> None:
-        """Store a difference image. If the store is full, the comparison continues: the verdict matters more.
+    async def _store_diffs(self, image: Image, base: Image, pictures: Sequence[bytes]) -> None:
+        """Store difference images. If the store is full, the comparison continues: the verdict matters more.
 
         If the store doesn't respond, the comparison fails, and the next one stores the missing images.
         """
         try:
-            await store_and_record(
-                self._store, {image.diff_key: [marked]}, lambda: self._records.set_diff(image.id, base.id)
-            )
+            objects = {key: [picture] for key, picture in zip(_diff_keys(image), pictures, strict=False)}
+            await store_and_record(self._store, objects, lambda: self._records.set_diff(image.id, base.id))
         except errors.StoreFullError as error:
             if not error.count_request:
                 _log.error("difference image not stored", image=image.id, reason=str(error))
+
+
+def _diff_keys(image: Image) -> list[str]:
+    return [image.diff_key, *image.closeup_keys]
+
+
+def _pictures_of(found: PairResult) -> list[bytes]:
+    """Return the difference image and the close-ups, in the order of `_diff_keys`."""
+    return [found.marked, *(closeup.picture for closeup in found.closeups)]
+
+
+def _result_of(found: PairResult) -> ShotResult:
+    return ShotResult(
+        Verdict(found.verdict),
+        found.pixels,
+        found.regions,
+        found.shift,
+        pixels_before=found.pixels_before,
+        pixels_after=found.pixels_after,
+        closeups=[closeup.region for closeup in found.closeups],
+        traits=found.traits,
+    )
 
 
 def _key(request: ComparisonRequest) -> _Key:

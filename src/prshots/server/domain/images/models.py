@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT, origin_key, origin_keys
+from prshots.contract.object_names import CLOSEUP_EXTS, DIFF_EXT, THUMBNAIL_EXT, origin_key, origin_keys
 
 SECONDS_PER_DAY = 86_400
 URL_LIFETIME_SECONDS = 365 * SECONDS_PER_DAY
@@ -27,14 +27,16 @@ class ShotKey(NamedTuple):
 class Image(NamedTuple):
     """One uploaded image. `pr_number` is 0 unless `kind` is `pull_request`.
 
-    A tuple, because lists contain hundreds: a frozen dataclass with 19 fields takes five times as long to
+    A tuple, because lists contain hundreds: a frozen dataclass with 21 fields takes five times as long to
     create.
 
     `kid` names the key that first signed the URL. Using it again keeps the URL stable after a key rotation.
     `seq` is the upload order, assigned by the database. `thumbnail` is None until someone requests the
     thumbnail. `sha256` is None if it wasn't recorded. `diff_base` is the id of the base in the stored
     difference image. `before_id` is the id of the before image, which is uploaded and deleted with this
-    image.
+    image. A reference has no bytes of its own, so its `size` is 0: those of the image `source_id` are also
+    its bytes. `pixels` identifies the decoded pixels. It is None until they are decoded, and empty if they
+    can't be.
     """
 
     id: str
@@ -56,6 +58,8 @@ class Image(NamedTuple):
     diff_base: str | None = None
     before_id: str | None = None
     kind: ImageKind = "pull_request"
+    source_id: str | None = None
+    pixels: str | None = None
 
     @property
     def shot(self) -> ShotKey:
@@ -71,7 +75,7 @@ class Image(NamedTuple):
 
     @property
     def key(self) -> str:
-        return origin_key(self.id, self.ext)
+        return origin_key(self.source_id or self.id, self.ext)
 
     @property
     def thumbnail_key(self) -> str:
@@ -82,8 +86,12 @@ class Image(NamedTuple):
         return origin_key(self.id, DIFF_EXT)
 
     @property
-    def keys(self) -> tuple[str, str, str]:
-        """The keys of all objects that the image can have in the store."""
+    def closeup_keys(self) -> list[str]:
+        return [origin_key(self.id, ext) for ext in CLOSEUP_EXTS]
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of all objects that are deleted with the image."""
         return origin_keys(self.id, self.ext)
 
 

@@ -9,7 +9,7 @@ import structlog
 
 from prshots.contract import errors
 from prshots.contract.limits import Policy
-from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT
+from prshots.contract.object_names import CLOSEUP_EXTS, DIFF_EXT, THUMBNAIL_EXT
 from prshots.contract.replies import Described, Expired, Uploaded
 from prshots.server.domain.images import checks
 from prshots.server.domain.images.markdown import image_markdown
@@ -20,6 +20,7 @@ from prshots.server.domain.images.models import (
     Image,
     ImageKind,
     ListedImage,
+    ShotKey,
 )
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 from prshots.server.domain.images.recorded_objects import (
@@ -65,6 +66,13 @@ class Images:
         await self.store_pair(lambda: self._records.add_image(image, before=before), image, before, checked)
         return self.reply(image, before)
 
+    async def add_known(
+        self, project: Project, pr_number: int, commit_sha: str, shots: Sequence[tuple[ShotKey, str]]
+    ) -> list[ShotKey]:
+        """Give a commit the images whose bytes, named by their SHA-256, are known. Return the other shots."""
+        known = await self._records.add_references(project.id, pr_number, commit_sha, shots, self._now())
+        return [shot for (shot, _), is_known in zip(shots, known, strict=True) if not is_known]
+
     def reply(self, image: Image, before: Image | None = None) -> Uploaded:
         """Return the reply to an upload of this image."""
         url = self.url_of(image)
@@ -91,6 +99,9 @@ class Images:
     def diff_url_of(self, image: Image, base: Image) -> str:
         """Return the URL of the difference from this base. It depends on the base, so caches stay correct."""
         return self._sign(image, DIFF_EXT, later=int(base.id[:4], 16))
+
+    def closeup_urls_of(self, image: Image, base: Image, count: int) -> list[str]:
+        return [self._sign(image, ext, later=int(base.id[:4], 16)) for ext in CLOSEUP_EXTS[:count]]
 
     def dashboard_url_of(self, project: Project, pr_number: int) -> str:
         return f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
@@ -121,6 +132,7 @@ class Images:
     async def delete(self, access: Access, image_id: str) -> None:
         """Expire one image now, regardless of the policy. Raises NotFoundError, ExpireFailedError.
 
+        Its references go with it. A reference goes with its source, unless that is the image of a baseline.
         Images that the token doesn't cover count as not found. ExpireFailedError promises that the sweep will
         finish the job. If the image couldn't be scheduled, the sweep wouldn't find it, so this raises
         RecordsError instead.
@@ -129,6 +141,9 @@ class Images:
         image = await self._records.image(project_id, image_id) if checks.is_image_id(image_id) else None
         if image is None or not await self._covers(access, image):
             raise errors.NotFoundError("not found")
+        if image.source_id:
+            source = await self._records.image(project_id, image.source_id)
+            image = source if source and source.pr_number == image.pr_number else image
         is_marked = await self._try_to_schedule(image)
         if await self._try_to_expire(image):
             return
@@ -153,7 +168,8 @@ class Images:
 
     async def _try_to_expire(self, image: Image) -> bool:
         try:
-            return not (await self._expire_now([image])).failed
+            doomed = [image, *await self._records.references_to(image.id)]
+            return not (await self._expire_now(doomed)).failed
         except (errors.RecordsError, errors.StoreError) as error:
             if error.count_request:
                 error.count_request()
@@ -267,7 +283,8 @@ class Images:
 
     def _sign(self, image: Image, ext: str, later: int = 0) -> str:
         expires_at = image.url_expires_at(self._now()) + later
-        return self._img_url + self._keys.ring().sign(image.id, ext, expires_at, image.kid)
+        owner_id = image.source_id or image.id if ext == image.ext else image.id
+        return self._img_url + self._keys.ring().sign(owner_id, ext, expires_at, image.kid)
 
     def _now(self) -> int:
         return int(self._clock())

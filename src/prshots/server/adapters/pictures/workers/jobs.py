@@ -7,11 +7,11 @@ header names an error. A comparison packs its result in the same way.
 import json
 import struct
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, BinaryIO
 
 from prshots.contract import errors
-from prshots.server.domain.comparison.models import PairResult
+from prshots.server.domain.comparison.models import PairResult, PartPicture, Traits
 
 PREFIX = struct.Struct(">II")
 """The lengths of the header and of all the bytes after it."""
@@ -66,17 +66,30 @@ def result_of(header: bytes, body: bytes) -> bytes:
 
 
 def pack_pair(result: PairResult) -> bytes:
-    facts = asdict(result)
-    marked = facts.pop("marked")
-    return _pack(facts, marked)
+    facts = asdict(replace(result, marked=b"", closeups=()))
+    del facts["marked"]
+    bodies = [result.marked, *(closeup.picture for closeup in result.closeups)]
+    facts["closeups"] = [closeup.region for closeup in result.closeups]
+    facts["sizes"] = [len(body) for body in bodies]
+    return _pack(facts, *bodies)
 
 
 def unpack_pair(packed: bytes) -> PairResult:
     header_size, _ = PREFIX.unpack_from(packed)
     end = PREFIX.size + header_size
     facts = json.loads(packed[PREFIX.size : end])
-    regions = tuple(map(tuple, facts.pop("regions")))
-    return PairResult(**facts, regions=regions, marked=packed[end:])
+    bodies = []
+    for size in facts.pop("sizes"):
+        bodies.append(packed[end : end + size])
+        end += size
+    facts["regions"] = tuple(map(tuple, facts["regions"]))
+    facts["marked"], *pictures = bodies
+    facts["closeups"] = tuple(
+        PartPicture(tuple(region), picture)
+        for region, picture in zip(facts["closeups"], pictures, strict=True)
+    )
+    facts["traits"] = Traits.from_facts(facts["traits"])
+    return PairResult(**facts)
 
 
 def _pack(header: dict[str, Any], *bodies: bytes) -> bytes:

@@ -2,24 +2,27 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
 
 from prshots.contract.errors import NotFoundError
-from prshots.contract.replies import ComparisonState, Verdict
+from prshots.contract.replies import ComparisonState, Region, Verdict
 from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, equal, given, in_batches, project_gone_as
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, images, pair_results
 from prshots.server.domain.comparison.models import (
+    NO_TRAITS,
     ComparisonRequest,
     PlannedShot,
     ShotBase,
     ShotResult,
     StoredComparison,
+    Traits,
 )
 from prshots.server.domain.images.models import Image, ShotKey
 
@@ -43,7 +46,11 @@ _is_replaced = (
 _LOCK_IMAGES = sa.select(images.c.id).where(*_WITH_IDS).order_by(images.c.id).with_for_update(read=True)
 _ACTIVE_IMAGES = sa.select(*IMAGE).where(*_WITH_IDS)
 _COMMIT = ("project_id", "pr_number", "commit_sha")
-_RESULT = ("verdict", "pixels", "regions", "shift", "reason")
+_RESULT = (
+    *("verdict", "pixels", "regions", "shift", "reason"),
+    *("pixels_before", "pixels_after", "closeups", "traits"),
+)
+_PAIR = ("project_id", "before_sha256", "after_sha256")
 _NEWEST_SEQ = sa.select(sa.func.max(images.c.seq)).where(*_OF_PR)
 _SHOT_RESULT = (
     sa.update(compared_shots)
@@ -54,13 +61,11 @@ _SHOT = ("image_id", "base_id", "base_commit", "ancestor", *_RESULT, *ShotKey._f
 _SHOTS = Prepared(
     sa.select(*(compared_shots.c[name] for name in _SHOT)).where(*given(compared_shots, *_COMMIT))
 )
+_OF_PAIR = (*_RESULT, "engine", "created_at")
 _KEEP_PAIR = sa.text(
-    "INSERT INTO pair_results (project_id, before_sha256, after_sha256, engine, verdict, pixels, regions, "
-    "shift, reason, created_at) VALUES (:project_id, :before_sha256, :after_sha256, :engine, :verdict, "
-    ":pixels, :regions, :shift, :reason, :created_at) "
-    "ON CONFLICT (project_id, before_sha256, after_sha256) DO UPDATE SET engine = excluded.engine, "
-    "verdict = excluded.verdict, pixels = excluded.pixels, regions = excluded.regions, "
-    "shift = excluded.shift, reason = excluded.reason, created_at = excluded.created_at"
+    f"INSERT INTO pair_results ({', '.join(_PAIR + _OF_PAIR)}) "  # noqa: S608 - our own columns
+    f"VALUES ({', '.join(f':{name}' for name in _PAIR + _OF_PAIR)}) ON CONFLICT ({', '.join(_PAIR)}) "
+    f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _OF_PAIR)}"
 )
 
 _NEWEST = (
@@ -156,7 +161,7 @@ class SqlComparisons:
             for some in in_batches(wanted):
                 query = sa.select(*pair, *(pair_results.c[name] for name in _RESULT)).where(*of_engine)
                 for before, after, *result in connection.execute(query.where(sa.tuple_(*pair).in_(some))):
-                    known[before, after] = _result(*result)
+                    known[before, after] = _result(result)
             return known
 
         return await self._database.read(read) if wanted else {}
@@ -315,12 +320,30 @@ def _shot_row(request: ComparisonRequest, planned: PlannedShot) -> dict[str, obj
 
 
 def _result_row(result: ShotResult) -> dict[str, object]:
-    return {name: getattr(result, name) for name in _RESULT} | {"regions": json.dumps(result.regions)}
+    return {name: getattr(result, name) for name in _RESULT} | {
+        "regions": json.dumps(result.regions),
+        "closeups": json.dumps(result.closeups) if result.closeups else "",
+        "traits": "" if result.traits == NO_TRAITS else json.dumps(asdict(result.traits)),
+    }
 
 
-def _result(verdict: str | None, pixels: int, regions: str, shift: int, reason: str) -> ShotResult:
-    found = [] if regions == "[]" else [tuple(region) for region in json.loads(regions)]
-    return ShotResult(Verdict(verdict) if verdict else None, pixels, found, shift, reason)
+def _result(values: Sequence[Any]) -> ShotResult:
+    """Return the result in a row, given the values of the columns `_RESULT`."""
+    columns = dict(zip(_RESULT, values, strict=True))
+    verdict, traits = columns["verdict"], columns["traits"]
+    return ShotResult(
+        **columns
+        | {
+            "verdict": Verdict(verdict) if verdict else None,
+            "regions": _regions(columns["regions"]),
+            "closeups": tuple(_regions(columns["closeups"])),
+            "traits": Traits.from_facts(json.loads(traits)) if traits else NO_TRAITS,
+        }
+    )
+
+
+def _regions(encoded: str) -> list[Region]:
+    return [] if encoded in {"", "[]"} else [tuple(region) for region in json.loads(encoded)]
 
 
 def _version_of(connection: sa.Connection, project_id: str, pr_number: int) -> str | None:
@@ -349,12 +372,12 @@ def _read_comparison(connection: sa.Connection, row: Any) -> StoredComparison:  
     )
     shots = [
         PlannedShot(
-            ShotKey(*shot),
+            ShotKey(*facts[len(_RESULT) :]),
             active.get(image_id),
             ShotBase(base, base_commit or "", bool(ancestor)) if (base := active.get(base_id)) else None,
-            _result(verdict, pixels, regions, shift, reason),
+            _result(facts[: len(_RESULT)]),
         )
-        for image_id, base_id, base_commit, ancestor, verdict, pixels, regions, shift, reason, *shot in found
+        for image_id, base_id, base_commit, ancestor, *facts in found
         if image_id is None or image_id in active
     ]
     return StoredComparison(

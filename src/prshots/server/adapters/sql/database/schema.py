@@ -6,7 +6,7 @@ A test compares the two, except for the indexes and defaults.
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-SCHEMA_VERSION = "0015"
+SCHEMA_VERSION = "0019"
 """The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
 metadata = sa.MetaData()
@@ -147,7 +147,8 @@ tokens = sa.Table(
 )
 
 # `kind` is an `ImageKind`. Only images of pull requests have a `pr_number`; for others it is 0. A before
-# image belongs to the image whose `before_id` names it.
+# image belongs to the image whose `before_id` names it. A reference has the bytes of another image, named by
+# its `source_id`. `pixels` is empty if the image can't be decoded.
 images = sa.Table(
     "images",
     metadata,
@@ -171,6 +172,8 @@ images = sa.Table(
     sa.Column("diff_base", text(32)),
     sa.Column("before_id", text(32)),
     sa.Column("kind", text(16), nullable=False),
+    sa.Column("source_id", text(32)),
+    sa.Column("pixels", text(64)),
 )
 
 # Every upload and expiry updates this in its transaction, so the dashboard never has to count. The row with
@@ -278,7 +281,8 @@ comparisons = sa.Table(
     sa.Column("seen_at", sa.BigInteger, nullable=False),
 )
 
-# The shots of a comparison. `verdict` is NULL until it is known. `regions` is a JSON list.
+# The shots of a comparison. `verdict` is NULL until it is known. `regions`, `closeups` and `traits` are JSON;
+# the last two are empty without a value.
 compared_shots = sa.Table(
     "compared_shots",
     metadata,
@@ -297,6 +301,10 @@ compared_shots = sa.Table(
     sa.Column("regions", text(), nullable=False),
     sa.Column("shift", sa.Integer, nullable=False),
     sa.Column("reason", text(), nullable=False),
+    sa.Column("pixels_before", text(64), nullable=False),
+    sa.Column("pixels_after", text(64), nullable=False),
+    sa.Column("closeups", text(), nullable=False),
+    sa.Column("traits", text(), nullable=False),
 )
 
 # The results for two images with these hashes. `engine` is the version of the comparison rules.
@@ -312,6 +320,20 @@ pair_results = sa.Table(
     sa.Column("regions", text(), nullable=False),
     sa.Column("shift", sa.Integer, nullable=False),
     sa.Column("reason", text(), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("pixels_before", text(64), nullable=False),
+    sa.Column("pixels_after", text(64), nullable=False),
+    sa.Column("closeups", text(), nullable=False),
+    sa.Column("traits", text(), nullable=False),
+)
+
+# The replies to uploads with an `Idempotency-Key`, for a day.
+upload_keys = sa.Table(
+    "upload_keys",
+    metadata,
+    sa.Column("project_id", text(32), primary_key=True),
+    sa.Column("key", text(64), primary_key=True),
+    sa.Column("reply", text(), nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
