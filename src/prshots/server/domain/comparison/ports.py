@@ -96,6 +96,7 @@ class ComparisonRecords(Protocol):
         run: str,
         results: Mapping[ShotKey, ShotResult],
         pairs: Mapping[tuple[str, str], ShotResult],
+        identities: Mapping[str, str],
         *,
         engine: int,
         state: ComparisonState | None,
@@ -103,8 +104,13 @@ class ComparisonRecords(Protocol):
     ) -> bool:
         """Record results and, if given, the final state. Return False if another run replaced this one.
 
+        `identities` are those of images by id, as in `identify`.
+
         Without results, the call only records that a process is still working on the run.
         """
+
+    async def identify(self, identities: Mapping[str, str]) -> None:
+        """Record what identifies the pixels of images, by id. It is empty if they can't be decoded."""
 
     async def set_diff(self, image_id: str, base_id: str) -> bool:
         """Record that the difference image for this base is stored. Return False if the image is deleted."""
