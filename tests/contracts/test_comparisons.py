@@ -16,7 +16,16 @@ from support.stores_and_records import NOW
 
 FIRST, SECOND = "a" * 40, "b" * 40
 BEFORE, AFTER = "0" * 64, "1" * 64
-CHANGED = ShotResult(Verdict.CHANGED, 1479, [(120, 40, 64, 32)], 3)
+PIXELS = "2" * 64
+CHANGED = ShotResult(
+    Verdict.CHANGED,
+    1479,
+    [(120, 40, 64, 32)],
+    3,
+    pixels_before=PIXELS,
+    pixels_after="3" * 64,
+    closeups=((120, 40, 64, 32),),
+)
 RUNNING, COMPARED = ComparisonState.RUNNING, ComparisonState.COMPARED
 
 
@@ -54,8 +63,9 @@ class Here:
         self, request: ComparisonRequest, shot: PlannedShot, state: ComparisonState | None = None
     ) -> bool:
         results, pairs = {shot.shot: CHANGED}, {(BEFORE, AFTER): CHANGED}
+        identities = {image.id: PIXELS for image in shot.images}
         return await self.comparisons.record(
-            request, "run", results, pairs, engine=1, state=state, now=NOW + 5
+            request, "run", results, pairs, identities, engine=1, state=state, now=NOW + 5
         )
 
     async def shown(self) -> StoredComparison:
@@ -142,9 +152,12 @@ class TestRecording:
         assert (read.result, read.image and read.image.id) == (CHANGED, image.id)
         assert read.base
         assert (read.base.image.id, read.base.is_listed) == (base.id, False)
+        assert {image.pixels for image in read.images} == {PIXELS}
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST) == found
         assert await here.comparisons.was_complete(here.project.id, 7, FIRST)
         assert not await here.comparisons.was_complete(here.project.id, 7, SECOND)
+        await here.comparisons.identify({image.id: ""})
+        assert [image.pixels for image in (await here.shown()).shots[0].images] == ["", PIXELS]
 
     async def test_a_replaced_run_records_nothing(self, here: Here) -> None:
         image, base = await here.images()

@@ -241,6 +241,7 @@ class TestVerdicts:
         assert set(button) == {
             *("name", "viewport", "theme", "verdict", "pixels", "regions", "shift"),
             *("view_url", "before_url", "diff_url", "base_commit"),
+            *("pixels_before", "pixels_after", "closeups", "group"),
         }
         assert button["pixels"] > 1000
         ((left, top, width, height),) = button["regions"]
@@ -248,6 +249,19 @@ class TestVerdicts:
         assert (width, height) == pytest.approx((101, 31), abs=8)
         assert httpx.get(button["before_url"]).content == PLAIN
         assert Image.open(io.BytesIO(httpx.get(button["diff_url"]).content)).size == (WIDTH, HEIGHT)
+        (closeup,) = button["closeups"]
+        assert closeup["region"] == button["regions"][0]
+        served = httpx.get(closeup["url"])
+        assert (served.headers["content-type"], served.content[:4]) == ("image/png", b"\x89PNG")
+        plain = button["pixels_before"]
+        assert {name: shot["pixels_before"] for name, shot in shots.items()} == {
+            **dict.fromkeys(shots, plain),
+            "added": "",
+        }
+        after = {name: shot["pixels_after"] for name, shot in shots.items()}
+        assert (after["same"], after["added"], after["gone"]) == (plain, plain, "")
+        assert len({after[name] for name in ("same", "encoded", "button", "banner")}) == 4
+        assert [len(shots[name]["closeups"]) for name in ("banner", "added", "gone", "same")] == [1, 0, 0, 0]
         assert shots["banner"]["shift"] == 24
         assert shots["encoded"]["diff_url"] is None
         assert (shots["added"]["before_url"], shots["added"]["base_commit"]) == (None, None)
@@ -343,7 +357,13 @@ class TestTheEnd:
         project.push("p", cart=drawn_page(button="red"))
         (shot,) = project.compare("p", "1")["shots"]
         project.client.post("/v1/expire", json={"pr_number": project.pr_number})
-        for url, status in ((shot["view_url"], 410), (shot["diff_url"], 410), (shot["before_url"], 200)):
+        (closeup,) = shot["closeups"]
+        for url, status in (
+            (shot["view_url"], 410),
+            (shot["diff_url"], 410),
+            (closeup["url"], 410),
+            (shot["before_url"], 200),
+        ):
             assert httpx.get(url).status_code == status
         assert project.client.get("/v1/compare", params={"pr_number": project.pr_number}).status_code == 404
 

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -28,7 +28,9 @@ class Baselines:
         comparisons: ComparisonRecords,
         store: ObjectStore,
         images: Images,
+        on_stored: Callable[[Project, Image], None] = lambda _, __: None,
     ) -> None:
+        self._on_stored = on_stored
         self._records = records
         self._comparisons = comparisons
         self._store = store
@@ -44,6 +46,7 @@ class Baselines:
         if known[0]:
             return self._images.reply(known[0])
         await self._images.store_baseline(image, branch, checked.image.chunks)
+        self._on_stored(project, image)
         return self._images.reply(image)
 
     async def reuse(

@@ -146,6 +146,11 @@ class PlannedShot:
     base: ShotBase | None
     result: ShotResult = ShotResult()
 
+    @property
+    def images(self) -> list[Image]:
+        """Its image and that of its base, if it has them."""
+        return [image for image in (self.image, self.base and self.base.image) if image]
+
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:

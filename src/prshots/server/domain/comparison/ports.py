@@ -97,6 +97,7 @@ class ComparisonRecords(Protocol):
         run: str,
         results: Mapping[ShotKey, ShotResult],
         pairs: Mapping[tuple[str, str], ShotResult],
+        identities: Mapping[str, str],
         *,
         engine: int,
         state: ComparisonState | None,
@@ -104,8 +105,13 @@ class ComparisonRecords(Protocol):
     ) -> bool:
         """Record results and, if given, the final state. Return False if another run replaced this one.
 
+        `identities` are those of images by id, as in `identify`.
+
         Without results, the call only records that a process is still working on the run.
         """
+
+    async def identify(self, identities: Mapping[str, str]) -> None:
+        """Record what identifies the pixels of images, by id. It is empty if they can't be decoded."""
 
     async def set_diff(self, image_id: str, base_id: str) -> bool:
         """Record that the difference image for this base is stored. Return False if the image is deleted."""
@@ -135,4 +141,11 @@ class ComparePictures(Protocol):
     All adapters give the same verdicts. The corpus in `tests/comparison/` checks this.
     """
 
-    async def __call__(self, before: bytes, after: bytes) -> PairResult: ...
+    async def __call__(self, before: bytes, after: bytes, known: str = "") -> PairResult:
+        """`known` is the identity of the first image's pixels, or empty. It saves decoding equal pixels."""
+
+
+class IdentifyPicture(Protocol):
+    """Returns the identity of an image's decoded pixels: 64 hex digits. Raises as ComparePictures."""
+
+    async def __call__(self, data: bytes) -> str: ...

@@ -51,6 +51,9 @@ _RESULT = (
     *("pixels_before", "pixels_after", "closeups", "traits"),
 )
 _PAIR = ("project_id", "before_sha256", "after_sha256")
+_IDENTIFY = (
+    sa.update(images).where(images.c.id == sa.bindparam("of_image")).values(pixels=sa.bindparam("found"))
+)
 _NEWEST_SEQ = sa.select(sa.func.max(images.c.seq)).where(*_OF_PR)
 _SHOT_RESULT = (
     sa.update(compared_shots)
@@ -120,7 +123,7 @@ class SqlComparisons:
 
     async def begin(self, comparison: StoredComparison) -> bool:
         request, shots, now = comparison.request, comparison.shots, comparison.seen_at
-        ids = sorted({image.id for each in shots for image in _images_of(each)})
+        ids = sorted({image.id for each in shots for image in each.images})
         row = {
             **_key(request),
             "branch": request.branch,
@@ -172,6 +175,7 @@ class SqlComparisons:
         run: str,
         results: Mapping[ShotKey, ShotResult],
         pairs: Mapping[tuple[str, str], ShotResult],
+        identities: Mapping[str, str],
         *,
         engine: int,
         state: ComparisonState | None,
@@ -191,6 +195,7 @@ class SqlComparisons:
         ]
 
         def write(connection: sa.Connection) -> bool:
+            _identify(connection, identities)  # first: `begin` locks images before its comparison, too
             if pair_rows:
                 connection.execute(_KEEP_PAIR, pair_rows)
             if not connection.execute(noting).rowcount:
@@ -201,6 +206,9 @@ class SqlComparisons:
 
         with project_gone_as(NotFoundError("not found")):
             return await self._database.write(write)
+
+    async def identify(self, identities: Mapping[str, str]) -> None:
+        await self._database.write(lambda connection: _identify(connection, identities))
 
     async def set_diff(self, image_id: str, base_id: str) -> bool:
         noting = sa.update(images).where(images.c.id == image_id, ACTIVE).values(diff_base=base_id)
@@ -248,6 +256,12 @@ class SqlComparisons:
             ).rowcount
 
         return await self._database.write(discard)
+
+
+def _identify(connection: sa.Connection, identities: Mapping[str, str]) -> None:
+    """Set the identities of images. Sorted, because two processes may have some of the same."""
+    if rows := [{"of_image": image_id, "found": identities[image_id]} for image_id in sorted(identities)]:
+        connection.execute(_IDENTIFY, rows)
 
 
 def _at_commit(commit_sha: str) -> sa.ColumnElement[bool]:
@@ -299,11 +313,6 @@ def _remove_replaced(connection: sa.Connection, request: ComparisonRequest, firs
     if replaced:
         is_of_replaced = compared_shots.c.commit_sha.in_(replaced)
         connection.execute(sa.delete(compared_shots).where(*equal(compared_shots, **of_pr), is_of_replaced))
-
-
-def _images_of(planned: PlannedShot) -> list[Image]:
-    base = planned.base.image if planned.base else None
-    return [image for image in (planned.image, base) if image]
 
 
 def _shot_row(request: ComparisonRequest, planned: PlannedShot) -> dict[str, object]:
