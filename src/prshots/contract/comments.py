@@ -29,9 +29,11 @@ class View(StrEnum):
     """Which screenshots the comment shows.
 
     `ALL`: every image, oldest first. `LATEST`: the newest image of each shot.
-    `CHANGES`: shots that differ from their base, before and after.
+    `CHANGES`: each difference from the base once, with a picture. `PAIRS`: every shot that differs from its
+    base, before and after.
     """
 
     ALL = "all"
     LATEST = "latest"
     CHANGES = "changes"
+    PAIRS = "pairs"
