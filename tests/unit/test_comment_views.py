@@ -19,6 +19,7 @@ from prshots.contract.replies import (
     Comparison,
     ComparisonState,
     GroupKind,
+    Region,
     ShotGroup,
     SizedComment,
     Verdict,
@@ -299,7 +300,7 @@ def test_changes_has_a_line_and_a_picture_for_each_group_with_links_to_the_dashb
         "\n"
         "<p><code>pricing</code> · 375x812 · before and after · 1,479 px in 2 regions<br>\n"
         '<a href="D?tab=changes&amp;shot=pricing&amp;viewport=375x812">'
-        '<img width="496" alt="pricing" src="1-closeup"></a></p>\n'
+        '<img alt="pricing" src="1-closeup"></a></p>\n'
         "\n"
         "<details><summary>2 more screenshots</summary>\n"
         "\n"
@@ -338,6 +339,14 @@ def test_changes_has_a_line_and_a_picture_for_each_group_with_links_to_the_dashb
         "</details>\n"
     )
     assert (text.count, text.shown, text.listed, text.omitted) == (9, 3, 6, 0)
+
+
+@pytest.mark.parametrize(
+    ("region", "size"), [((0, 0, 300, 100), ""), ((0, 0, 900, 200), ""), ((0, 0, 300, 200), 'height="240" ')]
+)
+def test_a_close_up_has_its_own_size_unless_it_is_tall(region: Region, size: str):
+    shot = compared("home", Verdict.CHANGED, closeups=[CloseUp(url("1", "closeup"), region)])
+    assert f'<img {size}alt="home" src="1-closeup">' in shorten(changes([shot]).markdown)
 
 
 def test_changes_without_html_has_the_same_pictures():

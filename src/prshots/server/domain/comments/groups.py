@@ -14,7 +14,7 @@ from prshots.server.domain.comments.compared_shots import (
     sort_by_importance,
 )
 from prshots.server.domain.comments.fitting import Frame
-from prshots.server.domain.comments.layout import close_up_width, picture_width
+from prshots.server.domain.comments.layout import close_up_height, picture_width
 from prshots.server.domain.comments.markup import link, name_as_code, size
 from prshots.server.domain.comments.tables import TABLES, CommentImage
 from prshots.server.domain.images.markdown import alternative_text
@@ -75,28 +75,22 @@ def show_groups(
     return first + [replace(shot, images=(), href=_href(frame, shot)) for shot in rest + others]
 
 
-def _choose_pictures(
-    pair: Sequence[CommentImage | None], shot: ComparedShot
-) -> Sequence[CommentImage | None]:
+def _choose_pictures(pair: Sequence[CommentImage | None], shot: ComparedShot) -> list[CommentImage]:
     """Return the close-up of a shot, or else its pair."""
+    images = [image for image in pair if image]
     if not shot.closeups:
         width = picture_width((shot.viewport, shot.theme), shot.regions)
-        return [image and replace(image, width=width) for image in pair]
+        return [replace(image, width=width) for image in images]
     close_up = shot.closeups[0]
-    details = " · ".join(image.details for image in pair if image and image.details)
-    width = close_up_width(close_up.region)
-    return [CommentImage(close_up.url, shot.name, "before and after", details=details, width=width)]
+    details = " · ".join(image.details for image in images if image.details)
+    height = close_up_height(close_up.region)
+    return [CommentImage(close_up.url, shot.name, "before and after", details=details, height=height)]
 
 
 def _link_pictures(frame: Frame, shot: CommentShot, number: int) -> CommentShot:
     """Return the first shot of a group, with its pictures linked to the dashboard."""
     href = _href(frame, shot)
-    width = picture_width(shot.column)
-    images = [
-        image and replace(image, href=href, width=image.width or width)
-        for image in shot.images
-        if number < MAX_PICTURES
-    ]
+    images = [replace(image, href=href) for image in shot.images if image and number < MAX_PICTURES]
     return replace(shot, images=images, href=href, group=number)
 
 

@@ -20,8 +20,9 @@ _LOWEST = 120
 _TALLEST = 320
 _TALLEST_IN_PAIRS = 220
 _TALLEST_CLOSE_UP = 240
+_HALF = 480
+"""The most columns of each half of a close-up."""
 _NARROWEST = 60
-_HALF, _MARGIN = 480, 24
 _ASPECTS = 0.5, 3.0
 """Keeps a full page from becoming a ribbon, and a banner from becoming a hairline."""
 _USUAL = 1280, 800
@@ -61,11 +62,14 @@ def picture_width(column: Column, regions: Sequence[Region] = ()) -> int:
     return max(_NARROWEST, min(width, _ROW // 2, _TALLEST_IN_PAIRS * width // height))
 
 
-def close_up_width(region: Region) -> int:
-    """Return the width of a close-up of this region: its own, unless that makes it too tall."""
+def close_up_height(region: Region) -> int:
+    """Return the height of a close-up that would be too tall at full size. 0: its own height is fine.
+
+    A close-up shows 60 rows above and below its region, and scales down regions that are wider than one half.
+    """
     _, _, wide, high = region
-    half, height = min(_HALF, wide + 2 * _MARGIN), high + 2 * _MARGIN
-    return min(_ROW, 2 * half) * min(height, _TALLEST_CLOSE_UP) // height
+    rows = high * min(1, _HALF / wide) + 2 * 60
+    return _TALLEST_CLOSE_UP if rows > _TALLEST_CLOSE_UP else 0
 
 
 def _groups(columns: Sequence[Column]) -> list[list[Column]]:

@@ -5,7 +5,7 @@ mentions in code. A forge that shows HTML as text gets markdown instead.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from prshots.contract.comments import Marker
@@ -23,7 +23,8 @@ class CommentImage:
     """An image with `words` and a `link` (text and URL) above it and `details` below.
 
     It links to `href`, or to itself. `has_label` is false for the second image of a pair, because the first
-    one names the column. In a table, the layout sets the width.
+    one names the column. In a table, the layout sets the width. With neither width nor height, the image has
+    its own size.
     """
 
     url: str
@@ -34,6 +35,7 @@ class CommentImage:
     has_label: bool = True
     href: str = ""
     width: int = 0
+    height: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +68,21 @@ class HtmlTables:
             text, address = image.link
             words.append(f'<a href="{escape(address)}">{text}</a>')
         # Keep lines short: a long line would widen its column and squeeze the images in the others.
-        return "<br>".join(filter(None, [" · ".join(words), self._image(image, width), image.details]))
+        return "<br>".join(
+            filter(None, [" · ".join(words), self._image(replace(image, width=width)), image.details])
+        )
 
     def picture(self, name: str, words: str, images: Iterable[CommentImage]) -> str:
         """Return images next to each other, below a line with the name and these words."""
-        linked = "\n".join(self._image(image, image.width) for image in images)
+        linked = "\n".join(map(self._image, images))
         return f"\n<p>{self.code(name)} · {words}<br>\n{linked}</p>\n"
 
-    def _image(self, image: CommentImage, width: int) -> str:
+    def _image(self, image: CommentImage) -> str:
         url, href = escape(image.url), escape(image.href or image.url)
-        alt = escape(one_line(image.name))
-        return f'<a href="{href}"><img width="{width}" alt="{alt}" src="{url}"></a>'
+        size = f'width="{image.width}" ' if image.width else ""
+        if image.height:
+            size += f'height="{image.height}" '
+        return f'<a href="{href}"><img {size}alt="{escape(one_line(image.name))}" src="{url}"></a>'
 
     def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
         """Return the block of a name: its heading, with these words, and its images."""

@@ -16,6 +16,7 @@ from prshots.server.domain.comments.compared_shots import (
 )
 from prshots.server.domain.comments.fitting import Frame, GroupPictures, ShotImages, fit_comment
 from prshots.server.domain.comments.groups import list_groups, show_groups
+from prshots.server.domain.comments.layout import picture_width
 from prshots.server.domain.comments.markup import code, screenshots, size, visible
 from prshots.server.domain.comments.tables import TABLES, CommentImage, Tables
 
@@ -135,8 +136,9 @@ def _lacks_baselines(comparison: Comparison) -> bool:
 
 
 def _show_uncompared(shot: LatestShot) -> CommentShot:
-    image = CommentImage(shot.url, shot.name, "no baseline")
-    return CommentShot(shot.name, (shot.viewport, shot.theme), note="no baseline", images=[None, image])
+    column = shot.viewport, shot.theme
+    image = CommentImage(shot.url, shot.name, "no baseline", width=picture_width(column))
+    return CommentShot(shot.name, column, note="no baseline", images=[None, image])
 
 
 def latest_view(frame: Frame, latest: Latest, state: str = "", missing: str = "") -> SizedComment:
