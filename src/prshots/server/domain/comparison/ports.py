@@ -134,4 +134,11 @@ class ComparePictures(Protocol):
     All adapters give the same verdicts. The corpus in `tests/comparison/` checks this.
     """
 
-    async def __call__(self, before: bytes, after: bytes) -> PairResult: ...
+    async def __call__(self, before: bytes, after: bytes, known: str = "") -> PairResult:
+        """`known` is the identity of the first image's pixels, or empty. It saves decoding equal pixels."""
+
+
+class IdentifyPicture(Protocol):
+    """Returns the identity of an image's decoded pixels: 64 hex digits. Raises as ComparePictures."""
+
+    async def __call__(self, data: bytes) -> str: ...
