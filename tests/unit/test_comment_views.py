@@ -349,6 +349,13 @@ def test_a_close_up_has_its_own_size_unless_it_is_tall(region: Region, size: str
     assert f'<img {size}alt="home" src="1-closeup">' in shorten(changes([shot]).markdown)
 
 
+def test_a_group_of_several_names_shows_them_as_code():
+    found = comparison([compared(name, Verdict.CHANGED, group="menu") for name in ("home", "@ann", "cart")])
+    group = replace(found.groups[0], names=["home", "@ann", "cart"], title="home, @ann and 1 more: 1 region")
+    text = changes_view(HTML, replace(found, groups=[group]), NOTHING).markdown
+    assert f"- **[`home`, `@ann`]({DASHBOARD}?group=menu)** and 1 more: 1 region\n" in text
+
+
 def test_changes_without_html_has_the_same_pictures():
     found = plum_theme(comparison(grouped_shots()[:5]))
     assert shorten(changes_view(LINK, found, NOTHING).markdown).partition("\n- ")[2] == (

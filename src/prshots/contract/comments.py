@@ -29,8 +29,7 @@ class View(StrEnum):
     """Which screenshots the comment shows.
 
     `ALL`: every image, oldest first. `LATEST`: the newest image of each shot.
-    `CHANGES`: each difference from the base once, with a picture. `PAIRS`: every shot that differs from its
-    base, before and after.
+    `CHANGES`: shots that differ from their base, before and after. `PAIRS`: tables of all these pairs.
     """
 
     ALL = "all"

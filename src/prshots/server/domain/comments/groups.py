@@ -42,14 +42,20 @@ def list_groups(frame: Frame, groups: Sequence[ShotGroup], room: int) -> str:
 
 def _write_title(group: ShotGroup, href: str) -> str:
     """Return the title with a link. Names are code, and so are colors: forges show a sample beside them."""
-    name = next((name for name in group.names if group.title.startswith(f"{name}: ")), "")
-    if name:
-        subject, words = name_as_code(name), group.title.removeprefix(name)
-    else:
-        subject, colon, words = group.title.partition(": ")
-        subject, words = alternative_text(subject), f"{colon}{words}"
-    words = _COLOR.sub(r"`\g<0>`", alternative_text(words))
-    return f"**{link(subject, href)}**{words}"
+    words, names = group.title, []
+    for name in group.names:
+        if not words.startswith(name):
+            break
+        names.append(name_as_code(name))
+        words = words.removeprefix(name)
+        if not words.startswith(", "):
+            break
+        words = words.removeprefix(", ")
+    subject = ", ".join(names)
+    if not names:
+        subject, colon, words = words.partition(": ")
+        subject, words = alternative_text(subject), colon + words
+    return f"**{link(subject, href)}**" + _COLOR.sub(r"`\g<0>`", alternative_text(words))
 
 
 def show_groups(
