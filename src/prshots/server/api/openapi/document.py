@@ -94,7 +94,8 @@ _COMMENT = operation(
             "view",
             {"type": "string", "enum": list(View)},
             "`all` (the default): every image, oldest first. `latest`: the newest image of each shot. "
-            "`changes`: the differences from the base, with before images.",
+            "`changes`: each difference from the base once, with a picture. "
+            "`pairs`: every shot that differs from its base, before and after.",
         ),
     ],
 )
