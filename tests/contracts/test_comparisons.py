@@ -5,6 +5,7 @@ import pytest
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
+    ComparisonSummary,
     PlannedShot,
     ShotBase,
     ShotResult,
@@ -174,6 +175,8 @@ class TestRecording:
         await here.begin(here.request(SECOND), planned(second, base), run="2", state=COMPARED)
         await here.begin(here.request(), planned(first, base), run="1", state=COMPARED)
         assert (await here.shown()).request.commit_sha == SECOND
+        summary = ComparisonSummary(SECOND, COMPARED, {None: 1})
+        assert await here.comparisons.summaries(here.project.id, [7, 8]) == {7: summary}
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST)
         await here.begin(here.request(SECOND), planned(second, base), run="3")
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST)  # a client may still wait for it
@@ -195,6 +198,8 @@ class TestRecording:
         assert [(shot.shot.theme, shot.base) for shot in found.shots] == [("", None)]
         await here.records.remove_images([image.id, dark.id])
         assert list((await here.shown()).shots) == []
+        (without_shots,) = (await here.comparisons.summaries(here.project.id, [7])).values()
+        assert sum(without_shots.counts.values()) == 0
         await here.records.close_pr(here.project.id, 7, NOW, schedule=True)
         assert await here.comparisons.of_newest_commit(here.project.id, 7) is None
 

@@ -161,22 +161,25 @@ def reply(
         for shot in in_display_order(stored.shots)
         if (verdict := shot.result.verdict)
     ]
-    tally = Counter(shot.verdict for shot in shots)
-    counts = {str(verdict): tally[verdict] for verdict in _COUNTED}
-    if tally[Verdict.FAILED]:
-        counts[Verdict.FAILED] = tally[Verdict.FAILED]
     return Comparison(
         request.pr_number,
         request.commit_sha,
         request.branch,
         stored.base_commit,
         stored.state,
-        counts,
+        verdict_counts(Counter(shot.verdict for shot in shots)),
         shots,
         images.dashboard_url_of(project, request.pr_number),
         grouped.groups,
         sum(shot.pair == MANUAL for shot in shots),
     )
+
+
+def verdict_counts(tally: Mapping[Verdict | None, int]) -> dict[str, int]:
+    """Return the counts that every reply and page shows. `failed` is only there if there are any."""
+    counts = {str(verdict): tally.get(verdict, 0) for verdict in _COUNTED}
+    failed = tally.get(Verdict.FAILED, 0)
+    return counts | {Verdict.FAILED: failed} if failed else counts
 
 
 def _compared_shot(

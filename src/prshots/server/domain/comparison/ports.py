@@ -6,8 +6,10 @@ from typing import Protocol
 from prshots.contract.replies import ComparisonState
 from prshots.server.domain.comparison.models import (
     BaselineCommit,
+    BaselinePeriod,
     Bases,
     ComparisonRequest,
+    ComparisonSummary,
     PairResult,
     ShotResult,
     StoredComparison,
@@ -55,6 +57,9 @@ class BaselineRecords(Protocol):
         self, project_id: str, branch: str, commit_sha: str, after: ShotKey | None, limit: int
     ) -> list[Image]:
         """Return the images of a commit's baselines, ordered by name, viewport and theme."""
+
+    async def history(self, project_id: str, branch: str, shot: ShotKey) -> list[BaselinePeriod]:
+        """Return the images that a shot had on a branch, newest first, with the commits that share each."""
 
     async def release(self, now: int, limit: int) -> int:
         """Remove baselines past retention, and schedule up to `limit` images that are no longer needed.
@@ -121,6 +126,9 @@ class ComparisonRecords(Protocol):
 
     async def of_newest_commit(self, project_id: str, pr_number: int) -> StoredComparison | None:
         """Return the comparison of the pull request's newest compared commit, if possible one with images."""
+
+    async def summaries(self, project_id: str, pr_numbers: Collection[int]) -> dict[int, ComparisonSummary]:
+        """Return a summary of `of_newest_commit` for each pull request that has been compared."""
 
     async def version(self, project_id: str, pr_number: int) -> str | None:
         """Return a string that changes with the result of `of_newest_commit`, at a fraction of its cost.

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -18,6 +18,7 @@ from prshots.contract.replies import Comparison, ComparisonState, Verdict
 from prshots.server.domain.comparison.identification import Identification
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
+    ComparisonSummary,
     PairResult,
     PlannedShot,
     ShotResult,
@@ -146,6 +147,11 @@ class Comparisons:
         if stored and self._is_abandoned(stored):
             await self._begin(project, stored.request)
         return stored
+
+    async def summaries(
+        self, project: Project, pr_numbers: Collection[int]
+    ) -> Mapping[int, ComparisonSummary]:
+        return await self._records.summaries(project.id, pr_numbers)
 
     async def version(self, project: Project, pr_number: int) -> str | None:
         """Return a string that changes with `load_latest` or its URLs. Return None if that is unknown."""

@@ -144,11 +144,6 @@ class Overview(ProjectOverview, Protocol):
 
     async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequestRecord]: ...
 
-    async def newest_images(
-        self, project_id: str, pr_numbers: Collection[int], each: int
-    ) -> dict[int, list[Image]]:
-        """Return the newest images of each pull request, newest first."""
-
     async def shots(self, project_id: str, pr_number: int, after: ShotKey | None, limit: int) -> list[Shot]:
         """Return the gallery's shots, ordered by name, viewport and theme."""
 

@@ -18,6 +18,7 @@ from prshots.server.adapters.sql.database.schema import compared_shots, comparis
 from prshots.server.domain.comparison.models import (
     NO_TRAITS,
     ComparisonRequest,
+    ComparisonSummary,
     PlannedShot,
     ShotBase,
     ShotResult,
@@ -71,13 +72,43 @@ _KEEP_PAIR = sa.text(
     f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _OF_PAIR)}"
 )
 
+
+def _newest_first(table: sa.FromClause) -> tuple[sa.ColumnElement[int], ...]:
+    return table.c.first_seq.desc(), table.c.started_at.desc()
+
+
 _NEWEST = (
     sa.select(comparisons)
     .where(*given(comparisons, "project_id", "pr_number"))
-    .order_by(comparisons.c.first_seq.desc(), comparisons.c.started_at.desc())
+    .order_by(*_newest_first(comparisons))
     .limit(1)
 )
 """The comparison of the newest commit in the pull request that has a comparison."""
+
+_newer = comparisons.alias()
+_newest_commit = (
+    sa.select(_newer.c.commit_sha)
+    .where(_newer.c.project_id == comparisons.c.project_id, _newer.c.pr_number == comparisons.c.pr_number)
+    .order_by(*_newest_first(_newer))
+    .limit(1)
+    .correlate(comparisons)
+    .scalar_subquery()
+)
+_COUNTS = (
+    sa.select(comparisons.c.pr_number, comparisons.c.commit_sha, comparisons.c.state)
+    .add_columns(compared_shots.c.verdict, sa.func.count(compared_shots.c.name))
+    .select_from(
+        comparisons.outerjoin(
+            compared_shots, sa.and_(*(compared_shots.c[name] == comparisons.c[name] for name in _COMMIT))
+        )
+    )
+    .where(
+        *given(comparisons, "project_id"),
+        comparisons.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
+        comparisons.c.commit_sha == _newest_commit,
+    )
+    .group_by(*(comparisons.c[name] for name in (*_COMMIT, "state")), compared_shots.c.verdict)
+)
 
 # The parts of an image that can change while it is compared. Including `seq` makes the row order irrelevant.
 _CHANGEABLE = (
@@ -225,6 +256,16 @@ class SqlComparisons:
 
     async def of_newest_commit(self, project_id: str, pr_number: int) -> StoredComparison | None:
         return await self._first(_NEWEST, project_id=project_id, pr_number=pr_number)
+
+    async def summaries(self, project_id: str, pr_numbers: Collection[int]) -> dict[int, ComparisonSummary]:
+        rows = await self._database.rows(_COUNTS, project_id=project_id, pr_numbers=list(pr_numbers))
+        counts: dict[tuple[int, str, str], dict[Verdict | None, int]] = {}
+        for *comparison, verdict, count in rows:
+            counts.setdefault(tuple(comparison), {})[Verdict(verdict) if verdict else None] = count
+        return {
+            number: ComparisonSummary(commit_sha, ComparisonState(state), of_verdicts)
+            for (number, commit_sha, state), of_verdicts in counts.items()
+        }
 
     async def version(self, project_id: str, pr_number: int) -> str | None:
         return await self._database.read(lambda connection: _version_of(connection, project_id, pr_number))
