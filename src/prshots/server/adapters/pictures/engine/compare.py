@@ -106,7 +106,7 @@ def _is_lossy(data: bytes) -> bool:
 MAX_REGIONS = 50
 _MAX_STRIPS = 20
 
-_LEAST_SUM = 100
+_LEAST_SUM = 60
 """The minimum sum of differences, in levels of 255, of a group of pixels. Less is noise of a pixel or two."""
 
 _SEAM = 2

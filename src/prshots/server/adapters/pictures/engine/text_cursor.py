@@ -30,8 +30,9 @@ _STANDS_OUT = 24
 _SAME_GROUND = 10
 """How many levels the ground, which can be a gradient, changes within a cursor's width."""
 _FREE_SHARE = 0.25
-"""At how many of its rows a cursor stands out from each side. A letter can touch it at the others."""
-_COLOR_SHARE, _GROUND_SHARE = 0.5, 0.75
+"""At how many of its rows, apart from the first, a cursor stands out from each side. A letter can touch it at
+the others."""
+_COLOR_SHARE, _GROUND_SHARE = 0.5, 0.5
 """At how many of its rows a cursor has its color, and the other image has the ground. Letters can overlap
 it at the others."""
 _TEXT_WIDTH = 4
@@ -91,8 +92,11 @@ def _stands_free(pixels: Pixels, bar: Box) -> bool:
     ends = [pixels[row, bar.left : bar.right] for row in (bar.top - 1, bar.bottom) if 0 <= row < len(pixels)]
     if any((_levels_between(end, color) <= _STANDS_OUT).any() for end in ends):
         return False
-    sides = (pixels[bar.top : bar.bottom, column] for column in (bar.left - 1, bar.right))
-    return all((_levels_between(side, color) > _STANDS_OUT).mean() >= _FREE_SHARE for side in sides)
+    sides = [
+        _levels_between(pixels[bar.top : bar.bottom, column], color) > _STANDS_OUT
+        for column in (bar.left - 1, bar.right)
+    ]
+    return all(side[0] and side.mean() >= _FREE_SHARE for side in sides)
 
 
 def _continues(ground: Pixels, bar: Box) -> bool:
