@@ -1,6 +1,7 @@
 """`POST /v1/upload` and `POST /v1/baseline`: reads the form within its limits, and stores the image."""
 
 import contextlib
+import hashlib
 import math
 import re
 from collections.abc import Awaitable, Callable, Coroutine
@@ -50,7 +51,7 @@ _RESULTS: dict[type[Exception], str] = {
 
 
 Store = Callable[[str], Awaitable[Uploaded | None]]
-"""Stores an upload with this `Idempotency-Key`, or none if empty. Returns None if one with it was stored."""
+"""Stores an upload with the hash of its `Idempotency-Key`. Returns None if one with this key was stored."""
 
 Check = Callable[[Access, UploadForm], Store]
 """Validates an upload and returns the function that stores it."""
@@ -114,12 +115,15 @@ class FirstReply(JSONResponse):
 
 
 async def _read_key(request: Request) -> str:
-    """Return the `Idempotency-Key`, or "" without one. Raises InvalidInputError."""
+    """Return a hash of the `Idempotency-Key`, or "" without one. Raises InvalidInputError.
+
+    It includes the route, because the replies of other routes have other fields.
+    """
     given = request.headers.getlist("idempotency-key")
     if given and not (len(given) == 1 and KEY.fullmatch(given[0])):
         await discard_body(request.scope, REFUSED_SECONDS)
         raise errors.InvalidInputError(BAD_KEY)
-    return given[0] if given else ""
+    return hashlib.sha256(f"{request.url.path} {given[0]}".encode()).hexdigest() if given else ""
 
 
 async def count_against_limit(

@@ -117,7 +117,7 @@ KEPT_REPLY_SECONDS = SECONDS_PER_DAY
 
 @dataclass(frozen=True, slots=True)
 class KeptReply:
-    """The reply to an upload with an `Idempotency-Key`. It is kept for a day."""
+    """The reply to an upload with an `Idempotency-Key`, whose hash is `key`. It is kept for a day."""
 
     project_id: str
     key: str
