@@ -156,6 +156,8 @@ class Images:
 
     async def _try_to_expire(self, image: Image) -> bool:
         try:
+            # A comparison may have stored a difference image before this one was scheduled.
+            image = await self._records.image(image.project_id, image.id) or image
             return not (await self._expire_now([image])).failed
         except (errors.RecordsError, errors.StoreError) as error:
             if error.count_request:
