@@ -120,10 +120,8 @@ class ObjectCopies:
         async with self._room.for_bytes(size):
             data = await self._read(self._source, key)
             if data is None:
-                is_recorded = not key.endswith(CLOSEUP_EXTS)
-                if is_recorded and self._is_active(
-                    key
-                ):  # an expiry marks the record before it deletes the bytes
+                # An expiry marks the record before it deletes the bytes.
+                if self._is_active(key) and not key.endswith(CLOSEUP_EXTS):
                     self._report.missing[key] = None
                 return
             if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:

@@ -49,8 +49,8 @@ STALE_SECONDS = 20
 
 RECORD_SECONDS = 1.0
 PAIRS_AT_ONCE = 3
-"""How many pairs of a run to work on. While one is compared, the next is read, and the difference image of the
-one before is stored."""
+"""How many pairs of a run to work on. While one is compared, the next is read, and the difference images of
+the one before are stored."""
 
 PLAN_TRIES = 20
 """An image that is deleted between planning and recording takes another try. Many deletes may take many."""
