@@ -92,8 +92,13 @@ class Image(NamedTuple):
 
     @property
     def keys(self) -> list[str]:
-        """The keys of all objects that are deleted with the image."""
-        return origin_keys(self.id, self.ext)
+        """The keys of all objects that are deleted with the image.
+
+        Without a difference image there are no close-ups. An object store takes as long to delete an object
+        that doesn't exist as one that does.
+        """
+        keys = origin_keys(self.id, self.ext)
+        return keys if self.diff_base else keys[: -len(CLOSEUP_EXTS)]
 
 
 class ListedImage(NamedTuple):

@@ -187,6 +187,8 @@ class Images:
 
     async def _try_to_expire(self, image: Image) -> bool:
         try:
+            # A comparison may have stored a difference image before this one was scheduled.
+            image = await self._records.image(image.project_id, image.id) or image
             doomed = [image, *await self._records.references_to(image.id)]
             return not (await self._expire_now(doomed)).failed
         except (errors.RecordsError, errors.StoreError) as error:
