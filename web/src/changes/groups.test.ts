@@ -27,6 +27,17 @@ test("shots are sorted by group and then by name, and those without a group come
   expect(sections.at(-1)?.title).toBe("1 screenshot could not be compared");
 });
 
+test("the first shot with close-ups leads its section", () => {
+  const closeups = [{ url: "", region: [0, 0, 1, 1] as [number, number, number, number] }];
+  const [section] = toSections(
+    shotsWithVerdict(
+      ["a", "b", "c"].map((name) => comparedShot({ name, closeups: name === "a" ? [] : closeups })),
+    ),
+    [],
+  );
+  expect(section?.shots.map(({ name }) => name)).toEqual(["b", "a", "c"]);
+});
+
 test("the index has one entry for all groups of one name each", () => {
   expect(indexSections(sections).map(({ id, label, shots }) => [id, label, shots])).toEqual([
     ["r", "Removed", 1],

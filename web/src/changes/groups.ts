@@ -27,7 +27,10 @@ export function sortByGroup(shots: ShotWithVerdict[], groups: Comparison["groups
   return byName.sort((one, other) => placeOf(one) - placeOf(other));
 }
 
-/** In the order in which the shots come, so that a section stays in place while verdicts arrive. */
+/**
+ * In the order in which the shots come, so that a section stays in place while verdicts arrive. A shot with close-ups
+ * comes first.
+ */
 export function toSections(shots: ShotWithVerdict[], groups: Comparison["groups"]): Section[] {
   const known = new Map(groups.map((group) => [group.id, group]));
   const sections = new Map<string, Section>();
@@ -46,7 +49,13 @@ export function toSections(shots: ShotWithVerdict[], groups: Comparison["groups"
   return [...sections.values()].map((section) => ({
     ...section,
     title: section.title || verdictTitle(section),
+    shots: leadFirst(section.shots),
   }));
+}
+
+function leadFirst(shots: ShotWithVerdict[]): ShotWithVerdict[] {
+  const lead = shots.find(({ closeups }) => closeups.length > 0);
+  return lead ? [lead, ...shots.filter((shot) => shot !== lead)] : shots;
 }
 
 const verdictTitle = ({ shots }: Section): string => {
