@@ -13,15 +13,9 @@ from prshots.server.domain.images.models import ShotKey
 _BY_NAME = {Verdict.NEW: GroupKind.NEW, Verdict.REMOVED: GroupKind.REMOVED}
 _BY_LOOK = {Verdict.CHANGED, Verdict.MOVED}
 
-_ORDER = {
-    GroupKind.REMOVED: 0,
-    GroupKind.SINGLE: 1,
-    GroupKind.SAME_PIXELS: 2,
-    GroupKind.INSERTED: 2,
-    GroupKind.NEW: 3,
-    GroupKind.RECOLORED: 4,
-}
-_SMALLEST_FIRST = {GroupKind.SAME_PIXELS, GroupKind.INSERTED}
+_ORDER = {kind: place for place, kind in enumerate(GroupKind)}
+_SHARED = {GroupKind.SAME_PIXELS, GroupKind.INSERTED}
+"""The smallest group of either kind comes first: a change in one place is more often a surprise."""
 
 _SIMILAR = 1.5
 """The largest ratio of the areas that a change has in two themes or viewports."""
@@ -72,12 +66,13 @@ def group_shots(shots: Collection[PlannedShot]) -> GroupedShots:
 
 def _priority(group: tuple[GroupKind, _Shots]) -> tuple[object, ...]:
     kind, shots = group
-    return _ORDER[kind], len(shots) if kind in _SMALLEST_FIRST else 0, shot_key(*shots[0].shot)
+    place, size = (_ORDER[GroupKind.SAME_PIXELS], len(shots)) if kind in _SHARED else (_ORDER[kind], 0)
+    return place, size, _ORDER[kind], shot_key(*shots[0].shot)
 
 
 def _key_of(kind: GroupKind, shots: _Shots) -> object:
     """Return what no other group of this kind has, and what stays the same if more shots join the group."""
-    if kind in _SMALLEST_FIRST:
+    if kind in _SHARED:
         return min((shot.result.traits.regions, shot.result.traits.rows) for shot in shots)
     if kind is GroupKind.RECOLORED:
         main = {entry for shot in shots for entry in _main_entries(shot)}
