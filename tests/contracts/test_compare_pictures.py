@@ -2,8 +2,10 @@
 
 import asyncio
 import gc
+import hashlib
 import io
 import math
+import struct
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -34,10 +36,15 @@ WIDTH, HEIGHT = 160, 120
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def compare() -> AsyncIterator[ComparePictures]:
+async def workers() -> AsyncIterator[PictureWorkers]:
     pool = PictureWorkers(COMPARING)
-    yield pool.compare
+    yield pool
     await pool.close()
+
+
+@pytest.fixture(scope="module")
+def compare(workers: PictureWorkers) -> ComparePictures:
+    return workers.compare
 
 
 def page(
@@ -52,20 +59,47 @@ def page(
 
 HEADER, BUTTON, FOOTER = (0, 0, WIDTH, 10), (40, 50, 40, 20), (0, 110, WIDTH, 10)
 PAGE = page({HEADER: "navy", BUTTON: "#1f6feb", FOOTER: "gray"})
+PIXELS = hashlib.sha256(struct.pack(">II", *PAGE.size) + PAGE.convert("RGBA").tobytes()).hexdigest()
 
 
 async def test_the_same_pixels_in_other_bytes_are_unchanged(compare: ComparePictures) -> None:
     png = encoded(PAGE, "PNG")
     palette = PAGE.quantize(16, dither=Image.Dither.NONE)
+    exif = Image.Exif()
+    exif[0x0112] = 6
     for other in (
         encoded(PAGE, "PNG", compress_level=1),
         encoded(PAGE, "WEBP", lossless=True),
         encoded(PAGE.convert("RGBA"), "PNG"),
         encoded(palette, "PNG"),
-        encoded(PAGE, "JPEG", quality=90),
+        encoded(PAGE.transpose(Image.Transpose.ROTATE_90), "PNG", exif=exif),
     ):
         assert other != png
-        assert await compare(png, other) == PairResult("unchanged")
+        assert await compare(png, other) == PairResult("unchanged", pixels_before=PIXELS, pixels_after=PIXELS)
+    jpeg = await compare(png, encoded(PAGE, "JPEG", quality=90))
+    assert jpeg.verdict == "unchanged"
+    assert jpeg.pixels_after not in {"", PIXELS}
+
+
+async def test_an_image_with_the_known_pixels_of_the_other_is_unchanged(compare: ComparePictures) -> None:
+    """The other is not even decoded."""
+    found = await compare(b"not decoded", encoded(PAGE, "PNG"), PIXELS)
+    assert found == PairResult("unchanged", pixels_before=PIXELS, pixels_after=PIXELS)
+    other = await compare(encoded(PAGE, "PNG"), encoded(page({}), "PNG"), PIXELS)
+    assert (other.verdict, other.pixels_before) == ("changed", PIXELS)
+
+
+async def test_pixels_are_identified_without_the_hidden_color_of_transparent_ones(
+    workers: PictureWorkers,
+) -> None:
+    assert await workers.identify(encoded(PAGE, "PNG")) == PIXELS
+    hidden = [PAGE.convert("RGBA") for _ in range(3)]
+    for picture, color in zip(hidden, ("#ff000000", "#00ff0000", "#00ff0001"), strict=True):
+        picture.paste(color, (40, 50, 80, 70))
+    found = [await workers.identify(encoded(picture, "PNG")) for picture in hidden]
+    assert found[0] == found[1] != found[2]
+    with pytest.raises(DamagedPictureError):
+        await workers.identify(encoded(PAGE, "PNG")[:-40])
 
 
 async def test_a_recolored_box_is_changed_and_marked(compare: ComparePictures) -> None:
@@ -75,6 +109,13 @@ async def test_a_recolored_box_is_changed_and_marked(compare: ComparePictures) -
     assert list(result.regions) == [BUTTON]
     marked = Image.open(io.BytesIO(result.marked))
     assert (marked.format, marked.size) == ("JPEG", (WIDTH, HEIGHT))
+    (closeup,) = result.closeups
+    shown = Image.open(io.BytesIO(closeup.picture)).convert("RGB")
+    assert (closeup.region, shown.height) == (BUTTON, HEIGHT)
+    assert [shown.getpixel((x, 60)) for x in (60, shown.width - WIDTH + 60)] == [
+        (31, 111, 235),
+        (42, 116, 232),
+    ]
 
 
 async def test_images_of_different_widths_are_changed(compare: ComparePictures) -> None:
@@ -105,13 +146,6 @@ async def test_every_kind_of_pixel_is_compared(compare: ComparePictures, mode: s
     assert result.verdict == "changed"
     [(left, top, width, height)] = result.regions
     assert abs(left - 40) + abs(top - 50) + abs(width - 40) + abs(height - 20) <= (8 if mode == "CMYK" else 0)
-
-
-async def test_exif_orientation_is_applied(compare: ComparePictures) -> None:
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    turned = encoded(PAGE.transpose(Image.Transpose.ROTATE_90), "PNG", exif=exif)
-    assert await compare(encoded(PAGE, "PNG"), turned) == PairResult("unchanged")
 
 
 async def test_at_most_50_regions_cover_all_changes(compare: ComparePictures) -> None:

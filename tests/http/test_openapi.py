@@ -67,7 +67,7 @@ def test_schemathesis_finds_no_violation(roomy_service, tmp_path, phases, hooks,
         timeout=200,
     )
     assert done.returncode == 0, done.stdout[-10_000:] + done.stderr[-2000:]
-    assert re.search(r"Tested: 18\b", done.stdout)
+    assert re.search(r"Tested: 19\b", done.stdout)
     assert "internal error" not in roomy_service.log
 
 
@@ -108,7 +108,7 @@ CONTRACT = {
         PR_NUMBER_REQUIRED,
         "limit must be a whole number from 1024 to 65536",
         "marker must be html or link",
-        "view must be all, latest or changes",
+        "view must be all, latest, changes or pairs",
     },
     ("get", "/v1/comment", 401): {"unauthorized"},
     ("post", "/v1/expire", 400): {

@@ -14,16 +14,20 @@ from hypothesis import strategies as st
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.replies import (
     MANUAL,
+    CloseUp,
     ComparedShot,
     Comparison,
     ComparisonState,
+    GroupKind,
+    Region,
+    ShotGroup,
     SizedComment,
     Verdict,
 )
 from prshots.server.domain.comments.fitting import Frame, folders_of
 from prshots.server.domain.comments.layout import Column, lay_out_columns
 from prshots.server.domain.comments.markup import name_as_code
-from prshots.server.domain.comments.views import Latest, LatestShot, changes_view, latest_view
+from prshots.server.domain.comments.views import Latest, LatestShot, changes_view, latest_view, pairs_view
 from support.hostile_names import HOSTILE_NAMES, as_seen, on_one_line
 from support.markdown_pages import RENDERERS, Page, pages
 
@@ -77,8 +81,39 @@ def compared(
 def comparison(
     shots: Sequence[ComparedShot], state: ComparisonState = ComparisonState.COMPARED, branch: str = "main"
 ) -> Comparison:
+    """Return a comparison in which the shots without a group are grouped by name."""
     counts = Counter(shot.verdict.value for shot in shots)
-    return Comparison(7, COMMIT, branch, BASE, state, counts, shots, DASHBOARD)
+    shots = [replace(shot, group=shot.group or group_by_name(shot)) for shot in shots]
+    members: dict[str, list[ComparedShot]] = {}
+    for shot in shots:
+        members.setdefault(shot.group, []).append(shot)
+    members.pop("", None)
+    groups = [
+        ShotGroup(
+            key, KINDS[first.verdict], 1 + len(others), [first.name], f"{first.name}: {1 + len(others)}"
+        )
+        for key, (first, *others) in sorted(members.items(), key=lambda item: ORDER.index(item[1][0].verdict))
+    ]
+    return Comparison(7, COMMIT, branch, BASE, state, counts, shots, DASHBOARD, groups)
+
+
+KINDS = {
+    Verdict.REMOVED: GroupKind.REMOVED,
+    Verdict.CHANGED: GroupKind.SINGLE,
+    Verdict.MOVED: GroupKind.SINGLE,
+    Verdict.NEW: GroupKind.NEW,
+}
+ORDER = list(KINDS)
+
+
+def group_by_name(shot: ComparedShot) -> str:
+    if shot.verdict not in KINDS:
+        return ""
+    return sha256(f"{KINDS[shot.verdict]} {shot.name}".encode()).hexdigest()[:12]
+
+
+def pairs(shots: Sequence[ComparedShot], frame: Frame = HTML) -> SizedComment:
+    return pairs_view(frame, comparison(shots), NOTHING)
 
 
 def changes(shots: Sequence[ComparedShot], frame: Frame = HTML) -> SizedComment:
@@ -125,13 +160,13 @@ def test_latest_has_a_row_for_each_name_and_a_column_for_each_viewport_and_theme
 def test_a_pair_that_was_uploaded_together_says_so_and_has_no_base_commit():
     kept = compared("cart", Verdict.CHANGED, pair=MANUAL, base_commit=None, commit_sha="abc1234" + "0" * 33)
     found = replace(comparison([kept]), base_commit=None, pairs=1)
-    text = changes_view(HTML, found, NOTHING).markdown
+    text = pairs_view(HTML, found, NOTHING).markdown
     assert f"`3f9c2d1`, before and after uploaded together · see the [dashboard]({DASHBOARD})" in text
     assert "</a><br>uploaded together</td>" in text
     assert "</a><br>1,479 px in 2 regions, at <code>abc1234</code></td>" in text
 
     among_others = replace(comparison([kept, compared("home", Verdict.UNCHANGED)]), pairs=1)
-    text = changes_view(HTML, among_others, NOTHING).markdown
+    text = pairs_view(HTML, among_others, NOTHING).markdown
     assert "`3f9c2d1` compared with `main` at `d83dede` (1 with its own before) ·" in text
 
 
@@ -143,7 +178,7 @@ def test_screenshots_without_a_baseline_stay_in_the_comment_beside_pairs(frame: 
     ]
     found = replace(comparison(shots, ComparisonState.INCOMPLETE), base_commit=None, pairs=2)
     others = [newest("cart"), newest("home"), newest("home", "375x812")]
-    text = changes_view(frame, found, Latest(others, COMMIT, 1))
+    text = pairs_view(frame, found, Latest(others, COMMIT, 1))
     assert text.heading == "### 4 screenshots, incomplete: 1 changed, 1 unchanged, 2 without a baseline"
     assert (text.count, text.shown, text.listed, text.omitted) == (4, 3, 1, 0)
     assert "The others are not compared, because there is no baseline for `main` yet: run" in text.markdown
@@ -151,7 +186,7 @@ def test_screenshots_without_a_baseline_stay_in_the_comment_beside_pairs(frame: 
     assert is_shown == [False, True, True]  # of `cart`, the pair is
 
 
-def test_changes_has_before_beside_after_for_one_viewport_and_lists_below():
+def test_pairs_has_before_beside_after_for_one_viewport_and_lists_below():
     shots = [
         compared("home", Verdict.UNCHANGED),
         compared("cart", Verdict.CHANGED),
@@ -160,7 +195,7 @@ def test_changes_has_before_beside_after_for_one_viewport_and_lists_below():
         compared("about", Verdict.UNCHANGED),
     ]
     after, before, diff = (url("1", kind).replace("&", "&amp;") for kind in ("after", "before", "diff"))
-    text = changes(shots)
+    text = pairs(shots)
     assert text.heading == "### 5 screenshots: 1 changed, 1 removed, 1 could not be compared, 2 unchanged"
     assert text.markdown == (
         "<!-- svc:pr-7 -->\n"
@@ -194,13 +229,13 @@ def test_changes_has_before_beside_after_for_one_viewport_and_lists_below():
     assert (text.count, text.shown, text.listed, text.omitted) == (5, 1, 4, 0)
 
 
-def test_changes_without_html():
+def test_pairs_without_html():
     shots = [
         compared("a|b", Verdict.MOVED, "375x812", key="m"),
         compared("a|b", Verdict.NEW, "768x1024", key="n"),
         compared("home", Verdict.UNCHANGED, theme="dark"),
     ]
-    assert changes(shots, LINK).markdown == (
+    assert pairs(shots, LINK).markdown == (
         "[//]: # (svc:pr-7)\n"
         "\n"
         "### 3 screenshots: 1 moved, 1 new, 1 unchanged\n"
@@ -221,10 +256,151 @@ def test_changes_without_html():
     )
 
 
+CLOSE_UP = CloseUp(url("1", "closeup"), (20, 30, 200, 40))
+
+
+def grouped_shots() -> list[ComparedShot]:
+    """Return shots in three groups with pictures: a close-up, a pair and a new shot; and the others."""
+    return [
+        *(compared("pricing", Verdict.CHANGED, viewport, closeups=[CLOSE_UP]) for viewport in VIEWPORTS),
+        compared("home", Verdict.CHANGED, theme="dark", key="2", group="plum"),
+        compared("help & more", Verdict.CHANGED, theme="dark", key="3", group="plum"),
+        compared("gift", Verdict.NEW, "375x812", key="4"),
+        compared("old", Verdict.REMOVED),
+        compared("torn", Verdict.FAILED),
+        compared("same", Verdict.UNCHANGED),
+    ]
+
+
+def shorten(markdown: str) -> str:
+    """Return the markdown with short URLs: the dashboard's is D, and an image's is its key and kind."""
+    for text in (TOKEN, TOKEN.replace("&", "&amp;"), "https://img.example.com/i/"):
+        markdown = markdown.replace(text, "")
+    return markdown.replace(DASHBOARD, "D")
+
+
+def plum_theme(found: Comparison) -> Comparison:
+    title = "2 dark screenshots recolored: #0f1419 → #15101c"
+    groups = [replace(group, title=title) if group.id == "plum" else group for group in found.groups]
+    return replace(found, groups=groups)
+
+
+def test_changes_has_a_line_and_a_picture_for_each_group_with_links_to_the_dashboard():
+    text = changes_view(HTML, plum_theme(comparison(grouped_shots())), NOTHING)
+    assert shorten(text.markdown) == (
+        "<!-- svc:pr-7 -->\n"
+        "### 9 screenshots: 5 changed, 1 new, 1 removed, 1 could not be compared, 1 unchanged\n"
+        "\n"
+        "`3f9c2d1` compared with `main` at `d83dede` · see the [dashboard](D)\n"
+        "\n"
+        "- **[`old`](D?group=2939ab0d98f2)**: 1\n"
+        "- **[`pricing`](D?group=56b914300b6f)**: 3\n"
+        "- **[2 dark screenshots recolored](D?group=plum)**: `#0f1419` → `#15101c`\n"
+        "- **[`gift`](D?group=2dd58efc66f2)**: 1\n"
+        "\n"
+        "<p><code>pricing</code> · 375x812 · before and after · 1,479 px in 2 regions<br>\n"
+        '<a href="D?tab=changes&amp;shot=pricing&amp;viewport=375x812">'
+        '<img alt="pricing" src="1-closeup"></a></p>\n'
+        "\n"
+        "<details><summary>2 more screenshots</summary>\n"
+        "\n"
+        "- [`pricing`](D?tab=changes&shot=pricing&viewport=768x1024) · 768x1024, 1280x800 · changed\n"
+        "\n"
+        "</details>\n"
+        "\n"
+        "<p><code>help &amp; more</code> · 1280x800 dark · before and after · 1,479 px in 2 regions<br>\n"
+        '<a href="D?tab=changes&amp;shot=help%20%26%20more&amp;viewport=1280x800&amp;theme=dark">'
+        '<img width="352" alt="help &amp; more (before)" src="3-before"></a>\n'
+        '<a href="D?tab=changes&amp;shot=help%20%26%20more&amp;viewport=1280x800&amp;theme=dark">'
+        '<img width="352" alt="help &amp; more" src="3-after"></a></p>\n'
+        "\n"
+        "<details><summary>1 more screenshot</summary>\n"
+        "\n"
+        "- [`home`](D?tab=changes&shot=home&viewport=1280x800&theme=dark) · 1280x800 dark · changed\n"
+        "\n"
+        "</details>\n"
+        "\n"
+        "<p><code>gift</code> · 375x812 · new<br>\n"
+        '<a href="D?tab=changes&amp;shot=gift&amp;viewport=375x812">'
+        '<img width="101" alt="gift" src="4-after"></a></p>\n'
+        "\n"
+        "**1 could not be compared**\n"
+        "\n"
+        "- [`torn`](D?tab=changes&shot=torn&viewport=1280x800) · 1280x800 · `the image is damaged`\n"
+        "\n"
+        "**1 removed**\n"
+        "\n"
+        "- [`old`](D?tab=changes&shot=old&viewport=1280x800) · 1280x800\n"
+        "\n"
+        "<details><summary>1 unchanged</summary>\n"
+        "\n"
+        "- [`same`](D?shot=same&viewport=1280x800) · 1280x800\n"
+        "\n"
+        "</details>\n"
+    )
+    assert (text.count, text.shown, text.listed, text.omitted) == (9, 3, 6, 0)
+
+
+@pytest.mark.parametrize(
+    ("region", "size"), [((0, 0, 300, 100), ""), ((0, 0, 900, 200), ""), ((0, 0, 300, 200), 'height="240" ')]
+)
+def test_a_close_up_has_its_own_size_unless_it_is_tall(region: Region, size: str):
+    shot = compared("home", Verdict.CHANGED, closeups=[CloseUp(url("1", "closeup"), region)])
+    assert f'<img {size}alt="home" src="1-closeup">' in shorten(changes([shot]).markdown)
+
+
+def test_a_group_of_several_names_shows_them_as_code():
+    found = comparison([compared(name, Verdict.CHANGED, group="menu") for name in ("home", "@ann", "cart")])
+    group = replace(found.groups[0], names=["home", "@ann", "cart"], title="home, @ann and 1 more: 1 region")
+    text = changes_view(HTML, replace(found, groups=[group]), NOTHING).markdown
+    assert f"- **[`home`, `@ann`]({DASHBOARD}?group=menu)** and 1 more: 1 region\n" in text
+
+
+def test_changes_without_html_has_the_same_pictures():
+    found = plum_theme(comparison(grouped_shots()[:5]))
+    assert shorten(changes_view(LINK, found, NOTHING).markdown).partition("\n- ")[2] == (
+        "**[`pricing`](D?group=56b914300b6f)**: 3\n"
+        "- **[2 dark screenshots recolored](D?group=plum)**: `#0f1419` → `#15101c`\n"
+        "\n"
+        "`pricing` · 375x812 · before and after · 1,479 px in 2 regions\n"
+        "\n"
+        "[![pricing](1-closeup)](D?tab=changes&shot=pricing&viewport=375x812)\n"
+        "\n"
+        "**2 more screenshots**\n"
+        "\n"
+        "- [`pricing`](D?tab=changes&shot=pricing&viewport=768x1024) · 768x1024, 1280x800 · changed\n"
+        "\n"
+        "`help & more` · 1280x800 dark · before and after · 1,479 px in 2 regions\n"
+        "\n"
+        "[![help & more (before)](3-before)](D?tab=changes&shot=help%20%26%20more&viewport=1280x800&theme=dark) "
+        "[![help & more](3-after)](D?tab=changes&shot=help%20%26%20more&viewport=1280x800&theme=dark)\n"
+        "\n"
+        "**1 more screenshot**\n"
+        "\n"
+        "- [`home`](D?tab=changes&shot=home&viewport=1280x800&theme=dark) · 1280x800 dark · changed\n"
+    )
+
+
+def test_groups_after_the_first_12_get_only_lines_and_those_after_30_are_counted():
+    shots = [
+        compared(f"page-{number}", Verdict.CHANGED, viewport)
+        for number in range(40)
+        for viewport in VIEWPORTS
+    ]
+    text = changes(shots)
+    assert (text.shown, text.listed, text.omitted) == (12, 108, 0)
+    assert f"- **[`page-29`]({DASHBOARD}?group=" in text.markdown
+    assert f"\n- 10 more in the [dashboard]({DASHBOARD})\n" in text.markdown
+    assert re.findall("<summary>(.*)</summary>", text.markdown) == [
+        *["2 more screenshots"] * 12,
+        "84 changed, without pictures",
+    ]
+
+
 def test_before_is_above_after_in_several_viewports():
     shots = [compared("cart", Verdict.CHANGED, viewport, key=viewport) for viewport in VIEWPORTS]
     for frame in (HTML, LINK):
-        for page in pages(changes(shots, frame).markdown):
+        for page in pages(pairs(shots, frame).markdown):
             assert page.images == [
                 *((url(viewport, "before"), "cart (before)") for viewport in VIEWPORTS),
                 *((url(viewport), "cart") for viewport in VIEWPORTS),
@@ -233,7 +409,7 @@ def test_before_is_above_after_in_several_viewports():
 
 def test_changed_names_come_before_moved_ones_and_those_before_new_ones():
     verdicts = {"a": Verdict.NEW, "b": Verdict.MOVED, "c 10": Verdict.CHANGED, "c 9": Verdict.CHANGED}
-    text = changes([compared(name, verdict) for name, verdict in verdicts.items()]).markdown
+    text = pairs([compared(name, verdict) for name, verdict in verdicts.items()]).markdown
     assert re.findall("<th.*<code>(.*)</code>", text) == ["c 9", "c 10", "b", "a"]
 
 
@@ -243,10 +419,10 @@ def test_a_base_that_is_not_an_ancestor_is_marked_wherever_the_shot_is():
         for verdict in (Verdict.CHANGED, Verdict.REMOVED, Verdict.FAILED, Verdict.UNCHANGED)
     ]
     for frame in (HTML, LINK):
-        for page in pages(changes([*others, compared("home", Verdict.UNCHANGED)], frame).markdown):
+        for page in pages(pairs([*others, compared("home", Verdict.UNCHANGED)], frame).markdown):
             assert page.words.count("base is not an ancestor") == 4, page
             assert page.codes.count("d83dede") == 1 + 4, page
-    small = changes(others[:1], replace(HTML, limit=MIN_COMMENT_BYTES))
+    small = pairs(others[:1], replace(HTML, limit=MIN_COMMENT_BYTES))
     assert "- `changed` · 1280x800 · changed, base `d83dede` is not an ancestor\n" in small.markdown
 
 
@@ -282,20 +458,20 @@ def test_a_base_that_is_not_an_ancestor_is_marked_wherever_the_shot_is():
 def test_an_unfinished_comparison_says_what_is_missing(state, heading, sentence):
     shots = [newest("home"), newest("cart")]
     nothing = comparison([], state) if state else None
-    text = changes_view(HTML, nothing, Latest(shots, COMMIT, 1))
+    text = pairs_view(HTML, nothing, Latest(shots, COMMIT, 1))
     assert text.heading == f"### 2 screenshots, {heading}"
     assert f"\n\n{sentence}\n\n" in text.markdown
     assert f"[dashboard]({DASHBOARD})" in text.markdown
     assert {image for image, _ in Page(text.markdown).images} == {shot.url for shot in shots}
     if state in {ComparisonState.RUNNING, ComparisonState.FAILED}:
-        text = changes_view(HTML, comparison([compared("home", Verdict.UNCHANGED)], state), NOTHING)
+        text = pairs_view(HTML, comparison([compared("home", Verdict.UNCHANGED)], state), NOTHING)
         assert text.heading == f"### 1 screenshot, {heading}: 1 unchanged"
         assert f"\n\n{sentence}\n" in text.markdown
 
 
 def test_an_incomplete_run_says_how_to_complete_it():
     incomplete = comparison([compared("home", Verdict.UNCHANGED)], ComparisonState.INCOMPLETE)
-    text = changes_view(HTML, incomplete, NOTHING)
+    text = pairs_view(HTML, incomplete, NOTHING)
     assert text.heading == "### 1 screenshot, incomplete: 1 unchanged"
     assert (
         "\n\nSome screenshots of the base are missing in this run: run `prshots compare --complete` after the last "
@@ -405,12 +581,12 @@ def test_latest_renders_its_images_and_nothing_else(keys, frame):
     HOSTILE_NAMES,
     st.sampled_from([HTML, LINK]),
 )
-def test_changes_renders_its_images_and_nothing_else(drawn, branch, frame):
+def test_pairs_renders_its_images_and_nothing_else(drawn, branch, frame):
     shots = [
         compared(name, verdict, viewport, theme, key=number, reason=reason, ancestor=ancestor)
         for number, ((name, viewport, theme), (verdict, reason, ancestor)) in enumerate(drawn.items())
     ]
-    text = changes_view(frame, comparison(shots, branch=branch), NOTHING)
+    text = pairs_view(frame, comparison(shots, branch=branch), NOTHING)
     pictured = [shot for shot in shots if shot.verdict in RANKS[:3]]
     images = [(shot.view_url, on_one_line(shot.name)) for shot in pictured]
     images += [
@@ -424,10 +600,35 @@ def test_changes_renders_its_images_and_nothing_else(drawn, branch, frame):
         assert {as_seen(shot.name) for shot in shots} <= set(page.codes), page
 
 
+@given(
+    st.dictionaries(
+        st.tuples(HOSTILE_NAMES, ODD, ODD), st.tuples(st.sampled_from(Verdict), ODD), min_size=1, max_size=6
+    ),
+    st.sampled_from([HTML, LINK]),
+)
+def test_changes_links_everything_to_the_dashboard_and_renders_nothing_else(drawn, frame):
+    shots = [
+        compared(name, verdict, viewport, theme, key=number, reason=reason)
+        for number, ((name, viewport, theme), (verdict, reason)) in enumerate(drawn.items())
+    ]
+    found = comparison(shots)
+    text = changes_view(frame, found, NOTHING)
+    assert (text.count, text.omitted) == (len(shots), 0)
+    for page in pages(text.markdown):
+        assert page.tags.keys() <= (HTML_TAGS if frame.marker is Marker.HTML else LINK_TAGS), page
+        assert page.comments == ([" svc:pr-7 "] if frame.marker is Marker.HTML else []), page
+        assert all(link.partition("?")[0] == DASHBOARD for link in page.links), page
+        groups = [link.partition("?group=")[2] for link in page.links if "?group=" in link]
+        assert groups == [group.id for group in found.groups], page
+        assert {as_seen(shot.name) for shot in shots} <= set(page.codes), page
+        pictures = {GroupKind.SINGLE: 2, GroupKind.NEW: 1, GroupKind.REMOVED: 0}
+        assert len(page.images) == sum(pictures[group.kind] for group in found.groups), page
+
+
 @pytest.mark.parametrize("frame", [HTML, LINK])
 def test_a_pipe_does_not_add_a_cell(frame):
     shot = compared("a | b", Verdict.CHANGED, "c | d", "e | f", ancestor=False, base_commit="g | h")
-    for page in pages(changes([shot], frame).markdown):
+    for page in pages(pairs([shot], frame).markdown):
         assert (page.tags["table"], page.tags["td"], len(page.images)) == (1, 2, 2), page
 
 
@@ -481,7 +682,7 @@ def test_latest_keeps_its_limit_and_reports_correct_counts(names, count, commits
     st.sampled_from(["main", "😀" * 255, "`" * 255]),
     FRAMES,
 )
-def test_changes_keeps_its_limit_and_the_most_important_shots(names, runs, state, branch, frame):
+def test_pairs_and_changes_keep_their_limit_and_the_most_important_shots(names, runs, state, branch, frame):
     verdicts = [verdict for verdict, length in runs for _ in range(length)]
     shots = [
         compared(
@@ -493,7 +694,9 @@ def test_changes_keeps_its_limit_and_the_most_important_shots(names, runs, state
         )
         for number, verdict in enumerate(verdicts)
     ]
-    text = changes_view(frame, comparison(shots, state, branch), NOTHING)
+    found = comparison(shots, state, branch)
+    assert_sized(changes_view(frame, found, NOTHING), frame, len(shots))
+    text = pairs_view(frame, found, NOTHING)
     assert_sized(text, frame, len(shots))
     images = {image for image, _ in Page(text.markdown, "cmark-gfm").images}
     shown = [shot.verdict in RANKS[:3] and shot.view_url in images for shot in shots]
@@ -521,7 +724,7 @@ def test_900_changed_shots_fit(marker):
         for number in range(300)
         for viewport in VIEWPORTS
     ]
-    text = changes(shots, replace(HTML, marker=marker))
+    text = pairs(shots, replace(HTML, marker=marker))
     assert 60_000 < len(text.markdown.encode()) <= MAX_COMMENT_BYTES
     assert text.shown > 40
     assert text.shown + text.listed == 900
@@ -530,10 +733,10 @@ def test_900_changed_shots_fit(marker):
 @pytest.mark.parametrize("frame", [HTML, LINK])
 def test_a_comment_of_exactly_the_limit_is_not_cut(frame):
     shots = [compared(f"page-{number}", verdict) for number, verdict in enumerate(RANKS * 9)]
-    whole = changes(shots, frame)
+    whole = pairs(shots, frame)
     size = len(whole.markdown.encode())
-    assert changes(shots, replace(frame, limit=size)) == whole
-    cut = changes(shots, replace(frame, limit=size - 1))
+    assert pairs(shots, replace(frame, limit=size)) == whole
+    cut = pairs(shots, replace(frame, limit=size - 1))
     assert (cut.shown, cut.listed + cut.omitted) == (whole.shown, whole.listed)
     assert cut.markdown.endswith(f"\nOnly in the [dashboard]({DASHBOARD}): {cut.omitted} unchanged.\n")
 
@@ -553,7 +756,8 @@ def test_the_longest_words_fit_the_smallest_limit(state, marker):
     ]
     for compared_shots in (shots, []):
         latest_shots = Latest([newest(shot.name) for shot in shots], COMMIT, 99_999)
-        text = changes_view(frame, comparison(compared_shots, state, longest), latest_shots)
-        assert len(text.markdown.encode()) <= MIN_COMMENT_BYTES
-        assert f"[dashboard]({frame.dashboard_url})" in text.markdown
-        assert text.markdown.startswith(f"{marker.line(2_147_483_647)}\n")
+        for view in (pairs_view, changes_view):
+            text = view(frame, comparison(compared_shots, state, longest), latest_shots)
+            assert len(text.markdown.encode()) <= MIN_COMMENT_BYTES
+            assert f"[dashboard]({frame.dashboard_url})" in text.markdown
+            assert text.markdown.startswith(f"{marker.line(2_147_483_647)}\n")

@@ -29,9 +29,10 @@ class View(StrEnum):
     """Which screenshots the comment shows.
 
     `ALL`: every image, oldest first. `LATEST`: the newest image of each shot.
-    `CHANGES`: shots that differ from their base, before and after.
+    `CHANGES`: shots that differ from their base, before and after. `PAIRS`: tables of all these pairs.
     """
 
     ALL = "all"
     LATEST = "latest"
     CHANGES = "changes"
+    PAIRS = "pairs"

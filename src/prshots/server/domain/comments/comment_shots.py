@@ -20,7 +20,8 @@ class CommentShot:
     """A shot in the comment. It has a verdict if it was compared. Without `images`, it gets only a line.
 
     `images` holds one image, or a before image (None for a new shot) and an after image. `note` goes
-    on the shot's line.
+    on the shot's line, and `href` is its URL in the dashboard. `group` counts from 0: a group's first shot
+    has images, and the others are folded below it.
     """
 
     name: str
@@ -28,6 +29,8 @@ class CommentShot:
     verdict: Verdict | None = None
     note: str = ""
     images: Sequence[CommentImage | None] = ()
+    href: str = ""
+    group: int | None = None
 
 
 def sums(counts: Mapping[Verdict | None, int]) -> str:

@@ -8,13 +8,25 @@ from functools import cache
 from itertools import accumulate, groupby, takewhile
 from operator import attrgetter
 from typing import NamedTuple
+from urllib.parse import quote, urlencode
 
 from prshots.contract.comments import Marker
 from prshots.contract.replies import SizedComment, Verdict
 from prshots.server.domain.comments.comment_shots import FOLDED_ABOVE, CommentShot, sums
 from prshots.server.domain.comments.layout import Column, Layout, lay_out_columns
-from prshots.server.domain.comments.markup import STYLES, Style, name_as_code, room_for_images, size
-from prshots.server.domain.comments.tables import TABLES, Block, CommentImage, Grid, label
+from prshots.server.domain.comments.markup import (
+    STYLES,
+    Style,
+    link,
+    name_as_code,
+    room_for_images,
+    screenshots,
+    size,
+)
+from prshots.server.domain.comments.tables import TABLES, Block, CommentImage, Grid, Tables, label
+
+ListKey = Verdict | int | None
+"""Which list a line is in: the one of its verdict or of its group, or of shots whose images don't fit."""
 
 
 class ShotImages:
@@ -38,6 +50,9 @@ class ShotImages:
         """Return whether the images of the first `shown` shots fit into the room."""
         # Tables are larger than their cells, so the cells alone rule out most counts that don't fit.
         return self._sizes[shown] <= room and self._size(shown) <= room
+
+    def parts(self, shown: int) -> dict[ListKey, str]:
+        return {None: self.text(shown)}
 
     def text(self, shown: int) -> str:
         folders: dict[str, dict[str, list[int]]] = {}
@@ -79,6 +94,35 @@ class ShotImages:
         cells = {shot.column: self._cells[number] for shot, number in zip(shots, numbers, strict=True)}
         verdicts = ", ".join(dict.fromkeys(shot.verdict for shot in shots if shot.verdict))
         return self._tables.block(name, verdicts, _arrange(self._layouts[name], cells))
+
+
+class GroupPictures:
+    """The pictures of the first shots, one shot for each group."""
+
+    def __init__(self, shots: Sequence[CommentShot], marker: Marker) -> None:
+        tables = TABLES[marker]
+        self._texts = [_write_picture(shot, tables) for shot in shots if shot.images]
+        self._sizes = [0, *accumulate(map(size, self._texts))]
+
+    @property
+    def most(self) -> int:
+        return len(self._texts)
+
+    def fit(self, shown: int, room: int) -> bool:
+        return self._sizes[shown] <= room
+
+    def parts(self, shown: int) -> dict[ListKey, str]:
+        return dict(enumerate(self._texts[:shown]))
+
+
+Images = ShotImages | GroupPictures
+
+
+def _write_picture(shot: CommentShot, tables: Tables) -> str:
+    images = [image for image in shot.images if image]
+    seen = " and ".join(image.words for image in images)
+    words = [label(shot.column, tables), seen, *(image.details for image in images)]
+    return tables.picture(shot.name, " · ".join(filter(None, words)), images)
 
 
 def _lay_out_names(shots: Iterable[CommentShot]) -> dict[str, Layout]:
@@ -126,9 +170,9 @@ _MARKDOWN = TABLES[Marker.LINK]
 
 
 class ShotLine(NamedTuple):
-    """The line for one or more shots with the same name. `list` is the verdict whose list contains it."""
+    """The line for one or more shots with the same name, and the list that contains it."""
 
-    list: Verdict | None
+    list: ListKey
     verdict: Verdict | None
     shots: int
     bullet: str
@@ -164,31 +208,47 @@ class ShotLines:
 
     def text(self, shown: int, count: int) -> str:
         """Return the first `count` of these lines, in lists, and a count of the omitted shots."""
-        lines = self.after(shown)
-        text = "".join(self._write_list(list(listed)) for _, listed in groupby(lines[:count], _list_of))
-        if left_out := lines[count:]:
-            text += f"\nOnly in the {self._dashboard}: {sums(_count_shots(left_out))}.\n"
-        return text
+        return "".join(self.parts(shown, count).values()) + self.note(shown, count)
 
-    def _write_list(self, lines: Sequence[ShotLine]) -> str:
-        title, bullets = sums(_count_shots(lines)), "".join(map(_bullet_of, lines))
-        if lines[0].list is None:
-            title += ", without pictures"
-        elif lines[0].list is not Verdict.UNCHANGED and len(lines) <= FOLDED_ABOVE:
-            return f"\n**{title}**\n\n{bullets}"
+    def parts(self, shown: int, count: int) -> dict[ListKey, str]:
+        """Return the lists with the first `count` of these lines."""
+        lists: dict[ListKey, list[ShotLine]] = {}
+        for key, lines in groupby(self.after(shown)[:count], _list_of):
+            has_picture = not isinstance(key, int) or key < shown
+            lists.setdefault(key if has_picture else None, []).extend(lines)
+        return {key: self._write_list(key, lines) for key, lines in lists.items()}
+
+    def note(self, shown: int, count: int) -> str:
+        """Return a count of the shots after the first `count` lines."""
+        left_out = self.after(shown)[count:]
+        return f"\nOnly in the {self._dashboard}: {sums(_count_shots(left_out))}.\n" if left_out else ""
+
+    def _write_list(self, key: ListKey, lines: Sequence[ShotLine]) -> str:
+        counts, bullets = _count_shots(lines), "".join(map(_bullet_of, lines))
+        if key is None:
+            title = f"{sums(counts)}, without pictures"
+        elif isinstance(key, int):
+            title = f"{counts.total()} more {screenshots(counts.total())}"
+        else:
+            title = sums(counts)
+            if key is not Verdict.UNCHANGED and len(lines) <= FOLDED_ABOVE:
+                return f"\n**{title}**\n\n{bullets}"
         return self._style.folded.format(summary=title, lines=bullets)
 
 
 def _group(shots: Iterable[CommentShot]) -> list[list[CommentShot]]:
     """Group the shots that can share a line."""
-    return [list(group) for _, group in groupby(shots, lambda shot: (shot.name, shot.verdict, shot.note))]
+    keys = attrgetter("group", "name", "verdict", "note")
+    return [list(group) for _, group in groupby(shots, keys)]
 
 
 def _write_line(shots: Sequence[CommentShot]) -> ShotLine:
     first = shots[0]
     labels = ", ".join(label(shot.column, _MARKDOWN) for shot in shots)
-    bullet = f"- {name_as_code(first.name)} · {labels}{first.note and f' · {first.note}'}\n"
-    return ShotLine(None if first.images else first.verdict, first.verdict, len(shots), bullet)
+    name = link(name_as_code(first.name), first.href)
+    bullet = f"- {name} · {labels}{first.note and f' · {first.note}'}\n"
+    key = first.group if first.group is not None else None if first.images else first.verdict
+    return ShotLine(key, first.verdict, len(shots), bullet)
 
 
 def _count_shots(lines: Iterable[ShotLine]) -> Counter[Verdict | None]:
@@ -215,27 +275,36 @@ class Frame:
     @property
     def dashboard(self) -> str:
         """The word "dashboard", as a link if the comment has room for the URL."""
-        fits = size(self.dashboard_url) <= self.limit // LINK_SHARE
-        return f"[dashboard]({self.dashboard_url})" if fits else "dashboard"
+        return link("dashboard", self.href({}))
+
+    def href(self, query: Mapping[str, str]) -> str:
+        """Return the URL of the dashboard's page with this query, or "" if the comment has no room for it."""
+        if size(self.dashboard_url) > self.limit // LINK_SHARE:
+            return ""
+        return f"{self.dashboard_url}?{urlencode(query, quote_via=quote)}" if query else self.dashboard_url
 
 
-def fit_comment(frame: Frame, heading: str, lead: str, shots: Sequence[CommentShot]) -> SizedComment:
+def fit_comment(
+    frame: Frame, heading: str, lead: str, shots: Sequence[CommentShot], images: Images
+) -> SizedComment:
     """Build the comment with this heading and the paragraphs below it, within the frame's limit.
 
-    `shots` must be sorted: the most important first, and shots with images before shots without.
+    `shots` must be sorted: the most important first, and shots with images before shots without. `images`
+    are theirs.
     """
     style = STYLES[frame.marker]
     head = f"{frame.marker.line(frame.pr_number)}{style.after_marker}{heading}\n\n{lead}\n"
-    images = ShotImages(shots, frame.marker, frame.limit)
     lines = ShotLines(shots, style, frame.dashboard)
     shown, listed_lines = _share_room(frame.limit - size(head), images, lines)
     listed = sum(line.shots for line in lines.after(shown)[:listed_lines])
     omitted = len(shots) - shown - listed
-    text = head + images.text(shown) + lines.text(shown, listed_lines)
+    lists = lines.parts(shown, listed_lines)
+    text = head + "".join(part + lists.pop(key, "") for key, part in images.parts(shown).items())
+    text += "".join(lists.values()) + lines.note(shown, listed_lines)
     return SizedComment(frame.pr_number, text, heading, len(shots), shown, listed, omitted)
 
 
-def _share_room(room: int, images: ShotImages, lines: ShotLines) -> tuple[int, int]:
+def _share_room(room: int, images: Images, lines: ShotLines) -> tuple[int, int]:
     """Return how many images and how many lines fit.
 
     Show as many images as leave a line for every other shot that isn't unchanged. If that costs too many

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from prshots.contract.limits import VIEWPORT
 from prshots.contract.natural_order import shot_key
+from prshots.contract.replies import Region
 
 Column = tuple[str, str]
 """A viewport and a theme."""
@@ -18,6 +19,10 @@ _CELL = 27
 _LOWEST = 120
 _TALLEST = 320
 _TALLEST_IN_PAIRS = 220
+_TALLEST_CLOSE_UP = 240
+_HALF = 480
+"""The most columns of each half of a close-up."""
+_NARROWEST = 60
 _ASPECTS = 0.5, 3.0
 """Keeps a full page from becoming a ribbon, and a banner from becoming a hairline."""
 _USUAL = 1280, 800
@@ -44,6 +49,27 @@ def lay_out_columns(columns: frozenset[Column], *, pairs: bool) -> Layout:
     tallest = _TALLEST_IN_PAIRS if pairs else _TALLEST
     widths = {column: width for group in groups for column, width in _widths(group, tallest)}
     return Layout(groups, widths, side_by_side)
+
+
+def picture_width(column: Column, regions: Sequence[Region] = ()) -> int:
+    """Return the width of an image that stands next to another one of the same size.
+
+    The regions that changed show how tall a full page is.
+    """
+    width, height = _pixels(column)
+    width = max([width, *(left + wide for left, _, wide, _ in regions)])
+    height = max([height, *(top + high for _, top, _, high in regions)])
+    return max(_NARROWEST, min(width, _ROW // 2, _TALLEST_IN_PAIRS * width // height))
+
+
+def close_up_height(region: Region) -> int:
+    """Return the height of a close-up that would be too tall at full size. 0: its own height is fine.
+
+    A close-up shows 60 rows above and below its region, and scales down regions that are wider than one half.
+    """
+    _, _, wide, high = region
+    rows = high * min(1, _HALF / wide) + 2 * 60
+    return _TALLEST_CLOSE_UP if rows > _TALLEST_CLOSE_UP else 0
 
 
 def _groups(columns: Sequence[Column]) -> list[list[Column]]:

@@ -56,6 +56,11 @@ def size(text: str) -> int:
     return len(text.encode())
 
 
+def link(text: str, href: str) -> str:
+    """Return this markdown as a link, if there is a URL for it."""
+    return f"[{text}]({href})" if href else text
+
+
 def screenshots(count: int) -> str:
     return "screenshot" if count == 1 else "screenshots"
 

@@ -5,14 +5,15 @@ import asyncio
 from prshots.contract.comments import Marker, View
 from prshots.contract.replies import SizedComment
 from prshots.server.domain.comments import listing
+from prshots.server.domain.comments.compared_shots import WITH_IMAGES
 from prshots.server.domain.comments.fitting import Frame
 from prshots.server.domain.comments.views import (
     NO_SHOTS,
-    WITH_IMAGES,
     Latest,
     LatestShot,
     changes_view,
     latest_view,
+    pairs_view,
     shows_latest,
 )
 from prshots.server.domain.comparison.service import Comparisons
@@ -61,10 +62,11 @@ class Comments:
         comparison = None
         if view is not View.LATEST:
             comparison = await self._comparisons.latest(project, frame.pr_number, with_urls=WITH_IMAGES)
-        if view is not View.CHANGES and comparison is None:
+        if view in {None, View.LATEST} and comparison is None:
             return await asyncio.to_thread(latest_view, frame, await self._latest(project, frame.pr_number))
         latest = await self._latest(project, frame.pr_number) if shows_latest(comparison) else NO_SHOTS
-        return await asyncio.to_thread(changes_view, frame, comparison, latest)
+        write = pairs_view if view is View.PAIRS else changes_view
+        return await asyncio.to_thread(write, frame, comparison, latest)
 
     async def _latest(self, project: Project, pr_number: int) -> Latest:
         images, commits = await self._records.newest_of_shots(project.id, pr_number, MAX_SHOTS)

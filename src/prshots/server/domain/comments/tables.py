@@ -5,7 +5,7 @@ mentions in code. A forge that shows HTML as text gets markdown instead.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from prshots.contract.comments import Marker
@@ -20,9 +20,11 @@ _NEXT_TABLE = "</table>\n\n<table>\n"
 
 @dataclass(frozen=True, slots=True)
 class CommentImage:
-    """An image that links to itself, with `words` and a `link` (text and URL) above it and `details` below.
+    """An image with `words` and a `link` (text and URL) above it and `details` below.
 
-    `has_label` is false for the second image of a pair, because the first one names the column.
+    It links to `href`, or to itself. `has_label` is false for the second image of a pair, because the first
+    one names the column. In a table, the layout sets the width. With neither width nor height, the image has
+    its own size.
     """
 
     url: str
@@ -31,6 +33,9 @@ class CommentImage:
     link: tuple[str, str] | None = None
     details: str = ""
     has_label: bool = True
+    href: str = ""
+    width: int = 0
+    height: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +67,22 @@ class HtmlTables:
         if image.link:
             text, address = image.link
             words.append(f'<a href="{escape(address)}">{text}</a>')
-        url = escape(image.url)
-        alt = escape(one_line(image.name))
-        linked = f'<a href="{url}"><img width="{width}" alt="{alt}" src="{url}"></a>'
         # Keep lines short: a long line would widen its column and squeeze the images in the others.
-        return "<br>".join(filter(None, [" · ".join(words), linked, image.details]))
+        return "<br>".join(
+            filter(None, [" · ".join(words), self._image(replace(image, width=width)), image.details])
+        )
+
+    def picture(self, name: str, words: str, images: Iterable[CommentImage]) -> str:
+        """Return images next to each other, below a line with the name and these words."""
+        linked = "\n".join(map(self._image, images))
+        return f"\n<p>{self.code(name)} · {words}<br>\n{linked}</p>\n"
+
+    def _image(self, image: CommentImage) -> str:
+        url, href = escape(image.url), escape(image.href or image.url)
+        size = f'width="{image.width}" ' if image.width else ""
+        if image.height:
+            size += f'height="{image.height}" '
+        return f'<a href="{href}"><img {size}alt="{escape(one_line(image.name))}" src="{url}"></a>'
 
     def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
         """Return the block of a name: its heading, with these words, and its images."""
@@ -100,15 +116,18 @@ class MarkdownTables:
 
     def cell(self, image: CommentImage, column: Column, width: int) -> str:
         del column, width  # the table's header names the column, and markdown can't set a width
-        words = [
-            image.words,
-            f"[{image_markdown(image.name, image.url)}]({image.url})",
-            image.details,
-        ]
+        words = [image.words, self._image(image), image.details]
         if image.link:
             text, address = image.link
             words.append(f"[{text}]({address})")
         return " ".join(filter(None, words))
+
+    def picture(self, name: str, words: str, images: Iterable[CommentImage]) -> str:
+        linked = " ".join(map(self._image, images))
+        return f"\n{name_as_code(name)} · {words}\n\n{linked}\n"
+
+    def _image(self, image: CommentImage) -> str:
+        return f"[{image_markdown(image.name, image.url)}]({image.href or image.url})"
 
     def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
         lines = ["", f"{name_as_code(name)} {words}".rstrip()]

@@ -1,25 +1,27 @@
 """The comment's views: the newest image of each shot, and the differences from the base."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from prshots.contract.natural_order import shot_key
-from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, SizedComment, Verdict
+from prshots.contract.replies import Comparison, ComparisonState, SizedComment, Verdict
 from prshots.server.domain.comments.comment_shots import CommentShot, sums
-from prshots.server.domain.comments.fitting import Frame, fit_comment
-from prshots.server.domain.comments.markup import code, screenshots, visible
+from prshots.server.domain.comments.compared_shots import (
+    WITH_IMAGES,
+    commit_as_code,
+    short_sha,
+    show_compared,
+    sort_by_importance,
+)
+from prshots.server.domain.comments.fitting import Frame, GroupPictures, ShotImages, fit_comment
+from prshots.server.domain.comments.groups import list_groups, show_groups
+from prshots.server.domain.comments.layout import picture_width
+from prshots.server.domain.comments.markup import code, screenshots, size, visible
 from prshots.server.domain.comments.tables import TABLES, CommentImage, Tables
 
 _LONGEST_BRANCH = 40
-_LONGEST_REASON = 200
-_SHORT_SHA = 7
 
-WITH_IMAGES = (Verdict.CHANGED, Verdict.MOVED, Verdict.NEW)
-"""The verdicts whose shots have images in the view of changes."""
-
-_BY_IMPORTANCE = (*WITH_IMAGES, Verdict.FAILED, Verdict.REMOVED, Verdict.UNCHANGED)
-_RANKS = {verdict: rank for rank, verdict in enumerate(_BY_IMPORTANCE)}
 _IN_HEADING = (*WITH_IMAGES, Verdict.REMOVED, Verdict.FAILED, Verdict.UNCHANGED)
 
 _UNFINISHED = {
@@ -59,11 +61,22 @@ def shows_latest(comparison: Comparison | None) -> bool:
 
 
 def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest) -> SizedComment:
-    """Build the comment with the differences from the base.
+    """Build the comment with each change once: a line and a picture for each group of shots.
 
     If nothing was compared, the comment says what is missing, above the images of `latest`. Pass `latest`
     only if `shows_latest` returns true.
     """
+    return _compared_view(frame, comparison, latest, _write_groups)
+
+
+def pairs_view(frame: Frame, comparison: Comparison | None, latest: Latest) -> SizedComment:
+    """Like `changes_view`, but build tables with the images of every shot, before and after."""
+    return _compared_view(frame, comparison, latest, _write_pairs)
+
+
+def _compared_view(
+    frame: Frame, comparison: Comparison | None, latest: Latest, write: "_Write"
+) -> SizedComment:
     if comparison is None:
         missing = "Nothing is compared yet: run `prshots compare` after the upload."
         return latest_view(frame, latest, ", not compared", missing)
@@ -71,25 +84,40 @@ def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest) ->
     missing = _what_is_missing(comparison)
     if unfinished and not comparison.shots:
         return latest_view(frame, latest, unfinished, missing)
-    shots = sorted(
-        comparison.shots,
-        key=lambda shot: (_RANKS[shot.verdict], shot_key(shot.name, shot.viewport, shot.theme)),
-    )
-    counts = Counter(shot.verdict for shot in shots)
-    tables = TABLES[frame.marker]
-    listed = [_show_compared(shot, tables) for shot in shots]
-    without_base = [_show_uncompared(shot) for shot in _find_uncompared(comparison, latest)]
-    with_images = sum(bool(shot.images) for shot in listed)
-    listed[with_images:with_images] = without_base
-    heading = f"### {len(listed)} {screenshots(len(listed))}{unfinished}"
-    if shots:
+    counts = Counter(shot.verdict for shot in comparison.shots)
+    without_base = list(map(_show_uncompared, _find_uncompared(comparison, latest)))
+    total = len(comparison.shots) + len(without_base)
+    heading = f"### {total} {screenshots(total)}{unfinished}"
+    if comparison.shots:
         heading += f": {sums({verdict: counts[verdict] for verdict in _IN_HEADING})}"
     if without_base:
         heading += f", {len(without_base)} without a baseline"
     lead = f"{_what_was_compared(comparison)} · see the {frame.dashboard}"
     if missing:
         lead += f"\n\n{missing}"
-    return fit_comment(frame, heading, lead, listed)
+    return write(frame, heading, lead, comparison, without_base)
+
+
+_Write = Callable[[Frame, str, str, Comparison, Sequence[CommentShot]], SizedComment]
+
+
+def _write_pairs(
+    frame: Frame, heading: str, lead: str, comparison: Comparison, without_base: Sequence[CommentShot]
+) -> SizedComment:
+    tables = TABLES[frame.marker]
+    shots = [show_compared(shot, tables) for shot in sort_by_importance(comparison.shots)]
+    with_images = sum(bool(shot.images) for shot in shots)
+    shots[with_images:with_images] = without_base
+    return fit_comment(frame, heading, lead, shots, ShotImages(shots, frame.marker, frame.limit))
+
+
+def _write_groups(
+    frame: Frame, heading: str, lead: str, comparison: Comparison, without_base: Sequence[CommentShot]
+) -> SizedComment:
+    room = frame.limit - size(heading + lead)
+    lead += list_groups(frame, comparison.groups, room)
+    shots = show_groups(frame, comparison, without_base)
+    return fit_comment(frame, heading, lead, shots, GroupPictures(shots, frame.marker))
 
 
 def _find_uncompared(comparison: Comparison, latest: Latest) -> Sequence[LatestShot]:
@@ -108,15 +136,16 @@ def _lacks_baselines(comparison: Comparison) -> bool:
 
 
 def _show_uncompared(shot: LatestShot) -> CommentShot:
-    image = CommentImage(shot.url, shot.name, "no baseline")
-    return CommentShot(shot.name, (shot.viewport, shot.theme), note="no baseline", images=[None, image])
+    column = shot.viewport, shot.theme
+    image = CommentImage(shot.url, shot.name, "no baseline", width=picture_width(column))
+    return CommentShot(shot.name, column, note="no baseline", images=[None, image])
 
 
 def latest_view(frame: Frame, latest: Latest, state: str = "", missing: str = "") -> SizedComment:
     """Build the comment with the newest image of each shot."""
     count = len(latest.shots)
     heading = f"### {count} {screenshots(count)}{state}"
-    lead = f"At {_commit(latest.commit_sha)} · " if latest.commit_sha else ""
+    lead = f"At {commit_as_code(latest.commit_sha)} · " if latest.commit_sha else ""
     earlier = latest.commits - 1
     if earlier > 0:
         commits = "1 earlier commit" if earlier == 1 else f"{earlier} earlier commits"
@@ -127,68 +156,23 @@ def latest_view(frame: Frame, latest: Latest, state: str = "", missing: str = ""
         lead = f"{missing}\n\n{lead}"
     shots = sorted(latest.shots, key=lambda shot: shot_key(shot.name, shot.viewport, shot.theme))
     tables = TABLES[frame.marker]
-    return fit_comment(
-        frame, heading, lead, [_show_latest(shot, latest.commit_sha, tables) for shot in shots]
-    )
+    listed = [_show_latest(shot, latest.commit_sha, tables) for shot in shots]
+    return fit_comment(frame, heading, lead, listed, ShotImages(listed, frame.marker, frame.limit))
 
 
 def _show_latest(shot: LatestShot, newest_commit: str, tables: Tables) -> CommentShot:
     column = shot.viewport, shot.theme
-    words = "" if shot.commit_sha == newest_commit else f"at {tables.code(_short(shot.commit_sha))}"
+    words = "" if shot.commit_sha == newest_commit else f"at {tables.code(short_sha(shot.commit_sha))}"
     return CommentShot(shot.name, column, images=[CommentImage(shot.url, shot.name, words)])
 
 
-def _show_compared(shot: ComparedShot, tables: Tables) -> CommentShot:
-    column = shot.viewport, shot.theme
-    notes = [shot.verdict.value] if shot.verdict in WITH_IMAGES else []
-    if shot.reason:
-        notes.append(code(visible(shot.reason[:_LONGEST_REASON])))
-    if shot.pair:
-        notes.append("before and after uploaded together")
-    if not shot.ancestor:
-        notes.append(_not_an_ancestor(_commit(shot.base_commit)))
-    images = _make_images(shot, tables) if shot.verdict in WITH_IMAGES else ()
-    return CommentShot(shot.name, column, shot.verdict, ", ".join(notes), images)
-
-
-def _make_images(shot: ComparedShot, tables: Tables) -> Sequence[CommentImage | None]:
-    after_url = shot.view_url or ""
-    if not shot.before_url:
-        return None, CommentImage(after_url, shot.name, "new")
-    if shot.pair:
-        note = "uploaded together"
-    else:
-        note = "" if shot.ancestor else _not_an_ancestor(tables.code(_short(shot.base_commit)))
-    link = ("difference", shot.diff_url) if shot.diff_url else None
-    return (
-        CommentImage(shot.before_url, f"{shot.name} (before)", "before", details=note),
-        CommentImage(after_url, shot.name, "after", link, details=_difference(shot, tables), has_label=False),
-    )
-
-
-def _difference(shot: ComparedShot, tables: Tables) -> str:
-    words = []
-    if shot.pixels:
-        regions = len(shot.regions)
-        words.append(f"{shot.pixels:,} px in {regions} {'region' if regions == 1 else 'regions'}")
-    if shot.shift:
-        words.append(f"moved {abs(shot.shift):,} px {'down' if shot.shift > 0 else 'up'}")
-    if shot.commit_sha:
-        words.append(f"at {tables.code(_short(shot.commit_sha))}")
-    return ", ".join(words)
-
-
-def _not_an_ancestor(commit: str) -> str:
-    return f"base {commit} is not an ancestor"
-
-
 def _what_was_compared(comparison: Comparison) -> str:
-    commit = _commit(comparison.commit_sha)
+    commit = commit_as_code(comparison.commit_sha)
     if comparison.pairs and comparison.pairs == len(comparison.shots):
         return f"{commit}, before and after uploaded together"
     words = f"{commit} compared with {_branch(comparison)}"
     if comparison.base_commit:
-        words += f" at {_commit(comparison.base_commit)}"
+        words += f" at {commit_as_code(comparison.base_commit)}"
     whose = "its" if comparison.pairs == 1 else "their"
     return f"{words} ({comparison.pairs:,} with {whose} own before)" if comparison.pairs else words
 
@@ -226,11 +210,3 @@ def _what_is_incomplete(comparison: Comparison) -> str:
 def _branch(comparison: Comparison) -> str:
     branch = visible(comparison.branch)
     return code(branch if len(branch) <= _LONGEST_BRANCH else f"{branch[: _LONGEST_BRANCH - 1]}…")
-
-
-def _commit(commit_sha: str | None) -> str:
-    return code(visible(_short(commit_sha)))
-
-
-def _short(commit_sha: str | None) -> str:
-    return (commit_sha or "")[:_SHORT_SHA]

@@ -121,6 +121,22 @@ class BaselineCommit:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselinePeriod:
+    """Consecutive commits of a branch at which a shot had the same image.
+
+    The times are those of the uploads. `seq` identifies the first commit's baseline.
+    """
+
+    image: Image
+    first_commit: str
+    first_at: int
+    last_commit: str
+    last_at: int
+    commits: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
 class ShotResult:
     """The result of comparing a shot. `verdict` is None until it is known.
 
@@ -147,6 +163,11 @@ class PlannedShot:
     base: ShotBase | None
     result: ShotResult = ShotResult()
 
+    @property
+    def images(self) -> list[Image]:
+        """Its image and that of its base, if it has them."""
+        return [image for image in (self.image, self.base and self.base.image) if image]
+
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
@@ -162,6 +183,15 @@ class ComparisonRequest:
     branch: str
     commits: Sequence[str] = ()
     is_complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonSummary:
+    """A comparison without its shots. `counts` says how many have each verdict, None included."""
+
+    commit_sha: str
+    state: ComparisonState
+    counts: Mapping[Verdict | None, int]
 
 
 @dataclass(frozen=True, slots=True)

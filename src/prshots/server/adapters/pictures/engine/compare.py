@@ -6,6 +6,7 @@ bands of rows, and only on rows that differ.
 
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 from typing import NamedTuple
@@ -14,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
-from prshots.contract.image_structure import webp_chunks
 from prshots.contract.replies import Region
 from prshots.server.adapters.pictures.engine import decoding
+from prshots.server.adapters.pictures.engine.closeups import draw_closeups
 from prshots.server.adapters.pictures.engine.differing_pixels import (
     LOSSLESS,
     LOSSY,
@@ -25,8 +25,10 @@ from prshots.server.adapters.pictures.engine.differing_pixels import (
     Strength,
     find_differences,
 )
+from prshots.server.adapters.pictures.engine.pixel_identity import DecodedPicture
 from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, clear_noise, merge_strips
 from prshots.server.adapters.pictures.engine.row_alignment import Sketches, Stretch, align
+from prshots.server.adapters.pictures.engine.text_cursor import REACH, is_text_cursor
 from prshots.server.adapters.pictures.engine.traits import Rows, find_traits
 from prshots.server.domain.comparison.models import NO_TRAITS, PairResult, Traits
 
@@ -39,20 +41,16 @@ _BINS = 32
 
 
 class Canvas:
-    """The pixels of an image. Raises PictureError if they can't be decoded.
+    """The pixels of an image.
 
     A transparent pixel has its color multiplied by its opacity, and the opacity as a fourth channel. The
     hidden color of a fully transparent pixel therefore has no effect.
     """
 
-    def __init__(self, data: bytes) -> None:
-        picture = decoding.open_image(data)
-        with decoding.pillow_errors_as_ours():
-            orientation = decoding.orientation_of(picture)
-            picture.load()
-            self.image = decoding.turn_upright(picture, orientation)
-            self.is_transparent = _is_transparent(self.image)
-        self.is_lossy = _is_lossy(data)
+    def __init__(self, decoded: DecodedPicture) -> None:
+        self.image = decoded.image
+        self.is_transparent = _is_transparent(self.image)
+        self.is_lossy = decoded.is_lossy
         self.width, self.height = self.image.size
 
     def rows(self, top: int, bottom: int, width: int, *, transparent: bool) -> Pixels:
@@ -71,7 +69,10 @@ class Canvas:
         return hashes
 
     def row_sketches(self, top: int, bottom: int, width: int) -> npt.NDArray[np.float32]:
-        """Return the mean brightness of 32 sections of each row. Rows that look alike have similar values."""
+        """Return the mean brightness of 32 sections of each row, relative to their median, and the median.
+
+        Rows that look alike have similar values.
+        """
         starts = np.unique(np.linspace(0, width, _BINS, endpoint=False).astype(int))
         widths = np.diff(np.append(starts, width)).astype(np.float32)
         sketches = [
@@ -80,7 +81,9 @@ class Canvas:
             )
             for start, end in decoding.bands(top, bottom, width)
         ]
-        return (np.concatenate(sketches) / widths).astype(np.float32)
+        levels = (np.concatenate(sketches) / widths).astype(np.float32)
+        ground = np.median(levels, axis=1, keepdims=True)
+        return np.hstack([levels - ground, ground])
 
 
 def _is_transparent(picture: Image.Image) -> bool:
@@ -90,18 +93,10 @@ def _is_transparent(picture: Image.Image) -> bool:
     return picture.has_transparency_data
 
 
-def _is_lossy(data: bytes) -> bool:
-    """Return whether the format stores pixels inexactly: JPEG, and WebP unless it is lossless."""
-    kind = format_of(data[:LEADING_BYTES])
-    if kind == BY_EXT["webp"]:
-        return b"VP8L" not in webp_chunks(data)
-    return kind == BY_EXT["jpg"]
-
-
 MAX_REGIONS = 50
 _MAX_STRIPS = 20
 
-_LEAST_SUM = 100
+_LEAST_SUM = 60
 """The minimum sum of differences, in levels of 255, of a group of pixels. Less is noise of a pixel or two."""
 
 _SEAM = 2
@@ -114,14 +109,18 @@ _ENOUGH_PIXELS = 4_000_000
 _NEARLY_ALL = 0.9
 """If this share of the first pixels differs visibly, count the rest without asking whether it's visible."""
 
-_CARET_WIDTH = 2
-_CARET_HEIGHTS = range(10, 41)
-
 
 def compare(before: bytes, after: bytes) -> PairResult:
     """Compare two images. Raises PictureError."""
-    with decoding.pillow_errors_as_ours():
-        return _compare_pair(_Pair(Canvas(before), Canvas(after)))
+    return compare_decoded(DecodedPicture(before), DecodedPicture(after))
+
+
+def compare_decoded(before: DecodedPicture, after: DecodedPicture) -> PairResult:
+    result = PairResult("unchanged")
+    if before.pixels != after.pixels:
+        with decoding.pillow_errors_as_ours():
+            result = _compare_pair(_Pair(Canvas(before), Canvas(after)))
+    return replace(result, pixels_before=before.pixels, pixels_after=after.pixels)
 
 
 def _compare_pair(pair: "_Pair") -> PairResult:
@@ -132,9 +131,10 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     strips = _find_strips(stretches, pair)
     clear_noise(strengths, _LEAST_SUM)
     changed = boxes_around(strengths, MAX_REGIONS - _MAX_STRIPS)
-    if not strips and (not changed or (len(changed) == 1 and _is_caret(pair, changed[0]))):
+    if not strips and (not changed or (len(changed) == 1 and _is_text_cursor(pair, changed[0]))):
         return PairResult("unchanged")
     traits = pair.find_traits(stretches, strengths)
+    closeups = draw_closeups(pair.before.image, pair.after.image, changed, strips, stretches)
     pair.before.image.close()  # frees memory for drawing
     inserted = sum(stretch.rows for stretch in stretches if stretch.kind == "inserted")
     # The largest distance, in rows, that any content moved or the image grew or shrank.
@@ -146,18 +146,16 @@ def _compare_pair(pair: "_Pair") -> PairResult:
         shift=shift,
         marked=draw_difference(pair.after.image, strengths, changed, strips),
         traits=traits,
+        closeups=closeups,
     )
 
 
-def _is_caret(pair: "_Pair", box: Box) -> bool:
-    """Return whether the box is a blinking text cursor: a thin upright bar of one color in each image."""
-    if box.right - box.left > _CARET_WIDTH or box.bottom - box.top not in _CARET_HEIGHTS:
+def _is_text_cursor(pair: "_Pair", box: Box) -> bool:
+    top, bottom = max(0, box.top - REACH), min(pair.after.height, box.bottom + REACH)
+    if pair.before.height != pair.after.height:
         return False
-    bars = [
-        pair.pixels(canvas, box.top, box.bottom)[:, box.left : box.right].reshape(box.bottom - box.top, -1)
-        for canvas in (pair.before, pair.after)
-    ]
-    return all((bar == bar[0]).all() for bar in bars)
+    before, after = (pair.pixels(canvas, top, bottom) for canvas in (pair.before, pair.after))
+    return is_text_cursor(before, after, box._replace(top=box.top - top, bottom=box.bottom - top))
 
 
 def _find_strips(stretches: Sequence[Stretch], pair: "_Pair") -> list[Box]:
@@ -286,7 +284,6 @@ MAX_SIDE = 65_500
 _QUALITY = 85
 _CHANGED = (214, 0, 110)
 _MOVED = (9, 105, 218)
-_GROUND = (255, 255, 255)
 _TINT = 0.45
 _OUTLINE = 2
 _GAP = 3
@@ -302,7 +299,9 @@ def draw_difference(
     width, height = min(image.width, MAX_SIDE), min(image.height, MAX_SIDE)
     picture = Image.new("RGB", (width, height))
     for top, bottom in decoding.bands(0, height, width):
-        picture.paste(_on_ground(image, Box(0, top, width, bottom)).convert("L").point(_PALE), (0, top))
+        picture.paste(
+            decoding.on_white(image, Box(0, top, width, bottom)).convert("L").point(_PALE), (0, top)
+        )
     for box in (*moved, *changed):
         _show(picture, image, box)
     for box in changed:
@@ -328,14 +327,7 @@ def _show(picture: Image.Image, image: Image.Image, box: Box) -> None:
     """Paste the box unchanged, in bands."""
     right, end = min(box.right, picture.width), min(box.bottom, picture.height)
     for top, bottom in decoding.bands(box.top, end, box.right - box.left):
-        picture.paste(_on_ground(image, Box(box.left, top, right, bottom)), (box.left, top))
-
-
-def _on_ground(image: Image.Image, box: Box) -> Image.Image:
-    if not image.has_transparency_data:
-        return decoding.band(image, box, "RGB")
-    ground = Image.new("RGBA", (box.right - box.left, box.bottom - box.top), _GROUND)
-    return Image.alpha_composite(ground, decoding.band(image, box, "RGBA")).convert("RGB")
+        picture.paste(decoding.on_white(image, Box(box.left, top, right, bottom)), (box.left, top))
 
 
 def _tint(picture: Image.Image, marks: npt.NDArray[np.uint8], box: Box) -> None:

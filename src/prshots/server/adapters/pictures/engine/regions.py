@@ -72,7 +72,7 @@ def _find_groups(occupied: npt.NDArray[np.bool_], cell: int) -> Iterator[Box]:
     extents: dict[int, Box] = {}
     for run, (row, start, end) in enumerate(runs):
         box = Box(start * cell, row * cell, end * cell, (row + 1) * cell)
-        extents[root(run)] = _enclose_both(extents.get(root(run), box), box)
+        extents[root(run)] = enclose_both(extents.get(root(run), box), box)
     yield from extents.values()
 
 
@@ -106,7 +106,7 @@ def _find_touching(runs: list[_Run], here: range, above: range) -> Iterator[tupl
             other = next(upper, None)
 
 
-def _enclose_both(one: Box, other: Box) -> Box:
+def enclose_both(one: Box, other: Box) -> Box:
     return Box(
         min(one.left, other.left),
         min(one.top, other.top),
@@ -133,5 +133,5 @@ def merge_strips(strips: list[Box], at_most: int) -> list[Box]:
     while len(strips) > at_most:
         gaps = [lower.top - upper.bottom for upper, lower in itertools.pairwise(strips)]
         nearest = gaps.index(min(gaps))
-        strips[nearest : nearest + 2] = [_enclose_both(*strips[nearest : nearest + 2])]
+        strips[nearest : nearest + 2] = [enclose_both(*strips[nearest : nearest + 2])]
     return strips

@@ -175,8 +175,11 @@ class PictureWorkers:
     async def thumbnail(self, data: bytes, tallness: float) -> bytes:
         return await self.run("thumbnail", data, tallness=tallness)
 
-    async def compare(self, before: bytes, after: bytes) -> PairResult:
-        return unpack_pair(await self.run("compare", before, after))
+    async def compare(self, before: bytes, after: bytes, known: str = "") -> PairResult:
+        return unpack_pair(await self.run("compare", before, after, known=known))
+
+    async def identify(self, data: bytes) -> str:
+        return (await self.run("identify", data)).decode()
 
     async def run(self, operation: str, *pictures: bytes, **options: float | str) -> bytes:
         """Return an operation's result.

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from prshots.contract.errors import PictureError, PictureTooLargeError
 from prshots.server.adapters.pictures.workers import jobs
+from prshots.server.domain.comparison.models import PairResult
 
 Operations = Mapping[str, Callable[..., bytes]]
 """Operations by name. Each takes the job's images and options, and raises PictureError."""
@@ -37,16 +38,23 @@ def main(operations: Operations | None = None) -> None:
 
 
 def _operations() -> Operations:
+    from prshots.server.adapters.pictures.engine.pixel_identity import identify
     from prshots.server.adapters.pictures.engine.thumbnail_rendering import render_thumbnail
 
-    return {"thumbnail": render_thumbnail, "compare": _compare}
+    return {"thumbnail": render_thumbnail, "identify": identify, "compare": _compare}
 
 
-def _compare(before: bytes, after: bytes) -> bytes:
-    # numpy takes 20 MB, which a worker that only renders thumbnails doesn't need.
-    from prshots.server.adapters.pictures.engine.compare import compare
+def _compare(before: bytes, after: bytes, known: str) -> bytes:
+    """Compare two images. If the second has the `known` identity of the first, don't decode the first."""
+    from prshots.server.adapters.pictures.engine.pixel_identity import DecodedPicture
 
-    return jobs.pack_pair(compare(before, after))
+    decoded = DecodedPicture(after)
+    if decoded.pixels == known:
+        return jobs.pack_pair(PairResult("unchanged", pixels_before=known, pixels_after=known))
+    # numpy takes 20 MB and 0.1 s, which thumbnails and equal pixels don't need.
+    from prshots.server.adapters.pictures.engine.compare import compare_decoded
+
+    return jobs.pack_pair(compare_decoded(DecodedPicture(before, known), decoded))
 
 
 def _reply(operations: Operations, job: jobs.PictureJob) -> bytes:

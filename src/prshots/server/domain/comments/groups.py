@@ -1,0 +1,108 @@
+"""The same change once: a line for each group of shots, and the picture of its first shot."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
+
+from prshots.contract.replies import ComparedShot, Comparison, ShotGroup, Verdict
+from prshots.server.domain.comments.comment_shots import FOLDED_ABOVE, CommentShot
+from prshots.server.domain.comments.compared_shots import (
+    WITH_IMAGES,
+    show_compared,
+    sort_by_importance,
+)
+from prshots.server.domain.comments.fitting import Frame
+from prshots.server.domain.comments.layout import close_up_height, picture_width
+from prshots.server.domain.comments.markup import link, name_as_code, size
+from prshots.server.domain.comments.tables import TABLES, CommentImage
+from prshots.server.domain.images.markdown import alternative_text
+
+MAX_PICTURES = 12
+"""Groups after these get only lines. The number is a choice: more pictures take too long to scroll past."""
+
+_LIST_SHARE = 3
+"""The list of groups takes at most this part of the room below the heading, even in the shortest comment."""
+
+_COLOR = re.compile("#[0-9a-f]{6}")
+
+
+def list_groups(frame: Frame, groups: Sequence[ShotGroup], room: int) -> str:
+    """Return a list with a line for each group, as many as fit, and a count of the others."""
+    text = ""
+    for number, group in enumerate(groups):
+        line = f"\n- {_write_title(group, frame.href({'group': group.id}))}"
+        more = f"\n- {len(groups) - number} more in the {frame.dashboard}"
+        if number == FOLDED_ABOVE or size(text + line + more) > room // _LIST_SHARE:
+            return f"\n{text}{more}" if text else ""
+        text += line
+    return f"\n{text}"
+
+
+def _write_title(group: ShotGroup, href: str) -> str:
+    """Return the title with a link. Names are code, and so are colors: forges show a sample beside them."""
+    words, names = group.title, []
+    for name in group.names:
+        if not words.startswith(name):
+            break
+        names.append(name_as_code(name))
+        words = words.removeprefix(name)
+        if not words.startswith(", "):
+            break
+        words = words.removeprefix(", ")
+    subject = ", ".join(names)
+    if not names:
+        subject, colon, words = words.partition(": ")
+        subject, words = alternative_text(subject), colon + words
+    return f"**{link(subject, href)}**" + _COLOR.sub(r"`\g<0>`", alternative_text(words))
+
+
+def show_groups(
+    frame: Frame, comparison: Comparison, without_base: Sequence[CommentShot]
+) -> list[CommentShot]:
+    """Return the shots in order of importance, the first of each group with its pictures."""
+    places = {group.id: place for place, group in enumerate(comparison.groups)}
+    changes: dict[str, list[CommentShot]] = {}
+    others = []
+    for compared in sort_by_importance(comparison.shots):
+        shot = show_compared(compared, TABLES[frame.marker])
+        if compared.verdict not in WITH_IMAGES:
+            others.append(shot)
+        elif compared.group in changes:
+            changes[compared.group].append(shot)
+        else:
+            changes[compared.group] = [replace(shot, images=_choose_pictures(shot.images, compared))]
+    order = sorted(changes, key=lambda group: (changes[group][0].verdict is Verdict.NEW, places[group]))
+    groups = [changes[group] for group in order]
+    groups += [list(shots) for _, shots in groupby(without_base, attrgetter("name"))]
+    first = [_link_pictures(frame, shots[0], number) for number, shots in enumerate(groups)]
+    rest = [replace(shot, group=number) for number, shots in enumerate(groups) for shot in shots[1:]]
+    return first + [replace(shot, images=(), href=_href(frame, shot)) for shot in rest + others]
+
+
+def _choose_pictures(pair: Sequence[CommentImage | None], shot: ComparedShot) -> list[CommentImage]:
+    """Return the close-up of a shot, or else its pair."""
+    images = [image for image in pair if image]
+    if not shot.closeups:
+        width = picture_width((shot.viewport, shot.theme), shot.regions)
+        return [replace(image, width=width) for image in images]
+    close_up = shot.closeups[0]
+    details = " · ".join(image.details for image in images if image.details)
+    height = close_up_height(close_up.region)
+    return [CommentImage(close_up.url, shot.name, "before and after", details=details, height=height)]
+
+
+def _link_pictures(frame: Frame, shot: CommentShot, number: int) -> CommentShot:
+    """Return the first shot of a group, with its pictures linked to the dashboard."""
+    href = _href(frame, shot)
+    images = [replace(image, href=href) for image in shot.images if image and number < MAX_PICTURES]
+    return replace(shot, images=images, href=href, group=number)
+
+
+def _href(frame: Frame, shot: CommentShot) -> str:
+    """Return the URL of the shot in the dashboard, on the tab that shows it."""
+    viewport, theme = shot.column
+    is_change = shot.verdict not in {None, Verdict.UNCHANGED}
+    query = {"tab": is_change and "changes", "shot": shot.name, "viewport": viewport, "theme": theme}
+    return frame.href({name: value for name, value in query.items() if value})
