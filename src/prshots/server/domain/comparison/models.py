@@ -22,19 +22,20 @@ class ColorChange(NamedTuple):
 class Traits:
     """What a difference looks like, wherever it is on the page. Equal traits are the same change.
 
-    `regions` are hashes of what the changed regions show before and after. `colors` is the table that the
-    differing pixels follow, if they follow one. `rows` is a hash of the inserted or removed rows.
+    `regions` is a hash of what the changed regions show before and after, and `rows` of the inserted or
+    removed rows. `colors` is the table that the differing pixels follow, if they follow one, most pixels
+    first. `share` is the share of the picture that differs, from 0 to 1.
     """
 
-    regions: Sequence[str] = ()
-    colors: Sequence[ColorChange] = ()
+    regions: str = ""
     rows: str = ""
+    colors: Sequence[ColorChange] = ()
+    share: float = 0
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Self:
         """Undo `dataclasses.asdict`."""
-        colors = tuple(ColorChange(*each) for each in facts["colors"])
-        return cls(tuple(facts["regions"]), colors, facts["rows"])
+        return cls(**{**facts, "colors": tuple(ColorChange(*each) for each in facts["colors"])})
 
 
 NO_TRAITS = Traits()

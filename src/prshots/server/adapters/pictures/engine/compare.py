@@ -29,7 +29,8 @@ from prshots.server.adapters.pictures.engine.pixel_identity import DecodedPictur
 from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, clear_noise, merge_strips
 from prshots.server.adapters.pictures.engine.row_alignment import Sketches, Stretch, align
 from prshots.server.adapters.pictures.engine.text_cursor import REACH, is_text_cursor
-from prshots.server.domain.comparison.models import PairResult
+from prshots.server.adapters.pictures.engine.traits import Rows, find_traits
+from prshots.server.domain.comparison.models import NO_TRAITS, PairResult, Traits
 
 Pixels = npt.NDArray[np.uint8]
 """Rows, columns, channels."""
@@ -132,6 +133,7 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     changed = boxes_around(strengths, MAX_REGIONS - _MAX_STRIPS)
     if not strips and (not changed or (len(changed) == 1 and _is_text_cursor(pair, changed[0]))):
         return PairResult("unchanged")
+    traits = pair.find_traits(stretches, strengths)
     closeups = draw_closeups(pair.before.image, pair.after.image, changed, strips, stretches)
     pair.before.image.close()  # frees memory for drawing
     inserted = sum(stretch.rows for stretch in stretches if stretch.kind == "inserted")
@@ -143,6 +145,7 @@ def _compare_pair(pair: "_Pair") -> PairResult:
         regions=[_region(box) for box in sorted([*strips, *changed], key=lambda box: (box.top, box.left))],
         shift=shift,
         marked=draw_difference(pair.after.image, strengths, changed, strips),
+        traits=traits,
         closeups=closeups,
     )
 
@@ -207,6 +210,13 @@ class _Pair:
             self._compare(chunk, part, is_clear=is_clear)
             compared, differing = compared + part.size, differing + int(np.count_nonzero(part))
         return strengths
+
+    def find_traits(self, stretches: Sequence[Stretch], strengths: Strength) -> Traits:
+        """Describe the difference, unless the widths differ or noise is everywhere."""
+        if self._thresholds.is_lossy or not self.same_width:
+            return NO_TRAITS
+        rows = Rows(partial(self.pixels, self.before), partial(self.pixels, self.after))
+        return find_traits(rows, stretches, strengths)
 
     def pixels(self, canvas: Canvas, top: int, bottom: int) -> Pixels:
         return canvas.rows(top, bottom, self.width, transparent=self._transparent)
