@@ -311,8 +311,8 @@ var CONTRACT = {
     },
     "view": {
       "takes": "VIEW",
-      "choices": ["all", "latest", "changes"],
-      "help": "What to show: all images, the latest of each shot, or the changes since the base. Default: changes if there is a comparison, otherwise latest."
+      "choices": ["all", "latest", "changes", "pairs"],
+      "help": "What to show: all images, the latest of each shot, the changes since the base, or tables of all changed pairs. Default: changes if there is a comparison, otherwise latest."
     },
     "expire-post": { "name": "post", "help": "Also update the comment, so that it shows no broken images." },
     "merged-as": {
@@ -1861,7 +1861,7 @@ function namesOfProject({ project_id, organization, project }) {
 }
 
 // src/service.ts
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 
 // src/replies.ts
@@ -1915,6 +1915,7 @@ var MAX_REASON_CHARACTERS2 = 300;
 var IMAGE_ID = /^[0-9a-f]{32}$/;
 var FINDING_ROUTES = /^\/v1\/(images\/|compare\?|pull$)/;
 var UPLOADS = /* @__PURE__ */ new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
+var NOT_ASKED = [WrongAddressError, RefusedInputError, PayloadTooLargeError];
 var VIEWS = CONTRACT.options.view.choices;
 var Service = class {
   constructor(url, tokens, sender) {
@@ -1930,33 +1931,46 @@ var Service = class {
     return this.sender.secondsLeft;
   }
   #maxImageBytes;
-  /** Upload an image of a pull request, with its before image if it has one. */
-  upload(shot, prNumber2, commitSha) {
-    const where = { pr_number: String(prNumber2), commit_sha: commitSha };
-    return this.#sendImage("/v1/upload", shot, where, shot.before);
+  /** Upload an image: to a pull request, with its before image if it has one, or as a branch's baseline. */
+  async send(shot, target) {
+    const { path: path4, where } = placeOf2(target);
+    const image = blobOf(shot);
+    const before = shot.before && target.prNumber !== void 0 ? blobOf(shot.before) : void 0;
+    const { name, viewport, theme } = shot;
+    const fields = { name, viewport, ...theme && { theme }, ...where };
+    const headers = { "Idempotency-Key": randomUUID() };
+    const reply = await this.#call(path4, () => {
+      const form = new FormData();
+      for (const [field, value] of Object.entries(fields)) form.append(field, String(value));
+      form.append("image", image, "image");
+      if (before) form.append("before", before, "before");
+      return { method: "POST", body: form, headers };
+    });
+    const { id, view_url: viewUrl, markdown } = reply;
+    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
+      throw this.#unexpectedReply("id, view_url and markdown");
+    return { id, viewUrl, markdown };
   }
-  /** Upload an image as a branch's baseline. */
-  baseline(shot, branch2, commitSha) {
-    return this.#sendImage("/v1/baseline", shot, { branch: branch2, commit_sha: commitSha });
-  }
-  /** Return whether the service has these bytes for this shot. Then it has recorded them for this commit. */
-  async isKnownBaseline(shot, branch2, commitSha) {
-    const { name, viewport, theme, image } = shot;
+  /** Return whether the service has these bytes for this shot. From then on, it has them for this commit. */
+  async isKnown({ name, viewport, theme, image }, target) {
     const sha256 = createHash("sha256").update(image).digest("hex");
-    const missing = await this.missingBaselines(branch2, commitSha, [{ name, viewport, theme, sha256 }]);
-    return missing.length === 0;
+    return !(await this.missing([{ name, viewport, theme, sha256 }], target)).length;
   }
-  /**
-   * Record the baselines whose bytes the service has, and return the others, which have to be sent.
-   */
-  async missingBaselines(branch2, commitSha, shots) {
+  /** Give the commit the images whose bytes the service has, and return the other shots, which have to be sent. */
+  async missing(shots, target) {
+    const { path: path4, where } = placeOf2(target);
     const found = [];
     for (let start = 0; start < shots.length; start += MAX_KNOWN_SHOTS) {
       const asked = shots.slice(start, start + MAX_KNOWN_SHOTS);
-      const about = { branch: branch2, commit_sha: commitSha, shots: asked };
-      const { missing } = await this.#tell("/v1/baseline/known", about);
-      if (!Array.isArray(missing)) throw this.#unexpectedReply("missing");
-      found.push(...missing);
+      try {
+        const { missing } = await this.#tell(`${path4}/known`, { ...where, shots: asked });
+        if (!Array.isArray(missing) || !missing.every((shot) => shot instanceof Object))
+          throw this.#unexpectedReply("missing");
+        found.push(...missing);
+      } catch (error) {
+        if (!NOT_ASKED.some((kind) => error instanceof kind)) throw error;
+        found.push(...asked);
+      }
     }
     return found;
   }
@@ -2047,23 +2061,6 @@ var Service = class {
       return Number.POSITIVE_INFINITY;
     }
   }
-  async #sendImage(path4, shot, where, beforeOfPair) {
-    const image = blobOf(shot);
-    const before = beforeOfPair && blobOf(beforeOfPair);
-    const { name, viewport, theme } = shot;
-    const fields = { name, viewport, ...theme && { theme }, ...where };
-    const reply = await this.#call(path4, () => {
-      const form = new FormData();
-      for (const [field, value] of Object.entries(fields)) form.append(field, value);
-      form.append("image", image, "image");
-      if (before) form.append("before", before, "before");
-      return { method: "POST", body: form };
-    });
-    const { id, view_url: viewUrl, markdown } = reply;
-    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
-      throw this.#unexpectedReply("id, view_url and markdown");
-    return { id, viewUrl, markdown };
-  }
   #tell(path4, asked) {
     const headers = { "Content-Type": "application/json" };
     return this.#call(path4, () => ({ method: "POST", body: JSON.stringify(asked), headers }));
@@ -2117,7 +2114,7 @@ var Service = class {
       throw new RefusedInputError(message("proxy_refused_size", { url: this.url }));
     if (status === 404 && value && FINDING_ROUTES.test(path4))
       throw new NotFoundError(message("answered_why", { who: this.url, status, why: "not found" }));
-    if (!value || status === 404) {
+    if (!value || status === 404 || status === 405) {
       const phrase = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
       const answered = message("answered", { who: this.url, status: phrase });
       if (status >= 500) throw new CallError(answered);
@@ -2132,6 +2129,9 @@ var Service = class {
     throw [400, 415].includes(status) ? new RefusedInputError(words2) : new CallError(words2);
   }
 };
+function placeOf2({ prNumber: prNumber2, baselineOf, commitSha }) {
+  return prNumber2 === void 0 ? { path: "/v1/baseline", where: { branch: baselineOf, commit_sha: commitSha } } : { path: "/v1/upload", where: { pr_number: prNumber2, commit_sha: commitSha } };
+}
 function blobOf({ image, contentType }) {
   return new Blob([new Uint8Array(image)], { type: contentType });
 }
@@ -3351,7 +3351,7 @@ var Composer = class {
     const [template, room] = this.#templateFor(forge);
     const limit = Math.min(room, MAX_COMMENT_BYTES);
     const comment2 = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
-    const withoutPicture = (view === "changes" ? 0 : comment2.listed) + comment2.omitted;
+    const withoutPicture = (["changes", "pairs"].includes(view) ? 0 : comment2.listed) + comment2.omitted;
     if (withoutPicture)
       this.notes.push(
         message("without_image", { count: withoutPicture, total: comment2.count, limit: formatNumber(limit) })
@@ -3943,6 +3943,7 @@ function uploadJson(result) {
     pr_number: target.prNumber ?? null,
     commit_sha: target.commitSha,
     count: result.count,
+    known: result.known,
     ...target.baselineOf && { baseline_of: target.baselineOf },
     ...isDry ? { uploaded: [], would_upload: good } : { uploaded: good },
     failed,
@@ -4488,44 +4489,35 @@ function outcomeOf(shot, known = {}) {
   return { shot, error: "", note: shot.note, isFatal: false, isTooLarge: false, isKnown: false, ...known };
 }
 async function uploadAll(service, shots, target, sending = {}) {
-  const { prNumber: prNumber2, baselineOf = "", commitSha } = target;
-  const { onDone = () => {
-  } } = sending;
   if (!shots.length) return [];
-  const maxBytes = await service.maxImageBytes();
-  if (prNumber2 !== void 0) {
-    const send2 = (shot) => service.upload(shot, prNumber2, commitSha);
-    return new FileUploads(send2, maxBytes, sending).run(shots);
-  }
-  const known = await knownBaselines(service, baselineOf, commitSha, sentAsTheyAre(shots, maxBytes, sending));
-  const outcomes = /* @__PURE__ */ new Map();
-  for (const shot of shots.filter((each) => known.has(keyOf(each)))) {
-    const outcome = outcomeOf(shot, { isKnown: true });
-    outcomes.set(keyOf(shot), outcome);
-    onDone(outcome);
-  }
-  const missing = shots.filter((shot) => !known.has(keyOf(shot)));
-  const send = (shot) => service.baseline(shot, baselineOf, commitSha);
-  for (const outcome of await new FileUploads(send, maxBytes, sending).run(missing))
-    outcomes.set(keyOf(outcome.shot), outcome);
-  return shots.map((shot) => outcomes.get(keyOf(shot)));
+  return new FileUploads(service, target, await service.maxImageBytes(), sending).run(shots);
 }
 var FileUploads = class {
-  constructor(send, maxBytes, sending) {
-    this.send = send;
+  constructor(service, target, maxBytes, sending) {
+    this.service = service;
+    this.target = target;
     this.maxBytes = maxBytes;
     this.sending = sending;
     const limit = Number.isFinite(maxBytes) ? maxBytes : MAX_IMAGE_BYTES;
     this.#shrinkFrom = sending.shrink ? limit : Number.POSITIVE_INFINITY;
   }
-  send;
+  service;
+  target;
   maxBytes;
   sending;
   #patience = new Patience();
   /** The service's 413 decides if its limit is not known. Shrinking needs a number. */
   #shrinkFrom;
   #shrinking = Promise.resolve();
+  /** The keys of the shots that the service has. */
+  #known = /* @__PURE__ */ new Set();
   async run(shots) {
+    try {
+      await this.#findKnown(shots);
+    } catch (error) {
+      if (!(error instanceof PrshotsError)) throw error;
+      return this.#noneTried(shots, error.message);
+    }
     const outcomes = [];
     const queue = new Queue(this.sending.jobs ?? DEFAULT_CONCURRENCY);
     for (const [index, shot] of shots.entries())
@@ -4537,7 +4529,26 @@ var FileUploads = class {
     await queue.idle();
     return outcomes;
   }
+  /** Ask about all files that are sent unchanged. */
+  async #findKnown(shots) {
+    const hashed = [];
+    for (const { path: path4, name, viewport, theme, size } of shots) {
+      const sha256 = size < this.#shrinkFrom ? await sha256Of(path4) : "";
+      if (sha256) hashed.push({ name, viewport, theme, sha256 });
+    }
+    this.#known = new Set(hashed.map(keyOf));
+    for (const shot of await this.service.missing(hashed, this.target)) this.#known.delete(keyOf(shot));
+  }
+  /** Return the outcomes of an error that every upload would hit. */
+  #noneTried(shots, why) {
+    const outcomes = shots.map(
+      (shot, index) => outcomeOf(shot, { error: index ? NOT_TRIED : why, isFatal: true })
+    );
+    for (const outcome of outcomes) this.sending.onDone?.(outcome);
+    return outcomes;
+  }
   async #outcome(shot) {
+    if (this.#known.has(keyOf(shot))) return outcomeOf(shot, { isKnown: true });
     if (this.#patience.isOver) return outcomeOf(shot, { error: NOT_TRIED, isFatal: true });
     try {
       const outcome = await this.#uploadFile(shot);
@@ -4557,7 +4568,7 @@ var FileUploads = class {
         message("too_large", { size: readableSize(shot.size), limit: readableSize(this.maxBytes) })
       );
     const image = await contentOf2(shot);
-    return outcomeOf(shot, { uploaded: await this.send({ ...shot, image }) });
+    return outcomeOf(shot, { uploaded: await this.service.send({ ...shot, image }, this.target) });
   }
   async #uploadShrunk(shot, limit) {
     const turn = this.#shrinking.then(async () => shrink(await contentOf2(shot), limit));
@@ -4566,7 +4577,9 @@ var FileUploads = class {
     const { image, contentType, label } = await turn;
     const sizes = { before: readableSize(shot.size), after: readableSize(image.length) };
     const note = message("shrunk", { ...sizes, format: label });
-    return outcomeOf(shot, { uploaded: await this.send({ ...shot, image, contentType }), note });
+    const sent = { ...shot, image, contentType };
+    if (await this.service.isKnown(sent, this.target)) return outcomeOf(shot, { isKnown: true, note });
+    return outcomeOf(shot, { uploaded: await this.service.send(sent, this.target), note });
   }
 };
 async function contentOf2(shot) {
@@ -4577,22 +4590,6 @@ async function contentOf2(shot) {
     if (error instanceof InvalidInputError) throw error;
     throw new InvalidInputError(message("cannot_read", { why: reasonOf(error) }));
   }
-}
-function sentAsTheyAre(shots, maxBytes, { shrink: shrink2 }) {
-  const limit = Number.isFinite(maxBytes) ? maxBytes : MAX_IMAGE_BYTES;
-  return shots.filter((shot) => !shrink2 || shot.size < limit);
-}
-async function knownBaselines(service, branch2, commitSha, shots) {
-  const hashed = [];
-  for (const shot of shots) {
-    const sha256 = await sha256Of(shot.path);
-    const { name, viewport, theme } = shot;
-    if (sha256) hashed.push({ name, viewport, theme, sha256 });
-  }
-  const missing = await service.missingBaselines(branch2, commitSha, hashed);
-  const known = new Set(hashed.map(keyOf));
-  for (const shot of missing) known.delete(keyOf(shot));
-  return known;
 }
 async function sha256Of(path4) {
   const hash = createHash2("sha256");
@@ -4707,6 +4704,7 @@ function resultOf(target, outcomes, { problems }) {
     isDry: false,
     dashboardUrl: "",
     count: outcomes.filter(({ uploaded, isKnown }) => uploaded || isKnown).length,
+    known: outcomes.filter(({ isKnown }) => isKnown).length,
     exitCode: isAll ? 0 : good ? EXIT_CODES.some_failed : EXIT_CODES.failed
   };
 }
@@ -4756,10 +4754,9 @@ var Upload = class {
     if (prNumber2 === void 0 || !result.count) return result;
     return { ...result, ...await this.#compare(prNumber2, branch2, isComplete) };
   }
-  #saySummary({ outcomes, problems, count }) {
+  #saySummary({ outcomes, problems, count, known }) {
     const { say } = this.context;
     if (outcomes.some(({ isTooLarge }) => isTooLarge)) say(message("use_shrink"));
-    const known = outcomes.filter(({ isKnown }) => isKnown).length;
     const left = outcomes.filter(({ error }) => error === NOT_TRIED).length;
     say(
       message("uploaded_summary", {

@@ -23,6 +23,7 @@ from bench.wrk import ROUNDS
 SCREENSHOTS = 100
 SIZE = 300 * 1024
 MEGABYTE = 1024 * 1024
+COMMIT = "3f9c2ab17d5e"
 SECONDS = Target(at_most=3)
 MEMORY = Target(at_most=60)
 
@@ -38,8 +39,8 @@ def measure(run: Run) -> Iterator[Row]:
     for number in range(SCREENSHOTS):
         (folder / f"page {number}.png").write_bytes(png(SIZE))
     service = Service.create(run.directory / "ours")
-    with service.idle(), _github() as github:
-        job = _Job(service, folder, github)
+    with service.idle(), fake_github() as github:
+        job = Job(service, folder, github)
         took = [job.run(pr_number) for pr_number in range(1, ROUNDS + 1)]
         upload, both = (statistics.median(column) for column in zip(*took, strict=True))
         memory = job.upload_memory() - _peak_bytes(["-c", _PRINT_STATUS_AT_EXIT.format(work="pass")], {})
@@ -48,10 +49,10 @@ def measure(run: Run) -> Iterator[Row]:
     yield Row(f"{what}, memory beyond idle Python", "MB", memory / MEGABYTE, target=MEMORY)
 
 
-class _Job:
+class Job:
     """A CI job and its pull request on a forge."""
 
-    def __init__(self, service: Service, folder: Path, github: "_GitHub") -> None:
+    def __init__(self, service: Service, folder: Path, github: "GitHub", **variables: str) -> None:
         self._folder = folder
         self._github = github
         self._environment = {
@@ -59,23 +60,25 @@ class _Job:
         } | {
             "PRSHOTS_URL": service.api_address,
             "PRSHOTS_TOKEN": service.token,
-            "PRSHOTS_COMMIT": "3f9c2ab17d5e",
+            "PRSHOTS_COMMIT": COMMIT,
             "PRSHOTS_FORGE": "github",
             "PRSHOTS_FORGE_URL": github.url,
             "PRSHOTS_FORGE_TOKEN": "bench",
             "PRSHOTS_REPOSITORY": "acme/web",
+            **variables,
         }
 
-    def run(self, pr_number: int) -> tuple[float, float]:
+    def run(self, pr_number: int, commit_sha: str = COMMIT) -> tuple[float, float]:
         """Return the seconds that the upload takes, and those that the upload and the comment take."""
+        screenshots = len(list(self._folder.iterdir()))
         os.sync()  # to keep the previous round from slowing down this one
         started = time.monotonic()
-        self._command("upload", str(self._folder), "--pr", str(pr_number))
+        self._command("upload", str(self._folder), "--pr", str(pr_number), "--commit", commit_sha)
         uploaded = time.monotonic()
         self._command("comment", "--post", "--pr", str(pr_number))
         posted = time.monotonic()
-        if f"{SCREENSHOTS} screenshots" not in "".join(self._github.comments.get(pr_number, [])):
-            raise BenchError(f"no comment has {SCREENSHOTS} screenshots")
+        if f"{screenshots} screenshots" not in "".join(self._github.comments.get(pr_number, [])):
+            raise BenchError(f"no comment has {screenshots} screenshots")
         return uploaded - started, posted - started
 
     def upload_memory(self) -> int:
@@ -102,7 +105,7 @@ def _peak_bytes(arguments: Sequence[str], environment: dict[str, str]) -> int:
     return int(peak[1]) * 1024
 
 
-class _GitHub(ThreadingHTTPServer):
+class GitHub(ThreadingHTTPServer):
     """The part of GitHub's API that posting a comment needs."""
 
     daemon_threads = True
@@ -133,7 +136,7 @@ class _GitHub(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _GitHub
+    server: GitHub
 
     def do_GET(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -152,8 +155,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def _github() -> Iterator[_GitHub]:
-    with _GitHub() as server:
+def fake_github() -> Iterator[GitHub]:
+    with GitHub() as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server

@@ -147,6 +147,7 @@ class _Adapters:
         self._records, self._people = SqlImages(self._database), SqlPeople(self._database)
         self._projects = SqlProjects(self._database)
         self._overview, self._disk = SqlOverview(self._database), DiskStore(directory)
+        self._comparisons = SqlComparisons(self._database)
         self._project = Project(BIG, BIG, LOCAL_ORGANIZATION, LOCAL_ORGANIZATION, Policy.MANUAL, None, 0)
         self._swept = replace(self._project, id="swept", name="swept", retain_days=7)
         self._engines = UpkeepEngines(
@@ -205,7 +206,7 @@ class _Adapters:
             )
             _require(len(found) == 30, f"{name}: {len(found)} instead of 30")
         numbers = [pull.pr_number for pull in found]
-        await self._timed("their newest images", overview.newest_images(BIG, numbers, 4))
+        await self._timed("their comparisons", self._comparisons.summaries(BIG, numbers))
         await self._timed("gallery", overview.shots(BIG, 1, None, 60))
         await self._timed("tokens", overview.tokens(BIG, None, 60))
 

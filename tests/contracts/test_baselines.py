@@ -119,6 +119,35 @@ class TestReuse:
         assert (await here.base("1")).sha256 == digest("second")
 
 
+class TestHistory:
+    async def test_lists_each_image_with_the_commits_that_share_it(self, here: Installation) -> None:
+        for commit, shown in zip("12345", "abbab", strict=True):
+            await here.build(commit, {"cart": shown, "home": commit})
+        await here.build("6", {"cart": "c"}, branch="next")
+        found = await here.baselines.history(here.project.id, "main", CART)
+        assert [(each.image.sha256, each.first_commit, each.last_commit, each.commits) for each in found] == [
+            (digest(shown), sha(first), sha(last), commits)
+            for shown, first, last, commits in (
+                ("b", "5", "5", 1),
+                ("a", "4", "4", 1),
+                ("b", "2", "3", 2),
+                ("a", "1", "1", 1),
+            )
+        ]
+        assert [each.seq for each in found] == sorted((each.seq for each in found), reverse=True)
+        assert await here.baselines.history(here.project.id, "main", CART._replace(theme="dark")) == []
+
+    async def test_the_branchs_own_build_of_a_commit_counts(self, here: Installation) -> None:
+        await here.build("1", {"cart": "built"})
+        await here.baselines.adopt(here.image("cart", "merged", "1"), "main")
+        await here.baselines.adopt(here.image("cart", "merged", "2"), "main")
+        found = await here.baselines.history(here.project.id, "main", CART)
+        assert [(each.image.sha256, each.last_commit) for each in found] == [
+            (digest("merged"), sha("2")),
+            (digest("built"), sha("1")),
+        ]
+
+
 class TestBases:
     async def test_are_of_the_nearest_listed_commit_or_the_newest_of_the_branch(
         self, here: Installation

@@ -5,6 +5,7 @@ import pytest
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
+    ComparisonSummary,
     PlannedShot,
     ShotBase,
     ShotResult,
@@ -16,7 +17,16 @@ from support.stores_and_records import NOW
 
 FIRST, SECOND = "a" * 40, "b" * 40
 BEFORE, AFTER = "0" * 64, "1" * 64
-CHANGED = ShotResult(Verdict.CHANGED, 1479, [(120, 40, 64, 32)], 3)
+PIXELS = "2" * 64
+CHANGED = ShotResult(
+    Verdict.CHANGED,
+    1479,
+    [(120, 40, 64, 32)],
+    3,
+    pixels_before=PIXELS,
+    pixels_after="3" * 64,
+    closeups=((120, 40, 64, 32),),
+)
 RUNNING, COMPARED = ComparisonState.RUNNING, ComparisonState.COMPARED
 
 
@@ -54,8 +64,9 @@ class Here:
         self, request: ComparisonRequest, shot: PlannedShot, state: ComparisonState | None = None
     ) -> bool:
         results, pairs = {shot.shot: CHANGED}, {(BEFORE, AFTER): CHANGED}
+        identities = {image.id: PIXELS for image in shot.images}
         return await self.comparisons.record(
-            request, "run", results, pairs, engine=1, state=state, now=NOW + 5
+            request, "run", results, pairs, identities, engine=1, state=state, now=NOW + 5
         )
 
     async def shown(self) -> StoredComparison:
@@ -142,9 +153,12 @@ class TestRecording:
         assert (read.result, read.image and read.image.id) == (CHANGED, image.id)
         assert read.base
         assert (read.base.image.id, read.base.is_listed) == (base.id, False)
+        assert {image.pixels for image in read.images} == {PIXELS}
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST) == found
         assert await here.comparisons.was_complete(here.project.id, 7, FIRST)
         assert not await here.comparisons.was_complete(here.project.id, 7, SECOND)
+        await here.comparisons.identify({image.id: ""})
+        assert [image.pixels for image in (await here.shown()).shots[0].images] == ["", PIXELS]
 
     async def test_a_replaced_run_records_nothing(self, here: Here) -> None:
         image, base = await here.images()
@@ -161,6 +175,8 @@ class TestRecording:
         await here.begin(here.request(SECOND), planned(second, base), run="2", state=COMPARED)
         await here.begin(here.request(), planned(first, base), run="1", state=COMPARED)
         assert (await here.shown()).request.commit_sha == SECOND
+        summary = ComparisonSummary(SECOND, COMPARED, {None: 1})
+        assert await here.comparisons.summaries(here.project.id, [7, 8]) == {7: summary}
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST)
         await here.begin(here.request(SECOND), planned(second, base), run="3")
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST)  # a client may still wait for it
@@ -182,6 +198,8 @@ class TestRecording:
         assert [(shot.shot.theme, shot.base) for shot in found.shots] == [("", None)]
         await here.records.remove_images([image.id, dark.id])
         assert list((await here.shown()).shots) == []
+        (without_shots,) = (await here.comparisons.summaries(here.project.id, [7])).values()
+        assert sum(without_shots.counts.values()) == 0
         await here.records.close_pr(here.project.id, 7, NOW, schedule=True)
         assert await here.comparisons.of_newest_commit(here.project.id, 7) is None
 

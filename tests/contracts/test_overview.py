@@ -134,15 +134,6 @@ class TestPulls:
 
 
 class TestImages:
-    async def test_the_newest_are_returned_per_pull_request(self, stores: Stores) -> None:
-        seven, eight = await stores.add_some(3), await stores.add(pr_number=8)
-        newest = await stores.overview.newest_images(stores.project.id, [7, 8, 9], 2)
-        assert {number: ids(images) for number, images in newest.items()} == {
-            7: [seven[2].id, seven[1].id],
-            8: [eight.id],
-            9: [],
-        }
-
     async def test_a_shot_says_since_when_it_is_unchanged(self, stores: Stores) -> None:
         for commit, shown in (("a", "1"), ("b", "2"), ("c", "2"), ("c", "2"), ("d", "2")):
             await stores.add(name="cart", commit_sha=commit * 40, sha256=shown * 64)
@@ -183,7 +174,6 @@ class TestImages:
         assert ids(found) == [image.id]
         await stores.records.schedule([image.id], NOW)
         assert await stores.overview.shots(stores.project.id, 7, None, 9) == []
-        assert await stores.overview.newest_images(stores.project.id, [7], 2) == {7: []}
         assert await stores.overview.images_of_shot(stores.project.id, 7, image.shot, 2**62, 2) == []
         assert await stores.overview.images(stores.project.id, [image.id]) == []
 

@@ -180,6 +180,7 @@ def _comparison(state: State) -> list[Draft]:
     return [
         *[Draft("api", "POST", "/v1/baseline", headers=bearer, parts=baseline)] * 2,
         Draft("api", "POST", "/v1/baseline/known", headers=bearer, json=commit | {"shots": [shot]}),
+        Draft("api", "POST", "/v1/upload/known", headers=bearer, json=compare | {"shots": [shot]}),
         Draft("api", "POST", "/v1/baseline/complete", headers=bearer, json=commit),
         *[Draft("api", "POST", "/v1/compare", headers=bearer, json=compare)] * 2,
         Draft("api", "GET", "/v1/compare", (("pr_number", "7"),), bearer),

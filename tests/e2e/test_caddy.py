@@ -60,6 +60,7 @@ def use_everything(url: str, service: Service) -> str:
             ("/v1/baseline", MAX_BYTES + 1024**2, "5MB"),
             ("/v1/put/0a1b2c", MAX_BYTES + 1024**2, "5MB"),
             ("/v1/baseline/known", 4 * 1024**2, "4MB"),
+            ("/v1/upload/known", 4 * 1024**2, "4MB"),
         ):
             too_large = {"error": f"payload too large (max {maximum})"}
             assert client.post(path, content=bytes(limit)).json() != too_large

@@ -82,6 +82,7 @@ def test_a_large_body_is_413_in_json_and_does_not_reach_the_component(tmp_path: 
             ("/v1/baseline", MAX_BYTES + 1024**2, "5MB"),
             ("/v1/put/0a1b2c", MAX_BYTES + 1024**2, "5MB"),
             ("/v1/baseline/known", 4 * 1024**2, "4MB"),
+            ("/v1/upload/known", 4 * 1024**2, "4MB"),
         ]:
             requests.clear()
             assert client.post(path, content=bytes(limit)).status_code == 502  # the component's doing

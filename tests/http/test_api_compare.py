@@ -59,9 +59,26 @@ class Project:
         assert reply.status_code == 200, reply.text
         return dict(reply.json())
 
-    def comment(self, view: str) -> str:
-        params = {"pr_number": self.pr_number, "view": view}
+    def known(self, commit: str, **shots: bytes) -> dict[str, Any]:
+        """Give the pull request's commit the images that the service knows."""
+        body = {
+            "pr_number": self.pr_number,
+            "commit_sha": sha(commit),
+            "shots": [
+                {"name": name, "viewport": "320x240", "sha256": hashlib.sha256(image).hexdigest()}
+                for name, image in shots.items()
+            ],
+        }
+        reply = self.client.post("/v1/upload/known", json=body)
+        assert reply.status_code == 200, reply.text
+        return dict(reply.json())
+
+    def comment(self, view: str = "") -> str:
+        params = {"pr_number": self.pr_number} | ({"view": view} if view else {})
         return str(self.client.get("/v1/comment", params=params).json()["markdown"])
+
+    def expire(self) -> dict[str, Any]:
+        return dict(self.client.post("/v1/expire", json={"pr_number": self.pr_number}).json())
 
 
 @pytest.fixture
@@ -131,6 +148,69 @@ class TestBaselines:
         assert reply.json()["recorded"] == 0
 
 
+class TestKnownUploads:
+    def test_a_known_image_takes_part_as_if_it_had_been_uploaded(self, project):
+        project.build("1", complete=True, same=PLAIN, button=PLAIN)
+        project.push("p", button=RED)
+        missing = [{"name": name, "viewport": "320x240", "theme": ""} for name in ("added", "other")]
+        assert project.known("p", same=PLAIN, added=PLAIN, other=RED) == {"known": 1, "missing": missing}
+        assert verdicts(project.compare("p", "1", complete=True)) == {
+            "button": "changed",
+            "same": "unchanged",
+        }
+        # The next push has both, and the first commit stays as it is.
+        assert project.known("q", same=PLAIN, button=RED) == {"known": 2, "missing": []}
+        assert project.known("q", same=PLAIN, button=RED) == {"known": 2, "missing": []}
+        reply = project.compare("q", "1", complete=True)
+        assert verdicts(reply) == {"button": "changed", "same": "unchanged"}
+        for shot in reply["shots"]:
+            for url in (shot["view_url"], shot["before_url"], shot["diff_url"]):
+                assert url is None or httpx.get(url).status_code == 200
+        latest = project.comment("latest")
+        assert "same" in latest
+        assert sha("q")[:7] in latest
+        assert project.comment().count("![") == 1  # only the upload
+        closed = project.expire()
+        assert (closed["marked"], closed["expired"]) == (4, 4)
+        changed = next(shot for shot in reply["shots"] if shot["name"] == "button")
+        assert {httpx.get(changed[field]).status_code for field in ("view_url", "diff_url")} == {410}
+        assert httpx.get(changed["before_url"]).status_code == 200
+        assert project.known("q", button=RED)["known"] == 0
+
+    def test_a_merged_reference_becomes_a_baseline_of_its_own(self, project):
+        project.build("1", complete=True, cart=PLAIN)
+        project.push("p", cart=RED)
+        project.known("q", cart=RED)
+        project.compare("q", "1", complete=True)
+        merged = {"pr_number": 7, "merged_as": sha("2"), "branch": "main"}
+        assert project.client.post("/v1/expire", json=merged).json()["baselines"] == 1
+        project.pr_number = 8
+        assert project.known("r", cart=RED)["known"] == 1
+        reply = project.compare("r", "2")
+        assert verdicts(reply) == {"cart": "unchanged"}
+        assert httpx.get(reply["shots"][0]["view_url"]).content == RED
+
+    def test_images_of_other_pull_requests_and_shots_are_unknown(self, project):
+        project.push("p", cart=PLAIN)
+        assert project.known("q", home=PLAIN)["known"] == 0
+        project.pr_number = 8
+        assert project.known("q", cart=PLAIN)["known"] == 0
+
+    @pytest.mark.parametrize(
+        ("changes", "error"),
+        [
+            ({"pr_number": "7"}, "pr_number required"),
+            ({"commit_sha": "012345"}, "commit_sha required"),
+            ({"shots": [{}] * 1001}, "shots must be a list of at most 1,000 objects"),
+            ({"shots": [{"viewport": "1x1"}]}, "name required"),
+        ],
+    )
+    def test_bad_input_is_refused(self, project, changes, error):
+        body = {"pr_number": 7, "commit_sha": sha("2"), "shots": []} | changes
+        reply = project.client.post("/v1/upload/known", json=body)
+        assert (reply.status_code, reply.json()) == (400, {"error": error})
+
+
 class TestVerdicts:
     def test_compare_returns_each_verdict_with_its_fields(self, project):
         project.build("1", complete=True, same=PLAIN, encoded=PLAIN, button=PLAIN, banner=PLAIN, gone=PLAIN)
@@ -161,6 +241,7 @@ class TestVerdicts:
         assert set(button) == {
             *("name", "viewport", "theme", "verdict", "pixels", "regions", "shift"),
             *("view_url", "before_url", "diff_url", "base_commit"),
+            *("pixels_before", "pixels_after", "closeups", "group"),
         }
         assert button["pixels"] > 1000
         ((left, top, width, height),) = button["regions"]
@@ -168,6 +249,19 @@ class TestVerdicts:
         assert (width, height) == pytest.approx((101, 31), abs=8)
         assert httpx.get(button["before_url"]).content == PLAIN
         assert Image.open(io.BytesIO(httpx.get(button["diff_url"]).content)).size == (WIDTH, HEIGHT)
+        (closeup,) = button["closeups"]
+        assert closeup["region"] == button["regions"][0]
+        served = httpx.get(closeup["url"])
+        assert (served.headers["content-type"], served.content[:4]) == ("image/png", b"\x89PNG")
+        plain = button["pixels_before"]
+        assert {name: shot["pixels_before"] for name, shot in shots.items()} == {
+            **dict.fromkeys(shots, plain),
+            "added": "",
+        }
+        after = {name: shot["pixels_after"] for name, shot in shots.items()}
+        assert (after["same"], after["added"], after["gone"]) == (plain, plain, "")
+        assert len({after[name] for name in ("same", "encoded", "button", "banner")}) == 4
+        assert [len(shots[name]["closeups"]) for name in ("banner", "added", "gone", "same")] == [1, 0, 0, 0]
         assert shots["banner"]["shift"] == 24
         assert shots["encoded"]["diff_url"] is None
         assert (shots["added"]["before_url"], shots["added"]["base_commit"]) == (None, None)
@@ -263,7 +357,13 @@ class TestTheEnd:
         project.push("p", cart=drawn_page(button="red"))
         (shot,) = project.compare("p", "1")["shots"]
         project.client.post("/v1/expire", json={"pr_number": project.pr_number})
-        for url, status in ((shot["view_url"], 410), (shot["diff_url"], 410), (shot["before_url"], 200)):
+        (closeup,) = shot["closeups"]
+        for url, status in (
+            (shot["view_url"], 410),
+            (shot["diff_url"], 410),
+            (closeup["url"], 410),
+            (shot["before_url"], 200),
+        ):
             assert httpx.get(url).status_code == status
         assert project.client.get("/v1/compare", params={"pr_number": project.pr_number}).status_code == 404
 

@@ -1,6 +1,7 @@
 """The dashboard's API, through the web component, on the real service."""
 
 import asyncio
+import base64
 import io
 import re
 import time
@@ -223,12 +224,13 @@ def test_deleting_a_project_requires_its_name_and_deletes_every_image(shop: Shop
 
 
 class TestPullRequests:
-    def test_pull_requests_have_counts_and_their_newest_images(self, shop: Shop) -> None:
-        ids = [uploaded(shop.ci, pr_number=5, name=f"shot {number}") for number in range(6)]
+    def test_pull_requests_have_counts(self, shop: Shop) -> None:
+        for number in range(6):
+            uploaded(shop.ci, pr_number=5, name=f"shot {number}")
         uploaded(shop.ci, pr_number=3)
         pulls = {pull["pr_number"]: pull for pull in shop.get_json("/pulls")["pulls"]}
         assert list(pulls) in ([3, 5], [5, 3])  # by number, if both were uploaded in the same second
-        assert [image["id"] for image in pulls[5]["newest"]] == ids[:1:-1]
+        assert pulls[5]["comparison"] is None
         assert (pulls[5]["images"], pulls[5]["last_commit"], pulls[5]["closed_at"]) == (6, SHA, None)
 
     def test_pull_requests_are_filtered_by_state_and_search_text(self, shop: Shop) -> None:
@@ -560,9 +562,11 @@ class TestComparison:
             self.push(shop, name, image)
         public = self.compare(shop, "base", complete=True)
         found = shop.get_json("/pulls/7/comparison")["comparison"]
-        of_run = ("commit_sha", "branch", "base_commit", "state")
+        of_run = ("commit_sha", "branch", "base_commit", "state", "counts", "groups")
         assert [found[name] for name in of_run] == [public[name] for name in of_run]
         assert found["missing"] == 0
+        (listed,) = shop.get_json("/pulls")["pulls"]
+        assert listed["comparison"] == {name: public[name] for name in ("commit_sha", "state", "counts")}
         of_shot = ("name", "theme", "verdict", "pixels", "regions", "diff_url")
         for shot, same in zip(found["shots"], public["shots"], strict=True):
             assert [shot[name] for name in of_shot] == [same[name] for name in of_shot]
@@ -619,6 +623,19 @@ def test_baselines_are_listed_newest_first(shop: Shop) -> None:
     of_main = shop.get_json("/baselines?branch=main")
     assert [each["commit_sha"] for each in of_main["commits"]] == [sha("one")]
     assert shop.get_json("/baselines?branch=nowhere")["commits"] == []
+
+
+def test_the_history_of_a_shot_joins_commits_that_share_an_image(shop: Shop) -> None:
+    for commit in ("one", "two", "three"):
+        as_baseline(shop.ci, commit, "cart", drawn_page(button="red" if commit == "three" else "blue"))
+    of_shot = "/baselines/history?branch=main&name=cart&viewport=320x240&theme=dark"
+    newest, oldest = shop.get_json(of_shot)["periods"]
+    assert (newest["first_commit"], newest["last_commit"]) == (sha("three"), sha("three"))
+    assert (oldest["first_commit"], oldest["last_commit"], oldest["commits"]) == (sha("one"), sha("two"), 2)
+    assert httpx.get(oldest["image"]["url"]).content == drawn_page(button="blue")
+    past_the_end = base64.urlsafe_b64encode(b"[0]").decode()
+    assert shop.get_json(f"{of_shot}&after={past_the_end}")["periods"] == []
+    assert shop.get_json(of_shot.replace("dark", "light")) == {"periods": [], "next": None}
 
 
 def test_staged_images_are_listed_newest_first_and_can_be_deleted(shop: Shop) -> None:

@@ -378,6 +378,9 @@ SHOT = {"name": "cart", "viewport": "1x1", "commit_sha": SHA}
 AT_SECRET = {"branch": "secret", "commit_sha": SHA}
 BY_PULL_REQUEST: dict[str, Callable[[httpx.Client], httpx.Response]] = {
     "POST /v1/upload": partial(upload, pr_number=8),
+    "POST /v1/upload/known": lambda client: client.post(
+        "/v1/upload/known", json={"pr_number": 8, "commit_sha": SHA, "shots": []}
+    ),
     "POST /v1/put-urls": lambda client: client.post(
         "/v1/put-urls", json=SHOT | {"content_type": "image/png", "pr_number": 8}
     ),

@@ -33,7 +33,7 @@ from support.service import SHA, Service, png
 from support.unreliable_proxy import CUT, Misbehaviour, UnreliableProxy, refuse
 
 A_TOKEN = "msr_" + "a" * 64
-UPLOAD = "POST /v1/upload"
+UPLOAD = "POST /v1/upload "
 LIMITS_ROUTE = "GET /v1/limits"
 HTML_502 = Misbehaviour(502, {"Content-Type": "text/html"}, b"<html><h1>502 Bad Gateway</h1></html>")
 
@@ -320,7 +320,7 @@ class TestAddresses:
         with pytest.raises(CallError) as told:
             upload(client)
         assert said in str(told.value)
-        assert front.seen == [UPLOAD]
+        assert front.seen == [UPLOAD.strip()]
 
     @pytest.mark.parametrize(
         "reply",

@@ -1,7 +1,7 @@
 """A real HTTP proxy that misbehaves on request, in front of the service or a forge look-alike.
 
 with UnreliableProxy(target) as front:
-    front.will(refuse(429, {"Retry-After": "1"}), when="POST /v1/upload", times=2)
+    front.will(refuse(429, {"Retry-After": "1"}), when="POST /v1/upload ", times=2)
     front.will(CUT, when="POST /repos/")
     … front.url …
 
@@ -54,6 +54,9 @@ NEVER = Misbehaviour()
 CUT = Misbehaviour(cut=True)
 """Cut the connection without forwarding the request."""
 
+LOST_REPLY = Misbehaviour(passed_on=True, cut=True)
+"""Forward the request, and cut the connection instead of replying."""
+
 
 class UnreliableProxy:
     """A proxy that runs inside `with` and handles concurrent requests."""
@@ -76,13 +79,13 @@ class UnreliableProxy:
         self._running = contextlib.ExitStack()
 
     def will(self, misbehaviour: Misbehaviour, *, when: str = "", times: int = 1) -> None:
-        """Do this to the next `times` requests whose "METHOD /path" starts with `when`."""
+        """Do this to the next `times` requests whose "METHOD /path " starts with `when`."""
         with self._lock:
             self._plans += [(when, misbehaviour)] * times
 
     def count(self, beginning: str) -> int:
         with self._lock:
-            return sum(request.startswith(beginning) for request in self.seen)
+            return sum(f"{request} ".startswith(beginning) for request in self.seen)
 
     def __enter__(self) -> Self:
         self.url = self._running.enter_context(answering(self._answer))
@@ -94,12 +97,14 @@ class UnreliableProxy:
 
     def _answer(self, asked: BaseHTTPRequestHandler, body: bytes) -> Answer | None:
         plan = self._plan_for(f"{asked.command} {asked.path}", asked.headers, body)
-        if plan.cut:
-            asked.connection.shutdown(socket.SHUT_RDWR)
+        reply = (plan.status, plan.headers, plan.body) if plan.status else None
         if plan.passed_on:
             time.sleep(plan.wait)
-            return relay(asked, body, self._client, self.target + asked.path)
-        return (plan.status, plan.headers, plan.body) if plan.status else None
+            reply = relay(asked, body, self._client, self.target + asked.path)
+        if plan.cut:
+            asked.connection.shutdown(socket.SHUT_RDWR)
+            return None
+        return reply
 
     def _plan_for(self, request: str, headers: Mapping[str, str], body: bytes) -> Misbehaviour:
         self._on_request(request, body)
@@ -107,7 +112,7 @@ class UnreliableProxy:
             self.seen.append(request)
             self.seen_headers.append({name.lower(): value for name, value in headers.items()})
             for index, (beginning, misbehaviour) in enumerate(self._plans):
-                if request.startswith(beginning):
+                if f"{request} ".startswith(beginning):
                     del self._plans[index]
                     return misbehaviour
         return Misbehaviour(passed_on=True)

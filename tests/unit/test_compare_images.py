@@ -96,7 +96,9 @@ def test_an_alignment_has_every_row_once_and_in_order(
     before: list[int], after: list[int], lossy: bool
 ) -> None:
     def sketch(rows: list[int]):
-        return lambda start, end: np.array(rows[start:end], np.float32).reshape(-1, 1) * 50
+        return lambda start, end: (
+            np.array([(row, 0) for row in rows[start:end]], np.float32).reshape(-1, 2) * 50
+        )
 
     i = j = 0
     for stretch in align(before, after, Sketches(sketch(before), sketch(after)), lossy=lossy):
@@ -112,7 +114,7 @@ def test_an_alignment_has_every_row_once_and_in_order(
 def test_a_deep_alignment_needs_no_stack() -> None:
     before = [number // 2 for number in range(4000)]
     rows = list(np.random.default_rng(1).permutation(before))
-    sketch = lambda start, end: np.zeros((end - start, 1), np.float32)  # noqa: E731
+    sketch = lambda start, end: np.zeros((end - start, 2), np.float32)  # noqa: E731
     found = align(before, rows, Sketches(sketch, sketch))
     assert sum(stretch.rows for stretch in found if stretch.kind != "removed") == 4000
 
@@ -135,16 +137,25 @@ def test_boxes_are_around_all_marks_and_few(points: list[tuple[int, int]], at_mo
     ("bar", "verdict"),
     [
         ((30, 10, 31, 26), "unchanged"),
+        ((10, 10, 12, 26), "unchanged"),
         ((30, 10, 34, 26), "changed"),
-        ((30, 10, 31, 15), "changed"),
+        ((30, 10, 31, 18), "changed"),
+        ((30, 10, 31, 23), "changed"),
+        ((36, 10, 37, 26), "changed"),
+        ((29, 14, 30, 26), "changed"),
         ((10, 30, 26, 31), "changed"),
+        ((30, 10, 31, 48), "changed"),
     ],
-    ids=["a text cursor", "wide", "short", "lying"],
+    ids=["after", "in", "wide", "short", "on-the-baseline", "apart", "edge", "lying", "long"],
 )
-def test_only_a_thin_upright_bar_is_a_text_cursor(bar: tuple[int, int, int, int], verdict: str) -> None:
+def test_a_text_cursor_is_a_thin_bar_at_text_that_reaches_below_the_baseline(
+    bar: tuple[int, int, int, int], verdict: str
+) -> None:
     page = Image.new("RGB", (WIDTH, HEIGHT), "white")
+    for letter in (4, 13, 22):
+        page.paste("gray", (letter, 14, letter + 7, 23))
     with_bar = page.copy()
-    with_bar.paste("black", bar)
+    with_bar.paste("black" if bar[0] != 29 else "gray", bar)
     assert result_of(page, with_bar).verdict == result_of(with_bar, page).verdict == verdict
 
 

@@ -1,6 +1,7 @@
 """How comparisons run: while they take long, when a process dies or is replaced, and when something fails."""
 
 import asyncio
+import hashlib
 import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
@@ -26,14 +27,27 @@ from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.domain.comments import fitting, views
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison import service
-from prshots.server.domain.comparison.models import ComparisonRequest, PairResult, StoredComparison
+from prshots.server.domain.comparison.models import (
+    ComparisonRequest,
+    PairResult,
+    PartPicture,
+    StoredComparison,
+)
 from prshots.server.domain.comparison.service import PAIRS_AT_ONCE, STALE_SECONDS, Comparisons
 from prshots.server.domain.images.models import Image
 from support.stores_and_records import NOW, a_project, an_image, image_service, open_records
 from support.waiting import eventually
 
 BASE, HEAD = "b" * 40, "a" * 40
-CHANGED = PairResult("changed", 12, [(1, 2, 3, 4)], marked=b"\xff\xd8marked")
+CHANGED = PairResult(
+    "changed",
+    12,
+    [(1, 2, 3, 4)],
+    marked=b"\xff\xd8marked",
+    pixels_before="1" * 64,
+    pixels_after="2" * 64,
+    closeups=[PartPicture((1, 2, 3, 4), b"one"), PartPicture((5, 6, 7, 8), b"two")],
+)
 
 
 class Store(DiskStore):
@@ -62,8 +76,11 @@ class Place:
         self.store = Store(folder / "images")
         self.project = a_project()
         self.now = float(NOW)
-        self.compared = 0
+        self.compared = self.identified = 0
+        self.identity: Callable[[bytes], str] = lambda data: hashlib.sha256(data).hexdigest()
         self.before = b"before"
+        self.known: list[str] = []
+        """The identities of the images before, as far as the service knew them."""
         self.order: list[bytes] = []
         """What was compared, by its bytes before."""
         self.answer: Callable[[], PairResult] = lambda: CHANGED
@@ -79,14 +96,20 @@ class Place:
             store=self.store,
             images=image_service(self.records, self.store),
             compare=self.compare,
+            identify=self.identify,
             slots=slots,
             clock=lambda: self.now,
         )
 
-    async def compare(self, before: bytes, after: bytes) -> PairResult:
+    async def identify(self, data: bytes) -> str:
+        self.identified += 1
+        return self.identity(data)
+
+    async def compare(self, before: bytes, after: bytes, known: str = "") -> PairResult:
         assert (before.removeprefix(b"other "), after) == (b"before", b"after")
         self.compared += 1
         self.order.append(before)
+        self.known.append(known)
         await self.may_answer.wait()
         return self.answer()
 
@@ -219,6 +242,78 @@ async def test_pairs_that_were_compared_are_not_compared_again(place: Place) -> 
     assert place.compared == 5
     assert again.id in str(second.shots[0].diff_url)
     assert await place.store.read(again.diff_key) == CHANGED.marked
+    assert [await place.store.read(key) for key in again.closeup_keys] == [b"one", b"two", None]
+    assert [closeup.region for closeup in second.shots[0].closeups] == [(1, 2, 3, 4), (5, 6, 7, 8)]
+    await place.store.delete([again.closeup_keys[1]])
+    third = await place.push(name="shot-0", viewport="1x1", sha256=f"{1000:064}")
+    await place.ask()
+    assert place.compared == 6  # one of them was lost
+    assert await place.store.read(third.closeup_keys[1]) == b"two"
+
+
+async def test_identified_pixels_are_not_compared(place: Place) -> None:
+    await place.fill()
+    (first,) = (await place.ask()).shots
+    assert (place.known, first.pixels_before, first.pixels_after) == ([""], "1" * 64, "2" * 64)
+    again = await place.push(name="shot-0", viewport="1x1", sha256="f" * 64)
+    await place.ask()
+    assert place.known == ["", "1" * 64]
+    await place.service._records.identify({again.id: "1" * 64})
+    (third,) = (await place.ask()).shots
+    assert (place.compared, third.verdict, third.pixels_after) == (2, Verdict.UNCHANGED, "1" * 64)
+
+
+async def test_shots_that_need_no_comparison_are_identified_once(place: Place) -> None:
+    await place.fill()
+    await place.push(name="shot-0", viewport="1x1", sha256=f"{0:064}")  # the baseline's bytes
+    await place.push(name="new", viewport="1x1")
+    for _ in range(2):
+        found = {shot.verdict: shot for shot in (await place.ask()).shots}
+        assert (place.compared, place.identified) == (0, 2)
+        assert (
+            found[Verdict.NEW].pixels_after
+            == found[Verdict.UNCHANGED].pixels_after
+            == hashlib.sha256(b"after").hexdigest()
+        )
+        assert (found[Verdict.NEW].pixels_before, found[Verdict.UNCHANGED].pixels_before) == (
+            "",
+            found[Verdict.NEW].pixels_after,
+        )
+
+
+@pytest.mark.parametrize(
+    ("error", "tries"), [(DamagedPictureError("cut off"), 1), (PictureWorkerDiedError("the process died"), 2)]
+)
+async def test_an_image_that_cannot_be_identified_keeps_its_verdict(
+    place: Place, error: Exception, tries: int
+) -> None:
+    await place.fill()
+    await place.push(name="shot-0", viewport="1x1", sha256=f"{0:064}")
+
+    def identity(_: bytes) -> str:
+        raise error
+
+    place.identity = identity
+    for _ in range(2):
+        reply = await place.ask()
+        assert (reply.state, reply.shots[0].verdict, reply.shots[0].pixels_after) == (
+            ComparisonState.COMPARED,
+            Verdict.UNCHANGED,
+            "",
+        )
+    assert place.identified == tries
+
+
+async def test_a_new_baseline_is_identified_in_the_background(place: Place) -> None:
+    await place.fill(shots=3)
+    bases = await place.service._baselines.of_commit(place.project.id, "main", BASE, None, 10)
+    for base in bases:
+        place.service.baseline_stored(place.project, base)
+    await eventually(
+        lambda: place.identified == 3 and place.service._identification._task.done(), "its identity"
+    )  # type: ignore[union-attr]
+    await place.ask()
+    assert place.known == [hashlib.sha256(b"before").hexdigest()] * 3
 
 
 async def test_a_verdict_of_older_rules_is_decided_again(

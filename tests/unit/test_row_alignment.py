@@ -20,7 +20,9 @@ def aligned(before: str, after: str, *, lossy: bool = False) -> str:
 
     def sketch(rows: str):
         levels = [2.0 * (ord(row.lower()) - ord("a")) + 100 * row.isupper() for row in rows]
-        return lambda start, end: np.array(levels[start:end], np.float32).reshape(-1, 1)
+        return lambda start, end: np.array([(level, 0) for level in levels[start:end]], np.float32).reshape(
+            -1, 2
+        )
 
     signs = {"equal": "=", "paired": "~", "inserted": "+", "removed": "-"}
     found = align(
@@ -64,9 +66,12 @@ def test_alike_rows_are_paired_and_unrelated_ones_inserted() -> None:
     [("aMaMaM", "MaMaMa", "+1 =5 -1"), ("aZbYcX", "QaZbYc", "+1 =5 -1"), ("QaZbYc", "aZbYcX", "-1 =5 +1")],
     ids=["repeated rows", "landmarks down", "landmarks up"],
 )
-def test_a_movement_must_save_more_than_three_rows(before: str, after: str, expected: str) -> None:
-    assert aligned(before, after) == expected
-    assert aligned(before[:-1], after[:-1]) == "~5"
+def test_rows_come_back_only_below_moved_rows_and_if_it_saves_more_than_three(
+    before: str, after: str, expected: str
+) -> None:
+    assert aligned(before, after) == "~6"
+    assert aligned(f"jk{before}", f"jVVVVVVVVVk{after}") == f"=1 +9 =1 {expected}"
+    assert aligned(f"jk{before[:-1]}", f"jVVVVVVVVVk{after[:-1]}") == "=1 +9 =1 ~5"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +88,7 @@ def test_a_movement_must_save_more_than_three_rows(before: str, after: str, expe
 def test_rows_that_come_back_soon_did_not_move(wide: int, long: int, expected: list[str]) -> None:
     """The rows are all different and look alike."""
     page, new = list(range(long + wide)), list(range(1000, 1000 + wide))
-    alike = lambda start, end: np.zeros((end - start, 1), np.float32)  # noqa: E731
+    alike = lambda start, end: np.zeros((end - start, 2), np.float32)  # noqa: E731
     found = align([*page, 9], [*new, *page[:long], 9], Sketches(alike, alike))
     assert [each.kind for each in found] == [*(expected or ["inserted", "equal", "removed"]), "equal"]
 

@@ -33,7 +33,7 @@ export class BackgroundUploads {
   readonly #queue: Queue;
 
   constructor(
-    private readonly service: Pick<Service, "upload" | "baseline" | "isKnownBaseline" | "maxImageBytes">,
+    private readonly service: Pick<Service, "send" | "isKnown" | "maxImageBytes">,
     private readonly target: Target,
     atOnce = AT_ONCE,
   ) {
@@ -49,7 +49,8 @@ export class BackgroundUploads {
       try {
         const shot = await shotOf(picture, { name, viewport, theme }, await this.service.maxImageBytes());
         if (isCutOff(shot.image)) this.warnings.push(`${name}: ${cutOffWarning(shot.contentType)}`);
-        const before = picture.before && (await this.#before(picture.before, shot));
+        const earlier = this.target.baselineOf ? undefined : picture.before; // a baseline is never a pair
+        const before = earlier && (await this.#before(earlier, shot));
         await this.#send({ ...shot, ...(before && { before }) });
         this.uploaded += 1;
         this.#patience.recordSuccess();
@@ -71,12 +72,13 @@ export class BackgroundUploads {
     }
   }
 
-  /** Send a shot. Of a baseline whose bytes the service has, only the hash. */
+  /**
+   * Send a shot. If the service has its bytes, only the hash. Each shot is asked about by itself, because tests take their
+   * time: waiting for more shots to ask about would delay the uploads. A pair is always sent.
+   */
   async #send(shot: Shot): Promise<void> {
-    const { prNumber, baselineOf = "", commitSha } = this.target;
-    if (prNumber !== undefined) await this.service.upload(shot, prNumber, commitSha);
-    else if (await this.service.isKnownBaseline(shot, baselineOf, commitSha)) this.known += 1;
-    else await this.service.baseline(shot, baselineOf, commitSha);
+    if (!shot.before && (await this.service.isKnown(shot, this.target))) this.known += 1;
+    else await this.service.send(shot, this.target);
   }
 
   /** Wait for all uploads. Reports the uploads that were not tried as one problem. */

@@ -58,7 +58,7 @@ export class Composer {
     const limit = Math.min(room, MAX_COMMENT_BYTES);
     const comment = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
     // Of the changes, those that are listed are the unchanged ones.
-    const withoutPicture = (view === "changes" ? 0 : comment.listed) + comment.omitted;
+    const withoutPicture = (["changes", "pairs"].includes(view) ? 0 : comment.listed) + comment.omitted;
     if (withoutPicture)
       this.notes.push(
         message("without_image", { count: withoutPicture, total: comment.count, limit: formatNumber(limit) }),

@@ -1,6 +1,6 @@
 /** The routes of the public API that a run needs. */
 
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import * as validate from "./ci/validate.js";
 import { CONTRACT } from "./contract.js";
@@ -34,6 +34,7 @@ import {
 import { jsonOf, type Reply, type Sender } from "./sender.js";
 import type { Title } from "./shot_names.js";
 import { message } from "./statements.js";
+import type { Target } from "./target.js";
 
 const HEADERS = { "User-Agent": "prshots-node" };
 
@@ -41,7 +42,7 @@ const HEADERS = { "User-Agent": "prshots-node" };
 export const MAX_COMMENT_BYTES = 65_536;
 /** The shortest comment that the service writes. */
 export const MIN_COMMENT_BYTES = 1024;
-/** How many baselines one request may ask for. */
+/** How many shots one request may ask about. */
 const MAX_KNOWN_SHOTS = 1000;
 const MAX_REASON_CHARACTERS = 300;
 const IMAGE_ID = /^[0-9a-f]{32}$/;
@@ -51,6 +52,9 @@ const FINDING_ROUTES = /^\/v1\/(images\/|compare\?|pull$)/;
 
 /** Routes that the service's rate limit counts. */
 const UPLOADS = new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
+
+/** Errors after which the client uploads every shot, because the service cannot be asked which ones it has. */
+const NOT_ASKED = [WrongAddressError, RefusedInputError, PayloadTooLargeError];
 
 /** What the comment shows. */
 export const VIEWS = CONTRACT.options.view.choices;
@@ -84,36 +88,50 @@ export class Service {
     private readonly sender: Sender,
   ) {}
 
-  /** Upload an image of a pull request, with its before image if it has one. */
-  upload(shot: Shot, prNumber: number, commitSha: string): Promise<Uploaded> {
-    const where = { pr_number: String(prNumber), commit_sha: commitSha };
-    return this.#sendImage("/v1/upload", shot, where, shot.before);
+  /** Upload an image: to a pull request, with its before image if it has one, or as a branch's baseline. */
+  async send(shot: Shot, target: Target): Promise<Uploaded> {
+    const { path, where } = placeOf(target);
+    const image = blobOf(shot);
+    const before = shot.before && target.prNumber !== undefined ? blobOf(shot.before) : undefined;
+    const { name, viewport, theme } = shot;
+    const fields = { name, viewport, ...(theme && { theme }), ...where };
+    // Every attempt has the same key. So if a response is lost, the service doesn't store the image twice.
+    const headers = { "Idempotency-Key": randomUUID() };
+    const reply = await this.#call(path, () => {
+      const form = new FormData();
+      for (const [field, value] of Object.entries(fields)) form.append(field, String(value));
+      form.append("image", image, "image");
+      if (before) form.append("before", before, "before");
+      return { method: "POST", body: form, headers };
+    });
+    const { id, view_url: viewUrl, markdown } = reply;
+    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
+      throw this.#unexpectedReply("id, view_url and markdown");
+    return { id, viewUrl, markdown };
   }
 
-  /** Upload an image as a branch's baseline. */
-  baseline(shot: Shot, branch: string, commitSha: string): Promise<Uploaded> {
-    return this.#sendImage("/v1/baseline", shot, { branch, commit_sha: commitSha });
-  }
-
-  /** Return whether the service has these bytes for this shot. Then it has recorded them for this commit. */
-  async isKnownBaseline(shot: Shot, branch: string, commitSha: string): Promise<boolean> {
-    const { name, viewport, theme, image } = shot;
+  /** Return whether the service has these bytes for this shot. From then on, it has them for this commit. */
+  async isKnown({ name, viewport, theme, image }: Shot, target: Target): Promise<boolean> {
     const sha256 = createHash("sha256").update(image).digest("hex");
-    const missing = await this.missingBaselines(branch, commitSha, [{ name, viewport, theme, sha256 }]);
-    return missing.length === 0;
+    return !(await this.missing([{ name, viewport, theme, sha256 }], target)).length;
   }
 
-  /**
-   * Record the baselines whose bytes the service has, and return the others, which have to be sent.
-   */
-  async missingBaselines(branch: string, commitSha: string, shots: HashedShot[]): Promise<Title[]> {
+  /** Give the commit the images whose bytes the service has, and return the other shots, which have to be sent. */
+  async missing(shots: HashedShot[], target: Target): Promise<Title[]> {
+    const { path, where } = placeOf(target);
     const found: Title[] = [];
     for (let start = 0; start < shots.length; start += MAX_KNOWN_SHOTS) {
       const asked = shots.slice(start, start + MAX_KNOWN_SHOTS);
-      const about = { branch, commit_sha: commitSha, shots: asked };
-      const { missing } = await this.#tell("/v1/baseline/known", about);
-      if (!Array.isArray(missing)) throw this.#unexpectedReply("missing");
-      found.push(...missing);
+      try {
+        const { missing } = await this.#tell(`${path}/known`, { ...where, shots: asked });
+        if (!Array.isArray(missing) || !missing.every((shot) => shot instanceof Object))
+          throw this.#unexpectedReply("missing");
+        found.push(...missing);
+      } catch (error) {
+        // An older service does not have this route. Otherwise, the uploads report what is wrong.
+        if (!NOT_ASKED.some((kind) => error instanceof kind)) throw error;
+        found.push(...asked);
+      }
     }
     return found;
   }
@@ -225,29 +243,6 @@ export class Service {
     }
   }
 
-  async #sendImage(
-    path: string,
-    shot: Shot,
-    where: Record<string, string>,
-    beforeOfPair?: Picture,
-  ): Promise<Uploaded> {
-    const image = blobOf(shot);
-    const before = beforeOfPair && blobOf(beforeOfPair);
-    const { name, viewport, theme } = shot;
-    const fields = { name, viewport, ...(theme && { theme }), ...where };
-    const reply = await this.#call(path, () => {
-      const form = new FormData();
-      for (const [field, value] of Object.entries(fields)) form.append(field, value);
-      form.append("image", image, "image");
-      if (before) form.append("before", before, "before");
-      return { method: "POST", body: form };
-    });
-    const { id, view_url: viewUrl, markdown } = reply;
-    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
-      throw this.#unexpectedReply("id, view_url and markdown");
-    return { id, viewUrl, markdown };
-  }
-
   #tell(path: string, asked: Json): Promise<Json> {
     const headers = { "Content-Type": "application/json" };
     return this.#call(path, () => ({ method: "POST", body: JSON.stringify(asked), headers }));
@@ -306,7 +301,7 @@ export class Service {
       throw new RefusedInputError(message("proxy_refused_size", { url: this.url }));
     if (status === 404 && value && FINDING_ROUTES.test(path))
       throw new NotFoundError(message("answered_why", { who: this.url, status, why: "not found" }));
-    if (!value || status === 404) {
+    if (!value || status === 404 || status === 405) {
       const phrase = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
       const answered = message("answered", { who: this.url, status: phrase });
       if (status >= 500) throw new CallError(answered);
@@ -320,6 +315,13 @@ export class Service {
     if (status === 413) throw new PayloadTooLargeError(words);
     throw [400, 415].includes(status) ? new RefusedInputError(words) : new CallError(words);
   }
+}
+
+/** Return the route that takes a target's images, and the fields that name the target. */
+function placeOf({ prNumber, baselineOf, commitSha }: Target): { path: string; where: Json } {
+  return prNumber === undefined
+    ? { path: "/v1/baseline", where: { branch: baselineOf, commit_sha: commitSha } }
+    : { path: "/v1/upload", where: { pr_number: prNumber, commit_sha: commitSha } };
 }
 
 function blobOf({ image, contentType }: Picture): Blob {

@@ -10,7 +10,7 @@ import { reasonOf } from "./file_search.js";
 import { Patience } from "./patience.js";
 import { Queue } from "./queue.js";
 import type { HashedShot, Uploaded } from "./replies.js";
-import type { Service, Shot } from "./service.js";
+import type { Service } from "./service.js";
 import { keyOf, requireFile, type ShotFile } from "./shots.js";
 import { shrink } from "./shrink.js";
 import { readableSize } from "./sizes.js";
@@ -47,7 +47,7 @@ export interface Sending {
   onDone?(outcome: UploadOutcome): void;
 }
 
-type Api = Pick<Service, "upload" | "baseline" | "missingBaselines" | "maxImageBytes">;
+type Api = Pick<Service, "send" | "isKnown" | "missing" | "maxImageBytes">;
 
 /** Return an outcome of which nothing else is known. */
 export function outcomeOf(shot: ShotFile, known: Partial<UploadOutcome> = {}): UploadOutcome {
@@ -56,8 +56,8 @@ export function outcomeOf(shot: ShotFile, known: Partial<UploadOutcome> = {}): U
 
 /**
  * Upload a job's screenshots to its pull request, or as the baselines of its branch, and return the outcomes in the same
- * order. One failure does not stop the others, unless they would fail too. Of a baseline whose bytes the service has,
- * only the hash is sent.
+ * order. One failure does not stop the others, unless they would fail too. Of a file that the service has, only the hash
+ * is sent.
  */
 export async function uploadAll(
   service: Api,
@@ -65,26 +65,8 @@ export async function uploadAll(
   target: Target,
   sending: Sending = {},
 ): Promise<UploadOutcome[]> {
-  const { prNumber, baselineOf = "", commitSha } = target;
-  const { onDone = () => {} } = sending;
   if (!shots.length) return [];
-  const maxBytes = await service.maxImageBytes();
-  if (prNumber !== undefined) {
-    const send = (shot: Shot) => service.upload(shot, prNumber, commitSha);
-    return new FileUploads(send, maxBytes, sending).run(shots);
-  }
-  const known = await knownBaselines(service, baselineOf, commitSha, sentAsTheyAre(shots, maxBytes, sending));
-  const outcomes = new Map<string, UploadOutcome>();
-  for (const shot of shots.filter((each) => known.has(keyOf(each)))) {
-    const outcome = outcomeOf(shot, { isKnown: true });
-    outcomes.set(keyOf(shot), outcome);
-    onDone(outcome);
-  }
-  const missing = shots.filter((shot) => !known.has(keyOf(shot)));
-  const send = (shot: Shot) => service.baseline(shot, baselineOf, commitSha);
-  for (const outcome of await new FileUploads(send, maxBytes, sending).run(missing))
-    outcomes.set(keyOf(outcome.shot), outcome);
-  return shots.map((shot) => outcomes.get(keyOf(shot)) as UploadOutcome);
+  return new FileUploads(service, target, await service.maxImageBytes(), sending).run(shots);
 }
 
 /** The uploads of one command. */
@@ -93,9 +75,12 @@ class FileUploads {
   /** The service's 413 decides if its limit is not known. Shrinking needs a number. */
   readonly #shrinkFrom: number;
   #shrinking: Promise<unknown> = Promise.resolve();
+  /** The keys of the shots that the service has. */
+  #known = new Set<string>();
 
   constructor(
-    private readonly send: (shot: Shot) => Promise<Uploaded>,
+    private readonly service: Api,
+    private readonly target: Target,
     private readonly maxBytes: number,
     private readonly sending: Sending,
   ) {
@@ -104,6 +89,12 @@ class FileUploads {
   }
 
   async run(shots: readonly ShotFile[]): Promise<UploadOutcome[]> {
+    try {
+      await this.#findKnown(shots);
+    } catch (error) {
+      if (!(error instanceof PrshotsError)) throw error;
+      return this.#noneTried(shots, error.message);
+    }
     const outcomes: UploadOutcome[] = [];
     const queue = new Queue(this.sending.jobs ?? DEFAULT_CONCURRENCY);
     for (const [index, shot] of shots.entries())
@@ -116,7 +107,28 @@ class FileUploads {
     return outcomes;
   }
 
+  /** Ask about all files that are sent unchanged. */
+  async #findKnown(shots: readonly ShotFile[]): Promise<void> {
+    const hashed: HashedShot[] = [];
+    for (const { path, name, viewport, theme, size } of shots) {
+      const sha256 = size < this.#shrinkFrom ? await sha256Of(path) : "";
+      if (sha256) hashed.push({ name, viewport, theme, sha256 });
+    }
+    this.#known = new Set(hashed.map(keyOf));
+    for (const shot of await this.service.missing(hashed, this.target)) this.#known.delete(keyOf(shot));
+  }
+
+  /** Return the outcomes of an error that every upload would hit. */
+  #noneTried(shots: readonly ShotFile[], why: string): UploadOutcome[] {
+    const outcomes = shots.map((shot, index) =>
+      outcomeOf(shot, { error: index ? NOT_TRIED : why, isFatal: true }),
+    );
+    for (const outcome of outcomes) this.sending.onDone?.(outcome);
+    return outcomes;
+  }
+
   async #outcome(shot: ShotFile): Promise<UploadOutcome> {
+    if (this.#known.has(keyOf(shot))) return outcomeOf(shot, { isKnown: true });
     if (this.#patience.isOver) return outcomeOf(shot, { error: NOT_TRIED, isFatal: true });
     try {
       const outcome = await this.#uploadFile(shot);
@@ -137,7 +149,7 @@ class FileUploads {
         message("too_large", { size: readableSize(shot.size), limit: readableSize(this.maxBytes) }),
       );
     const image = await contentOf(shot);
-    return outcomeOf(shot, { uploaded: await this.send({ ...shot, image }) });
+    return outcomeOf(shot, { uploaded: await this.service.send({ ...shot, image }, this.target) });
   }
 
   async #uploadShrunk(shot: ShotFile, limit: number): Promise<UploadOutcome> {
@@ -147,7 +159,10 @@ class FileUploads {
     const { image, contentType, label } = await turn;
     const sizes = { before: readableSize(shot.size), after: readableSize(image.length) };
     const note = message("shrunk", { ...sizes, format: label });
-    return outcomeOf(shot, { uploaded: await this.send({ ...shot, image, contentType }), note });
+    const sent = { ...shot, image, contentType };
+    // Asked one by one: together, their contents would fill the memory.
+    if (await this.service.isKnown(sent, this.target)) return outcomeOf(shot, { isKnown: true, note });
+    return outcomeOf(shot, { uploaded: await this.service.send(sent, this.target), note });
   }
 }
 
@@ -159,31 +174,6 @@ async function contentOf(shot: ShotFile): Promise<Buffer> {
     if (error instanceof InvalidInputError) throw error;
     throw new InvalidInputError(message("cannot_read", { why: reasonOf(error) }));
   }
-}
-
-/** Return the shots whose file is sent unchanged, so that its hash identifies it. */
-function sentAsTheyAre(shots: readonly ShotFile[], maxBytes: number, { shrink }: Sending): ShotFile[] {
-  const limit = Number.isFinite(maxBytes) ? maxBytes : MAX_IMAGE_BYTES;
-  return shots.filter((shot) => !shrink || shot.size < limit);
-}
-
-/** Return the keys of the shots whose bytes the service has. It has recorded them for this commit. */
-async function knownBaselines(
-  service: Api,
-  branch: string,
-  commitSha: string,
-  shots: ShotFile[],
-): Promise<Set<string>> {
-  const hashed: HashedShot[] = [];
-  for (const shot of shots) {
-    const sha256 = await sha256Of(shot.path);
-    const { name, viewport, theme } = shot;
-    if (sha256) hashed.push({ name, viewport, theme, sha256 });
-  }
-  const missing = await service.missingBaselines(branch, commitSha, hashed);
-  const known = new Set(hashed.map(keyOf));
-  for (const shot of missing) known.delete(keyOf(shot));
-  return known;
 }
 
 /** Return the hash of a file; empty if it cannot be read: sending it reports the error. */

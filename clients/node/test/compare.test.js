@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BackgroundUploads } from "../dist/background_uploads.js";
 import { NO_JOB } from "../dist/ci/job.js";
 import { compareWithBase, describe, summary, viewAndPage } from "../dist/compare.js";
 import { CallError, NotFoundError } from "../dist/errors.js";
 import { Sender } from "../dist/sender.js";
 import { Service } from "../dist/service.js";
-import { PICTURES } from "./support/pictures.js";
 import { served } from "./support/servers.js";
 import { inCamelCase, testCases } from "./support/vectors.js";
 
@@ -141,24 +139,3 @@ test("a pull request without images has no comparison and no page", () =>
     await assert.rejects(service.describe(7, {}), NotFoundError);
     assert.deepEqual(await viewAndPage(service, 7, NO_JOB), { view: "latest", dashboardUrl: "" });
   }));
-
-test("of a baseline that the service has, only the hash is sent", async () => {
-  const missing = [{ name: "two", viewport: "3x2", theme: "", sha256: "…" }];
-  const requests = await asked(
-    {
-      "POST /v1/baseline/known": [{ json: { missing: [] } }, { json: { missing } }],
-      "POST /v1/baseline": [{}],
-    },
-    async (service) => {
-      const uploads = new BackgroundUploads(service, { baselineOf: "main", commitSha: SHA }, 1);
-      for (const name of ["one", "two"]) uploads.add({ body: PICTURES.png }, name, "");
-      await uploads.finish();
-      assert.deepEqual([uploads.uploaded, uploads.known, uploads.problems], [2, 1, []]);
-    },
-  );
-  const [, known, , sent] = requests;
-  const { shots } = JSON.parse(known[1]);
-  assert.deepEqual([shots[0].name, shots[0].viewport, shots[0].sha256.length], ["one", "3x2", 64]);
-  assert.deepEqual([sent[0], sent[1].includes('name="branch"')], ["POST /v1/baseline", true]);
-  assert.equal(requests.length, 4);
-});

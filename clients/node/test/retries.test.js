@@ -197,7 +197,8 @@ testCases("retries", "uploads", async ({ results, tried }) => {
   const left = [...results];
   const service = {
     maxImageBytes: async () => Number.POSITIVE_INFINITY,
-    upload: async () => {
+    isKnown: async () => false,
+    send: async () => {
       const result = left.shift();
       if (result !== "ok") throw new ERRORS[result](result);
     },

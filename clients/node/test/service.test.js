@@ -34,7 +34,10 @@ async function uploadedTo(answers) {
 test("an image that is too large for the service is not sent", async () => {
   const size = PICTURES.png.length;
   const fits = await uploadedTo({ "/v1/limits": { json: { max_image_bytes: size + 1 } } });
-  assert.deepEqual(fits, { asked: ["GET /v1/limits", "POST /v1/upload"], problems: [] });
+  assert.deepEqual(fits, {
+    asked: ["GET /v1/limits", "POST /v1/upload/known", "POST /v1/upload"],
+    problems: [],
+  });
   const large = await uploadedTo({ "/v1/limits": { json: { max_image_bytes: size } } });
   assert.deepEqual(large.asked, ["GET /v1/limits"]);
   assert.match(large.problems[0], /^dot: not uploaded: it has 78 B, and the service takes less than 78 B$/);
@@ -44,7 +47,7 @@ test("without known limits, the service's 413 decides", async () => {
   const refused = { status: 413, json: { error: "image too large" } };
   for (const limits of [{ cut: true }, { status: 404 }, { status: 503 }, { body: "<html>" }, { json: {} }]) {
     const { asked, problems } = await uploadedTo({ "/v1/limits": limits, "/v1/upload": refused });
-    assert.deepEqual(asked, ["GET /v1/limits", "POST /v1/upload"]);
+    assert.deepEqual(asked, ["GET /v1/limits", "POST /v1/upload/known", "POST /v1/upload"]);
     assert.match(problems[0], /answered 413: image too large$/);
   }
 });
@@ -80,9 +83,10 @@ test("an image is uploaded with its before, and a baseline without it", async ()
     async (url) => {
       const before = { image: PICTURES.webp, contentType: "image/webp" };
       const shot = { ...picture, image: PICTURES.png, before };
-      await serviceAt(url).upload(shot, 7, SHA);
-      await serviceAt(url).upload({ ...shot, before: undefined }, 7, SHA);
-      await serviceAt(url).baseline(shot, "main", SHA);
+      const pullRequest = { prNumber: 7, commitSha: SHA };
+      await serviceAt(url).send(shot, pullRequest);
+      await serviceAt(url).send({ ...shot, before: undefined }, pullRequest);
+      await serviceAt(url).send(shot, { baselineOf: "main", commitSha: SHA });
     },
   );
   const image = ["image", "image/png"];

@@ -13,7 +13,7 @@ function textOf(given) {
 testCases("shot_names", "suffixes", async ({ given, name, viewport, theme = "", refused }) => {
   const title = withoutSuffixes(given);
   if (refused) {
-    const service = { maxImageBytes: async () => 1000, upload: () => assert.fail("it was sent") };
+    const service = { maxImageBytes: async () => 1000, isKnown: () => assert.fail("it was sent") };
     const uploads = new BackgroundUploads(service, { prNumber: 7, commitSha: "0".repeat(40) });
     uploads.add({ body: PICTURES.png }, title.name, title.viewport);
     await uploads.finish();

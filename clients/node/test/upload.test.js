@@ -1,7 +1,6 @@
 // Uploading files: in order, a few at a time, and no longer than it makes sense.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +35,7 @@ test("a file that becomes a pipe is not read", async () => {
   const [shot] = await shots(1);
   rmSync(shot.path);
   execFileSync("mkfifo", [shot.path]); // reading it would block forever
-  const service = { maxImageBytes: async () => 1000, missingBaselines: async () => [] };
+  const service = { maxImageBytes: async () => 1000, missing: async (hashed) => hashed };
   for (const target of [
     { prNumber: 7, commitSha: SHA },
     { baselineOf: "main", commitSha: SHA },
@@ -52,7 +51,8 @@ testCases("retries", "uploads", async ({ results, tried }) => {
   const left = [...results];
   const service = {
     maxImageBytes: async () => Number.POSITIVE_INFINITY,
-    upload: async () => {
+    missing: async (hashed) => hashed,
+    send: async () => {
       const result = left.shift();
       if (result !== "ok") throw new ERRORS[result](result);
       return UPLOADED;
@@ -74,7 +74,8 @@ test("as many uploads run at a time as asked for, and the outcomes are in the or
   });
   const service = {
     maxImageBytes: async () => Number.POSITIVE_INFINITY,
-    upload: async () => {
+    missing: async (hashed) => hashed,
+    send: async () => {
       running += 1;
       assert.ok(running <= 3);
       if (running === 3) three();
@@ -96,29 +97,14 @@ test("as many uploads run at a time as asked for, and the outcomes are in the or
 });
 
 test("a file that is too large is not sent", async () => {
-  const service = { maxImageBytes: async () => 10, upload: () => assert.fail("it was sent") };
+  const service = {
+    maxImageBytes: async () => 10,
+    missing: async (hashed) => hashed,
+    send: () => assert.fail("it was sent"),
+  };
   const [outcome] = await uploadAll(service, await shots(1), { prNumber: 7, commitSha: SHA });
   assert.deepEqual(
     [outcome.error, outcome.isTooLarge, outcome.isFatal],
     ["is 78 B: the service takes less than 10 B", true, false],
   );
-});
-
-test("of baselines that the service has, only the hashes are sent", async () => {
-  const asked = [];
-  const service = {
-    maxImageBytes: async () => 10_000,
-    missingBaselines: async (branch, commitSha, hashed) => {
-      asked.push([branch, commitSha, hashed.length]);
-      assert.equal(hashed[0].sha256, createHash("sha256").update(PICTURES.png).digest("hex"));
-      return [{ name: "1", viewport: "3x2", theme: "" }];
-    },
-    baseline: async ({ name }, branch) => ({ ...UPLOADED, id: `${name} on ${branch}` }),
-  };
-  const outcomes = await uploadAll(service, await shots(3), { baselineOf: "main", commitSha: SHA });
-  assert.deepEqual(
-    outcomes.map(({ isKnown, uploaded }) => (isKnown ? "known" : uploaded.id)),
-    ["known", "1 on main", "known"],
-  );
-  assert.deepEqual(asked, [["main", SHA, 3]]);
 });

@@ -42,6 +42,10 @@ class UploadReport:
         return sum(outcome.is_done for outcome in self.outcomes)
 
     @property
+    def known(self) -> int:
+        return sum(outcome.is_known for outcome in self.outcomes)
+
+    @property
     def exit_code(self) -> int:
         """The exit code: 0 if everything was uploaded, 1 if nothing was, 3 if only some was."""
         good = sum(not outcome.error for outcome in self.outcomes)
@@ -55,7 +59,6 @@ class UploadReport:
         from prshots.client.upload import NOT_TRIED
 
         total = len(self.outcomes) + len(self.problems)
-        known = sum(outcome.is_known for outcome in self.outcomes)
         left = sum(outcome.error == NOT_TRIED for outcome in self.outcomes)
         say(
             message(
@@ -63,7 +66,7 @@ class UploadReport:
                 count=self.count,
                 total=total,
                 target=self.target.words,
-                already_there=message("already_there", count=f"{known:,}") if known else "",
+                already_there=message("already_there", count=f"{self.known:,}") if self.known else "",
                 not_tried=message("not_tried_count", count=f"{left:,}") if left else "",
             )
         )
@@ -111,7 +114,8 @@ class UploadReport:
             good.append(entry | {"note": outcome.note})
         failed += [{"path": problem.path, "error": problem.words} for problem in self.problems]
         target = self.target
-        about = {"pr_number": target.pr_number, "commit_sha": target.commit_sha, "count": self.count}
+        about = {"pr_number": target.pr_number, "commit_sha": target.commit_sha}
+        about |= {"count": self.count, "known": self.known}
         about |= {"baseline_of": target.baseline_of} if target.baseline_of else {}
         done = {"uploaded": [], "would_upload": good} if self.is_dry else {"uploaded": good}
         comparison = self.comparison and self.comparison.brief

@@ -2,6 +2,7 @@
 
 import io
 import os
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
@@ -17,7 +18,7 @@ from prshots.client.replies import ComparisonReply, comparison_from, reply_from
 from prshots.client.sender import OnWait, Sender, ignore_wait, json_of
 from prshots.contract import errors
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
-from prshots.contract.limits import IMAGE_ID
+from prshots.contract.limits import IMAGE_ID, MAX_KNOWN_SHOTS
 from prshots.contract.redaction import redact, redact_briefly
 from prshots.contract.replies import (
     Expired,
@@ -50,6 +51,9 @@ Reply = TypeVar(
 )
 Image: TypeAlias = bytes | Callable[[], BinaryIO]
 """An image's bytes, or a function that opens it."""
+
+HashedShot: TypeAlias = Mapping[str, str]
+"""A shot's `name`, `viewport` and `theme`, and the `sha256` of its image."""
 
 
 class ShotFields(TypedDict):
@@ -116,15 +120,17 @@ class Client:
         fields = _form_fields(shot) | {"branch": branch}
         return self._read(Uploaded, self._post_images("/v1/baseline", images, fields))
 
-    def missing_baselines(
-        self, branch: str, commit_sha: str, shots: Sequence[Mapping[str, str]]
-    ) -> list[dict[str, Any]]:
-        """Record the baselines whose bytes the service has. Return the others, which still have to be sent.
+    def missing_images(
+        self, pr_number: int, commit_sha: str, shots: Sequence[HashedShot]
+    ) -> Sequence[Mapping[str, Any]]:
+        """Give a pull request's commit the images whose bytes the service has. Return the missing shots."""
+        return self._missing("/v1/upload/known", {"pr_number": pr_number, "commit_sha": commit_sha}, shots)
 
-        Each shot has `name`, `viewport`, `theme` and `sha256`. Also raises InvalidInputError.
-        """
-        asked = {"branch": branch, "commit_sha": commit_sha, "shots": shots}
-        return self._objects_in(self._post_json("/v1/baseline/known", asked), "missing")
+    def missing_baselines(
+        self, branch: str, commit_sha: str, shots: Sequence[HashedShot]
+    ) -> Sequence[Mapping[str, Any]]:
+        """Record the baselines whose bytes the service has. Return the missing shots."""
+        return self._missing("/v1/baseline/known", {"branch": branch, "commit_sha": commit_sha}, shots)
 
     def complete_baselines(self, branch: str, commit_sha: str) -> None:
         """Mark a commit's baselines as complete. Also raises InvalidInputError."""
@@ -289,6 +295,19 @@ class Client:
 
             return self._call("POST", path, parts, is_upload=True)
 
+    def _missing(
+        self, path: str, commit: Mapping[str, object], shots: Sequence[HashedShot]
+    ) -> Sequence[Mapping[str, Any]]:
+        missing: list[Mapping[str, Any]] = []
+        for start in range(0, len(shots), MAX_KNOWN_SHOTS):
+            asked = shots[start : start + MAX_KNOWN_SHOTS]
+            try:
+                missing += self._objects_in(self._post_json(path, {**commit, "shots": asked}), "missing")
+            except (errors.WrongAddressError, errors.RefusedInputError, errors.PayloadTooLargeError):
+                # An older service doesn't have this route. Otherwise, the uploads report what is wrong.
+                missing += asked
+        return missing
+
     def _post_json(self, path: str, asked: Mapping[str, object]) -> dict[str, Any]:
         return self._call("POST", path, lambda: {"json": asked})
 
@@ -301,20 +320,22 @@ class Client:
     def _call(
         self, method: str, path: str, parts: Callable[[], dict[str, Any]], *, is_upload: bool = False
     ) -> dict[str, Any]:
+        # Every attempt has the same key. So if a reply is lost, the service doesn't store the image twice.
+        headers = {"Idempotency-Key": secrets.token_hex(16)} if is_upload else {}
+
+        def send(token: str) -> httpx.Response:
+            signed = headers | {"Authorization": f"Bearer {token}"}
+            return self._sender.send(
+                lambda: self._client.build_request(method, path, headers=signed, **parts()),
+                is_upload=is_upload,
+            )
+
         token = self._tokens.token()
-        reply = self._send(method, path, parts, token, is_upload=is_upload)
+        reply = send(token)
         if reply.status_code == httpx.codes.UNAUTHORIZED and (other := self._tokens.renew(token)):
-            reply = self._send(method, path, parts, other, is_upload=is_upload)
+            reply = send(other)
         refuse_image_address(self.url, reply)
         return self._read_json(reply, f"{method} {path}")
-
-    def _send(
-        self, method: str, path: str, parts: Callable[[], dict[str, Any]], token: str, *, is_upload: bool
-    ) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {token}"}
-        return self._sender.send(
-            lambda: self._client.build_request(method, path, headers=headers, **parts()), is_upload=is_upload
-        )
 
     def _read_json(self, reply: httpx.Response, route: str) -> dict[str, Any]:
         status = reply.status_code
@@ -322,8 +343,9 @@ class Client:
         value = json_of(reply)
         if status == httpx.codes.REQUEST_ENTITY_TOO_LARGE and not isinstance(value, dict):
             raise errors.RefusedInputError(message("proxy_refused_size", url=self.url))
-        is_wrong_address = status == httpx.codes.NOT_FOUND and not route.startswith(_FINDING_ROUTES)
-        if not isinstance(value, dict) or is_wrong_address:
+        finds_nothing = status == httpx.codes.NOT_FOUND and route.startswith(_FINDING_ROUTES)
+        has_no_route = status in {httpx.codes.NOT_FOUND, httpx.codes.METHOD_NOT_ALLOWED} and not finds_nothing
+        if not isinstance(value, dict) or has_no_route:
             answered = message("answered", who=self.url, status=f"{status} {reply.reason_phrase}")
             if reply.is_server_error:
                 raise errors.CallError(answered)

@@ -252,6 +252,7 @@ def _describe_dropped_pairs(service: Client, head: Head, pairs: Pairs, earlier: 
 def _send(
     service: Client, head: Head, pairs: Pairs, commit_sha: str, on_done: Callable[[UploadOutcome], None]
 ) -> list[UploadOutcome]:
+    """Send every shot, even if the service has it: only the reply to an upload has the markdown to paste."""
     limits = service.limits() if pairs.shots else None
 
     def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:

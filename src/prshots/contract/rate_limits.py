@@ -23,10 +23,17 @@ class LimitPolicy(StrEnum):
     COMPARE = "compare"
     POLL = "poll"
     COMPLETE = "complete"
+    KNOWN = "known"
 
 
-CALLS_PER_MINUTE = {LimitPolicy.COMPARE: 120, LimitPolicy.POLL: 6000, LimitPolicy.COMPLETE: 120}
-"""The limits of these calls for each project. While a comparison runs, each client polls once a second."""
+CALLS_PER_MINUTE = {
+    LimitPolicy.COMPARE: 120,
+    LimitPolicy.POLL: 6000,
+    LimitPolicy.COMPLETE: 120,
+    LimitPolicy.KNOWN: 6000,
+}
+"""The limits of these calls for each project. While a comparison runs, each client polls once a second.
+Clients that upload in the background ask for each screenshot whether it is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,21 @@ class GrantedToken:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingShot:
+    name: str
+    viewport: str
+    theme: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownUploads:
+    """The reply to a list of shots: the commit now has those whose bytes the service knows."""
+
+    known: int
+    missing: Sequence[MissingShot]
+
+
+@dataclass(frozen=True, slots=True)
 class KnownShot:
     """A shot, and the hash of its image."""
 

@@ -172,7 +172,11 @@ class BackgroundUploads:
         return upload_baselines(self._client, batch, branch=self._branch, commit_sha=sha)
 
     def _next_batch(self) -> list[ShotFile]:
-        """Wait for shots and return all queued shots. An empty list means the end."""
+        """Wait for shots and return all queued shots. An empty list means the end.
+
+        The service is asked once per batch which of its shots it has. Usually, a batch is one test's shots:
+        tests take longer than uploads.
+        """
         batch = [self._queue.get()]
         while batch[-1] is not None:
             try:

@@ -13,7 +13,7 @@ import { isSameShot, shotId } from "../gallery/shot-key";
 import { Toolbar } from "../gallery/toolbar";
 import { useShotFilter } from "../gallery/use-shot-filter";
 import { compareCommand } from "../lib/commands";
-import { capitalize, formatCount, formatNumber, shortSha } from "../lib/format";
+import { capitalize, formatCount, formatNumber, isSameCommit, shortSha } from "../lib/format";
 import type { Live } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
 import type { Comparison, LatestComparison, PullRequest } from "../lib/types";
@@ -24,10 +24,12 @@ import { arePairs, describeDone, describeState } from "./descriptions";
 import { PairSheet } from "./pair-sheet";
 import { PairViewer } from "./pair-viewer";
 import {
-  countVerdicts,
+  type Counts,
+  countChanges,
+  countShots,
   filterByVerdict,
-  isChange,
   keepOrder,
+  listCounts,
   type ShotWithVerdict,
   shotsWithVerdict,
 } from "./verdicts";
@@ -66,7 +68,7 @@ function ComparisonView({ urls, prNumber, pull, comparison, onHelp }: Comparison
   const { query } = useLocation();
   const filterInput = useShotFilter(urls, "changes");
   const { filter } = filterInput;
-  const { shots, branch } = comparison;
+  const { shots, branch, counts } = comparison;
   const all = useMemo(() => shotsWithVerdict(shots), [shots]);
   const inVerdict = useMemo(() => filterByVerdict(all, filter.verdict), [all, filter.verdict]);
   const found = useStableOrder(
@@ -79,7 +81,7 @@ function ComparisonView({ urls, prNumber, pull, comparison, onHelp }: Comparison
     <>
       <div class="base">
         <ComparedWith comparison={comparison} />
-        {all.length > 0 && <VerdictFilter {...{ urls, filter, shots }} />}
+        {all.length > 0 && <VerdictFilter {...{ urls, filter, counts }} />}
         <ComparisonStatus {...{ comparison, prNumber, pull }} />
       </div>
       {all.length > 0 && (
@@ -123,14 +125,14 @@ function orderOf({ shotKey }: OpenShot, found: ShotWithVerdict[], all: ShotWithV
 
 /** Says which commits were compared, and on which side each is. */
 function ComparedWith({ comparison }: { comparison: Comparison }) {
-  const { commit_sha, branch, base_commit, shots } = comparison;
+  const { commit_sha, branch, base_commit, counts } = comparison;
   if (arePairs(comparison))
     return <p class="base-line">Before on the left, after on the right, uploaded together</p>;
   if (base_commit === null) return null;
   return (
     <p class="base-line">
       <Mono>{branch}</Mono> at <Sha sha={base_commit} /> on the left, commit <Sha sha={commit_sha} /> with{" "}
-      {formatCount(shots.filter(({ verdict }) => verdict !== "removed").length, "screenshot")} on the right
+      {formatCount(countShots(counts) - (counts.removed ?? 0), "screenshot")} on the right
     </p>
   );
 }
@@ -144,7 +146,7 @@ function ComparisonStatus({
   const ran = useRef(false);
   ran.current ||= comparison.state === "running";
   const words = describeState(comparison, prNumber) ?? (ran.current ? describeDone(comparison) : null);
-  const isNewer = pull && pull.images > 0 && pull.last_commit !== comparison.commit_sha;
+  const isNewer = pull && pull.images > 0 && !isSameCommit(pull.last_commit, comparison.commit_sha);
   return (
     <>
       {words && (
@@ -170,15 +172,14 @@ const Sha = ({ sha }: { sha: string }) => <Mono title={sha}>{shortSha(sha)}</Mon
 interface VerdictFilterProps {
   urls: PullUrls;
   filter: ShotFilter;
-  shots: Comparison["shots"];
+  counts: Counts;
 }
 
 /** Filters by verdict. Without a filter, everything but unchanged shots is shown. */
-function VerdictFilter({ urls, filter, shots }: VerdictFilterProps) {
-  const counts = countVerdicts(shots);
+function VerdictFilter({ urls, filter, counts }: VerdictFilterProps) {
   const options = [
-    { id: "", label: "All changes", count: shots.filter(isChange).length },
-    ...counts.map(([id, count]) => ({ id, label: capitalize(id), count })),
+    { id: "", label: "All changes", count: countChanges(counts) },
+    ...listCounts(counts).map(([id, count]) => ({ id, label: capitalize(id), count })),
   ];
   return (
     <nav class="verdicts" aria-label="Verdict">
@@ -208,7 +209,7 @@ function NoChanges({
 }) {
   if (!isUnfiltered(filter)) return <NoMatch urls={urls} filter={filter} tab="changes" />;
   if (comparison.state !== "compared") return null;
-  const same = formatCount(comparison.shots.length, "screenshot");
+  const same = formatCount(countShots(comparison.counts), "screenshot");
   return (
     <Empty title="No changes">
       <p>

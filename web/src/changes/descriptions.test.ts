@@ -1,6 +1,14 @@
 import { expect, test } from "vitest";
 import type { ComparedShot, ComparisonState } from "../lib/types";
-import { arePairs, describeBase, describeChange, describeState, describeTab } from "./descriptions";
+import {
+  arePairs,
+  describeBase,
+  describeChange,
+  describeCounts,
+  describeState,
+  describeTab,
+  describeWaiting,
+} from "./descriptions";
 import { comparedShot, comparison } from "./sample-comparisons";
 
 const region: ComparedShot["regions"][number] = [1, 2, 3, 4];
@@ -58,6 +66,22 @@ test("a run without screenshots doesn't count missing shots", () => {
 test("a running comparison counts its verdicts", () => {
   const shots = [comparedShot(), comparedShot({ verdict: null })];
   expect(describeState(comparison({ state: "running", shots }), 7)?.text).toContain("1 of 2 screenshots");
+});
+
+test("counts are described as in the comment’s heading", () => {
+  expect(describeCounts({ changed: 3, moved: 0, removed: 1, unchanged: 1204 })).toBe(
+    "1,208 screenshots: 3 changed, 1 removed, 1,204 unchanged",
+  );
+  expect(describeCounts({ changed: 0 })).toBe("0 screenshots");
+});
+
+test("a pull request waits until its newest commit is compared", () => {
+  const waiting = (state: ComparisonState, last_commit: string) =>
+    describeWaiting(comparison({ state, commit_sha: "abcdef0123" }), { last_commit });
+  expect(waiting("compared", "ABCDEF0")).toBe("");
+  expect(waiting("running", "abcdef0123")).toBe("Comparing…");
+  expect(waiting("compared", "fedcba9")).toBe("Newest commit not compared yet");
+  expect(describeWaiting(null, { last_commit: "fedcba9" })).toBe("Not compared yet");
 });
 
 test("the tab counts changes, and adds the state of a run that is not compared", () => {

@@ -1,8 +1,8 @@
 /** Describes a comparison in words. Pure. */
 import { compareCommand, completeCommand, uploadBaselinesCommand } from "../lib/commands";
-import { capitalize, formatCount, formatNumber, shortSha } from "../lib/format";
-import type { ComparedShot, Comparison } from "../lib/types";
-import { isChange, shotsWithVerdict } from "./verdicts";
+import { capitalize, formatCount, formatNumber, isSameCommit, shortSha } from "../lib/format";
+import type { ComparedShot, Comparison, ComparisonSummary, PullRequest } from "../lib/types";
+import { type Counts, countChanges, countShots, listCounts } from "./verdicts";
 
 /** "1,479 pixels in 2 regions, moved 24 px down". Empty if there is nothing to say. */
 export function describeChange(shot: ComparedShot, branch: string): string {
@@ -58,7 +58,7 @@ export function describeState(comparison: Comparison, prNumber: number): StateDe
     case "running":
       return {
         title: "Comparing…",
-        text: `${formatNumber(shotsWithVerdict(shots).length)} of ${formatCount(shots.length, "screenshot")} done. The others appear here automatically.`,
+        text: `${formatNumber(countShots(comparison.counts))} of ${formatCount(shots.length, "screenshot")} done. The others appear here automatically.`,
       };
     case "no_baseline":
       return {
@@ -95,15 +95,39 @@ export function describeState(comparison: Comparison, prNumber: number): StateDe
 }
 
 /** For a comparison that was running when the page opened: keeping a line here keeps the rest in place. */
-export const describeDone = ({ shots }: Comparison): StateDescription => ({
+export const describeDone = ({ counts }: Comparison): StateDescription => ({
   title: "Done.",
-  text: `${formatCount(shots.length, "screenshot")} compared.`,
+  text: `${formatCount(countShots(counts), "screenshot")} compared.`,
 });
 
+/** "7 screenshots: 2 changed, 5 unchanged", as in the comment’s heading. */
+export function describeCounts(counts: Counts): string {
+  const sums = listCounts(counts).map(([verdict, count]) => `${formatNumber(count)} ${verdict}`);
+  return [formatCount(countShots(counts), "screenshot"), sums.join(", ")].filter(Boolean).join(": ");
+}
+
+const WAITING: Record<ComparisonSummary["state"], string> = {
+  running: "Comparing…",
+  compared: "",
+  no_baseline: "No baseline",
+  incomplete: "Incomplete",
+  failed: "Comparison failed",
+};
+
+/** What a pull request still waits for. Empty if its newest commit is compared. */
+export function describeWaiting(
+  comparison: ComparisonSummary | null,
+  { last_commit }: Pick<PullRequest, "last_commit">,
+): string {
+  if (!comparison) return "Not compared yet";
+  const isNewest = isSameCommit(comparison.commit_sha, last_commit);
+  return isNewest ? WAITING[comparison.state] : "Newest commit not compared yet";
+}
+
 /** Beside the tab's name: "12", "incomplete". */
-export function describeTab(comparison: Comparison | null): string {
+export function describeTab(comparison: ComparisonSummary | null): string {
   if (!comparison) return "";
-  const changes = comparison.shots.filter(isChange).length;
+  const changes = countChanges(comparison.counts);
   const count = changes > 0 ? formatNumber(changes) : "";
   if (comparison.state === "compared") return count || "0";
   return [count, comparison.state.replace("_", " ")].filter(Boolean).join(", ");

@@ -35,5 +35,12 @@ export const comparison = (some: Partial<Comparison> = {}): Comparison => ({
   missing: 0,
   groups: [],
   shots: [],
+  counts: countByVerdict(some.shots ?? []),
   ...some,
 });
+
+function countByVerdict(shots: ComparedShot[]): Comparison["counts"] {
+  const counts: Comparison["counts"] = {};
+  for (const { verdict } of shots) if (verdict) counts[verdict] = (counts[verdict] ?? 0) + 1;
+  return counts;
+}

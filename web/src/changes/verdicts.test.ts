@@ -2,11 +2,13 @@ import { expect, test } from "vitest";
 import { shot } from "../gallery/sample-shots";
 import { comparedShot, comparison } from "./sample-comparisons";
 import {
-  countVerdicts,
+  countChanges,
+  countShots,
   createVerdictLookup,
   filterByVerdict,
   isChange,
   keepOrder,
+  listCounts,
   shotsWithVerdict,
 } from "./verdicts";
 
@@ -26,12 +28,14 @@ test("without a filter, every shot that a reviewer has to look at is shown", () 
   expect(shots.map(isChange)).toEqual([true, true, false, false, false]);
 });
 
-test("only verdicts that occur are counted, in the order of the page", () => {
-  expect(countVerdicts([...shots].reverse())).toEqual([
+test("only verdicts that occur are listed, in the order of the page", () => {
+  const counts = { unchanged: 2, moved: 0, failed: 1, changed: 1 };
+  expect(listCounts(counts)).toEqual([
     ["changed", 1],
     ["failed", 1],
     ["unchanged", 2],
   ]);
+  expect([countShots(counts), countChanges(counts), countShots({})]).toEqual([4, 2, 0]);
 });
 
 test("an image newer than the compared one has no verdict yet", () => {

@@ -19,15 +19,21 @@ export const isChange = ({ verdict }: Pick<ComparedShot, "verdict">): boolean =>
 export const filterByVerdict = (shots: ShotWithVerdict[], verdict: string): ShotWithVerdict[] =>
   shots.filter((shot) => (verdict === "" ? isChange(shot) : shot.verdict === verdict));
 
-/** Each verdict that occurs, and how many shots have it. */
-export function countVerdicts(shots: ComparedShot[]): [Verdict, number][] {
-  const counts = new Map<Verdict, number>();
-  for (const { verdict } of shotsWithVerdict(shots)) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
-  return VERDICTS.flatMap((verdict) => {
-    const count = counts.get(verdict);
-    return count ? [[verdict, count] as [Verdict, number]] : [];
-  });
-}
+/** The service counts once, for the comment and every page. */
+export type Counts = Comparison["counts"];
+
+/** Each verdict that occurs, in the order of the page, and how many shots have it. */
+export const listCounts = (counts: Counts): [Verdict, number][] =>
+  VERDICTS.map((verdict): [Verdict, number] => [verdict, counts[verdict] ?? 0]).filter(
+    ([, count]) => count > 0,
+  );
+
+/** How many shots have a verdict. */
+export const countShots = (counts: Counts): number =>
+  listCounts(counts).reduce((sum, [, count]) => sum + count, 0);
+
+/** How many shots a reviewer has to look at. */
+export const countChanges = (counts: Counts): number => countShots(counts) - (counts.unchanged ?? 0);
 
 /** Looks up the verdict on a shot's newest image. An image newer than the compared one has no verdict yet. */
 export function createVerdictLookup(comparison: Comparison | null): (shot: Shot) => Verdict | null {

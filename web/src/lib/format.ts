@@ -58,4 +58,10 @@ export function shortSha(sha: string): string {
   return sha.slice(0, 7);
 }
 
+/** Either SHA may be a prefix of the other, in upper or lower case. */
+export function isSameCommit(one: string, other: string): boolean {
+  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
+  return a.startsWith(b) || b.startsWith(a);
+}
+
 export const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);

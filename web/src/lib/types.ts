@@ -158,9 +158,16 @@ export interface Image {
   thumbnail_url: string | null;
 }
 
+export interface ComparisonSummary {
+  commit_sha: string;
+  state: ComparisonState;
+  /** How many shots have each verdict. */
+  counts: Record<string, number>;
+}
+
 export interface ListedPullRequest extends PullRequest {
-  /** Up to four images, newest first. */
-  newest: Image[];
+  /** Of the newest compared commit. */
+  comparison: ComparisonSummary | null;
 }
 
 export interface PullRequestList {
@@ -232,11 +239,9 @@ export interface ComparedShot {
   group: string;
 }
 
-export interface Comparison {
-  commit_sha: string;
+export interface Comparison extends ComparisonSummary {
   branch: string;
   base_commit: string | null;
-  state: ComparisonState;
   /** How many of the base's shots the run lacks. Without a base commit, how many shots have no base. */
   missing: number;
   /** In the order in which to look at them. */
@@ -262,6 +267,22 @@ export interface BaselineCommit {
 export interface BaselineList {
   branches: string[];
   commits: BaselineCommit[];
+  next: string | null;
+}
+
+/** Consecutive commits of a branch at which a shot had the same image. */
+export interface BaselinePeriod {
+  image: Image;
+  first_commit: string;
+  first_at: number;
+  last_commit: string;
+  last_at: number;
+  commits: number;
+}
+
+export interface BaselineHistory {
+  /** Newest first. */
+  periods: BaselinePeriod[];
   next: string | null;
 }
 

@@ -1,7 +1,8 @@
 /** The head of the pull request page: facts, a link to the forge, and actions. */
+import { describeCounts } from "../changes/descriptions";
 import { send } from "../lib/api";
 import { formatBytes, formatCount, formatNumber, shortSha } from "../lib/format";
-import type { Expired, Project, PullRequest } from "../lib/types";
+import type { Comparison, Expired, Project, PullRequest } from "../lib/types";
 import {
   CopyButton,
   confirmDialog,
@@ -24,12 +25,14 @@ interface PullHeadProps {
   prNumber: number;
   project: Project | undefined;
   pull: PullRequest | undefined;
+  comparison: Comparison | null;
   urls: PullUrls;
   onChanged: () => void;
   onHelp: () => void;
 }
 
-export function PullHead({ project, projectId, prNumber, pull, urls, onChanged, onHelp }: PullHeadProps) {
+export function PullHead(props: PullHeadProps) {
+  const { project, projectId, prNumber, pull, comparison, urls, onChanged, onHelp } = props;
   const crumbs = [
     { href: "/", label: "Projects" },
     { href: `/projects/${projectId}`, label: project?.name ?? "…" },
@@ -41,19 +44,23 @@ export function PullHead({ project, projectId, prNumber, pull, urls, onChanged, 
       crumbs={crumbs}
       actions={pull && <Actions {...{ pull, urls, onChanged, onHelp }} />}
     >
-      <p class="pull-facts">{pull ? <Facts pull={pull} /> : "\u00a0"}</p>
+      <p class="pull-facts">{pull ? <Facts pull={pull} comparison={comparison} /> : "\u00a0"}</p>
     </PageHead>
   );
 }
 
-function Facts({ pull }: { pull: PullRequest }) {
+function Facts({ pull, comparison }: { pull: PullRequest; comparison: Comparison | null }) {
   const { source_branch, author } = pull;
   return (
     <>
       <PullState pull={pull} />
       {author && <span>{author}</span>}
       {source_branch && <Mono>{source_branch}</Mono>}
-      <span title="All uploaded images, of every commit">{formatCount(pull.images, "image")}</span>
+      {comparison ? (
+        <span>{describeCounts(comparison.counts)}</span>
+      ) : (
+        <span title="All uploaded images, of every commit">{formatCount(pull.images, "image")}</span>
+      )}
       <span>{formatBytes(pull.bytes)}</span>
       <span class="with-copy">
         <Mono title={pull.last_commit}>{shortSha(pull.last_commit)}</Mono>

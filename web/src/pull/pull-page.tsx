@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Changes } from "../changes/changes";
 import { describeTab } from "../changes/descriptions";
-import { countVerdicts, createVerdictLookup, isChange } from "../changes/verdicts";
+import { countChanges, createVerdictLookup, listCounts } from "../changes/verdicts";
 import { AllShots } from "../gallery/all-shots";
 import { GallerySkeleton } from "../gallery/gallery";
 import type { ApiError } from "../lib/api";
@@ -34,10 +34,13 @@ export function PullPage({ projectId, prNumber }: PullPageProps) {
   const { help, setHelp } = useShortcuts();
   const onHelp = () => setHelp(true);
   const verdictOf = useMemo(() => createVerdictLookup(comparison), [comparison]);
-  const verdicts = countVerdicts(comparison?.shots ?? []).map(([verdict]) => verdict);
+  const verdicts = listCounts(comparison?.counts ?? {}).map(([verdict]) => verdict);
   return (
     <Thumbnails.Provider value={queue}>
-      <PullHead {...{ project, projectId, prNumber, pull, urls, onHelp }} onChanged={refreshShown} />
+      <PullHead
+        {...{ project, projectId, prNumber, pull, comparison, urls, onHelp }}
+        onChanged={refreshShown}
+      />
       {!pull && error ? (
         <NoPull {...{ error, refresh, prNumber }} isKnown={project !== undefined} />
       ) : (
@@ -77,7 +80,7 @@ function useComparison(urls: PullUrls, pull: PullRequest | undefined): Live<Late
 function useTab({ data, loading }: Live<LatestComparison>): Tab | null {
   const { query } = useLocation();
   const first = useRef<Tab | null>(null);
-  if (!loading) first.current ??= data?.comparison?.shots.some(isChange) ? "changes" : "all";
+  if (!loading) first.current ??= countChanges(data?.comparison?.counts ?? {}) > 0 ? "changes" : "all";
   return tabFrom(query) ?? first.current;
 }
 

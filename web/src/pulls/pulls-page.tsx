@@ -1,14 +1,26 @@
 import { useEffect, useRef } from "preact/hooks";
+import { describeWaiting } from "../changes/descriptions";
+import { listCounts } from "../changes/verdicts";
 import { NO_FILTER, nameTerm } from "../gallery/shot-filter";
-import { formatBytes, formatCount, shortSha } from "../lib/format";
+import { formatBytes, formatCount, formatNumber, shortSha } from "../lib/format";
 import { useLive, usePages } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
 import type { ListedPullRequest, Project, StagedList } from "../lib/types";
 import { useUrlText } from "../lib/use-url-text";
 import { Announcement, NoImagesReason, PullState, useNewSince } from "../pull/pull-state";
 import { pageHref, pullUrls } from "../pull/urls";
-import { Thumbnail, Thumbnails, useThumbnailQueue } from "../thumbnails/thumbnail";
-import { Choice, CopyButton, Empty, Failed, Mono, MoreButton, ProjectHead, SearchField, Time } from "../ui";
+import {
+  Choice,
+  CopyButton,
+  Empty,
+  Failed,
+  Loading,
+  Mono,
+  MoreButton,
+  ProjectHead,
+  SearchField,
+  Time,
+} from "../ui";
 import {
   PULL_STATES,
   type PullFilter,
@@ -17,7 +29,6 @@ import {
   pullFilterQuery,
 } from "./pull-filter";
 
-const STRIP_ASPECT = 1.5;
 const LABELS: Record<PullStateFilter, string> = { "": "All", open: "Open", closed: "Closed" };
 
 export function PullsPage({ projectId }: { projectId: string }) {
@@ -29,13 +40,12 @@ export function PullsPage({ projectId }: { projectId: string }) {
   const pulls = useLastLoaded(list.items, list.loading);
   const newSince = useNewSince(project.data ? (project.data.last_upload_at ?? 0) : undefined);
   const staged = useLive<StagedList>(`${page}/staged`).data;
-  const queue = useThumbnailQueue(projectId);
   const filtered = filter.state !== "" || filter.q !== "";
   const found = `${formatCount(pulls.length, "pull request")}${list.more ? " and more" : ""}`;
   const newest = pulls[0];
   const latest = newest ? `Last upload to #${newest.pr_number}, commit ${shortSha(newest.last_commit)}` : "";
   return (
-    <Thumbnails.Provider value={queue}>
+    <>
       <ProjectHead projectId={projectId} project={project.data} current="pulls" />
       <StagedLink page={page} list={staged} />
       {(filtered || list.loading || pulls.length > 0) && <PullToolbar page={page} filter={filter} />}
@@ -51,12 +61,12 @@ export function PullsPage({ projectId }: { projectId: string }) {
         ))}
       </ul>
       <MoreButton more={list.more} noun="pull requests" />
-      {pulls.length === 0 && list.loading && <PullsSkeleton />}
+      {pulls.length === 0 && list.loading && <Loading rows={5} />}
       {list.error && !list.loaded && <Failed error={list.error} retry={list.refresh} />}
       {pulls.length === 0 && list.loaded && (
         <NoPulls page={page} filter={filter} hasStaged={Boolean(staged?.staged.length)} />
       )}
-    </Thumbnails.Provider>
+    </>
   );
 }
 
@@ -125,17 +135,13 @@ function PullRow({ pull, href, isNew }: PullRowProps) {
         <span class="pull-title">{pull.title}</span>
         <PullState pull={pull} />
       </p>
-      {pull.images > 0 ? (
-        <span class="pull-strip" aria-hidden="true">
-          {pull.newest.map((image) => (
-            <Thumbnail key={image.id} image={image} aspect={STRIP_ASPECT} />
-          ))}
-        </span>
-      ) : (
-        <p class="pull-none">
+      <p class="pull-comparison">
+        {pull.images > 0 || pull.comparison ? (
+          <ComparisonFacts pull={pull} />
+        ) : (
           <NoImagesReason pull={pull} />
-        </p>
-      )}
+        )}
+      </p>
       <p class="pull-size">
         {pull.images > 0 && (
           <>
@@ -158,21 +164,18 @@ function PullRow({ pull, href, isNew }: PullRowProps) {
   );
 }
 
-function PullsSkeleton() {
+/** The counts of the comparison, and what the pull request still waits for. */
+function ComparisonFacts({ pull }: { pull: ListedPullRequest }) {
+  const waiting = describeWaiting(pull.comparison, pull);
   return (
-    <div class="pulls skeleton" role="status">
-      <span class="hidden">Loading pull requests…</span>
-      {["one", "two", "three", "four", "five"].map((row) => (
-        <div key={row} class="pull" aria-hidden="true">
-          <span />
-          <span class="pull-strip">
-            {["one", "two", "three", "four"].map((image) => (
-              <span key={image} class="thumbnail" style={{ aspectRatio: String(STRIP_ASPECT) }} />
-            ))}
-          </span>
-        </div>
+    <>
+      {listCounts(pull.comparison?.counts ?? {}).map(([verdict, count]) => (
+        <span key={verdict} class="verdict" data-verdict={verdict}>
+          {formatNumber(count)} {verdict}
+        </span>
       ))}
-    </div>
+      {waiting && <span class="pull-waiting">{waiting}</span>}
+    </>
   );
 }
 

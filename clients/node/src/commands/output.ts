@@ -90,6 +90,7 @@ function uploadJson(result: UploadResult): Record<string, unknown> {
     pr_number: target.prNumber ?? null,
     commit_sha: target.commitSha,
     count: result.count,
+    known: result.known,
     ...(target.baselineOf && { baseline_of: target.baselineOf }),
     ...(isDry ? { uploaded: [], would_upload: good } : { uploaded: good }),
     failed,

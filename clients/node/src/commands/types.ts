@@ -72,6 +72,8 @@ export interface UploadResult {
   dashboardUrl: string;
   /** How many screenshots the service has now. */
   count: number;
+  /** How many of them it had already, so that only their hashes were sent. */
+  known: number;
   /** 0 all uploaded, 1 none, 3 some. */
   exitCode: 0 | 1 | 3;
 }

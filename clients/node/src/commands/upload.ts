@@ -82,6 +82,7 @@ function resultOf(target: Target, outcomes: UploadOutcome[], { problems }: Found
     isDry: false,
     dashboardUrl: "",
     count: outcomes.filter(({ uploaded, isKnown }) => uploaded || isKnown).length,
+    known: outcomes.filter(({ isKnown }) => isKnown).length,
     exitCode: isAll ? 0 : good ? EXIT_CODES.some_failed : EXIT_CODES.failed,
   };
 }
@@ -134,10 +135,9 @@ class Upload {
     return { ...result, ...(await this.#compare(prNumber, branch, isComplete)) };
   }
 
-  #saySummary({ outcomes, problems, count }: UploadResult): void {
+  #saySummary({ outcomes, problems, count, known }: UploadResult): void {
     const { say } = this.context;
     if (outcomes.some(({ isTooLarge }) => isTooLarge)) say(message("use_shrink"));
-    const known = outcomes.filter(({ isKnown }) => isKnown).length;
     const left = outcomes.filter(({ error }) => error === NOT_TRIED).length;
     say(
       message("uploaded_summary", {

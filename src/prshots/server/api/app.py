@@ -15,7 +15,12 @@ from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import MAX_NAME_CHARACTERS
 from prshots.contract.replies import Deleted, PlainComment, ServiceLimits
 from prshots.server.api import fields
-from prshots.server.api.comparisons import baseline_routes, comparison_routes, read_merged_as
+from prshots.server.api.comparisons import (
+    baseline_routes,
+    comparison_routes,
+    known_upload_route,
+    read_merged_as,
+)
 from prshots.server.api.keyless import keyless_routes
 from prshots.server.api.put_urls import put_url_routes
 from prshots.server.api.request_body import BodySlots, bearer, json_object, only_value, read_authorized_json
@@ -47,6 +52,7 @@ def create_api(
     slots = BodySlots(max_image_bytes)
     routes = [
         *upload_routes(services, slots, max_image_bytes),
+        known_upload_route(services, slots),
         *_public_routes(services, slots),
         *baseline_routes(services, slots),
         *comparison_routes(services, slots),

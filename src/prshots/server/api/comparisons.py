@@ -1,4 +1,4 @@
-"""`/v1/compare` and `/v1/baseline/*`: compares a pull request's images, and manages their baselines."""
+"""Compares a pull request's images, manages their baselines, and reuses the bytes of known images."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,14 @@ from starlette.routing import Route
 from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BASE_COMMITS, MAX_KNOWN_SHOTS, SHA256
 from prshots.contract.rate_limits import LimitPolicy
-from prshots.contract.replies import ComparisonState, CompletedBaselines, KnownBaselines, KnownShot
+from prshots.contract.replies import (
+    ComparisonState,
+    CompletedBaselines,
+    KnownBaselines,
+    KnownShot,
+    KnownUploads,
+    MissingShot,
+)
 from prshots.server.api import fields
 from prshots.server.api.request_body import BodySlots, bearer, only_value, read_authorized_json
 from prshots.server.api.services import PublicServices
@@ -54,6 +61,23 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
         return await (compare if request.method == "POST" else latest)(request)
 
     return [Route("/v1/compare", compare_or_latest, methods=["GET", "POST"])]
+
+
+def known_upload_route(services: PublicServices, slots: BodySlots) -> Route:
+    async def add_known(request: Request) -> JSONResponse:
+        access, body = await read_authorized_json(
+            request, services.accounts, slots, max_bytes=MAX_KNOWN_BYTES
+        )
+        pr_number = fields.pr_number_from_json(body.get("pr_number"))
+        commit_sha = checks.check_commit(fields.text_of(body, "commit_sha"), COMMIT_SHA)
+        shots = read_known_shots(body)
+        access.require_pr(pr_number)
+        await count_against_limit(request, services.counter, access.project, LimitPolicy.KNOWN)
+        missing = await services.images.add_known(access.project, pr_number, commit_sha, shots)
+        unknown = [MissingShot(*shot) for shot in missing]
+        return JSONResponse(KnownUploads(len(shots) - len(missing), unknown))
+
+    return Route("/v1/upload/known", add_known, methods=["POST"])
 
 
 def read_comparison_request(project_id: str, body: Mapping[str, object]) -> ComparisonRequest:

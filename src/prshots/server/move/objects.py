@@ -32,10 +32,11 @@ T = TypeVar("T")
 
 
 def wanted_objects(images: Sequence[Sequence[Any]]) -> Wanted:
-    """Return the objects of images, given as (id, ext, sha256, thumbnail, diff_base)."""
+    """Return the objects of images, given as (id, ext, sha256, thumbnail, diff_base, source_id)."""
     wanted: Wanted = {}
-    for image_id, ext, sha256, thumbnail, diff_base in images:
-        wanted[origin_key(image_id, ext)] = sha256
+    for image_id, ext, sha256, thumbnail, diff_base, source_id in images:
+        if source_id is None:
+            wanted[origin_key(image_id, ext)] = sha256
         if thumbnail == "made":
             wanted[origin_key(image_id, THUMBNAIL_EXT)] = None
         if diff_base is not None:

@@ -155,6 +155,7 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         store=store,
         images=images,
         compare=engines.comparison_workers.compare,
+        identify=engines.comparison_workers.identify,
         slots=COMPARING.shared_by(settings.api_workers).workers,
         on_decided=lambda verdict: metrics.COMPARED_PAIRS.labels(verdict).inc(),
     )
@@ -162,7 +163,13 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
     return PublicServices(
         accounts=projects_in(database),
         images=images,
-        baselines=Baselines(records=baselines, comparisons=compared, store=store, images=images),
+        baselines=Baselines(
+            records=baselines,
+            comparisons=compared,
+            store=store,
+            images=images,
+            on_stored=comparisons.baseline_stored,
+        ),
         comparisons=comparisons,
         comments=Comments(engines.images, images, comparisons),
         staging=staging,

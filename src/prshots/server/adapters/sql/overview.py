@@ -19,7 +19,6 @@ from prshots.server.adapters.sql.columns import (
     TOKEN,
     equal,
     given,
-    newest_of_pr,
     project_from,
 )
 from prshots.server.adapters.sql.database.database import Database
@@ -220,14 +219,6 @@ class SqlOverview:
         return [PullRequestRecord(*row) for row in await self._database.rows(query)]
 
     # Images
-
-    async def newest_images(
-        self, project_id: str, pr_numbers: Collection[int], each: int
-    ) -> dict[int, list[Image]]:
-        def read(connection: sa.Connection) -> dict[int, list[Image]]:
-            return {number: newest_of_pr(connection, project_id, number, each) for number in pr_numbers}
-
-        return await self._database.read(read)
 
     async def shots(self, project_id: str, pr_number: int, after: ShotKey | None, limit: int) -> list[Shot]:
         of_pr = {"project_id": project_id, "pr_number": pr_number, "limit": limit}

@@ -77,6 +77,18 @@ async def list_baseline_images(call: Call, project: Project) -> view_types.Image
     }
 
 
+async def list_baseline_history(call: Call, project: Project) -> view_types.BaselineHistoryView:
+    services, query, after = call.services, call.query, call.after(int)
+    shot = ShotKey(*(query.get(part, "") for part in ShotKey._fields))
+    before = after[0] if after else MAX_INTEGER
+    found = await services.baselines.history(project.id, query.get("branch", ""), shot)
+    page = [period for period in found if period.seq < before][:COMMITS_PAGE]
+    return {
+        "periods": [views.baseline_period_view(period, services.images) for period in page],
+        "next": next_cursor(page, COMMITS_PAGE, lambda period: (period.seq,)),
+    }
+
+
 async def delete_image(call: Call, project: Project) -> view_types.DeletedImageView:
     image_id = call.path("image_id")
     await call.services.images.delete(Access(project), image_id)
@@ -104,6 +116,7 @@ ROUTES = (
     project_route("GET", "/staged", list_staged),
     project_route("GET", "/baselines", list_baselines),
     project_route("GET", "/baselines/images", list_baseline_images),
+    project_route("GET", "/baselines/history", list_baseline_history),
     project_route("DELETE", "/images/{image_id}", delete_image),
     project_route("POST", "/thumbnails", make_thumbnails),
 )

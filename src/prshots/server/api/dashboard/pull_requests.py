@@ -12,7 +12,6 @@ from prshots.server.domain.images.models import PullRequestRecord
 from prshots.server.domain.projects.models import Project
 
 PAGE = 30
-NEWEST_IMAGES = 4
 
 _CLOSED_BY_STATE = {"": None, "open": False, "closed": True}
 
@@ -28,15 +27,13 @@ async def list_pull_requests(call: Call, project: Project) -> view_types.PullReq
         before=call.after(int, int),
         limit=PAGE,
     )
-    newest = await call.services.overview.newest_images(
-        project.id, [pull.pr_number for pull in found if pull.images], NEWEST_IMAGES
-    )
+    compared = await call.services.comparisons.summaries(project, [pull.pr_number for pull in found])
 
     def view(pull: PullRequestRecord) -> view_types.ListedPullRequestView:
-        images = newest.get(pull.pr_number, [])
+        summary = compared.get(pull.pr_number)
         return {
             **views.pull_view(pull, project.repository),
-            "newest": [views.image_view(image, call.services.images) for image in images],
+            "comparison": views.comparison_summary_view(summary) if summary else None,
         }
 
     return {

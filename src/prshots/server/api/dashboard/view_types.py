@@ -161,9 +161,16 @@ class ImageView(TypedDict):
     thumbnail_url: str | None
 
 
+class ComparisonSummaryView(TypedDict):
+    commit_sha: str
+    state: ComparisonState
+    counts: dict[str, int]
+    """How many shots have each verdict."""
+
+
 class ListedPullRequestView(PullRequestView):
-    newest: list[ImageView]
-    """Up to four images, newest first."""
+    comparison: ComparisonSummaryView | None
+    """Of the newest compared commit."""
 
 
 class PullRequestListView(TypedDict):
@@ -238,11 +245,9 @@ class ComparedShotView(TypedDict):
     """The id of its group. Empty if the shot is unchanged or failed."""
 
 
-class ComparisonView(TypedDict):
-    commit_sha: str
+class ComparisonView(ComparisonSummaryView):
     branch: str
     base_commit: str | None
-    state: ComparisonState
     missing: int
     """How many of the base's shots the run lacks. Without a base commit, how many shots have no base."""
     groups: list[ShotGroupView]
@@ -269,6 +274,23 @@ class BaselineCommitView(TypedDict):
 class BaselineListView(TypedDict):
     branches: list[str]
     commits: list[BaselineCommitView]
+    next: str | None
+
+
+class BaselinePeriodView(TypedDict):
+    """Consecutive commits of a branch at which a shot had the same image."""
+
+    image: ImageView
+    first_commit: str
+    first_at: int
+    last_commit: str
+    last_at: int
+    commits: int
+
+
+class BaselineHistoryView(TypedDict):
+    periods: list[BaselinePeriodView]
+    """Newest first."""
     next: str | None
 
 

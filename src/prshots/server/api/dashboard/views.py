@@ -1,13 +1,20 @@
 """Converts records to the JSON of the dashboard's API."""
 
+from collections import Counter
 from collections.abc import Container, Sequence
 from typing import TypeVar, cast
 
 from prshots.contract.formats import BY_EXT
 from prshots.server.api.dashboard import view_types
 from prshots.server.domain.comparison.groups import group_shots
-from prshots.server.domain.comparison.models import BaselineCommit, PlannedShot, StoredComparison
-from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_display_order
+from prshots.server.domain.comparison.models import (
+    BaselineCommit,
+    BaselinePeriod,
+    ComparisonSummary,
+    PlannedShot,
+    StoredComparison,
+)
+from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_display_order, verdict_counts
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import Image, PullRequestRecord, StagedImage
 from prshots.server.domain.images.service import Images
@@ -121,9 +128,10 @@ def comparison_view(stored: StoredComparison, images: Images) -> view_types.Comp
     grouped = group_shots(stored.shots)
     return {
         "commit_sha": stored.request.commit_sha,
+        "state": stored.state,
+        "counts": verdict_counts(Counter(shot.result.verdict for shot in stored.shots)),
         "branch": stored.request.branch,
         "base_commit": stored.base_commit,
-        "state": stored.state,
         "missing": stored.missing,
         "groups": [_view(view_types.ShotGroupView, group) for group in grouped.groups],
         "shots": [
@@ -131,6 +139,14 @@ def comparison_view(stored: StoredComparison, images: Images) -> view_types.Comp
             for shot in in_display_order(stored.shots)
         ],
     }
+
+
+def comparison_summary_view(summary: ComparisonSummary) -> view_types.ComparisonSummaryView:
+    return _view(view_types.ComparisonSummaryView, summary, counts=verdict_counts(summary.counts))
+
+
+def baseline_period_view(period: BaselinePeriod, images: Images) -> view_types.BaselinePeriodView:
+    return _view(view_types.BaselinePeriodView, period, image=image_view(period.image, images))
 
 
 def baseline_commit_view(commit: BaselineCommit) -> view_types.BaselineCommitView:

@@ -12,6 +12,7 @@ from prshots.contract.replies import (
     Expired,
     GrantedToken,
     KnownBaselines,
+    KnownUploads,
     ServiceLimits,
     SizedComment,
 )
@@ -127,6 +128,26 @@ _COMMIT_OF_BRANCH = named("branch") | {"commit_sha": FULL_COMMIT}
 _COMPARISON = schema_of(Comparison)
 _OPTIONAL_TEXT: Schema = {"type": ["string", "null"]}
 
+_KNOWN_SHOTS: Schema = {
+    "type": "array",
+    "items": object_of(named("name", "viewport", "sha256"), {"theme": or_null(FIELDS["theme"])}),
+    "maxItems": MAX_KNOWN_SHOTS,
+}
+
+_KNOWN_UPLOADS = operation(
+    "Give a commit the images that the service already has",
+    "knownUploads",
+    {
+        "200": json_reply(
+            "The commit has the known images, as if they had been uploaded. Upload only the `missing` shots.",
+            schema_of(KnownUploads),
+        ),
+        "400": error_reply("The body is invalid. The message names the first invalid field."),
+        "429": RATE_LIMITED,
+    },
+    body=json_body(named("pr_number", "commit_sha") | {"shots": _KNOWN_SHOTS}),
+)
+
 _KNOWN_BASELINES = operation(
     "Reuse baselines whose bytes are already stored",
     "knownBaselines",
@@ -134,19 +155,7 @@ _KNOWN_BASELINES = operation(
         "200": json_reply("Recorded. Upload only the `missing` shots.", schema_of(KnownBaselines)),
         "403": NOT_ITS_BRANCH,
     },
-    body=json_body(
-        _COMMIT_OF_BRANCH
-        | {
-            "shots": {
-                "type": "array",
-                "items": object_of(
-                    named("name", "viewport", "sha256"),
-                    {"theme": or_null(FIELDS["theme"])},
-                ),
-                "maxItems": MAX_KNOWN_SHOTS,
-            }
-        }
-    ),
+    body=json_body(_COMMIT_OF_BRANCH | {"shots": _KNOWN_SHOTS}),
 )
 
 _COMPLETE_BASELINES = operation(
@@ -282,6 +291,7 @@ def openapi_document(*, version: str, base_url: str, max_image_bytes: int) -> di
             "/v1/images/{image_id}": {"delete": _DELETE},
             "/v1/comment": {"get": _COMMENT},
             "/v1/expire": {"post": _EXPIRE},
+            "/v1/upload/known": {"post": _KNOWN_UPLOADS},
             "/v1/baseline/known": {"post": _KNOWN_BASELINES},
             "/v1/baseline/complete": {"post": _COMPLETE_BASELINES},
             "/v1/compare": {"post": _COMPARE, "get": _LATEST_COMPARISON},

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -28,7 +28,9 @@ class Baselines:
         comparisons: ComparisonRecords,
         store: ObjectStore,
         images: Images,
+        on_stored: Callable[[Project, Image], None] = lambda _, __: None,
     ) -> None:
+        self._on_stored = on_stored
         self._records = records
         self._comparisons = comparisons
         self._store = store
@@ -44,6 +46,7 @@ class Baselines:
         if known[0]:
             return self._images.reply(known[0])
         await self._images.store_baseline(image, branch, checked.image.chunks)
+        self._on_stored(project, image)
         return self._images.reply(image)
 
     async def reuse(
@@ -108,11 +111,13 @@ class Baselines:
             pr_number=NO_PULL_REQUEST,
             kind="baseline",
             commit_sha=merged_as,
+            size=len(original),
             uploaded_at=int(time.time()),
             closed_at=None,
             thumbnail=None,
             diff_base=None,
             before_id=None,
+            source_id=None,
         )
         return await store_and_record(
             self._store, {copy.key: [original]}, lambda: self._records.adopt(copy, branch)

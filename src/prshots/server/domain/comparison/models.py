@@ -22,19 +22,20 @@ class ColorChange(NamedTuple):
 class Traits:
     """What a difference looks like, wherever it is on the page. Equal traits are the same change.
 
-    `regions` are hashes of what the changed regions show before and after. `colors` is the table that the
-    differing pixels follow, if they follow one. `rows` is a hash of the inserted or removed rows.
+    `regions` is a hash of what the changed regions show before and after, and `rows` of the inserted or
+    removed rows. `colors` is the table that the differing pixels follow, if they follow one, most pixels
+    first. `share` is the share of the picture that differs, from 0 to 1.
     """
 
-    regions: Sequence[str] = ()
-    colors: Sequence[ColorChange] = ()
+    regions: str = ""
     rows: str = ""
+    colors: Sequence[ColorChange] = ()
+    share: float = 0
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Self:
         """Undo `dataclasses.asdict`."""
-        colors = tuple(ColorChange(*each) for each in facts["colors"])
-        return cls(tuple(facts["regions"]), colors, facts["rows"])
+        return cls(**{**facts, "colors": tuple(ColorChange(*each) for each in facts["colors"])})
 
 
 NO_TRAITS = Traits()
@@ -120,6 +121,22 @@ class BaselineCommit:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselinePeriod:
+    """Consecutive commits of a branch at which a shot had the same image.
+
+    The times are those of the uploads. `seq` identifies the first commit's baseline.
+    """
+
+    image: Image
+    first_commit: str
+    first_at: int
+    last_commit: str
+    last_at: int
+    commits: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
 class ShotResult:
     """The result of comparing a shot. `verdict` is None until it is known.
 
@@ -146,6 +163,11 @@ class PlannedShot:
     base: ShotBase | None
     result: ShotResult = ShotResult()
 
+    @property
+    def images(self) -> list[Image]:
+        """Its image and that of its base, if it has them."""
+        return [image for image in (self.image, self.base and self.base.image) if image]
+
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
@@ -161,6 +183,15 @@ class ComparisonRequest:
     branch: str
     commits: Sequence[str] = ()
     is_complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonSummary:
+    """A comparison without its shots. `counts` says how many have each verdict, None included."""
+
+    commit_sha: str
+    state: ComparisonState
+    counts: Mapping[Verdict | None, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from prshots.server.domain.projects.models import Project
 _ORDER = {verdict: place for place, verdict in enumerate([*Verdict, None])}
 _MARKED = {Verdict.CHANGED, Verdict.MOVED}
 _TO_LOOK_AT = {None, *_MARKED}
+_NOT_COMPARED = {Verdict.NEW, Verdict.REMOVED, Verdict.UNCHANGED}
 _COUNTED = [verdict for verdict in Verdict if verdict is not Verdict.FAILED]
 
 Pair = tuple[str, str]
@@ -72,6 +73,16 @@ class ComparisonPlan:
             if shot.image and shot.base and shot.result.verdict in _TO_LOOK_AT and not has_diff(shot)
         ]
 
+    def unidentified(self) -> list[PlannedShot]:
+        """Return the shots that need no comparison, but whose pixels nobody has identified yet."""
+        return [
+            shot
+            for shot in self.shots
+            if shot.result.verdict in _NOT_COMPARED
+            and not shot.result.pixels_before + shot.result.pixels_after
+            and all(image.pixels is None for image in shot.images)
+        ]
+
     @property
     def final_state(self) -> ComparisonState:
         """The state once every shot has a verdict."""
@@ -99,24 +110,35 @@ def plan_comparison(
         **{image.shot: ShotBase.before(before_images[image.id]) for image in with_before},
     }
     if not bases.branch_has_any:
-        shots = [_plan_shot(image, by_shot) for image in with_before]
+        shots = [_plan_shot(image.shot, image, by_shot[image.shot]) for image in with_before]
         missing = len(images) - len(shots) if shots else 0
         return ComparisonPlan(shots, None, missing, has_base=bool(shots))
-    shots = [_plan_shot(image, by_shot) for image in images]
+    shots = [_plan_shot(image.shot, image, by_shot.get(image.shot)) for image in images]
     absent = bases.shots.keys() - {image.shot for image in images}
     if is_complete and bases.is_complete:
-        removed = ShotResult(Verdict.REMOVED)
-        shots += [PlannedShot(shot, None, bases.shots[shot], removed) for shot in absent]
+        shots += [_plan_shot(shot, None, bases.shots[shot]) for shot in absent]
     missing = 0 if is_complete else len(absent)
     return ComparisonPlan(shots, bases.commit_sha, missing, has_base=True)
 
 
-def _plan_shot(image: Image, bases: Mapping[ShotKey, ShotBase]) -> PlannedShot:
-    base = bases.get(image.shot)
-    if base is None:
-        return PlannedShot(image.shot, image, None, ShotResult(Verdict.NEW))
-    is_same = image.sha256 is not None and image.sha256 == base.image.sha256
-    return PlannedShot(image.shot, image, base, ShotResult(Verdict.UNCHANGED if is_same else None))
+def _plan_shot(shot: ShotKey, image: Image | None, base: ShotBase | None) -> PlannedShot:
+    return PlannedShot(shot, image, base, _first_result(image, base.image if base else None))
+
+
+def _first_result(image: Image | None, base: Image | None) -> ShotResult:
+    """Return the verdict if it needs no comparison, and what is known about the pixels."""
+    before, after = ((each and each.pixels) or "" for each in (base, image))
+    verdict = None
+    if image is None:
+        verdict = Verdict.REMOVED
+    elif base is None:
+        verdict = Verdict.NEW
+    elif image.sha256 is not None and image.sha256 == base.sha256:
+        verdict = Verdict.UNCHANGED
+        before = after = before or after
+    elif before and before == after:
+        verdict = Verdict.UNCHANGED
+    return ShotResult(verdict, pixels_before=before, pixels_after=after)
 
 
 def reply(
@@ -139,22 +161,25 @@ def reply(
         for shot in in_display_order(stored.shots)
         if (verdict := shot.result.verdict)
     ]
-    tally = Counter(shot.verdict for shot in shots)
-    counts = {str(verdict): tally[verdict] for verdict in _COUNTED}
-    if tally[Verdict.FAILED]:
-        counts[Verdict.FAILED] = tally[Verdict.FAILED]
     return Comparison(
         request.pr_number,
         request.commit_sha,
         request.branch,
         stored.base_commit,
         stored.state,
-        counts,
+        verdict_counts(Counter(shot.verdict for shot in shots)),
         shots,
         images.dashboard_url_of(project, request.pr_number),
         grouped.groups,
         sum(shot.pair == MANUAL for shot in shots),
     )
+
+
+def verdict_counts(tally: Mapping[Verdict | None, int]) -> dict[str, int]:
+    """Return the counts that every reply and page shows. `failed` is only there if there are any."""
+    counts = {str(verdict): tally.get(verdict, 0) for verdict in _COUNTED}
+    failed = tally.get(Verdict.FAILED, 0)
+    return counts | {Verdict.FAILED: failed} if failed else counts
 
 
 def _compared_shot(

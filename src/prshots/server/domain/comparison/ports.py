@@ -6,8 +6,10 @@ from typing import Protocol
 from prshots.contract.replies import ComparisonState
 from prshots.server.domain.comparison.models import (
     BaselineCommit,
+    BaselinePeriod,
     Bases,
     ComparisonRequest,
+    ComparisonSummary,
     PairResult,
     ShotResult,
     StoredComparison,
@@ -56,11 +58,15 @@ class BaselineRecords(Protocol):
     ) -> list[Image]:
         """Return the images of a commit's baselines, ordered by name, viewport and theme."""
 
+    async def history(self, project_id: str, branch: str, shot: ShotKey) -> list[BaselinePeriod]:
+        """Return the images that a shot had on a branch, newest first, with the commits that share each."""
+
     async def release(self, now: int, limit: int) -> int:
         """Remove baselines past retention, and schedule up to `limit` images that are no longer needed.
 
         Keeps the newest `keep_baselines` commits of a branch, the newest baseline of each shot, and every
-        image in a comparison of an open pull request. Return how many images were scheduled.
+        image in a comparison of an open pull request or with references. Return how many images were
+        scheduled.
         """
 
 
@@ -96,6 +102,7 @@ class ComparisonRecords(Protocol):
         run: str,
         results: Mapping[ShotKey, ShotResult],
         pairs: Mapping[tuple[str, str], ShotResult],
+        identities: Mapping[str, str],
         *,
         engine: int,
         state: ComparisonState | None,
@@ -103,8 +110,13 @@ class ComparisonRecords(Protocol):
     ) -> bool:
         """Record results and, if given, the final state. Return False if another run replaced this one.
 
+        `identities` are those of images by id, as in `identify`.
+
         Without results, the call only records that a process is still working on the run.
         """
+
+    async def identify(self, identities: Mapping[str, str]) -> None:
+        """Record what identifies the pixels of images, by id. It is empty if they can't be decoded."""
 
     async def set_diff(self, image_id: str, base_id: str) -> bool:
         """Record that the difference image for this base is stored. Return False if the image is deleted."""
@@ -114,6 +126,9 @@ class ComparisonRecords(Protocol):
 
     async def of_newest_commit(self, project_id: str, pr_number: int) -> StoredComparison | None:
         """Return the comparison of the pull request's newest compared commit, if possible one with images."""
+
+    async def summaries(self, project_id: str, pr_numbers: Collection[int]) -> dict[int, ComparisonSummary]:
+        """Return a summary of `of_newest_commit` for each pull request that has been compared."""
 
     async def version(self, project_id: str, pr_number: int) -> str | None:
         """Return a string that changes with the result of `of_newest_commit`, at a fraction of its cost.

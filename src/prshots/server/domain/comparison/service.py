@@ -8,21 +8,29 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
 
 from prshots.contract import errors
 from prshots.contract.replies import Comparison, ComparisonState, Verdict
+from prshots.server.domain.comparison.identification import Identification
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
+    ComparisonSummary,
     PairResult,
+    PlannedShot,
     ShotResult,
     StoredComparison,
 )
 from prshots.server.domain.comparison.plan import ComparisonPlan, Pair, Work, plan_comparison, reply
-from prshots.server.domain.comparison.ports import BaselineRecords, ComparePictures, ComparisonRecords
+from prshots.server.domain.comparison.ports import (
+    BaselineRecords,
+    ComparePictures,
+    ComparisonRecords,
+    IdentifyPicture,
+)
 from prshots.server.domain.comparison.turns import Turns
 from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.images.ports import ObjectStore
@@ -30,7 +38,7 @@ from prshots.server.domain.images.recorded_objects import store_and_record
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
 
-ENGINE = 1
+ENGINE = 2
 """The version of the comparison rules. Raising it makes the service compare every pair again."""
 
 REPLY_SECONDS = 10.0
@@ -76,8 +84,13 @@ class _Run:
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     results: dict[ShotKey, ShotResult] = field(default_factory=dict)
     pairs: dict[Pair, ShotResult] = field(default_factory=dict)
+    identities: dict[str, str] = field(default_factory=dict)
     recorded_at: float = field(default_factory=time.monotonic)
     recording: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def identified(self, image: Image, pixels: str) -> None:
+        if image.pixels is None:
+            self.identities[image.id] = pixels
 
 
 class Comparisons:
@@ -89,6 +102,7 @@ class Comparisons:
         store: ObjectStore,
         images: Images,
         compare: ComparePictures,
+        identify: IdentifyPicture,
         on_decided: Callable[[Verdict], None] = lambda _: None,
         slots: int = PAIRS_AT_ONCE,
         clock: Callable[[], float] = time.time,
@@ -101,6 +115,7 @@ class Comparisons:
         self._on_decided = on_decided
         self._clock = clock
         self._turns = Turns(slots)
+        self._identification = Identification(records, store, identify, self._turns)
         self._running: dict[_Key, asyncio.Task[None]] = {}
 
     async def compare(
@@ -133,13 +148,23 @@ class Comparisons:
             await self._begin(project, stored.request)
         return stored
 
+    async def summaries(
+        self, project: Project, pr_numbers: Collection[int]
+    ) -> Mapping[int, ComparisonSummary]:
+        return await self._records.summaries(project.id, pr_numbers)
+
     async def version(self, project: Project, pr_number: int) -> str | None:
         """Return a string that changes with `load_latest` or its URLs. Return None if that is unknown."""
         version = await self._records.version(project.id, pr_number)
         return version and f"{version} {self._images.version_of_urls()}"
 
+    def baseline_stored(self, project: Project, image: Image) -> None:
+        """Identify the pixels of a new baseline soon, to save the first comparisons the time."""
+        self._identification.later(project, image)
+
     async def close(self) -> None:
         """Stop all runs. The next request, in any process, repeats them."""
+        await self._identification.close()
         for task in list(self._running.values()):
             task.cancel()
         await asyncio.gather(*self._running.values(), return_exceptions=True)
@@ -158,7 +183,7 @@ class Comparisons:
             request = replace(request, is_complete=True)
         for _ in range(PLAN_TRIES):
             plan = await self._plan(request)
-            work = plan.work()
+            work: list[Work | PlannedShot] = [*plan.work(), *plan.unidentified()]
             run = _Run(project.organization_id, request, plan.final_state)
             state, now = ComparisonState.RUNNING if work else plan.final_state, int(self._clock())
             begun = StoredComparison(request, run.id, state, plan.base_commit, plan.missing, now, plan.shots)
@@ -183,7 +208,7 @@ class Comparisons:
         plan = plan_comparison(images, bases, is_complete=request.is_complete, before_images=before_images)
         return plan.with_known(await self._records.known_pairs(project_id, plan.pairs(), ENGINE))
 
-    def _start(self, run: _Run, work: Sequence[Work]) -> None:
+    def _start(self, run: _Run, work: Sequence[Work | PlannedShot]) -> None:
         key = _key(run.request)
         task = self._running[key] = asyncio.create_task(self._run(run, work))
 
@@ -193,7 +218,7 @@ class Comparisons:
 
         task.add_done_callback(forget)
 
-    async def _run(self, run: _Run, work: Sequence[Work]) -> None:
+    async def _run(self, run: _Run, work: Sequence[Work | PlannedShot]) -> None:
         queue = iter(work)
         tasks = [asyncio.create_task(self._work_through(run, queue)) for _ in range(PAIRS_AT_ONCE)]
         alive = asyncio.create_task(self._stay_alive(run))
@@ -226,9 +251,11 @@ class Comparisons:
             with contextlib.suppress(errors.PrshotsError, _ReplacedError):
                 await self._record(run)
 
-    async def _work_through(self, run: _Run, queue: Iterator[Work]) -> None:
+    async def _work_through(self, run: _Run, queue: Iterator[Work | PlannedShot]) -> None:
         for work in queue:
-            if work.result.verdict:
+            if isinstance(work, PlannedShot):
+                await self._identify(run, work)
+            elif work.result.verdict:
                 await self._restore_diffs(run, work)
             else:
                 await self._decide(run, work)
@@ -245,14 +272,16 @@ class Comparisons:
         async with run.recording:
             results, run.results = run.results, {}
             pairs, run.pairs = run.pairs, {}
+            identities, run.identities = run.identities, {}
             run.recorded_at = time.monotonic()
             now = 0 if is_abandoned else int(self._clock())
             try:
                 is_current = await self._records.record(
-                    run.request, run.id, results, pairs, engine=ENGINE, state=state, now=now
+                    run.request, run.id, results, pairs, identities, engine=ENGINE, state=state, now=now
                 )
             except BaseException:
                 run.results, run.pairs = results | run.results, pairs | run.pairs
+                run.identities = identities | run.identities
                 raise
         if not is_current:
             raise _ReplacedError
@@ -267,12 +296,26 @@ class Comparisons:
             result, is_final = ShotResult(Verdict.FAILED, reason=str(error)), error.is_final
         else:
             result = _result_of(found)
+            run.identified(work.base, found.pixels_before)
+            run.identified(work.image, found.pixels_after)
             if found.marked:
                 await self._store_diffs(work.image, work.base, _pictures_of(found))
         run.results[work.shot] = result
         self._on_decided(result.verdict or Verdict.FAILED)
         if is_final and all(work.pair):
             run.pairs[work.pair] = result
+
+    async def _identify(self, run: _Run, planned: PlannedShot) -> None:
+        """Identify the pixels of a shot that has the same bytes on both sides, or only one side."""
+        pixels = await self._identification.pixels_of(planned.images[0], run.organization_id, run.id)
+        if pixels is not None:
+            for image in planned.images:
+                run.identified(image, pixels)
+            run.results[planned.shot] = replace(
+                planned.result,
+                pixels_before=pixels if planned.base else "",
+                pixels_after=pixels if planned.image else "",
+            )
 
     async def _restore_diffs(self, run: _Run, work: Work) -> None:
         """Store the difference images of a known pair for another image with the same bytes."""
@@ -295,7 +338,7 @@ class Comparisons:
                 if before is None or after is None:
                     raise _UndecidableError(f"{'its base' if before is None else 'it'} was deleted")
                 try:
-                    return await self._compare(before, after)
+                    return await self._compare(before, after, base.pixels or "")
                 except errors.PictureError as error:
                     raise _UndecidableError(str(error), is_final=True) from error
                 except errors.PictureWorkerDiedError as error:

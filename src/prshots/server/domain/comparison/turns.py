@@ -28,14 +28,15 @@ class Turns:
     def __init__(self, slots: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._free = slots
         self._clock = clock
-        self._waiting: dict[asyncio.Event, Owners] = {}
+        self._waiting: dict[asyncio.Event, tuple[bool, Owners]] = {}
         self._held: Counter[str] = Counter()
         self._used: BoundedCache[str, tuple[float, float]] = BoundedCache(REMEMBERED_OWNERS)
 
     @contextlib.asynccontextmanager
-    async def take(self, *owners: *Owners) -> AsyncIterator[None]:
+    async def take(self, *owners: *Owners, is_urgent: bool = True) -> AsyncIterator[None]:
+        """Wait for a slot. Whoever is not urgent waits until no one else does."""
         granted = asyncio.Event()
-        self._waiting[granted] = owners
+        self._waiting[granted] = (not is_urgent, owners)
         self._grant()
         try:
             await granted.wait()
@@ -61,13 +62,14 @@ class Turns:
         now = self._clock()
         while self._free and self._waiting:
             # The first of equals has waited longest.
-            granted = min(self._waiting, key=lambda each: self._claim(self._waiting[each], now))
+            granted = min(self._waiting, key=lambda each: self._claim(*self._waiting[each], now))
             self._free -= 1
-            self._held[self._waiting.pop(granted)[0]] += 1
+            _, owners = self._waiting.pop(granted)
+            self._held[owners[0]] += 1
             granted.set()
 
-    def _claim(self, owners: Owners, now: float) -> tuple[float, ...]:
-        return self._held[owners[0]], *(self._seconds_of(owner, now) for owner in owners)
+    def _claim(self, can_wait: bool, owners: Owners, now: float) -> tuple[float, ...]:
+        return can_wait, self._held[owners[0]], *(self._seconds_of(owner, now) for owner in owners)
 
     def _seconds_of(self, owner: str, now: float) -> float:
         seconds, at = self._used.get(owner) or (0.0, now)

@@ -30,6 +30,24 @@ class ImageRecords(Protocol):
         therefore its token, no longer exists.
         """
 
+    async def add_references(
+        self,
+        project_id: str,
+        pr_number: int,
+        commit_sha: str,
+        shots: Sequence[tuple[ShotKey, str]],
+        now: int,
+    ) -> list[bool]:
+        """Add references for the shots whose bytes, named by their SHA-256, are known, in one transaction.
+
+        Return whether the bytes of each shot are known: as an image of the same shot in this pull request, or
+        as a baseline. A commit that already has them gets no reference. Raises UnauthorizedError like
+        `add_image`.
+        """
+
+    async def references_to(self, image_id: str) -> list[Image]:
+        """Return the references to this image, even if they are scheduled for expiry."""
+
     async def image(self, project_id: str, image_id: str) -> Image | None:
         """Find an image in this project. Takes equally long for an unknown id and another project's id."""
 
@@ -45,7 +63,7 @@ class ImageRecords(Protocol):
     async def comment_entries(
         self, project_id: str, pr_number: int, newest: int
     ) -> tuple[int, list[ListedImage]]:
-        """Return the same as `images_of_pr`, with only the fields that the comment needs."""
+        """Return the same as `images_of_pr`, without references and fields that the comment doesn't need."""
 
     async def newest_of_shots(self, project_id: str, pr_number: int, limit: int) -> tuple[list[Image], int]:
         """Return the newest image of each shot, and the number of commits with images."""
@@ -53,7 +71,7 @@ class ImageRecords(Protocol):
     async def schedule(self, image_ids: Collection[str], now: int) -> None:
         """Schedule images for expiry. Images that are already scheduled keep their time.
 
-        Here and below, scheduling an image also schedules its before image.
+        Here and below, scheduling an image also schedules its before image and the references to it.
         """
 
     async def close_pr(
@@ -125,11 +143,6 @@ class Overview(ProjectOverview, Protocol):
     async def pull(self, project_id: str, pr_number: int) -> PullRequestRecord | None: ...
 
     async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequestRecord]: ...
-
-    async def newest_images(
-        self, project_id: str, pr_numbers: Collection[int], each: int
-    ) -> dict[int, list[Image]]:
-        """Return the newest images of each pull request, newest first."""
 
     async def shots(self, project_id: str, pr_number: int, after: ShotKey | None, limit: int) -> list[Shot]:
         """Return the gallery's shots, ordered by name, viewport and theme."""

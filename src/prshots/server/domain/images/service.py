@@ -20,6 +20,7 @@ from prshots.server.domain.images.models import (
     Image,
     ImageKind,
     ListedImage,
+    ShotKey,
 )
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 from prshots.server.domain.images.recorded_objects import (
@@ -64,6 +65,13 @@ class Images:
         image, before = self.new_pair(project, pr_number, checked)
         await self.store_pair(lambda: self._records.add_image(image, before=before), image, before, checked)
         return self.reply(image, before)
+
+    async def add_known(
+        self, project: Project, pr_number: int, commit_sha: str, shots: Sequence[tuple[ShotKey, str]]
+    ) -> list[ShotKey]:
+        """Give a commit the images whose bytes, named by their SHA-256, are known. Return the other shots."""
+        known = await self._records.add_references(project.id, pr_number, commit_sha, shots, self._now())
+        return [shot for (shot, _), is_known in zip(shots, known, strict=True) if not is_known]
 
     def reply(self, image: Image, before: Image | None = None) -> Uploaded:
         """Return the reply to an upload of this image."""
@@ -124,6 +132,7 @@ class Images:
     async def delete(self, access: Access, image_id: str) -> None:
         """Expire one image now, regardless of the policy. Raises NotFoundError, ExpireFailedError.
 
+        Its references go with it. A reference goes with its source, unless that is the image of a baseline.
         Images that the token doesn't cover count as not found. ExpireFailedError promises that the sweep will
         finish the job. If the image couldn't be scheduled, the sweep wouldn't find it, so this raises
         RecordsError instead.
@@ -132,6 +141,9 @@ class Images:
         image = await self._records.image(project_id, image_id) if checks.is_image_id(image_id) else None
         if image is None or not await self._covers(access, image):
             raise errors.NotFoundError("not found")
+        if image.source_id:
+            source = await self._records.image(project_id, image.source_id)
+            image = source if source and source.pr_number == image.pr_number else image
         is_marked = await self._try_to_schedule(image)
         if await self._try_to_expire(image):
             return
@@ -156,7 +168,8 @@ class Images:
 
     async def _try_to_expire(self, image: Image) -> bool:
         try:
-            return not (await self._expire_now([image])).failed
+            doomed = [image, *await self._records.references_to(image.id)]
+            return not (await self._expire_now(doomed)).failed
         except (errors.RecordsError, errors.StoreError) as error:
             if error.count_request:
                 error.count_request()

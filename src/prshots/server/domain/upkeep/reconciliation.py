@@ -175,7 +175,12 @@ async def _compare_between(
     page_is_full = True
     while page_is_full:
         page = await engines.upkeep.images_by_id(after, until, BATCH)
-        absent = [image for image in page if image.key not in listed.pop(image.id, ())]
+        absent = [
+            image
+            for image in page
+            if image.key not in listed.pop(image.id, ())
+            and image.source_id is None  # whose bytes are checked
+        ]
         yield _Window(len(page), 0, await without_bytes(engines.upkeep, engines.store, absent), ())
         page_is_full = len(page) == BATCH
         after = page[-1].id if page else after

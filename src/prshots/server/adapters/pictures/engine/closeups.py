@@ -144,19 +144,21 @@ def _content(image: Image.Image, box: Box) -> tuple[int, int]:
     """Return the first and the end column of what inserted or removed rows contain beside their ground."""
     if box.right - box.left <= _ROOM[0]:
         return box.left, box.right
-    rows = np.asarray(decoding.on_white(image, box))
-    columns = np.flatnonzero((rows != rows[:, :1]).any(axis=0).any(axis=1))
+    has_content = np.zeros(box.right - box.left, bool)
+    for top, bottom in decoding.bands(box.top, box.bottom, box.right - box.left):
+        rows = np.asarray(decoding.on_white(image, (box.left, top, box.right, bottom)))
+        has_content |= (rows != rows[:, :1]).any(axis=0).any(axis=1)
+    columns = np.flatnonzero(has_content)
     return (box.left + int(columns[0]), box.left + int(columns[-1]) + 1) if len(columns) else box[::2]
 
 
 def _cut(image: Image.Image, box: Box) -> Image.Image:
     """Return a part of an image, which may reach beyond its edges."""
     part = Image.new("RGB", (box.right - box.left, box.bottom - box.top), _NOTHING)
-    inside = Box(
-        max(0, box.left), max(0, box.top), min(image.width, box.right), min(image.height, box.bottom)
-    )
-    if inside.left < inside.right and inside.top < inside.bottom:
-        part.paste(decoding.on_white(image, inside), (inside.left - box.left, inside.top - box.top))
+    left, right = max(0, box.left), min(image.width, box.right)
+    if left < right:
+        for top, bottom in decoding.bands(max(0, box.top), min(image.height, box.bottom), right - left):
+            part.paste(decoding.on_white(image, (left, top, right, bottom)), (left - box.left, top - box.top))
     return part
 
 

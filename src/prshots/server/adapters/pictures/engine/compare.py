@@ -28,7 +28,9 @@ from prshots.server.adapters.pictures.engine.differing_pixels import (
 from prshots.server.adapters.pictures.engine.pixel_identity import DecodedPicture
 from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, clear_noise, merge_strips
 from prshots.server.adapters.pictures.engine.row_alignment import Sketches, Stretch, align
-from prshots.server.domain.comparison.models import PairResult
+from prshots.server.adapters.pictures.engine.text_cursor import REACH, is_text_cursor
+from prshots.server.adapters.pictures.engine.traits import Rows, find_traits
+from prshots.server.domain.comparison.models import NO_TRAITS, PairResult, Traits
 
 Pixels = npt.NDArray[np.uint8]
 """Rows, columns, channels."""
@@ -67,7 +69,10 @@ class Canvas:
         return hashes
 
     def row_sketches(self, top: int, bottom: int, width: int) -> npt.NDArray[np.float32]:
-        """Return the mean brightness of 32 sections of each row. Rows that look alike have similar values."""
+        """Return the mean brightness of 32 sections of each row, relative to their median, and the median.
+
+        Rows that look alike have similar values.
+        """
         starts = np.unique(np.linspace(0, width, _BINS, endpoint=False).astype(int))
         widths = np.diff(np.append(starts, width)).astype(np.float32)
         sketches = [
@@ -76,7 +81,9 @@ class Canvas:
             )
             for start, end in decoding.bands(top, bottom, width)
         ]
-        return (np.concatenate(sketches) / widths).astype(np.float32)
+        levels = (np.concatenate(sketches) / widths).astype(np.float32)
+        ground = np.median(levels, axis=1, keepdims=True)
+        return np.hstack([levels - ground, ground])
 
 
 def _is_transparent(picture: Image.Image) -> bool:
@@ -89,7 +96,7 @@ def _is_transparent(picture: Image.Image) -> bool:
 MAX_REGIONS = 50
 _MAX_STRIPS = 20
 
-_LEAST_SUM = 100
+_LEAST_SUM = 60
 """The minimum sum of differences, in levels of 255, of a group of pixels. Less is noise of a pixel or two."""
 
 _SEAM = 2
@@ -101,9 +108,6 @@ _CHUNK_PIXELS = 131_072
 _ENOUGH_PIXELS = 4_000_000
 _NEARLY_ALL = 0.9
 """If this share of the first pixels differs visibly, count the rest without asking whether it's visible."""
-
-_CARET_WIDTH = 2
-_CARET_HEIGHTS = range(10, 41)
 
 
 def compare(before: bytes, after: bytes) -> PairResult:
@@ -127,8 +131,9 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     strips = _find_strips(stretches, pair)
     clear_noise(strengths, _LEAST_SUM)
     changed = boxes_around(strengths, MAX_REGIONS - _MAX_STRIPS)
-    if not strips and (not changed or (len(changed) == 1 and _is_caret(pair, changed[0]))):
+    if not strips and (not changed or (len(changed) == 1 and _is_text_cursor(pair, changed[0]))):
         return PairResult("unchanged")
+    traits = pair.find_traits(stretches, strengths)
     closeups = draw_closeups(pair.before.image, pair.after.image, changed, strips, stretches)
     pair.before.image.close()  # frees memory for drawing
     inserted = sum(stretch.rows for stretch in stretches if stretch.kind == "inserted")
@@ -140,19 +145,17 @@ def _compare_pair(pair: "_Pair") -> PairResult:
         regions=[_region(box) for box in sorted([*strips, *changed], key=lambda box: (box.top, box.left))],
         shift=shift,
         marked=draw_difference(pair.after.image, strengths, changed, strips),
+        traits=traits,
         closeups=closeups,
     )
 
 
-def _is_caret(pair: "_Pair", box: Box) -> bool:
-    """Return whether the box is a blinking text cursor: a thin upright bar of one color in each image."""
-    if box.right - box.left > _CARET_WIDTH or box.bottom - box.top not in _CARET_HEIGHTS:
+def _is_text_cursor(pair: "_Pair", box: Box) -> bool:
+    top, bottom = max(0, box.top - REACH), min(pair.after.height, box.bottom + REACH)
+    if pair.before.height != pair.after.height:
         return False
-    bars = [
-        pair.pixels(canvas, box.top, box.bottom)[:, box.left : box.right].reshape(box.bottom - box.top, -1)
-        for canvas in (pair.before, pair.after)
-    ]
-    return all((bar == bar[0]).all() for bar in bars)
+    before, after = (pair.pixels(canvas, top, bottom) for canvas in (pair.before, pair.after))
+    return is_text_cursor(before, after, box._replace(top=box.top - top, bottom=box.bottom - top))
 
 
 def _find_strips(stretches: Sequence[Stretch], pair: "_Pair") -> list[Box]:
@@ -207,6 +210,13 @@ class _Pair:
             self._compare(chunk, part, is_clear=is_clear)
             compared, differing = compared + part.size, differing + int(np.count_nonzero(part))
         return strengths
+
+    def find_traits(self, stretches: Sequence[Stretch], strengths: Strength) -> Traits:
+        """Describe the difference, unless the widths differ or noise is everywhere."""
+        if self._thresholds.is_lossy or not self.same_width:
+            return NO_TRAITS
+        rows = Rows(partial(self.pixels, self.before), partial(self.pixels, self.after))
+        return find_traits(rows, stretches, strengths)
 
     def pixels(self, canvas: Canvas, top: int, bottom: int) -> Pixels:
         return canvas.rows(top, bottom, self.width, transparent=self._transparent)

@@ -48,6 +48,9 @@ _SHIFT = 0.6
 _IS_SHIFT, _IS_NO_SHIFT = 0.4, 0.1
 """If there was a movement, it explains at least the first share of the change around a pixel. If there was
 none, a movement explains at most the second."""
+_FULL_CONTRAST = 2.2
+"""How much a difference counts if it's all of the contrast around it: the corner of a pale card, rather than
+the edge of a letter that moved a little."""
 _STRONG = 0.25
 """A pixel that changes by this share of the contrast around it belongs to a changed shape, not an edge."""
 _LEAST_FLAT = 24
@@ -77,7 +80,16 @@ def find_differences(before: Plane, after: Plane, thresholds: Thresholds) -> Str
             shapes |= _is_shape(one, other, thresholds)
         shapes = _drop_shifts(shapes, *planes[0], thresholds)
     shapes |= _find_flat_areas(before, after, planes[0], distance, thresholds)
-    return np.where(shapes, np.maximum(distance, 1), 0)[:height, :width].astype(np.uint8)
+    strengths = np.where(shapes, np.maximum(distance, 1), 0)
+    if not thresholds.is_lossy and shapes.any():
+        strengths[shapes] = _weigh(strengths[shapes], _contrast(*planes[0])[shapes])
+    return strengths[:height, :width].astype(np.uint8)
+
+
+def _weigh(distances: Plane, contrasts: Plane) -> Plane:
+    """Return how much differences count. The larger their share of the contrast around them, the more."""
+    share = distances / np.maximum(distances, contrasts).astype(np.float32)
+    return np.clip(distances * share * _FULL_CONTRAST, 1, 255).astype(np.uint8)
 
 
 def _planes(pixels: Plane) -> tuple[Plane, Plane, Plane]:

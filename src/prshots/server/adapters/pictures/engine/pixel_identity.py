@@ -33,7 +33,7 @@ def identify(data: bytes) -> bytes:
 
 
 def _hash_pixels(picture: Image.Image) -> str:
-    """Return the SHA-256 of width, height and RGBA pixels. The hidden color of transparent ones counts as 0."""
+    """Return the SHA-256 of width, height and RGBA pixels. Hidden colors count as 0."""
     width, height = picture.size
     found = hashlib.sha256(struct.pack(">II", width, height))
     for top, bottom in decoding.bands(0, height, width):

@@ -9,7 +9,7 @@ This is a diff of two texts whose lines are rows of pixels. Equal rows have the 
    The rows between two anchors are a smaller gap, which goes back to step 2.
 4. A gap without anchors gets the cheapest edit (see row_edits.py), which compares how rows look.
 5. `_remove_detours` removes **detours**: rows that seem to be inserted and soon removed again.
-6. Finally, `_center` moves inserted and removed rows to the middle of the blank rows around them.
+6. Finally, `_slide` moves inserted and removed rows to the nearest separator: a line or a gap.
 
 The result is a list of stretches: consecutive rows that are equal, paired, inserted or removed.
 """
@@ -17,6 +17,7 @@ The result is a list of stretches: consecutive rows that are equal, paired, inse
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from prshots.server.adapters.pictures.engine.row_edits import (
@@ -42,6 +43,13 @@ _WIDEST, _LONGEST = 8, 200
 """How far a detour moves its rows, and how many rows it has at most. Anything beyond counts as a movement. On
 the corpus in tests/comparison, keeping detours changes the verdicts of `line-moved` and `rounder-corners`.
 Values from 3 to 24 and from 40 to 1,000 change no verdict."""
+
+_MOSTLY_WIDE = 1.1
+"""A detour can be wider if almost none of its rows moved: rows that are removed, and others that are inserted
+almost at the same place."""
+
+_PADDING, _LINE = 3, 4
+"""How many equal rows are blank rows at the edge of an item, and how many rows a line has at most."""
 
 
 class Stretch(NamedTuple):
@@ -91,7 +99,7 @@ def align(
             found += _edit(gap, sketches)
     joined = _join(_remove_detours(_join(found, before, after), sketches), before, after)
     for index in range(1, len(joined) - 1):
-        _center(joined, index, before, after)
+        _slide(joined, index, before, after)
     return joined
 
 
@@ -177,29 +185,31 @@ def _remove_detours(stretches: list[Stretch], sketches: Sketches) -> list[Stretc
     That isn't a movement, unless the detour saves a lot.
     """
     kept: list[Stretch] = []
-    index = 0
+    index = shift = 0
     while index < len(stretches):
         end = _find_detour_end(stretches, index)
-        if end and _is_cheaper_straight(stretches[index:end], sketches):
+        if end and (shift == 0 or _is_cheaper_straight(stretches[index:end], sketches)):
             _, before, after, _ = stretches[index]
             rows = sum(stretch.rows for stretch in stretches[index:end] if stretch.kind != "removed")
             kept += [Stretch("paired", before + row, after + row, 1) for row in range(rows)]
             index = end
         else:
             kept.append(stretches[index])
+            shift += stretches[index].shift
             index += 1
     return kept
 
 
 def _find_detour_end(stretches: list[Stretch], start: int) -> int:
     """Return the index of the first stretch after a detour, or 0 if no detour starts here."""
-    shift = rows = 0
+    shift = rows = widest = 0
     for end, stretch in enumerate(stretches[start:], start + 1):
         shift += stretch.shift
         rows += stretch.rows
+        widest = max(widest, abs(shift))
         if shift == 0:
             return end if end > start + 1 else 0
-        if abs(shift) > _WIDEST or rows > _LONGEST:
+        if (widest > _WIDEST or rows > _LONGEST) and rows > _MOSTLY_WIDE * widest:
             break
     return 0
 
@@ -231,24 +241,39 @@ def _join(found: list[Stretch], before: Sequence[int], after: Sequence[int]) -> 
     return joined
 
 
-def _center(stretches: list[Stretch], index: int, before: Sequence[int], after: Sequence[int]) -> None:
-    """Move inserted or removed rows to the middle of the range in which they are the same rows.
+def _slide(stretches: list[Stretch], index: int, before: Sequence[int], after: Sequence[int]) -> None:
+    """Move inserted or removed rows to the separator, within the range in which they are the same rows.
 
     A new item of a list can start at any of the blank rows above it, and then ends at the same row of the
-    next item. In the middle, neither of its edges touches the text of an item.
+    next item.
     """
     above, moved, below = stretches[index - 1 : index + 2]
     if not moved.shift or not above.kind == below.kind == "equal":
         return
     rows, start = (after, moved.after) if moved.kind == "inserted" else (before, moved.before)
     end, up, down = start + moved.rows, 0, 0
-    while up < above.rows and rows[start - 1 - up] == rows[end - 1 - up]:
+    while up < above.rows - 1 and rows[start - 1 - up] == rows[end - 1 - up]:
         up += 1
-    while down < below.rows and rows[start + down] == rows[end + down]:
+    while down < below.rows - 1 and rows[start + down] == rows[end + down]:
         down += 1
-    by = int((down - up) / 2)  # rounded toward 0, so that rows are left above and below
+    by = _find_separator(rows[start - up : start + down]) - up
     stretches[index - 1 : index + 2] = [
         above._replace(rows=above.rows + by),
         moved._replace(before=moved.before + by, after=moved.after + by),
         Stretch("equal", below.before + by, below.after + by, below.rows - by),
     ]
+
+
+def _find_separator(rows: Sequence[int]) -> int:
+    """Return where the separator between two items ends: a line, the gap between two cards, or blank rows.
+
+    Items have blank rows at the top and at the bottom. The separator is between them.
+    """
+    ends = [i for i in range(1, len(rows)) if rows[i] != rows[i - 1]]
+    runs = list(pairwise([0, *ends, len(rows)]))
+    for above, line, below in zip(runs, runs[1:], runs[2:], strict=False):
+        if line[1] - line[0] <= _LINE and above[1] - above[0] >= _PADDING <= below[1] - below[0]:
+            return line[1]
+    inner = [(start, end) for start, end in runs[1:-1] if end - start >= _PADDING]
+    start, end = max(inner or runs or [(0, 0)], key=lambda run: run[1] - run[0])
+    return (start + end) // 2

@@ -1,6 +1,7 @@
 """Baselines: which image a shot has on a branch at a commit, and how long it is kept."""
 
 from collections.abc import Collection, Sequence
+from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, insert, select, tuple_, update
@@ -22,7 +23,7 @@ from prshots.server.adapters.sql.comparison.retention import release
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.schema import baseline_commits, baselines, images
 from prshots.server.adapters.sql.images.totals import add_images
-from prshots.server.domain.comparison.models import BaselineCommit, Bases, ShotBase
+from prshots.server.domain.comparison.models import BaselineCommit, BaselinePeriod, Bases, ShotBase
 from prshots.server.domain.images.models import Image, ShotKey
 
 _NEAR_COMMITS = 5
@@ -199,6 +200,20 @@ class SqlBaselines:
             query = query.where(tuple_(*SHOT) > tuple_(*after))
         return [Image(*row) for row in await self._database.rows(query)]
 
+    async def history(self, project_id: str, branch: str, shot: ShotKey) -> list[BaselinePeriod]:
+        key = {"project_id": project_id, "branch": branch, **shot._asdict()}
+        query = (
+            select(baselines.c.commit_sha, baselines.c.created_at, baselines.c.own, baselines.c.seq, *IMAGE)
+            .select_from(_WITH_IMAGE)
+            .where(*equal(baselines, **key), ACTIVE)
+            .order_by(baselines.c.seq.desc())
+        )
+        rows = await self._database.rows(query)
+        built = {commit for commit, _, own, *_ in rows if own}
+        counted = [row for row in rows if row.own or row.commit_sha not in built]
+        periods = (list(each) for _, each in groupby(counted, key=lambda row: row.id))
+        return [_period(of_image) for of_image in periods]
+
     async def release(self, now: int, limit: int) -> int:
         return await release(self._database, now, limit)
 
@@ -221,6 +236,14 @@ def _baseline_commit(connection: Connection, row: Any) -> BaselineCommit:  # noq
     shots, size = connection.execute(sums).one()
     return BaselineCommit(
         row.branch, row.commit_sha, bool(row.complete), row.created_at, shots, int(size), row.seq
+    )
+
+
+def _period(rows: Sequence[Any]) -> BaselinePeriod:
+    """Return the period of these commits, newest first, that share an image."""
+    last, (commit_sha, created_at, _, seq, *image) = rows[0], rows[-1]
+    return BaselinePeriod(
+        Image(*image), commit_sha, created_at, last.commit_sha, last.created_at, len(rows), seq
     )
 
 

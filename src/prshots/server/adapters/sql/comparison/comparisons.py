@@ -18,6 +18,7 @@ from prshots.server.adapters.sql.database.schema import compared_shots, comparis
 from prshots.server.domain.comparison.models import (
     NO_TRAITS,
     ComparisonRequest,
+    ComparisonSummary,
     PlannedShot,
     ShotBase,
     ShotResult,
@@ -51,6 +52,9 @@ _RESULT = (
     *("pixels_before", "pixels_after", "closeups", "traits"),
 )
 _PAIR = ("project_id", "before_sha256", "after_sha256")
+_IDENTIFY = (
+    sa.update(images).where(images.c.id == sa.bindparam("of_image")).values(pixels=sa.bindparam("found"))
+)
 _NEWEST_SEQ = sa.select(sa.func.max(images.c.seq)).where(*_OF_PR)
 _SHOT_RESULT = (
     sa.update(compared_shots)
@@ -68,13 +72,43 @@ _KEEP_PAIR = sa.text(
     f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _OF_PAIR)}"
 )
 
+
+def _newest_first(table: sa.FromClause) -> tuple[sa.ColumnElement[int], ...]:
+    return table.c.first_seq.desc(), table.c.started_at.desc()
+
+
 _NEWEST = (
     sa.select(comparisons)
     .where(*given(comparisons, "project_id", "pr_number"))
-    .order_by(comparisons.c.first_seq.desc(), comparisons.c.started_at.desc())
+    .order_by(*_newest_first(comparisons))
     .limit(1)
 )
 """The comparison of the newest commit in the pull request that has a comparison."""
+
+_newer = comparisons.alias()
+_newest_commit = (
+    sa.select(_newer.c.commit_sha)
+    .where(_newer.c.project_id == comparisons.c.project_id, _newer.c.pr_number == comparisons.c.pr_number)
+    .order_by(*_newest_first(_newer))
+    .limit(1)
+    .correlate(comparisons)
+    .scalar_subquery()
+)
+_COUNTS = (
+    sa.select(comparisons.c.pr_number, comparisons.c.commit_sha, comparisons.c.state)
+    .add_columns(compared_shots.c.verdict, sa.func.count(compared_shots.c.name))
+    .select_from(
+        comparisons.outerjoin(
+            compared_shots, sa.and_(*(compared_shots.c[name] == comparisons.c[name] for name in _COMMIT))
+        )
+    )
+    .where(
+        *given(comparisons, "project_id"),
+        comparisons.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
+        comparisons.c.commit_sha == _newest_commit,
+    )
+    .group_by(*(comparisons.c[name] for name in (*_COMMIT, "state")), compared_shots.c.verdict)
+)
 
 # The parts of an image that can change while it is compared. Including `seq` makes the row order irrelevant.
 _CHANGEABLE = (
@@ -120,7 +154,7 @@ class SqlComparisons:
 
     async def begin(self, comparison: StoredComparison) -> bool:
         request, shots, now = comparison.request, comparison.shots, comparison.seen_at
-        ids = sorted({image.id for each in shots for image in _images_of(each)})
+        ids = sorted({image.id for each in shots for image in each.images})
         row = {
             **_key(request),
             "branch": request.branch,
@@ -172,6 +206,7 @@ class SqlComparisons:
         run: str,
         results: Mapping[ShotKey, ShotResult],
         pairs: Mapping[tuple[str, str], ShotResult],
+        identities: Mapping[str, str],
         *,
         engine: int,
         state: ComparisonState | None,
@@ -191,6 +226,7 @@ class SqlComparisons:
         ]
 
         def write(connection: sa.Connection) -> bool:
+            _identify(connection, identities)  # first: `begin` locks images before its comparison, too
             if pair_rows:
                 connection.execute(_KEEP_PAIR, pair_rows)
             if not connection.execute(noting).rowcount:
@@ -201,6 +237,9 @@ class SqlComparisons:
 
         with project_gone_as(NotFoundError("not found")):
             return await self._database.write(write)
+
+    async def identify(self, identities: Mapping[str, str]) -> None:
+        await self._database.write(lambda connection: _identify(connection, identities))
 
     async def set_diff(self, image_id: str, base_id: str) -> bool:
         noting = sa.update(images).where(images.c.id == image_id, ACTIVE).values(diff_base=base_id)
@@ -217,6 +256,16 @@ class SqlComparisons:
 
     async def of_newest_commit(self, project_id: str, pr_number: int) -> StoredComparison | None:
         return await self._first(_NEWEST, project_id=project_id, pr_number=pr_number)
+
+    async def summaries(self, project_id: str, pr_numbers: Collection[int]) -> dict[int, ComparisonSummary]:
+        rows = await self._database.rows(_COUNTS, project_id=project_id, pr_numbers=list(pr_numbers))
+        counts: dict[tuple[int, str, str], dict[Verdict | None, int]] = {}
+        for *comparison, verdict, count in rows:
+            counts.setdefault(tuple(comparison), {})[Verdict(verdict) if verdict else None] = count
+        return {
+            number: ComparisonSummary(commit_sha, ComparisonState(state), of_verdicts)
+            for (number, commit_sha, state), of_verdicts in counts.items()
+        }
 
     async def version(self, project_id: str, pr_number: int) -> str | None:
         return await self._database.read(lambda connection: _version_of(connection, project_id, pr_number))
@@ -248,6 +297,12 @@ class SqlComparisons:
             ).rowcount
 
         return await self._database.write(discard)
+
+
+def _identify(connection: sa.Connection, identities: Mapping[str, str]) -> None:
+    """Set the identities of images. Sorted, because two processes may have some of the same."""
+    if rows := [{"of_image": image_id, "found": identities[image_id]} for image_id in sorted(identities)]:
+        connection.execute(_IDENTIFY, rows)
 
 
 def _at_commit(commit_sha: str) -> sa.ColumnElement[bool]:
@@ -299,11 +354,6 @@ def _remove_replaced(connection: sa.Connection, request: ComparisonRequest, firs
     if replaced:
         is_of_replaced = compared_shots.c.commit_sha.in_(replaced)
         connection.execute(sa.delete(compared_shots).where(*equal(compared_shots, **of_pr), is_of_replaced))
-
-
-def _images_of(planned: PlannedShot) -> list[Image]:
-    base = planned.base.image if planned.base else None
-    return [image for image in (planned.image, base) if image]
 
 
 def _shot_row(request: ComparisonRequest, planned: PlannedShot) -> dict[str, object]:

@@ -55,7 +55,13 @@ _is_shown = (
     .where(compared_shots.c.base_id == images.c.id, pulls.c.closed_at.is_(None))
     .exists()
 )
-_IS_UNUSED = ~_is_baseline & ~_is_shown
+_reference = images.alias()
+_is_source = (
+    select(_reference.c.seq)
+    .where(_reference.c.source_id == images.c.id, _reference.c.scheduled_at.is_(None))
+    .exists()
+)
+_IS_UNUSED = ~_is_baseline & ~_is_shown & ~_is_source
 
 
 async def release(database: Database, now: int, limit: int) -> int:

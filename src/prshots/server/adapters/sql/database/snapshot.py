@@ -22,9 +22,15 @@ class Snapshot:
             try:
                 original.backup(self._copy)
                 self._copy.execute("PRAGMA journal_mode = DELETE")  # no extra files next to the copy
+                columns = self._copy.execute("PRAGMA table_info(images)").fetchall()
             except BaseException:
                 self.close()
                 raise
+
+        # Older schemas have no references.
+        self._is_reference = (
+            "source_id IS NOT NULL" if "source_id" in {row[1] for row in columns} else "FALSE"
+        )
 
     def schema(self) -> FoundSchema:
         """Return the copy's schema. Raises RecordsError if this isn't a prshots database."""
@@ -38,21 +44,31 @@ class Snapshot:
         return self._one("SELECT id FROM installation")
 
     def count(self) -> int:
-        return int(self._one("SELECT count(*) FROM images"))
+        """Return the number of images with bytes."""
+        return int(self._one(f"SELECT count(*) FROM images WHERE NOT {self._is_reference}"))  # noqa: S608 - ours
 
     def images(self) -> Iterator[tuple[str, str, bool]]:
-        """Yield the id, the extension and whether there is a thumbnail, in the order of the files on disk."""
+        """Yield the id, the extension and whether there is a thumbnail, in the order of the files on disk.
+
+        Leaves out references, which have no bytes.
+        """
         with translating():
-            yield from self._copy.execute("SELECT id, ext, thumbnail IS 'made' FROM images ORDER BY id")
+            yield from self._copy.execute(
+                f"SELECT id, ext, thumbnail IS 'made' FROM images WHERE NOT {self._is_reference} ORDER BY id"  # noqa: S608 - ours
+            )
 
     def schedule(self, image_ids: Collection[str], now: int) -> None:
         """Schedule images whose bytes are missing for expiry. A sweep after the restore removes them."""
-        marking = "UPDATE images SET scheduled_at = ? WHERE id = ? AND scheduled_at IS NULL"
-        self._change(marking, [(now, image_id) for image_id in image_ids])
+        marking = "UPDATE images SET scheduled_at = ? WHERE scheduled_at IS NULL AND "
+        self._change(f"{marking} id = ?", [(now, image_id) for image_id in image_ids])
+        if self._is_reference != "FALSE":
+            self._change(f"{marking} source_id = ?", [(now, image_id) for image_id in image_ids])
 
     def forget_thumbnails(self, image_ids: Collection[str]) -> None:
         """Forget thumbnails whose bytes are missing. The service then renders them again."""
-        self._change("UPDATE images SET thumbnail = NULL WHERE id = ?", [(key,) for key in image_ids])
+        forgetting = "UPDATE images SET thumbnail = NULL WHERE "
+        self._change(f"{forgetting} id = ?", [(key,) for key in image_ids])
+        self._change(f"{forgetting} {self._is_reference}", [()])
 
     def forget_diffs(self) -> None:
         """Forget all stored difference images.

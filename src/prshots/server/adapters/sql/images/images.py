@@ -1,10 +1,10 @@
 """Images in SQLite or PostgreSQL, with the same SQL for both."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, bindparam, func, select, union, update
+from sqlalchemy import Connection, Select, bindparam, func, select, union, update
 from sqlalchemy import delete as delete_from
 
 from prshots.contract.errors import UnauthorizedError
@@ -27,20 +27,22 @@ from prshots.server.adapters.sql.database.schema import baselines, images, pulls
 from prshots.server.adapters.sql.images.arriving_images import ArrivingImages
 from prshots.server.adapters.sql.images.due import due_in, projects_with_due, some_due
 from prshots.server.adapters.sql.images.marks import mark_some, schedule_images
+from prshots.server.adapters.sql.images.references import add_references
 from prshots.server.adapters.sql.images.totals import count_closed, count_removed
 from prshots.server.bounded_cache import BoundedCache
-from prshots.server.domain.images.models import Description, Image, ListedImage, ThumbnailState
+from prshots.server.domain.images.models import Description, Image, ListedImage, ShotKey, ThumbnailState
 
 REMEMBERED_IMAGES = 8192
 """A comment mostly lists the same images as the previous one. All of them take 6 MB."""
 
+_UPLOADED_TO_PR = (*ACTIVE_OF_PR, images.c.source_id.is_(None))
 _KEYS = Prepared(
     select(images.c.id, images.c.seq)
-    .where(*ACTIVE_OF_PR)
+    .where(*_UPLOADED_TO_PR)
     .order_by(images.c.seq.desc())
     .limit(bindparam("newest"))
 )
-_SINCE = Prepared(select(*LISTED_IMAGE).where(*ACTIVE_OF_PR, images.c.seq >= bindparam("since")))
+_SINCE = Prepared(select(*LISTED_IMAGE).where(*_UPLOADED_TO_PR, images.c.seq >= bindparam("since")))
 
 
 class ListedImages:
@@ -55,7 +57,7 @@ class ListedImages:
     def newest_of_pr(
         self, connection: Connection, project_id: str, pr_number: int, newest: int
     ) -> list[ListedImage]:
-        """Return the newest images of a pull request, newest first."""
+        """Return the newest uploads to a pull request, newest first."""
         of_pr = {"project_id": project_id, "pr_number": pr_number}
         keys = _KEYS.rows(connection, of_pr | {"newest": newest})
         found = {image_id: self._known.get(image_id) for image_id, _ in keys}
@@ -76,7 +78,8 @@ T = TypeVar("T")
 
 # Queries that every request runs are built once, because building them takes longer than running them.
 _IMAGE_OF_PROJECT = Prepared(select(*IMAGE).where(*given(images, "id", "project_id")))
-_COUNT_OF_PR = select(func.count()).select_from(images).where(*ACTIVE_OF_PR)
+_COUNT = select(func.count()).select_from(images)
+_COUNT_OF_PR, _COUNT_UPLOADED = _COUNT.where(*ACTIVE_OF_PR), _COUNT.where(*_UPLOADED_TO_PR)
 _SEQS_OF_SHOTS = select(func.max(images.c.seq)).where(*ACTIVE_OF_PR).group_by(*SHOT).limit(bindparam("limit"))
 # Here and below, repeating the project limits the read to its partition if the table is partitioned.
 _NEWEST_OF_SHOTS = Prepared(
@@ -102,6 +105,24 @@ class SqlImages:
         with project_gone_as(UnauthorizedError("unauthorized")):  # its tokens are gone as well
             await self._arriving.add(image, branch, before)
 
+    async def add_references(
+        self,
+        project_id: str,
+        pr_number: int,
+        commit_sha: str,
+        shots: Sequence[tuple[ShotKey, str]],
+        now: int,
+    ) -> list[bool]:
+        def add(connection: Connection) -> list[bool]:
+            return add_references(connection, project_id, pr_number, commit_sha, shots, now=now)
+
+        with project_gone_as(UnauthorizedError("unauthorized")):
+            return await self._database.write(add)
+
+    async def references_to(self, image_id: str) -> list[Image]:
+        query = select(*IMAGE).where(images.c.source_id == image_id)
+        return [Image(*row) for row in await self._database.rows(query)]
+
     async def image(self, project_id: str, image_id: str) -> Image | None:
         row = await self._database.look_up(_IMAGE_OF_PROJECT, id=image_id, project_id=project_id)
         return Image(*row) if row else None
@@ -117,16 +138,18 @@ class SqlImages:
         return [Image(*row) for row in await self._database.rows(query)]
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
-        return await self._counted_of_pr(newest_of_pr, project_id, pr_number, newest)
+        return await self._counted_of_pr(newest_of_pr, _COUNT_OF_PR, project_id, pr_number, newest)
 
     async def comment_entries(
         self, project_id: str, pr_number: int, newest: int
     ) -> tuple[int, list[ListedImage]]:
-        return await self._counted_of_pr(self._listed.newest_of_pr, project_id, pr_number, newest)
+        read_newest = self._listed.newest_of_pr
+        return await self._counted_of_pr(read_newest, _COUNT_UPLOADED, project_id, pr_number, newest)
 
     async def _counted_of_pr(
         self,
         read_newest: Callable[[Connection, str, int, int], list[T]],
+        counting: Select[Any],
         project_id: str,
         pr_number: int,
         newest: int,
@@ -137,7 +160,7 @@ class SqlImages:
             found = read_newest(connection, project_id, pr_number, newest)
             of_pr = {"project_id": project_id, "pr_number": pr_number}
             cut_off = len(found) == newest
-            count = connection.execute(_COUNT_OF_PR, of_pr).scalar_one() if cut_off else len(found)
+            count = connection.execute(counting, of_pr).scalar_one() if cut_off else len(found)
             return count, found[::-1]
 
         return await self._database.read(both)

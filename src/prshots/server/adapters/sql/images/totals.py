@@ -19,7 +19,8 @@ _SET_LATER = {"seq", "closed_at", "scheduled_at", "thumbnail", "diff_base"}
 _ADD_IMAGES = Prepared(insert(images))
 # The same SQL for SQLite and PostgreSQL, where SQLAlchemy has two different constructs. An upload to a closed
 # pull request reopens it, because its new image isn't marked as closed. The row with the number 0 has the
-# images without a pull request, and is never open. Before images only count with their bytes.
+# images without a pull request, and is never open. Before images only count with their bytes. References have
+# none, and aren't uploads.
 _COUNT_PULLS = Prepared(
     text(
         "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit, opened) "
@@ -76,14 +77,16 @@ def add_images(connection: Connection, arrived: Sequence[Image]) -> None:
     by_day: dict[tuple[str, int], list[Image]] = {}
     for image in arrived:
         by_pull.setdefault((image.project_id, image.pr_number), []).append(image)
-        by_day.setdefault((image.project_id, image.uploaded_at // SECONDS_PER_DAY), []).append(image)
+        if image.source_id is None:
+            by_day.setdefault((image.project_id, image.uploaded_at // SECONDS_PER_DAY), []).append(image)
     of_pulls = [_pull_row(by_pull[key]) for key in sorted(by_pull)]
     of_days = [
         {"project_id": key[0], "day": key[1], "uploads": _count(by_day[key]), "bytes": _bytes(by_day[key])}
         for key in sorted(by_day)
     ]
     _COUNT_PULLS.run(connection, of_pulls)
-    _COUNT_DAYS.run(connection, of_days)
+    if of_days:
+        _COUNT_DAYS.run(connection, of_days)
     _COUNT_TOTALS.run(connection, of_pulls)
 
 

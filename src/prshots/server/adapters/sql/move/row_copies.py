@@ -138,7 +138,7 @@ def continue_numbers(connection: sa.Connection, numbers: dict[str, int]) -> None
 
 
 def images_of_shard(connection: sa.Connection, shard: str) -> Rows:
-    """Return id, ext, sha256, thumbnail and diff_base of the active images whose ids have this prefix."""
+    """Return id, ext, sha256, thumbnail, diff_base and source_id of the active images of this shard."""
     return connection.execute(_OBJECTS.where(images.c.id >= shard, images.c.id < f"{shard}g")).all()
 
 
@@ -151,7 +151,7 @@ def images_with(connection: sa.Connection, image_ids: Collection[str]) -> Rows:
 
 
 _OBJECTS = sa.select(
-    images.c.id, images.c.ext, images.c.sha256, images.c.thumbnail, images.c.diff_base
+    images.c.id, images.c.ext, images.c.sha256, images.c.thumbnail, images.c.diff_base, images.c.source_id
 ).where(ACTIVE)
 
 

@@ -116,7 +116,7 @@ _WRONG_PULLS = text(
     "HAVING sum(stored_images) <> sum(counted_images) OR sum(stored_bytes) <> sum(counted_bytes) "
     "ORDER BY pr_number"
 )
-# Only counts active images of pull requests, which the age index covers. There may be fewer images than
+# Only counts active uploads to pull requests, which the age index covers. There may be fewer images than
 # uploads, never more.
 _FIRST_UPLOAD = text(
     "SELECT uploaded_at FROM images WHERE project_id = :project_id AND scheduled_at IS NULL "
@@ -126,7 +126,8 @@ _WRONG_DAYS = text(
     "SELECT day, sum(stored_uploads), sum(stored_bytes), sum(counted_uploads), sum(counted_bytes) FROM ("
     "SELECT uploaded_at / :day_seconds AS day, 0 AS stored_uploads, 0 AS stored_bytes, "
     "1 AS counted_uploads, size AS counted_bytes FROM images WHERE project_id = :project_id "
-    "AND scheduled_at IS NULL AND pr_number > 0 AND uploaded_at >= :since AND uploaded_at < :until UNION ALL "
+    "AND scheduled_at IS NULL AND pr_number > 0 AND source_id IS NULL "
+    "AND uploaded_at >= :since AND uploaded_at < :until UNION ALL "
     "SELECT day, uploads, bytes, 0, 0 FROM uploads_by_day "
     "WHERE project_id = :project_id AND day >= :first AND day <= :last"
     ") AS both_sides GROUP BY day "
@@ -179,7 +180,7 @@ _RECOMPUTING: dict[Total, _Recomputing] = {
         write="UPDATE uploads_by_day SET (uploads, bytes) = ("
         "SELECT CASE WHEN uploads_by_day.uploads < count(*) THEN count(*) ELSE uploads_by_day.uploads END, "
         "CASE WHEN uploads_by_day.bytes < sum(size) THEN sum(size) ELSE uploads_by_day.bytes END FROM images "
-        "WHERE project_id = :project_id AND scheduled_at IS NULL AND pr_number > 0 "
+        "WHERE project_id = :project_id AND scheduled_at IS NULL AND pr_number > 0 AND source_id IS NULL "
         "AND uploaded_at >= :since AND uploaded_at < :until"
         ") WHERE project_id = :project_id AND day = :number",
     ),
