@@ -6,6 +6,7 @@ pixels follow. Pixels that are the same before and after have no effect on the f
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,8 @@ _FOLLOWING = 0.95
 _MOST_ENTRIES = 16
 _LEAST_PIXELS, _LEAST_SHARE = 8, 0.002
 """An entry has at least this many of the sampled pixels that differ, and at least this share of them."""
+_FLAT_SHARE = 0.05
+"""A color with this share is an entry even if it's a mixture of two others. Edges have fewer pixels."""
 _MOST_PAIRS = 1024
 """How many different pairs of an old and a new color to look at. The others don't follow the table."""
 
@@ -161,13 +164,13 @@ def _find_runs(places: npt.NDArray[np.intp]) -> Iterator[tuple[int, int]]:
 
 
 def _hash_moved_rows(rows: Rows, stretches: Sequence[Stretch], width: int) -> str:
-    """Hash the inserted and removed rows. Repeated rows and columns count once.
+    """Hash the inserted and removed rows. Columns that equal the one to their left don't count.
 
     A notice therefore has the same hash in windows of different widths, unless its text wraps.
     """
     moved = [stretch for stretch in stretches if stretch.shift]
-    if len(moved) > 1 and moved[-1] is stretches[-1] and moved[-1].kind != moved[0].kind:
-        moved.pop()  # rows that were pushed off the end, or came in from there
+    if not sum(stretch.shift for stretch in moved):  # pushed off the end of a window, or pulled in from there
+        moved = list(takewhile(lambda stretch: stretch.kind == moved[0].kind, moved))
     if not moved or sum(stretch.rows for stretch in moved) * width > _MOST_HASHED:
         return ""
     parts = []
@@ -175,9 +178,8 @@ def _hash_moved_rows(rows: Rows, stretches: Sequence[Stretch], width: int) -> st
         strip = (
             rows.after(after, after + count) if kind == "inserted" else rows.before(before, before + count)
         )
-        is_new_row = np.append(True, _differs(strip[1:], strip[:-1]).any(axis=1))
         is_new_column = np.append(True, _differs(strip[:, 1:], strip[:, :-1]).any(axis=0))
-        parts += [f"{kind} {count} ".encode(), strip[is_new_row][:, is_new_column].tobytes()]
+        parts += [f"{kind} {count} ".encode(), strip[:, is_new_column].tobytes()]
     return _digest(*parts)
 
 
@@ -212,16 +214,18 @@ def _find_colors(rows: Rows, stretches: Sequence[Stretch], strengths: Strength) 
         color for color in ends if kept[color] >= max(_GROUND_SHARE * strengths.size, changed.get(color, 0))
     }
     table = _Table(olds, news, ends)
-    taken = grounds.copy()
+    used_olds, used_news = grounds.copy(), grounds.copy()
     least = max(_LEAST_PIXELS, _LEAST_SHARE * len(old))
     for index, (one, other, count) in enumerate(
         zip(olds.tolist(), news.tolist(), counts.tolist(), strict=True)
     ):
         if count < least or len(table.entries) == _MOST_ENTRIES:
             break
-        if not (table.follows[index] or one in grounds or other in taken):
+        is_edge = table.follows[index] and count < _FLAT_SHARE * len(old)
+        if not (is_edge or one in used_olds or other in used_news):
             table.add(index)
-            taken.add(other)
+            used_olds.add(one)
+            used_news.add(other)
     if counts[table.follows].sum() < _FOLLOWING * len(old):
         return []
     return [
