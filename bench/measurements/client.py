@@ -121,17 +121,23 @@ class GitHub(ThreadingHTTPServer):
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
         if path == "/graphql":
             return 200, {"data": {"viewer": {"login": "bench"}}}
+        edited = re.fullmatch(r"/repos/acme/web/issues/comments/(\d+)", path)
+        if edited and method == "PATCH":  # each pull request has one comment, with its number as the id
+            self.comments[int(edited[1])] = [json.loads(body)["body"]]
+            return 200, self._entries(int(edited[1]))[0]
         found = re.fullmatch(r"/repos/acme/web/issues/(\d+)/comments(?:\?.*)?", path)
         if found is None:
             return 404, {"message": "Not Found"}
-        bodies = self.comments.setdefault(int(found[1]), [])
         if method == "POST":
-            bodies.append(json.loads(body)["body"])
-        entries = [
-            {"id": number, "body": text, "user": {"login": "bench"}, "html_url": f"{self.url}/{number}"}
-            for number, text in enumerate(bodies, 1)
+            self.comments[int(found[1])] = [json.loads(body)["body"]]
+        entries = self._entries(int(found[1]))
+        return (201, entries[0]) if method == "POST" else (200, entries)
+
+    def _entries(self, pr_number: int) -> list[dict[str, Any]]:
+        return [
+            {"id": pr_number, "body": text, "user": {"login": "bench"}, "html_url": f"{self.url}/{pr_number}"}
+            for text in self.comments.get(pr_number, [])
         ]
-        return (201, entries[-1]) if method == "POST" else (200, entries)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -148,7 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    do_POST = do_GET  # noqa: N815 - BaseHTTPRequestHandler looks for this name
+    do_POST = do_PATCH = do_GET  # noqa: N815 - BaseHTTPRequestHandler looks for these names
 
     def log_message(self, *_: object) -> None:
         """Log nothing."""

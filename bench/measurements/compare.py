@@ -55,7 +55,7 @@ def measure(run: Run) -> Iterator[Row]:
     yield from some.rows(what, Target(at_most=3))
     yield Row(f"{what}, again", "s", some.again, target=AGAIN)
     yield Row(f"{what}, uploaded again", "s", some.uploaded_again, target=AGAIN)
-    yield from every.rows(f"compare, {SHOTS} shots, all re-encoded", Target(at_most=8))
+    yield from every.rows(f"compare, {SHOTS} shots, all re-encoded", Target(at_most=2.2))
     yield from every.cpu_rows(f"compare, {SHOTS} shots, all re-encoded: CPU time")
 
 

@@ -14,6 +14,7 @@ from prshots.contract.errors import InvalidInputError, MovedError, MoveError, Re
 from prshots.contract.object_names import OWNER_MARK, origin_key
 from prshots.server import wiring
 from prshots.server.adapters.sql import columns
+from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.schema import images, metadata
 from prshots.server.adapters.sql.move.change_log import changes_in
 from prshots.server.adapters.sql.move.move_state import read_state
@@ -96,6 +97,11 @@ class _Shop:
         await self.store.put(origin_key(image.id, "thumb.webp"), [secrets.token_bytes(9)])
         assert await self.records.set_thumbnail(image.id, "made")
 
+    async def closeups(self, image: Image, count: int) -> None:
+        for key in (image.diff_key, *image.closeup_keys[:count]):
+            await self.store.put(key, [secrets.token_bytes(9)])
+        assert await SqlComparisons(self.records._database).set_diff(image.id, image.id)
+
     async def delete(self, image: Image) -> None:
         await self.records.schedule([image.id], 1)
         await self.store.delete(image.keys)
@@ -146,6 +152,7 @@ async def test_moves_everything_including_later_changes(
     shop = _Shop(source)
     filled = await shop.fill(12)
     await shop.thumbnail(filled[0])
+    await shop.closeups(filled[0], 2)
     await shop.delete(filled[1])
     following, seen = steps.MoveSteps._follow, []
 
@@ -157,6 +164,7 @@ async def test_moves_everything_including_later_changes(
             await shop.delete(filled[2 + len(late)])
             late.append(await shop.upload(name=f"late {step}"))
             await shop.thumbnail(late[-1])
+            await shop.closeups(late[-1], 1)
             await shop.thumbnail(filled[0])  # new bytes of the same size
         await following(self)
 
@@ -167,7 +175,7 @@ async def test_moves_everything_including_later_changes(
     assert _rows(source) == _rows(target)
     expected = await _objects(source)
     assert await _objects(target) == expected
-    assert len(expected) == 12 + 2 - 1 - 4 + 4 * 2 + 1 + 1
+    assert len(expected) == 12 + 2 - 1 - 4 + 4 * 4 + 4 + 1
     assert report.changes > 4
     assert not report.missing
     assert not report.damaged

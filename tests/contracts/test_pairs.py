@@ -53,7 +53,7 @@ async def test_a_pair_is_added_whole_or_not_at_all(here: Stores) -> None:
         return_exceptions=True,
     )
     assert isinstance(refused, RecordsError)
-    assert added == [None]
+    assert added == [True]
     asked = [taken.id, before.id, after.id, its_before.id]
     assert await here.records.known_ids(asked) == {taken.id, after.id, its_before.id}
 

@@ -23,6 +23,7 @@ EXTENSIONS = (
     "jpeg",
     "webp",
     "thumb.webp",
+    "closeup1.png",
     "gif",
     "svg",
     "PNG",
@@ -34,7 +35,7 @@ EXTENSIONS = (
 )
 KIDS = ("k0", "k1", "k2", "K1", "", "k", "k11", "k1.k1", "../k1", "*", "none", "k%31", "k1 ", "a" * 33)
 NOT_IN_A_LINE = re.compile(rb"[\r\n]")
-_TARGET = re.compile(r"/i/([0-9a-f]{32})\.([a-z.]+)\?exp=([0-9]+)&token=([^.]+)\.([0-9a-f]{64})")
+_TARGET = re.compile(r"/i/([0-9a-f]{32})\.([a-z0-9.]+)\?exp=([0-9]+)&token=([^.]+)\.([0-9a-f]{64})")
 
 
 class Url(NamedTuple):

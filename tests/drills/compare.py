@@ -144,7 +144,14 @@ class CompareDrill:
         wait_until(is_final, lambda: f"comparison {number}: {reply}", PATIENCE_SECONDS)
         self._check(number, reply, verdicts)
         self._shown[number] = [
-            url for shot in reply["shots"] for url in (shot["view_url"], shot["diff_url"]) if url
+            url
+            for shot in reply["shots"]
+            for url in (
+                shot["view_url"],
+                shot["diff_url"],
+                *(closeup["url"] for closeup in shot["closeups"]),
+            )
+            if url
         ]
 
     def _check(self, number: int, reply: dict[str, Any], verdicts: dict[str, str]) -> None:

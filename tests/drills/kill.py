@@ -1,8 +1,8 @@
 """Kill -9 of random processes under load: nothing acknowledged is lost, nothing deleted is served.
 
-Clients of several projects upload, delete, expire and read. They remember every acknowledgement. After every few
-kills, and at the end, the drill compares them with what delivery serves, what the database records and what the
-store holds. A request that got no reply may have either outcome.
+Clients of several projects upload, refer to known images, merge, delete, expire and read. They remember every
+acknowledgement. After every few kills, and at the end, the drill compares them with what delivery serves, what the
+database records and what the store holds. A request that got no reply may have either outcome.
 """
 
 import random
@@ -30,6 +30,9 @@ AT_ONCE = 4
 CHECKED_EVERY = 20
 SAMPLE = 100
 DUE_IMAGES = 5
+KEEP_FEW_BASELINES = "UPDATE projects SET keep_baselines = 1"
+"""So that each sweep removes all baselines but the newest and those that a pull request refers to."""
+
 TWO_DAYS = 2 * 86_400
 
 
@@ -52,6 +55,7 @@ class KillDrill:
         closing = self.site.load(new_token(policy="pr_close"), self.seed)
         keeping = self.site.load(new_token(policy="manual"), self.seed + 1, expires_on_close=False)
         self._loads = [closing, keeping]
+        self.site.change(KEEP_FEW_BASELINES)
         self._due_token = new_token(policy="retain_days", retain_days="1")
         work = partial(keeping.run_during, self._kill_again_and_again)
         try:

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from drills.kill import read_all
+from drills.kill import KEEP_FEW_BASELINES, read_all
 from drills.report import Progress, Result, result_of, say
 from drills.sites import EmbeddedSite, Rows, postgresql_snapshot, sqlite_snapshot, stored_in
 from drills.truth import Truth, wrong_records, wrong_store, wrong_totals
@@ -111,6 +111,7 @@ class MoveDrill:
         self._progress = Progress(self.kills, "kills")
         self.site.start()
         self._token = self.site.replicas[0].new_token()
+        self.site.change(KEEP_FEW_BASELINES)
         self._made = _make_images(self.site.settings, self.images, self._rng)
         say(f"{self.images:,} images are there after {self._progress.seconds:.0f} s")
         bucket = self.seaweedfs.store_url(self.seaweedfs.new_bucket())

@@ -118,6 +118,7 @@ class Site(ABC):
             self.image_addresses,
             sizes=SIZES,
             expires_on_close=expires_on_close,
+            sends_less=True,
             engines_die=self.engines_die,
         )
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from drills.sites import Site
+from support.upload_load import ONCE
 
-IMAGES = "SELECT id, ext, project_id, pr_number, size, kind FROM images"
+IMAGES = "SELECT id, ext, project_id, pr_number, size, kind, name, scheduled_at, source_id FROM images"
 TOTALS = "SELECT project_id, images, bytes, open_pulls FROM project_totals"
 PULLS = "SELECT project_id, pr_number, images, bytes, closed_at FROM pulls"
 
@@ -17,7 +18,7 @@ PULLS = "SELECT project_id, pr_number, images, bytes, closed_at FROM pulls"
 class Truth:
     """The records, and the totals that the dashboard shows, of the same moment."""
 
-    images: list[tuple[str, str, str, int, int, str]]
+    images: list[tuple[str, str, str, int, int, str, str, int | None, str | None]]
     totals: list[tuple[str, int, int, int]]
     pulls: list[tuple[str, int, int, int, int | None]]
 
@@ -34,7 +35,7 @@ def wrong_totals(truth: Truth) -> list[str]:
     """Compare the stored totals with the sums over the records."""
     of_project: dict[str, Counter[str]] = {}
     of_pull: dict[tuple[str, int], Counter[str]] = {}
-    for _, _, project, number, size, kind in truth.images:
+    for _, _, project, number, size, kind, *_ in truth.images:
         for counted in (
             of_project.setdefault(project, Counter()),
             of_pull.setdefault((project, number), Counter()),
@@ -59,16 +60,25 @@ def _differences(what: str, told: Mapping[Any, Counter[str]], real: Mapping[Any,
 
 
 def wrong_records(truth: Truth, kept: AbstractSet[str], gone: AbstractSet[str]) -> list[str]:
-    """Compare the records with what was acknowledged before they were read."""
+    """Compare the records with each other, and with what was acknowledged before they were read."""
+    active = {image[0] for image in truth.images if image[7] is None}
+    sources = {image[0]: image[8] for image in truth.images if image[8] is not None}
+    names = Counter((image[2], image[6]) for image in truth.images if image[6].startswith(ONCE))
     return [
+        *(f"{name} was stored {count} times with one key" for (_, name), count in names.items() if count > 1),
+        *(
+            f"{image_id} refers to {source}, which is gone"
+            for image_id, source in sources.items()
+            if image_id in active and source not in active
+        ),
         *(f"{image_id} was acknowledged, but has no record" for image_id in kept - truth.ids),
         *(f"{image_id} was deleted, but has a record" for image_id in gone & truth.ids),
     ]
 
 
 def wrong_store(truth: Truth, stored: Mapping[str, int]) -> list[str]:
-    """Compare the records with the store. Thumbnails are not made in a drill."""
-    recorded = {f"{image[0][:2]}/{image[0]}.{image[1]}": image[4] for image in truth.images}
+    """Compare the records with the store. Thumbnails are not made in a drill, and references have no bytes."""
+    recorded = {f"{image[0][:2]}/{image[0]}.{image[1]}": image[4] for image in truth.images if not image[8]}
     return [
         *(f"{key} has a record, but no bytes" for key in recorded.keys() - stored.keys()),
         *(f"{key} has bytes, but no record" for key in stored.keys() - recorded.keys()),

@@ -207,7 +207,8 @@ def test_a_pull_request_is_compared_with_the_baselines_of_main(suite: Suite, git
     uploaded, compared, dashboard = jobs.pull(suite.pr_number, head, main, changed)
     (comment,) = github.comments(suite.pr_number)
     assert uploaded == (
-        f"2 screenshots uploaded to pull request {suite.pr_number}, comment updated: {comment['html_url']}"
+        f"2 screenshots uploaded to pull request {suite.pr_number}, 2 of them were already there, "
+        f"comment updated: {comment['html_url']}"
     )
     assert compared == f"{at}1 removed, 1 unchanged."
     assert "changed, 1 removed" in comment["body"].splitlines()[1]

@@ -196,17 +196,18 @@ def test_the_comment_is_updated_and_a_forge_outage_fails_only_strict_runs(
         down = here.runpytest_inprocess()
         assert down.ret == 0
         assert lines(down.stdout.str())[:-1] == [
-            f"3 screenshots uploaded to pull request {job.pr_number}",
+            f"3 screenshots uploaded to pull request {job.pr_number}, 3 of them already there",
             NO_BASELINES,
             "the comment was not posted: GitHub answered 502: Bad gateway",
         ]
         assert here.runpytest_inprocess("--prshots-strict").ret == 1
         assert here.runpytest_inprocess("--no-prshots-post", "--prshots-strict").ret == 0
     monkeypatch.setenv("GITHUB_API_URL", github.url)
+    here.makepyfile(f"{ONE_SHOT}; shot(png(), 'cart')")
     again = here.runpytest_inprocess()
     (comment,) = github.comments(job.pr_number)
     assert f"comment updated: {comment['html_url']}" in again.stdout.str()
-    assert comment["body"].startswith(f"<!-- svc:pr-{job.pr_number} -->\n### 2 screenshots, not compared\n")
+    assert comment["body"].startswith(f"<!-- svc:pr-{job.pr_number} -->\n### 3 screenshots, not compared\n")
 
 
 THEMES = (

@@ -222,6 +222,46 @@ def test_of_140_concurrent_uploads_120_succeed_and_20_are_429(shared_service):
     assert attempt_with(shared_service, quiet).status == 200
 
 
+# Idempotency-Key
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        {"path": "/v1/upload"},
+        {"path": "/v1/baseline", "branch": "main"},
+        {"path": "/v1/staged", "branch": "fix"},
+    ],
+    ids=lambda target: target["path"],
+)
+def test_an_upload_with_the_same_key_gets_the_first_reply_and_is_not_stored(shared_service, target):
+    with shared_service.client(shared_service.new_token()) as client:
+        invalid = upload(client, name="", headers={"Idempotency-Key": "a"}, **target)
+        assert_error(invalid, 400, "name required")
+        with ThreadPoolExecutor(4) as pool:
+            sending = [
+                pool.submit(upload, client, png(99 + n), headers={"Idempotency-Key": "a"}, **target)
+                for n in range(4)
+            ]
+            replies = [each.result() for each in sending]
+        assert {reply.status_code for reply in replies} == {200}
+        assert len({reply.content for reply in replies}) == 1
+        again = upload(client, headers={"Idempotency-Key": "a"}, **target)
+        assert again.content == replies[0].content
+        assert "RateLimit" not in again.headers  # it isn't counted
+        other = upload(client, headers={"Idempotency-Key": "~" * 64}, **target)
+        assert other.json()["id"] != again.json()["id"]
+        with shared_service.client(shared_service.new_token()) as stranger:
+            theirs = upload(stranger, headers={"Idempotency-Key": "a"}, **target)
+        assert theirs.json()["id"] != again.json()["id"]
+
+
+@pytest.mark.parametrize("key", ["", "a" * 65, "a b", "é".encode()])
+def test_a_bad_key_is_400(client, key):
+    reply = upload(client, headers={"Idempotency-Key": key})
+    assert_error(reply, 400, "Idempotency-Key must be 1 to 64 visible ASCII characters")
+
+
 def assert_error(reply: httpx.Response, status: int, message: str) -> None:
     assert (reply.status_code, reply.json()) == (status, {"error": message})
     assert reply.headers["content-type"] == "application/json"

@@ -84,6 +84,7 @@ CONTRACT = {
         "commit_sha required",
         "viewport must be like 1280x800",
         "theme must be light or dark",
+        "Idempotency-Key must be 1 to 64 visible ASCII characters",
     },
     ("post", "/v1/upload", 401): {"unauthorized"},
     ("post", "/v1/upload", 413): {f"{which}payload too large (max 5MB)" for which in ("", "before: ")},
@@ -122,6 +123,7 @@ CONTRACT = {
     ("post", "/v1/compare", 429): {"rate limited"},
     ("get", "/v1/compare", 429): {"rate limited"},
     ("post", "/v1/baseline/complete", 429): {"rate limited"},
+    ("post", "/v1/upload/known", 429): {"rate limited"},
     ("post", "/v1/put-urls", 429): {"rate limited"},
 }
 

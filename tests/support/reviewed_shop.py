@@ -31,7 +31,7 @@ body.dark.plum { --paper: #15101c; --card: #241b30; --line: #3a2d4c }
 header { display: flex; gap: 24px; padding: 18px 28px; border-bottom: 1px solid var(--line) }
 header b { flex: 1; font-size: 19px } main { padding: 24px 28px; max-width: 1000px; margin: auto }
 h1 { font-size: 25px; line-height: 34px; margin-bottom: 18px } p { margin-bottom: 16px } small { color: var(--soft); display: block }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(220px, 1fr)); gap: 16px; margin-bottom: 20px }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 16px; margin-bottom: 20px }
 .card, .row { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 14px 18px }
 .row { display: flex; gap: 16px; margin-bottom: 10px } .row span { flex: 1 }
 .pic { height: 90px; border-radius: 8px; margin-bottom: 10px }

@@ -191,7 +191,7 @@ class Service:
 
 def upload(client: httpx.Client, image: bytes | None = None, **fields: object) -> httpx.Response:
     """Upload like a plain client. A field set to None is omitted."""
-    path = str(fields.pop("path", "/v1/upload"))
+    path, headers = str(fields.pop("path", "/v1/upload")), fields.pop("headers", None)
     content_type = str(fields.pop("content_type", "image/png"))
     before, before_type = fields.pop("before", None), str(fields.pop("before_type", content_type))
     defaults: dict[str, object] = {
@@ -204,4 +204,4 @@ def upload(client: httpx.Client, image: bytes | None = None, **fields: object) -
     files = {"image": ("shot.png", png() if image is None else image, content_type)}
     if isinstance(before, bytes):
         files["before"] = ("before.png", before, before_type)
-    return client.post(path, data=data, files=files)
+    return client.post(path, data=data, files=files, headers=headers)

@@ -20,6 +20,9 @@ PULL_REQUESTS = range(1, 6)
 PATIENCE_SECONDS = 300
 """How long the last requests of a client may take: up to four, of a minute each."""
 
+ONCE = "once/"
+"""How the names of screenshots begin that are uploaded several times with one key."""
+
 EXPIRE_FAILED = "expire failed, retry later"
 
 
@@ -65,6 +68,8 @@ class UploadLoad:
     sizes: Sequence[int] = SIZES
     expires_on_close: bool = True
     """Whether the project's policy is `pr_close`. Otherwise a closed pull request keeps its images."""
+    sends_less: bool = False
+    """Whether clients also refer to known images and repeat uploads, which older services don't understand."""
     engines_die: bool = False
     """Whether the engines may be down, so that a 503 is a correct reply."""
     shots: list[Shot] = field(default_factory=list)
@@ -86,6 +91,7 @@ class UploadLoad:
     ) -> None:
         """Run the clients while `work` runs. `watch` runs alongside until its event is set."""
         clients = [self._uploads] * 3 + [self._reads] * 2 + [self._deletes, self._closes, self._comments]
+        clients += [self._pushes, self._repeats] if self.sends_less else []
         with ThreadPoolExecutor(len(clients) + 1) as threads:
             running = [threads.submit(self._client, client, number) for number, client in enumerate(clients)]
             running.append(threads.submit(watch, self._stop))
@@ -118,6 +124,80 @@ class UploadLoad:
         if before:
             shot.before = reply["before_url"], hashlib.sha256(before).hexdigest()
         return shot
+
+    def _pushes(self, client: httpx.Client, rng: random.Random) -> None:
+        """Push a known baseline and a known upload to a new pull request, and close it, often as merged.
+
+        While it is open, and if closed ones are kept, no sweep may remove the baseline.
+        """
+        number, commits = rng.randrange(10**9, 2 * 10**9), [f"{rng.getrandbits(160):040x}" for _ in range(3)]
+        name, image = f"own/{number}", self_checking_png(rng, self.sizes)
+        page = self._stored(client, image, path="/v1/baseline", branch="main", commit_sha=commits[0])
+        own = self._stored(client, image, name=name, pr_number=number, commit_sha=commits[0])
+        if not (page and own):
+            return
+        self.shots.append(own)
+        missing = self._missing(client, number, commits[1], {"checkout/cart": page, name: own})
+        if missing is None:
+            return
+        if "checkout/cart" not in missing:  # else a newer baseline and a sweep came first
+            self.shots.append(page)
+        if name in missing and not own.may_be_gone:
+            self.wrong.append(f"{own.id} was acknowledged, but is unknown")
+        self._stop.wait(rng.random() * 2)
+        body: dict[str, object] = {"pr_number": number, "commit_sha": commits[1], "branch": "main"}
+        is_merged = rng.random() < 0.7
+        if is_merged:
+            self._expect(client.post("/v1/compare", json=body), 200, 202)
+            body["merged_as"] = commits[2]
+        for shot in (page, own):
+            shot.may_be_gone |= self.expires_on_close
+        response = client.post("/v1/expire", json=body)
+        if not self._expect(response, 200):
+            return
+        reply = response.json()
+        if not missing and reply["marked"] == reply["expired"] == 3:  # the upload and the two references
+            own.is_gone = True
+        if reply.get("baselines"):
+            missing = self._missing(client, number + 10**6, commits[2], {name: own})
+            self.wrong += [f"{own.id} was merged, but is unknown"] if missing else []
+
+    def _missing(
+        self, client: httpx.Client, pr_number: int, commit_sha: str, shots: dict[str, Shot]
+    ) -> set[str] | None:
+        """Give a commit the images that the service knows. Return the names of the others."""
+        listed = [
+            {"name": name, "viewport": "1280x800", "sha256": shot.sha256} for name, shot in shots.items()
+        ]
+        body = {"pr_number": pr_number, "commit_sha": commit_sha, "shots": listed}
+        response = client.post("/v1/upload/known", json=body)
+        if not self._expect(response, 200):
+            return None
+        return {shot["name"] for shot in response.json()["missing"]}
+
+    def _stored(self, client: httpx.Client, image: bytes, **fields: object) -> Shot | None:
+        response = upload(client, image, **fields)
+        if not self._expect(response, 200):
+            return None
+        reply = response.json()
+        return Shot(reply["id"], reply["view_url"], hashlib.sha256(image).hexdigest())
+
+    def _repeats(self, client: httpx.Client, rng: random.Random) -> None:
+        """Upload an image several times with one key, as after lost replies."""
+        key, image, replies = f"{rng.getrandbits(128):032x}", self_checking_png(rng, self.sizes), set[str]()
+        about = {"name": ONCE + key, "pr_number": rng.choice(PULL_REQUESTS)}
+        for _ in range(4):
+            client.base_url = rng.choice(self.addresses)
+            try:
+                shot = self._stored(client, image, headers={"Idempotency-Key": key}, **about)
+            except httpx.TransportError:
+                self._stop.wait(0.1)
+                continue
+            if shot and shot.id not in replies:
+                replies.add(shot.id)
+                self.shots.append(shot)
+        if len(replies) > 1:
+            self.wrong.append(f"one key got the replies {replies}")
 
     def _uploads(self, client: httpx.Client, rng: random.Random) -> None:
         shot = self._upload(client, rng, rng.choice(PULL_REQUESTS))

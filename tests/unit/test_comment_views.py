@@ -184,6 +184,9 @@ def test_screenshots_without_a_baseline_stay_in_the_comment_beside_pairs(frame: 
     assert "The others are not compared, because there is no baseline for `main` yet: run" in text.markdown
     is_shown = [shot.url.split("?")[0] in text.markdown for shot in others]
     assert is_shown == [False, True, True]  # of `cart`, the pair is
+    once = changes_view(frame, found, Latest(others, COMMIT, 1))
+    assert once.heading == text.heading
+    assert (once.count, once.shown, once.listed, once.omitted) == (4, 2, 2, 0)
 
 
 def test_pairs_has_before_beside_after_for_one_viewport_and_lists_below():
@@ -281,7 +284,8 @@ def shorten(markdown: str) -> str:
 
 def plum_theme(found: Comparison) -> Comparison:
     title = "2 dark screenshots recolored: #0f1419 → #15101c"
-    groups = [replace(group, title=title) if group.id == "plum" else group for group in found.groups]
+    plum = {"kind": GroupKind.RECOLORED, "title": title}
+    groups = [replace(group, **plum) if group.id == "plum" else group for group in found.groups]
     return replace(found, groups=groups)
 
 
@@ -308,7 +312,7 @@ def test_changes_has_a_line_and_a_picture_for_each_group_with_links_to_the_dashb
         "\n"
         "</details>\n"
         "\n"
-        "<p><code>help &amp; more</code> · 1280x800 dark · before and after · 1,479 px in 2 regions<br>\n"
+        "<p><code>help &amp; more</code> · 1280x800 dark · before and after · recolored<br>\n"
         '<a href="D?tab=changes&amp;shot=help%20%26%20more&amp;viewport=1280x800&amp;theme=dark">'
         '<img width="352" alt="help &amp; more (before)" src="3-before"></a>\n'
         '<a href="D?tab=changes&amp;shot=help%20%26%20more&amp;viewport=1280x800&amp;theme=dark">'
@@ -370,7 +374,7 @@ def test_changes_without_html_has_the_same_pictures():
         "\n"
         "- [`pricing`](D?tab=changes&shot=pricing&viewport=768x1024) · 768x1024, 1280x800 · changed\n"
         "\n"
-        "`help & more` · 1280x800 dark · before and after · 1,479 px in 2 regions\n"
+        "`help & more` · 1280x800 dark · before and after · recolored\n"
         "\n"
         "[![help & more (before)](3-before)](D?tab=changes&shot=help%20%26%20more&viewport=1280x800&theme=dark) "
         "[![help & more](3-after)](D?tab=changes&shot=help%20%26%20more&viewport=1280x800&theme=dark)\n"
@@ -754,9 +758,11 @@ def test_the_longest_words_fit_the_smallest_limit(state, marker):
         compared(f"{longest[:190]} {number}", verdict, ancestor=False, reason=longest)
         for number, verdict in enumerate(RANKS * 100)
     ]
+    # The sentence about a missing baseline is the longest, so the other view needs only that one.
+    views = [pairs_view, changes_view] if state is ComparisonState.NO_BASELINE else [pairs_view]
     for compared_shots in (shots, []):
         latest_shots = Latest([newest(shot.name) for shot in shots], COMMIT, 99_999)
-        for view in (pairs_view, changes_view):
+        for view in views:
             text = view(frame, comparison(compared_shots, state, longest), latest_shots)
             assert len(text.markdown.encode()) <= MIN_COMMENT_BYTES
             assert f"[dashboard]({frame.dashboard_url})" in text.markdown

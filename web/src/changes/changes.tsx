@@ -21,6 +21,7 @@ import { useCloseViewer } from "../lightbox/use-close-viewer";
 import { type OpenShot, openShotFrom, type PullUrls, pageHref } from "../pull/urls";
 import { Command, Empty, Failed, Mono } from "../ui";
 import { arePairs, describeDone, describeState } from "./descriptions";
+import { sortByGroup, toSections } from "./groups";
 import { PairSheet } from "./pair-sheet";
 import { PairViewer } from "./pair-viewer";
 import {
@@ -68,13 +69,16 @@ function ComparisonView({ urls, prNumber, pull, comparison, onHelp }: Comparison
   const { query } = useLocation();
   const filterInput = useShotFilter(urls, "changes");
   const { filter } = filterInput;
-  const { shots, branch, counts } = comparison;
+  const { shots, branch, counts, groups } = comparison;
   const all = useMemo(() => shotsWithVerdict(shots), [shots]);
   const inVerdict = useMemo(() => filterByVerdict(all, filter.verdict), [all, filter.verdict]);
-  const found = useStableOrder(
-    filterShots(inVerdict, filter, (shot) => shot),
+  const sorted = useMemo(() => sortByGroup(inVerdict, groups), [inVerdict, groups]);
+  const inOrder = useStableOrder(
+    filterShots(sorted, filter, (shot) => shot),
     `${comparison.commit_sha} ${new URLSearchParams(filterParameters(filter))}`,
   );
+  const sections = toSections(inOrder, groups);
+  const found = sections.flatMap((section) => section.shots);
   const openShot = openShotFrom(query);
   const close = useCloseViewer(urls, "changes", filter, openShot);
   return (
@@ -92,13 +96,13 @@ function ComparisonView({ urls, prNumber, pull, comparison, onHelp }: Comparison
             found={found.length}
             total={inVerdict.length}
           />
-          <PairSheet shots={found} {...{ branch, urls, filter }} />
+          <PairSheet {...{ sections, branch, urls, filter }} group={query.get("group")} />
           {found.length === 0 && <NoChanges {...{ urls, filter, comparison }} />}
         </>
       )}
       {openShot && (
         <PairViewer
-          {...{ openShot, branch, urls, filter, onHelp }}
+          {...{ openShot, groups, branch, urls, filter, onHelp }}
           order={orderOf(openShot, found, all)}
           onClose={close}
         />

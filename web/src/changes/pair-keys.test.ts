@@ -1,16 +1,18 @@
 import { expect, test } from "vitest";
-import { KEYS, keyAction } from "../lightbox/keys";
+import { KEYS, keyAction, pageKeyAction } from "../lightbox/keys";
 import { key } from "../lightbox/sample-keys";
 import { pairKeyAction } from "./pair-keys";
 
 const still = { x: false, y: false };
 const action = (name: string, more = {}) => pairKeyAction(key(name, more), still);
 
-test("digits choose the mode, b the boxes, n and p the change", () => {
+test("digits choose the mode, letters do the rest, n and p choose the change", () => {
   expect(["1", "2", "3", "4"].map((name) => action(name))).toEqual(
     ["side", "slider", "overlay", "diff"].map((mode) => ({ do: "mode", mode })),
   );
-  expect(action("B")).toEqual({ do: "boxes" });
+  expect(["B", "d", "l", "h", "o"].map((name) => action(name))).toEqual(
+    ["boxes", "region", "list", "history", "original"].map((name) => ({ do: name })),
+  );
   for (const name of ["n", "j", "ArrowRight"]) expect(action(name)).toEqual({ do: "go", step: "next" });
   for (const name of ["p", "k", "ArrowLeft"]) expect(action(name)).toEqual({ do: "go", step: "previous" });
 });
@@ -36,4 +38,6 @@ test("every key in the help does something where the help says", () => {
       .filter((name) => name !== "Esc" && !actionOf(names[name] ?? name)); // the dialog handles Esc
   expect(idle(/^Everywhere|a viewer|a change$/, action)).toEqual([]);
   expect(idle(/^Everywhere|a viewer|a screenshot$/, (name) => keyAction(key(name), still))).toEqual([]);
+  const onPage = idle(/^Everywhere|gallery$/, (name) => pageKeyAction(key(name)));
+  expect(onPage).toEqual(["Enter"]); // a link handles Enter, or the filter
 });

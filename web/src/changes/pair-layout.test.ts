@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   alignPieces,
+  cutPosition,
   enclosingSize,
   pieceStyle,
   relativeRegion,
@@ -94,7 +95,10 @@ describe("alignPieces", () => {
       53,
       500,
       553,
-      [[0, 500, 0]],
+      [
+        [0, 215, 0],
+        [215, 500, 53],
+      ],
     ],
     [
       "rows removed in two places",
@@ -119,6 +123,14 @@ describe("alignPieces", () => {
       clipPath: "inset(25% 0 0%)",
     });
   });
+});
+
+test("a long page is cut around a row, but never beyond its ends", () => {
+  const page = { width: 1000, height: 4000 };
+  expect(cutPosition(1750, page, 1)).toBe("0 50%");
+  expect(cutPosition(100, page, 1)).toBe("0 0%");
+  expect(cutPosition(3990, page, 1)).toBe("0 100%");
+  expect(cutPosition(10, { width: 1000, height: 500 }, 1)).toBe("0 0%");
 });
 
 test("a pair without a marked difference is shown side by side, and a single image has no mode", () => {

@@ -33,31 +33,56 @@ export interface Piece {
 /** How high the box of a seam is: it marks where rows were removed. */
 const SEAM = 2;
 
+/** Beyond this many, there are too many ways to leave some out. */
+const MOST_STRIPS = 6;
+
 /**
- * Cuts the before image at the rows that were inserted and removed, so that the rest lies on the after image. The image
- * stays whole if the boxes don’t say where each row went.
+ * Cuts the before image at the rows that were inserted and removed, so that the rest lies on the after image. A box as
+ * wide as the page can also be a change without a shift, like a recolored header: it is left out if the shift is right
+ * without it. The image stays whole if the boxes don’t say where each row went.
  */
 export function alignPieces(
   { regions, shift }: Pick<ComparedShot, "regions" | "shift">,
   before: Size,
   after: Size,
 ): Piece[] {
-  const whole = { from: 0, to: before.height, by: 0 };
   const strips = shift === 0 ? [] : regions.filter(([left, , width]) => left === 0 && width === after.width);
-  const seams = strips.filter(([, , , height]) => height <= SEAM).length;
-  const inserted = strips.reduce((rows, [, , , height]) => rows + (height > SEAM ? height : 0), 0);
+  for (const some of strips.length > MOST_STRIPS ? [strips] : largestFirst(strips)) {
+    const pieces = cutAt(some, shift, before, after);
+    if (pieces) return pieces;
+  }
+  return [{ from: 0, to: before.height, by: 0 }];
+}
+
+type Strips = ComparedShot["regions"];
+
+const isSeam = ([, , , height]: Strips[number]): boolean => height <= SEAM;
+
+/** Each choice of strips. A seam is never left out. */
+const largestFirst = (strips: Strips): Strips[] =>
+  Array.from({ length: 2 ** strips.length }, (_, left) =>
+    strips.filter((strip, index) => isSeam(strip) || !((left >> index) & 1)),
+  ).sort((one, other) => other.length - one.length);
+
+/** The pieces between these strips, or null if they don’t result in the shift. */
+function cutAt(strips: Strips, shift: number, before: Size, after: Size): Piece[] | null {
+  const seams = strips.filter(isSeam).length;
+  const inserted = strips.reduce((rows, strip) => rows + (isSeam(strip) ? 0 : strip[3]), 0);
   const removed = inserted - (after.height - before.height);
   const pieces: Piece[] = [];
-  let [rest, largest] = [whole, 0];
-  for (const [, top, , height] of strips) {
-    const isSeam = height <= SEAM;
-    const at = (isSeam ? top + SEAM / 2 : top) - rest.by;
+  let [rest, largest] = [{ from: 0, to: before.height, by: 0 }, 0];
+  for (const strip of strips) {
+    const [, top, , height] = strip;
+    const at = (isSeam(strip) ? top + SEAM / 2 : top) - rest.by;
     pieces.push({ ...rest, to: at });
-    rest = { ...rest, from: isSeam ? at + removed : at, by: rest.by + (isSeam ? -removed : height) };
+    rest = {
+      ...rest,
+      ...(isSeam(strip) ? { from: at + removed, by: rest.by - removed } : { from: at, by: rest.by + height }),
+    };
     largest = Math.max(largest, Math.abs(rest.by));
   }
-  const isKnown = seams <= 1 && largest === Math.abs(shift);
-  return isKnown ? [...pieces, rest].filter(({ from, to }) => from < to) : [whole];
+  const isKnown = seams <= 1 && removed >= 0 && largest === Math.abs(shift);
+  return isKnown ? [...pieces, rest].filter(({ from, to }) => from < to) : null;
 }
 
 /** Draws only these rows of an image, where the after image has them. */
@@ -66,6 +91,13 @@ export const pieceStyle = ({ from, to, by }: Piece, size: Size, whole: Size) => 
   top: percent(by, whole.height),
   clipPath: `inset(${percent(from, size.height)} 0 ${percent(size.height - to, size.height)})`,
 });
+
+/** The `object-position` at which a box of this aspect ratio shows a row of a long image, and some rows above it. */
+export function cutPosition(row: number, image: Size, aspect: number): string {
+  const rows = image.width / aspect;
+  const hidden = Math.max(1, image.height - rows);
+  return `0 ${Math.min(100, Math.max(0, ((row - rows / 4) / hidden) * 100))}%`;
+}
 
 /** The closest mode that this pair can be shown in; null: there is only one image. */
 export function usableMode(

@@ -22,6 +22,8 @@ interface PairPanesProps {
   zoom: Zoom;
   branch: string;
   withBoxes: boolean;
+  /** The current region; -1: none. */
+  region: number;
   /** The slider's position, or the opacity of the after image, in percent. */
   mix: number;
   setMix: (mix: number) => void;
@@ -31,7 +33,7 @@ interface PairPanesProps {
 }
 
 export function PairPanes(props: PairPanesProps) {
-  const { shot, mode, images, zoom, branch, withBoxes, mix, setMix, setOther, go } = props;
+  const { shot, mode, images, zoom, branch, withBoxes, region, mix, setMix, setOther, go } = props;
   if (!shot) {
     return (
       <StageFrame label="No image" zoom={zoom} setFrame={zoom.setStage} go={go}>
@@ -43,7 +45,7 @@ export function PairPanes(props: PairPanesProps) {
   const only: PairSide = images.after ? "after" : "before";
   const lead: PairSide = mode === "diff" ? "diff" : isSide ? "before" : only;
   const isMixed = mode === "slider" || mode === "overlay";
-  const boxes = withBoxes && <Boxes shot={shot} whole={images.size} />;
+  const boxes = withBoxes && <Boxes shot={shot} current={region} whole={images.size} />;
   const layer = (which: PairSide) => <Layer which={which} images={images} />;
   const caption = (which: PairSide) => <Caption {...{ which, shot, branch }} />;
   const style = { "--mix": `${mix}%`, "--opacity": mix / 100 } as CSSProperties;
@@ -136,11 +138,21 @@ function Layer({ which, images, style, isRepeated = false }: LayerProps) {
   );
 }
 
-function Boxes({ shot, whole }: { shot: ShotWithVerdict; whole: PairImages["size"] }) {
+interface BoxesProps {
+  shot: ShotWithVerdict;
+  current: number;
+  whole: PairImages["size"];
+}
+
+function Boxes({ shot, current, whole }: BoxesProps) {
   return (
     <div class="regions" aria-hidden="true">
-      {shot.regions.map((region) => (
-        <span key={region.join()} style={relativeRegion(region, whole)} />
+      {shot.regions.map((region, index) => (
+        <span
+          key={region.join()}
+          style={relativeRegion(region, whole)}
+          {...(index === current ? { "data-current": "" } : {})}
+        />
       ))}
     </div>
   );
@@ -156,11 +168,17 @@ function Caption({
   branch: string;
 }): ComponentChildren {
   const commit = which === "before" ? shot.base_commit : shot.after?.commit_sha;
+  const original = which === "diff" ? null : shot[which];
   return (
     <p class={`pane-caption ${which}`}>
       <strong>{LABELS[which]}</strong>
       {which === "before" && <span>{shot.is_pair ? "uploaded with the after image" : branch}</span>}
       {commit && which !== "diff" && <Mono title={commit}>{shortSha(commit)}</Mono>}
+      {original && (
+        <a href={original.url} target="_blank" rel="noopener" title="Open original">
+          Original
+        </a>
+      )}
     </p>
   );
 }

@@ -1,42 +1,127 @@
-/** The contact sheet: the before and after images of each shot, side by side. */
-
+/** The contact sheet: the changes by group, as close-ups or as pairs of whole pages. */
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ShotFilter } from "../gallery/shot-filter";
-import { boxAspect, shotId, variantLabel } from "../gallery/shot-key";
+import { boxAspect, shotId, variantLabel, viewportSize } from "../gallery/shot-key";
 import { useIncrementalRows } from "../gallery/use-incremental-rows";
+import { formatNumber } from "../lib/format";
 import { Link } from "../lib/router";
 import type { Image } from "../lib/types";
-import { type PullUrls, pairHref } from "../pull/urls";
+import { type PullUrls, pageHref, pairHref } from "../pull/urls";
 import { Thumbnail } from "../thumbnails/thumbnail";
 import { baseClass, describeBase, describeChange } from "./descriptions";
+import { firstShots, indexSections, type Section } from "./groups";
+import { cutPosition } from "./pair-layout";
 import { VerdictChip } from "./verdict-chip";
 import type { ShotWithVerdict } from "./verdicts";
 
 interface PairSheetProps {
-  shots: ShotWithVerdict[];
+  sections: Section[];
   branch: string;
   urls: PullUrls;
   filter: ShotFilter;
+  /** The group that the URL names. It may not exist. */
+  group: string | null;
 }
 
-export function PairSheet({ shots, branch, urls, filter }: PairSheetProps) {
-  const { rows, end } = useIncrementalRows(shots.length, filter);
+export function PairSheet({ sections, branch, urls, filter, group }: PairSheetProps) {
+  const total = sections.reduce((sum, { shots }) => sum + shots.length, 0);
+  const { rows, end, showAfter } = useIncrementalRows(total, filter);
+  const [isWhole, setWhole] = useState(false);
+  const jump = useJump(sections, group, showAfter);
+  const index = indexSections(sections);
+  const hasCloseups = sections.some(({ shots }) => shots.some(({ closeups }) => closeups.length > 0));
   return (
     <div class="sheet">
-      <ul class="pairs">
-        {shots.slice(0, rows).map((shot) => (
-          <Pair key={shotId(shot)} {...{ shot, branch, urls, filter }} />
-        ))}
-      </ul>
+      <div class="sheet-head">
+        {index.length > 1 && (
+          <nav class="sheet-index" aria-label="Groups">
+            {index.map(({ id, label, shots }) => (
+              <Link
+                key={id}
+                href={pageHref(urls, { tab: "changes", filter, group: id })}
+                replace
+                onClick={() => jump(id)}
+              >
+                {label} <span class="count">{formatNumber(shots)}</span>
+              </Link>
+            ))}
+          </nav>
+        )}
+        {hasCloseups && (
+          <button
+            type="button"
+            class="button plain"
+            aria-pressed={isWhole}
+            onClick={() => setWhole(!isWhole)}
+          >
+            Whole pages
+          </button>
+        )}
+      </div>
+      {firstShots(sections, rows).map(({ id, title, shots }) => (
+        <section key={id} class="group" data-group={id} {...(id === group ? { "data-current": "" } : {})}>
+          <h2 class="group-title" tabIndex={-1}>
+            {title}
+          </h2>
+          <ul class="pairs">
+            {shots.map((shot, place) => (
+              <Pair key={shotId(shot)} isLead={place === 0} {...{ shot, branch, urls, filter, isWhole }} />
+            ))}
+          </ul>
+        </section>
+      ))}
       <div ref={end} />
     </div>
   );
 }
 
-function Pair({ shot, branch, urls, filter }: Omit<PairSheetProps, "shots"> & { shot: ShotWithVerdict }) {
+/** Returns a function that scrolls to a section. Goes to the group in the URL once, as soon as it is there. */
+function useJump(
+  sections: Section[],
+  group: string | null,
+  showAfter: (shots: number) => void,
+): (id: string) => void {
+  const [target, setTarget] = useState<{ id: string } | null>(null);
+  const seen = useRef<string | null>(null);
+  useEffect(() => {
+    const section = [...document.querySelectorAll<HTMLElement>("[data-group]")].find(
+      ({ dataset }) => target && dataset.group === target.id,
+    );
+    section?.scrollIntoView();
+    section?.querySelector("h2")?.focus({ preventScroll: true });
+  }, [target]);
+  const jump = (id: string) => {
+    seen.current = id;
+    const at = sections.findIndex((section) => section.id === id);
+    showAfter(sections.slice(0, at).reduce((sum, { shots }) => sum + shots.length, 0));
+    setTarget({ id });
+  };
+  const isThere = sections.some(({ id }) => id === group);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each group in the URL
+  useEffect(() => {
+    if (group !== null && isThere && seen.current !== group) jump(group);
+  }, [group, isThere]);
+  return jump;
+}
+
+interface PairProps extends Pick<PairSheetProps, "branch" | "urls" | "filter"> {
+  shot: ShotWithVerdict;
+  /** The first shot of a group shows all its close-ups at full size. */
+  isLead: boolean;
+  isWhole: boolean;
+}
+
+function Pair({ shot, branch, urls, filter, isLead, isWhole }: PairProps) {
+  const [broken, setBroken] = useState(false);
+  const closeups = isWhole || broken ? [] : shot.closeups.slice(0, isLead ? shot.closeups.length : 1);
+  const isClose = closeups.length > 0;
   const words = describeChange(shot, branch);
   const about = describeBase(shot, branch);
   return (
-    <li class="pair" style={{ "--aspect": boxAspect(shot.viewport) }}>
+    <li
+      class={`pair ${isClose ? "close" : ""} ${isClose && isLead ? "lead" : ""}`}
+      style={{ "--aspect": boxAspect(shot.viewport) }}
+    >
       <Link
         class="image-link"
         href={pairHref(urls, shot, "side", filter)}
@@ -49,15 +134,22 @@ function Pair({ shot, branch, urls, filter }: Omit<PairSheetProps, "shots"> & { 
         <span class="pair-about">
           <VerdictChip verdict={shot.verdict} /> {variantLabel(shot)}
         </span>
-        <span class="pair-images">
-          <SideThumbnail
-            image={shot.before}
-            of={shot}
-            alt="Before"
-            none={shot.verdict === "new" ? "New" : "Deleted"}
-          />
-          <SideThumbnail image={shot.after} of={shot} alt="After" none="Removed" />
-        </span>
+        {isClose ? (
+          <span class="closeups">
+            {closeups.map(({ url }) => (
+              <img
+                key={url}
+                src={url}
+                alt="Before and after"
+                loading="lazy"
+                decoding="async"
+                onError={() => setBroken(true)}
+              />
+            ))}
+          </span>
+        ) : (
+          <WholePages shot={shot} />
+        )}
         {words && <span class="pair-words">{words}</span>}
         {about && <span class={`pair-words ${baseClass(shot)}`}>{about}</span>}
       </Link>
@@ -65,7 +157,21 @@ function Pair({ shot, branch, urls, filter }: Omit<PairSheetProps, "shots"> & { 
   );
 }
 
-interface SideThumbnailProps {
+function WholePages({ shot }: { shot: ShotWithVerdict }) {
+  return (
+    <span class="pair-images">
+      <SideImage
+        image={shot.before}
+        of={shot}
+        alt="Before"
+        none={shot.verdict === "new" ? "New" : "Deleted"}
+      />
+      <SideImage image={shot.after} of={shot} alt="After" none="Removed" />
+    </span>
+  );
+}
+
+interface SideImageProps {
   of: ShotWithVerdict;
   image: Image | null;
   alt: string;
@@ -73,12 +179,32 @@ interface SideThumbnailProps {
   none: string;
 }
 
-function SideThumbnail({ of, image, alt, none }: SideThumbnailProps) {
+function SideImage({ of, image, alt, none }: SideImageProps) {
   const aspect = boxAspect(of.viewport);
-  if (image) return <Thumbnail image={image} aspect={aspect} alt={alt} />;
+  const box = { style: { aspectRatio: String(aspect) } };
+  if (!image) {
+    return (
+      <span class="thumbnail no-image" {...box}>
+        <span class="thumbnail-none">{none}</span>
+      </span>
+    );
+  }
+  const top = Math.min(...of.regions.map(([, top]) => top));
+  // A thumbnail only has the top of a long page. If nothing changed there, show the part that changed.
+  if (of.regions.length === 0 || top < viewportSize(of.viewport).height)
+    return <Thumbnail image={image} aspect={aspect} alt={alt} />;
   return (
-    <span class="thumbnail no-image" style={{ aspectRatio: String(aspect) }}>
-      <span class="thumbnail-none">{none}</span>
+    <span class="thumbnail" {...box}>
+      <img
+        class="cut"
+        src={image.url}
+        alt={alt}
+        loading="lazy"
+        decoding="async"
+        onLoad={({ currentTarget: { style, naturalWidth: width, naturalHeight: height } }) => {
+          style.objectPosition = cutPosition(top, { width, height }, aspect);
+        }}
+      />
     </span>
   );
 }

@@ -1,7 +1,8 @@
-/** Below the viewer's bar: what changed, the modes, and a permalink. */
+/** Below the viewer's bar: what changed, the modes, the regions, and what to copy. */
 import { MODES, type Mode, type PullUrls, pairPermalink } from "../pull/urls";
 import { CopyButton } from "../ui";
 import { baseClass, describeBase, describeChange } from "./descriptions";
+import { pairMarkdown } from "./pair-markdown";
 import { VerdictChip } from "./verdict-chip";
 import type { ShotWithVerdict } from "./verdicts";
 
@@ -25,12 +26,17 @@ interface PairToolbarProps {
   withBoxes: boolean;
   toggleBoxes: () => void;
   choose: (mode: Mode) => void;
+  /** The current region; -1: none. */
+  region: number;
+  nextRegion: () => void;
 }
 
 export function PairToolbar(props: PairToolbarProps) {
   const { shot, mode, modeInUrl, urls, branch, mix, setMix, withBoxes, toggleBoxes, choose } = props;
+  const { region, nextRegion } = props;
   if (!shot) return <div class="strip" />;
   const about = describeBase(shot, branch);
+  const permalink = pairPermalink(urls, shot, modeInUrl);
   return (
     <div class="strip">
       <p class="strip-about">
@@ -66,17 +72,23 @@ export function PairToolbar(props: PairToolbarProps) {
         />
       )}
       {shot.regions.length > 0 && (
-        <button
-          type="button"
-          class="button plain"
-          aria-pressed={withBoxes}
-          title="Boxes (B)"
-          onClick={toggleBoxes}
-        >
-          Boxes
-        </button>
+        <>
+          <button type="button" class="button plain" title="Next region (D)" onClick={nextRegion}>
+            {region < 0 ? "Next region" : `Region ${region + 1} of ${shot.regions.length}`}
+          </button>
+          <button
+            type="button"
+            class="button plain"
+            aria-pressed={withBoxes}
+            title="Boxes (B)"
+            onClick={toggleBoxes}
+          >
+            Boxes
+          </button>
+        </>
       )}
-      <CopyButton text={pairPermalink(urls, shot, modeInUrl)} label="Copy permalink" />
+      <CopyButton text={permalink} label="Copy permalink" />
+      <CopyButton text={pairMarkdown(shot, permalink)} label="Copy markdown" />
     </div>
   );
 }

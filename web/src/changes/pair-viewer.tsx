@@ -1,17 +1,20 @@
 /** The before and after images of one shot, over the page. The URL names the shot and the mode, so it can be linked. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ShotFilter } from "../gallery/shot-filter";
-import { isSameShot, shotId } from "../gallery/shot-key";
+import { isSameShot, type ShotKey, shotId } from "../gallery/shot-key";
 import { navigate, useLocation } from "../lib/router";
+import type { ComparedShot, Comparison } from "../lib/types";
 import type { Step } from "../lightbox/keys";
 import { LightboxBar, StepButtons } from "../lightbox/lightbox-bar";
 import { usePreload } from "../lightbox/preload";
 import { useZoom, type Zoom } from "../lightbox/use-zoom";
 import { usePace, ViewerDialog } from "../lightbox/viewer-dialog";
 import { type Mode, modeFrom, type OpenShot, type PullUrls, pairHref } from "../pull/urls";
-import { HelpIcon } from "../ui";
+import { HelpIcon, HistoryIcon, ListIcon } from "../ui";
+import { toSections } from "./groups";
 import { pairKeyAction } from "./pair-keys";
 import { usableMode } from "./pair-layout";
+import { ShotHistory, ShotList } from "./pair-panels";
 import { PairPanes } from "./pair-panes";
 import { PairToolbar } from "./pair-toolbar";
 import { type PairImages, usePairImages } from "./use-pair-images";
@@ -22,6 +25,7 @@ interface PairViewerProps {
   openShot: OpenShot;
   /** The shots in the order of the page. */
   order: ShotWithVerdict[];
+  groups: Comparison["groups"];
   branch: string;
   urls: PullUrls;
   filter: ShotFilter;
@@ -29,7 +33,8 @@ interface PairViewerProps {
   onClose: () => void;
 }
 
-export function PairViewer({ openShot, order, branch, urls, filter, onHelp, onClose }: PairViewerProps) {
+export function PairViewer(props: PairViewerProps) {
+  const { openShot, order, groups, branch, urls, filter, onHelp, onClose } = props;
   const modeInUrl = modeFrom(useLocation().query);
   const position = order.findIndex((shot) => isSameShot(shot, openShot.shotKey));
   const shot = order[position];
@@ -40,26 +45,43 @@ export function PairViewer({ openShot, order, branch, urls, filter, onHelp, onCl
   useSyncedScroll(zoom.stage, other, zoom.drawnSize);
   const [withBoxes, setBoxes] = useState(true);
   const [mix, setMix] = useState(50);
+  const [panel, setPanel] = useState<Panel | null>(null);
+  const toggle = (which: Panel) => setPanel(panel === which ? null : which);
   useFirstRegion(zoom, images, shot);
+  const { region, nextRegion } = useRegions(zoom, images, shot);
   const { previous, next } = { previous: order[position - 1], next: order[position + 1] };
   const soon = [images.diff, next?.after, next?.before, previous?.after, previous?.before];
   usePreload(
     soon.map((image) => image ?? undefined),
     images.loaded,
   );
+  const show = (to: ShotKey) => navigate(pairHref(urls, to, modeInUrl, filter), { replace: true });
   const go = (step: Step) => {
     const to = step === "next" ? next : step === "previous" ? previous : undefined;
-    if (to) navigate(pairHref(urls, to, modeInUrl, filter), { replace: true });
+    if (to) show(to);
   };
   const choose = (chosen: Mode) => {
     if (zoom.isInitial) zoom.keepCenter();
     navigate(pairHref(urls, openShot.shotKey, chosen, filter), { replace: true });
   };
   const toggleBoxes = () => setBoxes(!withBoxes);
-  const onKeyDown = useKeys(zoom, { go, choose, toggleBoxes, onHelp });
+  const openOriginal = () => {
+    const original = shot?.after ?? shot?.before;
+    if (original) window.open(original.url, "_blank", "noopener");
+  };
+  const onKeyDown = useKeys(zoom, {
+    go,
+    mode: choose,
+    boxes: toggleBoxes,
+    region: nextRegion,
+    list: () => toggle("list"),
+    history: () => toggle("history"),
+    original: openOriginal,
+    help: onHelp,
+  });
   return (
     <ViewerDialog
-      class="lightbox pair-viewer"
+      class={`lightbox pair-viewer ${panel ? "with-details" : ""}`}
       shotKey={openShot.shotKey}
       onKeyDown={onKeyDown}
       onClose={onClose}
@@ -71,21 +93,88 @@ export function PairViewer({ openShot, order, branch, urls, filter, onHelp, onCl
         zoom={zoom}
         onClose={onClose}
       >
-        <button type="button" class="icon-button" title="Keyboard shortcuts (?)" onClick={onHelp}>
+        <PanelButton which="list" label="All changes (L)" {...{ panel, toggle }} />
+        <PanelButton which="history" label="History (H)" {...{ panel, toggle }} />
+        <button type="button" class="icon-button help" title="Keyboard shortcuts (?)" onClick={onHelp}>
           <HelpIcon />
           <span class="hidden">Keyboard shortcuts</span>
         </button>
       </LightboxBar>
       <PairToolbar
         {...{ shot, mode, modeInUrl, urls, branch, mix, setMix, withBoxes, toggleBoxes, choose }}
+        {...{ region, nextRegion }}
       />
       <div class="lightbox-view">
-        <PairPanes {...{ shot, mode, images, zoom, branch, withBoxes, mix, setMix, setOther, go }} />
+        <PairPanes {...{ shot, mode, images, zoom, branch, withBoxes, region, mix, setMix, setOther, go }} />
         <StepButtons neighbors={{ previous, next }} noun="change" go={go} />
       </div>
+      {panel === "list" && (
+        <ShotList sections={toSections(order, groups)} current={openShot.shotKey} show={show} />
+      )}
+      {panel === "history" && shot && <ShotHistory key={shotId(shot)} {...{ urls, branch, shot }} />}
     </ViewerDialog>
   );
 }
+
+type Panel = "list" | "history";
+
+interface PanelButtonProps {
+  which: Panel;
+  label: string;
+  panel: Panel | null;
+  toggle: (which: Panel) => void;
+}
+
+function PanelButton({ which, label, panel, toggle }: PanelButtonProps) {
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-pressed={panel === which}
+      title={label}
+      onClick={() => toggle(which)}
+    >
+      {which === "list" ? <ListIcon /> : <HistoryIcon />}
+      <span class="hidden">{label}</span>
+    </button>
+  );
+}
+
+/** Steps through the regions of a pair, at actual size at least. Starts again after the last one. */
+function useRegions(zoom: Zoom, { size }: PairImages, shot: ShotWithVerdict | undefined) {
+  const id = shot ? shotId(shot) : "";
+  const regions = shot?.regions ?? [];
+  const [current, setCurrent] = useState({ id, index: -1 });
+  const index = current.id === id ? current.index : -1;
+  const isWanted = useRef(false);
+  useLayoutEffect(() => {
+    const region = regions[index];
+    if (!isWanted.current || !region) return;
+    isWanted.current = false;
+    showRegion(zoom, size.width, region);
+  });
+  const nextRegion = () => {
+    isWanted.current = regions.length > 0;
+    if (zoom.isInitial && zoom.drawnSize.width < size.width) zoom.change("toggle");
+    setCurrent({ id, index: (index + 1) % Math.max(1, regions.length) });
+  };
+  return { region: regions.length > 0 ? index : -1, nextRegion };
+}
+
+/** Scrolls a region to the center, or to the start if it is too large. */
+function showRegion({ stage, imageBox }: Zoom, width: number, region: ComparedShot["regions"][number]): void {
+  const [frame, image] = [stage?.getBoundingClientRect(), imageBox.current?.getBoundingClientRect()];
+  if (!stage || !frame || !image) return;
+  const scale = image.width / width;
+  const [x, y, w, h] = region.map((length) => length * scale) as typeof region;
+  stage.scrollBy({
+    left: image.left + x - frame.left - Math.max(MARGIN, (frame.width - w) / 2),
+    top: image.top + y - frame.top - Math.max(MARGIN, (frame.height - h) / 2),
+    behavior: "instant",
+  });
+}
+
+const MARGIN = 24;
 
 /** Scrolls to a change far down a long page when the pair opens. */
 function useFirstRegion(zoom: Zoom, { size, loaded }: PairImages, shot: ShotWithVerdict | undefined): void {
@@ -107,12 +196,16 @@ function useFirstRegion(zoom: Zoom, { size, loaded }: PairImages, shot: ShotWith
 
 interface Handlers {
   go: (step: Step) => void;
-  choose: (mode: Mode) => void;
-  toggleBoxes: () => void;
-  onHelp: () => void;
+  mode: (mode: Mode) => void;
+  boxes: () => void;
+  region: () => void;
+  list: () => void;
+  history: () => void;
+  original: () => void;
+  help: () => void;
 }
 
-function useKeys(zoom: Zoom, { go, choose, toggleBoxes, onHelp }: Handlers): (event: KeyboardEvent) => void {
+function useKeys(zoom: Zoom, handlers: Handlers): (event: KeyboardEvent) => void {
   const pace = usePace();
   return (event) => {
     if (isForSlider(event)) return;
@@ -122,10 +215,9 @@ function useKeys(zoom: Zoom, { go, choose, toggleBoxes, onHelp }: Handlers): (ev
     event.preventDefault();
     if (action.do === "pan") zoom.pan(action.x, action.y);
     else if (action.do === "zoom") zoom.change(action.how);
-    else if (action.do === "mode") choose(action.mode);
-    else if (action.do === "boxes") toggleBoxes();
-    else if (action.do === "help") onHelp();
-    else pace(event, () => go(action.step));
+    else if (action.do === "mode") handlers.mode(action.mode);
+    else if (action.do === "go") pace(event, () => handlers.go(action.step));
+    else handlers[action.do]();
   };
 }
 

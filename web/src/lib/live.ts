@@ -5,6 +5,7 @@ import { type ApiError, getIfChanged } from "./api";
 import { type FetchPage, flatten, nextPageToCheck, type Page, renewPages } from "./page-chain";
 import { Poller } from "./poller";
 import type {
+  BaselineHistory,
   BaselineList,
   ImageList,
   MemberList,
@@ -38,7 +39,15 @@ export interface Pages<T> {
 
 /** The lists that come in pages, by their field in the reply. */
 type Lists = Omit<
-  ProjectList & PullRequestList & ShotList & ImageList & BaselineList & StagedList & TokenList & MemberList,
+  ProjectList &
+    PullRequestList &
+    ShotList &
+    ImageList &
+    BaselineList &
+    BaselineHistory &
+    StagedList &
+    TokenList &
+    MemberList,
   "next" | "branches"
 >;
 type Item<K extends keyof Lists> = Lists[K][number];

@@ -104,6 +104,10 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
       ["1 2", "Side by side, slider"],
       ["3 4", "Overlay, marked difference"],
       ["B", "Show or hide boxes around changes"],
+      ["D", "Next region that differs"],
+      ["L", "List of all changes"],
+      ["H", "History on the base branch"],
+      ["O", "Open the original image"],
     ],
   },
 ];

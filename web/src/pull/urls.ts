@@ -12,6 +12,8 @@ export interface PullUrls {
   shots: string;
   comparison: string;
   comment: string;
+  /** The images of a shot on a branch. */
+  history: string;
   expire: string;
   /** For a link, so it includes the API's prefix. */
   zip: string;
@@ -25,6 +27,7 @@ export function pullUrls(projectId: string, prNumber: number): PullUrls {
     shots: `${pull}/shots`,
     comparison: `${pull}/comparison`,
     comment: `${pull}/comment`,
+    history: `/projects/${projectId}/baselines/history`,
     expire: `${pull}/expire`,
     zip: `${API}${pull}/zip`,
   };
@@ -33,6 +36,9 @@ export function pullUrls(projectId: string, prNumber: number): PullUrls {
 /** Lists all images of a shot. */
 export const shotImagesPath = (urls: PullUrls, { name, viewport, theme }: ShotKey): string =>
   `${urls.pull}/images?${new URLSearchParams({ name, viewport, theme })}`;
+
+export const shotHistoryPath = (urls: PullUrls, branch: string, { name, viewport, theme }: ShotKey): string =>
+  `${urls.history}?${new URLSearchParams({ branch, name, viewport, theme })}`;
 
 export const imagePath = (projectId: string, { id }: Pick<Image, "id">): string =>
   `/projects/${projectId}/images/${id}`;
@@ -44,6 +50,7 @@ export type Tab = (typeof TABS)[number];
 export function tabFrom(query: URLSearchParams): Tab | null {
   const named = TABS.find((tab) => tab === query.get("tab"));
   if (named) return named;
+  if (query.has("group")) return "changes";
   return query.has("shot") || !isUnfiltered(shotFilterFrom(query)) ? "all" : null;
 }
 
@@ -66,10 +73,12 @@ interface PageState {
   filter?: ShotFilter;
   openShot?: OpenShot;
   mode?: Mode;
+  /** The id of the group of changes to show. */
+  group?: string;
 }
 
 /** The page's URL. It contains the whole state of the page. */
-export function pageHref(urls: PullUrls, { tab, filter, openShot, mode }: PageState): string {
+export function pageHref(urls: PullUrls, { tab, filter, openShot, mode, group }: PageState): string {
   const query = new URLSearchParams();
   if (tab) query.set("tab", tab);
   for (const [name, value] of filter ? filterParameters(filter) : []) query.set(name, value);
@@ -81,6 +90,7 @@ export function pageHref(urls: PullUrls, { tab, filter, openShot, mode }: PageSt
     if (openShot.id !== null) query.set("image", openShot.id);
   }
   if (mode) query.set("mode", mode);
+  if (group) query.set("group", group);
   return query.size > 0 ? `${urls.page}?${query}` : urls.page;
 }
 

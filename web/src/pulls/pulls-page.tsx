@@ -139,7 +139,9 @@ function PullRow({ pull, href, isNew }: PullRowProps) {
         {pull.images > 0 || pull.comparison ? (
           <ComparisonFacts pull={pull} />
         ) : (
-          <NoImagesReason pull={pull} />
+          <span>
+            <NoImagesReason pull={pull} />
+          </span>
         )}
       </p>
       <p class="pull-size">

@@ -132,3 +132,16 @@ export const HelpIcon = () => (
     <path d="M6.4 6.4a1.65 1.65 0 1 1 2.2 1.6c-.4.15-.6.45-.6.9M8 10.9v.01" />
   </Icon>
 );
+
+export const ListIcon = () => (
+  <Icon>
+    <path d="M2.75 4h.01M2.75 8h.01M2.75 12h.01M6 4h7.25M6 8h7.25M6 12h7.25" />
+  </Icon>
+);
+
+export const HistoryIcon = () => (
+  <Icon>
+    <circle cx="8" cy="8" r="5.25" />
+    <path d="M8 5v3.25l2 1.25" />
+  </Icon>
+);

@@ -1,5 +1,7 @@
 """`/v1/staged`: images staged until their pull request exists."""
 
+from functools import partial
+
 from starlette.requests import Request
 from starlette.routing import Route
 
@@ -26,7 +28,7 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
     def check_staged(access: Access, form: UploadForm) -> Store:
         place, upload = read_upload(form, place_of, COMMIT_SHA, max_image_bytes)
         access.require_branch(place.branch, "stage images")
-        return lambda: staging.store_upload(access.project, place, upload)
+        return partial(staging.store_upload, access.project, place, upload)
 
     stage = make_upload_handler(check_staged, services, slots, max_image_bytes)
 

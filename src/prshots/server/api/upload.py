@@ -1,9 +1,12 @@
 """`POST /v1/upload` and `POST /v1/baseline`: reads the form within its limits, and stores the image."""
 
 import contextlib
+import hashlib
 import math
+import re
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -31,6 +34,9 @@ UPLOAD_SECONDS = 120.0
 REFUSED_SECONDS = 60.0
 """How long to read the rest of a refused form. Most clients send everything before they read a reply."""
 
+BAD_KEY = "Idempotency-Key must be 1 to 64 visible ASCII characters"
+KEY = re.compile(r"[!-~]{1,64}")
+
 # The metric label for an upload that ended with this error. Any other error counts as failed.
 _RESULTS: dict[type[Exception], str] = {
     errors.UnauthorizedError: "unauthorized",
@@ -44,7 +50,9 @@ _RESULTS: dict[type[Exception], str] = {
 }
 
 
-Store = Callable[[], Awaitable[Uploaded]]
+Store = Callable[[str], Awaitable[Uploaded | None]]
+"""Stores an upload with the hash of its `Idempotency-Key`. Returns None if one with this key was stored."""
+
 Check = Callable[[Access, UploadForm], Store]
 """Validates an upload and returns the function that stores it."""
 
@@ -62,13 +70,13 @@ def upload_routes(services: PublicServices, slots: BodySlots, max_image_bytes: i
             max_image_bytes,
         )
         access.require_pr(pr_number)
-        return lambda: images.store_upload(access.project, pr_number, upload)
+        return partial(images.store_upload, access.project, pr_number, upload)
 
     def check_baseline(access: Access, form: UploadForm) -> Store:
         alone = replace(form, before=None)  # a baseline has no before image
         branch, upload = read_upload(alone, branch_of, FULL_COMMIT_SHA, max_image_bytes)
         access.require_branch(branch)
-        return lambda: baselines.store_upload(access.project, branch, upload)
+        return partial(baselines.store_upload, access.project, branch, upload)
 
     checks = {"/v1/upload": check_image, "/v1/baseline": check_baseline}
     return [
@@ -84,17 +92,38 @@ def make_upload_handler(
 
     async def take_upload(request: Request) -> JSONResponse:
         access = await services.accounts.authenticate(bearer(request))
+        key = await _read_key(request)
         content_type, declared = request.headers.get("content-type", ""), declared_length(request)
         async with slots.uploads.reserve(access.project, request):
             reading = read_upload_form(content_type, declared, request.stream(), max_image_bytes)
             form = await read_or_discard(request, reading, incomplete="invalid multipart/form-data body")
             store = check(access, form)
+            if key and (first := await services.images.kept_reply(access.project, key)):
+                return FirstReply(first)
             await count_against_limit(request, services.counter, access.project)
-            uploaded = await store()
+            uploaded = await store(key)
+        if uploaded is None:
+            return FirstReply(await services.images.kept_reply(access.project, key))
         metrics.UPLOAD_BYTES.inc(sum(file.size for file in (form.image, form.before) if file))
         return JSONResponse(uploaded)
 
     return count_results(take_upload)
+
+
+class FirstReply(JSONResponse):
+    """The reply to an earlier upload with the same `Idempotency-Key`."""
+
+
+async def _read_key(request: Request) -> str:
+    """Return a hash of the `Idempotency-Key`, or "" without one. Raises InvalidInputError.
+
+    It includes the route, because the replies of other routes have other fields.
+    """
+    given = request.headers.getlist("idempotency-key")
+    if given and not (len(given) == 1 and KEY.fullmatch(given[0])):
+        await discard_body(request.scope, REFUSED_SECONDS)
+        raise errors.InvalidInputError(BAD_KEY)
+    return hashlib.sha256(f"{request.url.path} {given[0]}".encode()).hexdigest() if given else ""
 
 
 async def count_against_limit(
@@ -127,7 +156,8 @@ def count_results(take_upload: Handler) -> Handler:
         except Exception as error:
             metrics.UPLOADS.labels(_RESULTS.get(type(error), "failed")).inc()
             raise
-        metrics.with_labels(metrics.UPLOADS, "stored").inc()
+        result = "repeated" if isinstance(response, FirstReply) else "stored"
+        metrics.with_labels(metrics.UPLOADS, result).inc()
         return response
 
     return upload

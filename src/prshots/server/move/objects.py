@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from prshots.contract.errors import MoveError, StoreError, StoreFullError
-from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT, origin_key, origin_keys
+from prshots.contract.object_names import CLOSEUP_EXTS, DIFF_EXT, THUMBNAIL_EXT, origin_key, origin_keys
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.move import MoveReport
 
@@ -32,7 +32,10 @@ T = TypeVar("T")
 
 
 def wanted_objects(images: Sequence[Sequence[Any]]) -> Wanted:
-    """Return the objects of images, given as (id, ext, sha256, thumbnail, diff_base, source_id)."""
+    """Return the objects of images, given as (id, ext, sha256, thumbnail, diff_base, source_id).
+
+    Includes the most close-ups that an image can have. Not all of them may exist.
+    """
     wanted: Wanted = {}
     for image_id, ext, sha256, thumbnail, diff_base, source_id in images:
         if source_id is None:
@@ -40,7 +43,7 @@ def wanted_objects(images: Sequence[Sequence[Any]]) -> Wanted:
         if thumbnail == "made":
             wanted[origin_key(image_id, THUMBNAIL_EXT)] = None
         if diff_base is not None:
-            wanted[origin_key(image_id, DIFF_EXT)] = None
+            wanted |= {origin_key(image_id, each): None for each in (DIFF_EXT, *CLOSEUP_EXTS)}
     return wanted
 
 
@@ -68,6 +71,7 @@ class ObjectCopies:
         """Make the target's shards equal to the wanted objects. Read `wanted` before the call."""
         there = await self._sizes(self._source, shards)
         copied = await self._sizes(self.target, shards)
+        wanted = {key: wanted[key] for key in wanted if key in there or not key.endswith(CLOSEUP_EXTS)}
         surplus = copied.keys() - wanted.keys()
         await self._delete(surplus)
         # Also try objects missing from the source's list: they may be newer than the list.
@@ -117,7 +121,8 @@ class ObjectCopies:
         async with self._room.for_bytes(size):
             data = await self._read(self._source, key)
             if data is None:
-                if self._is_active(key):  # an expiry marks the record before it deletes the bytes
+                # An expiry marks the record before it deletes the bytes.
+                if self._is_active(key) and not key.endswith(CLOSEUP_EXTS):
                     self._report.missing[key] = None
                 return
             if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:

@@ -45,6 +45,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 UPLOAD_RESULTS = (
     "stored",
+    "repeated",
     "unauthorized",
     "invalid",
     "too_large",

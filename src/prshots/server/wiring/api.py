@@ -156,7 +156,8 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         images=images,
         compare=engines.comparison_workers.compare,
         identify=engines.comparison_workers.identify,
-        slots=COMPARING.shared_by(settings.api_workers).workers,
+        # One more than there are workers: its images are read while the workers compare.
+        slots=COMPARING.shared_by(settings.api_workers).workers + 1,
         on_decided=lambda verdict: metrics.COMPARED_PAIRS.labels(verdict).inc(),
     )
     staging = Staging(records=SqlStaged(database), images=images)

@@ -12,6 +12,7 @@ from prshots.server.api.openapi.operations import (
     Operation,
     Reply,
     error_reply,
+    header_parameter,
     json_body,
     json_reply,
     operation,
@@ -21,6 +22,7 @@ from prshots.server.api.openapi.operations import (
 )
 from prshots.server.api.openapi.schemas import FIELDS, FULL_COMMIT, named, object_of, or_null, schema_of
 from prshots.server.api.put_urls import NO_TARGET
+from prshots.server.api.upload import BAD_KEY, KEY
 from prshots.server.domain.images.checks import BAD_REPOSITORY, BAD_THEME, payload_too_large
 from prshots.server.domain.images.put_urls import BEFORE_FIRST
 from prshots.server.domain.images.staging import MOST_LISTED
@@ -32,6 +34,11 @@ _UNSUPPORTED = "unsupported content-type (png/jpeg/webp)"
 _WRONG_TYPES = (
     _UNSUPPORTED,
     *(f"declared {kind.content_type}, but the file content is not a valid {kind.label}" for kind in FORMATS),
+)
+_IDEMPOTENCY_KEY = header_parameter(
+    "Idempotency-Key",
+    {"type": "string", "pattern": f"^{KEY.pattern}$"},
+    "Optional. For 24 hours, an upload with the same key gets the first reply again, and nothing is stored.",
 )
 _CONTENT_TYPES = [kind.content_type for kind in FORMATS]
 _MESSAGES = {
@@ -88,6 +95,7 @@ def _upload(
         "200": stored | {"links": {"delete": link}, "headers": RATE_LIMIT_HEADERS},
         "400": error_reply(
             "The form is invalid. The message names the first invalid field.",
+            BAD_KEY,
             "invalid multipart/form-data body",
             "image file required",
             *(_MESSAGES[field] for field in ("name", *target, "commit_sha", "viewport", "theme")),
@@ -101,7 +109,9 @@ def _upload(
         "429": RATE_LIMITED,
     }
     form = _form(max_image_bytes, target, is_baseline=is_baseline)
-    return operation(summary, operation_id, replies, body={"multipart/form-data": form})
+    return operation(
+        summary, operation_id, replies, body={"multipart/form-data": form}, parameters=[_IDEMPOTENCY_KEY]
+    )
 
 
 def _too_large(max_image_bytes: int, files: Sequence[str]) -> Reply:

@@ -21,7 +21,7 @@ class CommentShot:
 
     `images` holds one image, or a before image (None for a new shot) and an after image. `note` goes
     on the shot's line, and `href` is its URL in the dashboard. `group` counts from 0: a group's first shot
-    has images, and the others are folded below it.
+    has images below its `caption`, and the others are folded below them.
     """
 
     name: str
@@ -31,6 +31,7 @@ class CommentShot:
     images: Sequence[CommentImage | None] = ()
     href: str = ""
     group: int | None = None
+    caption: str = ""
 
 
 def sums(counts: Mapping[Verdict | None, int]) -> str:

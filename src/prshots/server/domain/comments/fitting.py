@@ -119,10 +119,8 @@ Images = ShotImages | GroupPictures
 
 
 def _write_picture(shot: CommentShot, tables: Tables) -> str:
-    images = [image for image in shot.images if image]
-    seen = " and ".join(image.words for image in images)
-    words = [label(shot.column, tables), seen, *(image.details for image in images)]
-    return tables.picture(shot.name, " · ".join(filter(None, words)), images)
+    words = f"{label(shot.column, tables)} · {shot.caption}"
+    return tables.picture(shot.name, words, filter(None, shot.images))
 
 
 def _lay_out_names(shots: Iterable[CommentShot]) -> dict[str, Layout]:

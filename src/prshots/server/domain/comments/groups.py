@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 
-from prshots.contract.replies import ComparedShot, Comparison, ShotGroup, Verdict
+from prshots.contract.replies import ComparedShot, Comparison, GroupKind, ShotGroup, Verdict
 from prshots.server.domain.comments.comment_shots import FOLDED_ABOVE, CommentShot
 from prshots.server.domain.comments.compared_shots import (
     WITH_IMAGES,
@@ -63,6 +63,7 @@ def show_groups(
 ) -> list[CommentShot]:
     """Return the shots in order of importance, the first of each group with its pictures."""
     places = {group.id: place for place, group in enumerate(comparison.groups)}
+    recolored = {group.id for group in comparison.groups if group.kind is GroupKind.RECOLORED}
     changes: dict[str, list[CommentShot]] = {}
     others = []
     for compared in sort_by_importance(comparison.shots):
@@ -72,25 +73,31 @@ def show_groups(
         elif compared.group in changes:
             changes[compared.group].append(shot)
         else:
-            changes[compared.group] = [replace(shot, images=_choose_pictures(shot.images, compared))]
+            images = [image for image in shot.images if image]
+            caption = _write_caption(images, is_recolored=compared.group in recolored)
+            first = replace(shot, images=_choose_pictures(images, compared), caption=caption)
+            changes[compared.group] = [first]
     order = sorted(changes, key=lambda group: (changes[group][0].verdict is Verdict.NEW, places[group]))
     groups = [changes[group] for group in order]
     groups += [list(shots) for _, shots in groupby(without_base, attrgetter("name"))]
-    first = [_link_pictures(frame, shots[0], number) for number, shots in enumerate(groups)]
+    firsts = [_link_pictures(frame, shots[0], number) for number, shots in enumerate(groups)]
     rest = [replace(shot, group=number) for number, shots in enumerate(groups) for shot in shots[1:]]
-    return first + [replace(shot, images=(), href=_href(frame, shot)) for shot in rest + others]
+    return firsts + [replace(shot, images=(), href=_href(frame, shot)) for shot in rest + others]
 
 
-def _choose_pictures(pair: Sequence[CommentImage | None], shot: ComparedShot) -> list[CommentImage]:
+def _write_caption(images: Sequence[CommentImage], *, is_recolored: bool) -> str:
+    # Nearly every pixel of a recolored shot differs, so their number says nothing.
+    details = ["recolored"] if is_recolored else [image.details for image in images if image.details]
+    return " · ".join([" and ".join(image.words for image in images), *details])
+
+
+def _choose_pictures(pair: Sequence[CommentImage], shot: ComparedShot) -> list[CommentImage]:
     """Return the close-up of a shot, or else its pair."""
-    images = [image for image in pair if image]
-    if not shot.closeups:
-        width = picture_width((shot.viewport, shot.theme), shot.regions)
-        return [replace(image, width=width) for image in images]
-    close_up = shot.closeups[0]
-    details = " · ".join(image.details for image in images if image.details)
-    height = close_up_height(close_up.region)
-    return [CommentImage(close_up.url, shot.name, "before and after", details=details, height=height)]
+    if shot.closeups:
+        close_up = shot.closeups[0]
+        return [CommentImage(close_up.url, shot.name, height=close_up_height(close_up.region))]
+    width = picture_width((shot.viewport, shot.theme), shot.regions)
+    return [replace(image, width=width) for image in pair]
 
 
 def _link_pictures(frame: Frame, shot: CommentShot, number: int) -> CommentShot:

@@ -138,7 +138,7 @@ def _lacks_baselines(comparison: Comparison) -> bool:
 def _show_uncompared(shot: LatestShot) -> CommentShot:
     column = shot.viewport, shot.theme
     image = CommentImage(shot.url, shot.name, "no baseline", width=picture_width(column))
-    return CommentShot(shot.name, column, note="no baseline", images=[None, image])
+    return CommentShot(shot.name, column, note="no baseline", images=[None, image], caption="no baseline")
 
 
 def latest_view(frame: Frame, latest: Latest, state: str = "", missing: str = "") -> SizedComment:

@@ -11,7 +11,7 @@ from prshots.contract.replies import Uploaded, Verdict
 from prshots.server.domain.comparison.models import StoredComparison
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
 from prshots.server.domain.images.checks import CheckedUpload
-from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, KeptReply, ShotKey
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.images.recorded_objects import store_and_record
 from prshots.server.domain.images.service import Images
@@ -36,18 +36,25 @@ class Baselines:
         self._store = store
         self._images = images
 
-    async def store_upload(self, project: Project, branch: str, checked: CheckedUpload) -> Uploaded:
-        """Store a baseline. If the shot already has these bytes, reuse them."""
+    async def store_upload(
+        self, project: Project, branch: str, checked: CheckedUpload, key: str = ""
+    ) -> Uploaded | None:
+        """Store a baseline, like `Images.store_upload`. If the shot already has these bytes, reuse them."""
         image = self._images.new_image(project, NO_PULL_REQUEST, checked.fields, checked.image, "baseline")
         bytes_of_shot = [(image.shot, image.sha256 or "")]
         known = await self._records.reuse(
             project.id, branch, image.commit_sha, bytes_of_shot, image.uploaded_at
         )
+        reply = self._images.reply(known[0] or image)
+        kept = KeptReply.of(image, reply, key)
         if known[0]:
-            return self._images.reply(known[0])
-        await self._images.store_baseline(image, branch, checked.image.chunks)
+            if kept:
+                await self._images.keep_reply(kept)
+            return reply
+        if not await self._images.store_baseline(image, branch, checked.image.chunks, kept):
+            return None
         self._on_stored(project, image)
-        return self._images.reply(image)
+        return reply
 
     async def reuse(
         self, access: Access, branch: str, commit_sha: str, shots: Sequence[tuple[ShotKey, str]]

@@ -49,8 +49,9 @@ STALE_SECONDS = 20
 """After this long without progress, the next request repeats a running comparison."""
 
 RECORD_SECONDS = 1.0
-PAIRS_AT_ONCE = 2
-"""How many pairs of a run to work on. While one is compared, the difference image of another is stored."""
+PAIRS_AT_ONCE = 3
+"""How many pairs of a run to work on. While one is compared, the next is read, and the difference images of
+the one before are stored."""
 
 PLAN_TRIES = 20
 """An image that is deleted between planning and recording takes another try. Many deletes may take many."""

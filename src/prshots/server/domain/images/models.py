@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from prshots.contract.object_names import CLOSEUP_EXTS, DIFF_EXT, THUMBNAIL_EXT, origin_key, origin_keys
+from prshots.contract.replies import Uploaded
 
 SECONDS_PER_DAY = 86_400
 URL_LIFETIME_SECONDS = 365 * SECONDS_PER_DAY
@@ -91,8 +92,13 @@ class Image(NamedTuple):
 
     @property
     def keys(self) -> list[str]:
-        """The keys of all objects that are deleted with the image."""
-        return origin_keys(self.id, self.ext)
+        """The keys of all objects that are deleted with the image.
+
+        Without a difference image there are no close-ups. An object store takes as long to delete an object
+        that doesn't exist as one that does.
+        """
+        keys = origin_keys(self.id, self.ext)
+        return keys if self.diff_base else keys[: -len(CLOSEUP_EXTS)]
 
 
 class ListedImage(NamedTuple):
@@ -109,6 +115,24 @@ class ListedImage(NamedTuple):
     @property
     def url_expires_at(self) -> int:
         return self.uploaded_at + URL_LIFETIME_SECONDS
+
+
+KEPT_REPLY_SECONDS = SECONDS_PER_DAY
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReply:
+    """The reply to an upload with an `Idempotency-Key`, whose hash is `key`. It is kept for a day."""
+
+    project_id: str
+    key: str
+    reply: Uploaded
+    created_at: int
+
+    @classmethod
+    def of(cls, image: Image, reply: Uploaded, key: str) -> "KeptReply | None":
+        """Return what to keep with a new image, or None without a key."""
+        return cls(image.project_id, key, reply, image.uploaded_at) if key else None
 
 
 class BranchPlace(NamedTuple):

@@ -8,6 +8,7 @@ from prshots.server.domain.images.models import (
     Description,
     Hit,
     Image,
+    KeptReply,
     ListedImage,
     PullRequestRecord,
     PutUrl,
@@ -23,12 +24,24 @@ from prshots.server.domain.projects.ports import ProjectOverview
 class ImageRecords(Protocol):
     """The images of pull requests. Raises RecordsError. Methods that write also raise RecordsFullError."""
 
-    async def add_image(self, image: Image, branch: str = "", before: Image | None = None) -> None:
+    async def add_image(
+        self, image: Image, branch: str = "", before: Image | None = None, kept: KeptReply | None = None
+    ) -> bool:
         """Commit the records of the image and its `before` image, together and durably, before returning.
 
-        With a branch, the image becomes a baseline there. Raises UnauthorizedError if the project, and
-        therefore its token, no longer exists.
+        With a branch, the image becomes a baseline there. With `kept`, return False and add nothing if the
+        key already has a reply. Raises UnauthorizedError if the project, and therefore its token, no longer
+        exists.
         """
+
+    async def keep_reply(self, kept: KeptReply) -> None:
+        """Keep the reply to an upload that added nothing, unless its key already has one."""
+
+    async def kept_reply(self, project_id: str, key: str, since: int) -> dict[str, str | int] | None:
+        """Return the fields of the reply that the project got for this key after `since`."""
+
+    async def discard_kept_replies(self, until: int, limit: int) -> int:
+        """Remove about `limit` replies that were kept until this time or earlier. Return how many."""
 
     async def add_references(
         self,
@@ -162,8 +175,8 @@ class StagedRecords(Protocol):
     Images that are past their `expires_at` or scheduled for expiry count as deleted.
     """
 
-    async def add(self, staged: StagedImage) -> None:
-        """Commit the image's record and its place. Raises UnauthorizedError like `add_image`."""
+    async def add(self, staged: StagedImage, kept: KeptReply | None = None) -> bool:
+        """Commit the image's record and its place, with the same result and errors as `add_image`."""
 
     async def find(
         self,

@@ -14,11 +14,13 @@ from prshots.contract.replies import Described, Expired, Uploaded
 from prshots.server.domain.images import checks
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import (
+    KEPT_REPLY_SECONDS,
     NO_PULL_REQUEST,
     SECONDS_PER_DAY,
     Description,
     Image,
     ImageKind,
+    KeptReply,
     ListedImage,
     ShotKey,
 )
@@ -60,11 +62,28 @@ class Images:
         self._on_expired = on_expired
         self._clock = clock
 
-    async def store_upload(self, project: Project, pr_number: int, checked: checks.CheckedUpload) -> Uploaded:
-        """Store an image of a pull request. On an error, leaves nothing behind."""
+    async def store_upload(
+        self, project: Project, pr_number: int, checked: checks.CheckedUpload, key: str = ""
+    ) -> Uploaded | None:
+        """Store an image of a pull request. On an error, leaves nothing behind.
+
+        Return None and store nothing if another upload with this key was stored meanwhile.
+        """
         image, before = self.new_pair(project, pr_number, checked)
-        await self.store_pair(lambda: self._records.add_image(image, before=before), image, before, checked)
-        return self.reply(image, before)
+        reply = self.reply(image, before)
+        kept = KeptReply.of(image, reply, key)
+        is_new = await self.store_pair(
+            lambda: self._records.add_image(image, before=before, kept=kept), image, before, checked
+        )
+        return reply if is_new else None
+
+    async def kept_reply(self, project: Project, key: str) -> dict[str, str | int] | None:
+        """Return the fields of the reply to the project's upload with this key, for a day."""
+        return await self._records.kept_reply(project.id, key, self._now() - KEPT_REPLY_SECONDS)
+
+    async def keep_reply(self, kept: KeptReply) -> None:
+        """Keep the reply to an upload that stored nothing."""
+        await self._records.keep_reply(kept)
 
     async def add_known(
         self, project: Project, pr_number: int, commit_sha: str, shots: Sequence[tuple[ShotKey, str]]
@@ -168,6 +187,8 @@ class Images:
 
     async def _try_to_expire(self, image: Image) -> bool:
         try:
+            # A comparison may have stored a difference image before this one was scheduled.
+            image = await self._records.image(image.project_id, image.id) or image
             doomed = [image, *await self._records.references_to(image.id)]
             return not (await self._expire_now(doomed)).failed
         except (errors.RecordsError, errors.StoreError) as error:
@@ -275,10 +296,12 @@ class Images:
         objects[image.key] = checked.image.chunks
         return await store_and_record(self._store, objects, record)
 
-    async def store_baseline(self, image: Image, branch: str, chunks: Sequence[bytes]) -> None:
-        """Store and record a shot's baseline on this branch, or do neither."""
-        await store_and_record(
-            self._store, {image.key: chunks}, lambda: self._records.add_image(image, branch)
+    async def store_baseline(
+        self, image: Image, branch: str, chunks: Sequence[bytes], kept: KeptReply | None
+    ) -> bool:
+        """Store and record a shot's baseline on this branch, or neither. Return whether it was recorded."""
+        return await store_and_record(
+            self._store, {image.key: chunks}, lambda: self._records.add_image(image, branch, kept=kept)
         )
 
     def _sign(self, image: Image, ext: str, later: int = 0) -> str:

@@ -10,6 +10,7 @@ from prshots.server.domain.images.models import (
     SECONDS_PER_DAY,
     BranchPlace,
     Image,
+    KeptReply,
     StagedImage,
 )
 from prshots.server.domain.images.ports import StagedRecords
@@ -29,12 +30,18 @@ class Staging:
         self._records = records
         self._images = images
 
-    async def store_upload(self, project: Project, place: BranchPlace, checked: CheckedUpload) -> Staged:
-        """Store an image for a branch. On an error, leaves nothing behind."""
+    async def store_upload(
+        self, project: Project, place: BranchPlace, checked: CheckedUpload, key: str = ""
+    ) -> Staged | None:
+        """Store an image for a branch, like `Images.store_upload`."""
         image, before = self._images.new_pair(project, NO_PULL_REQUEST, checked, "staged")
         staged = self.stage(image, place, before)
-        await self._images.store_pair(lambda: self._records.add(staged), image, before, checked)
-        return self.reply(project, staged)
+        reply = self.reply(project, staged)
+        kept = KeptReply.of(image, reply, key)
+        is_new = await self._images.store_pair(
+            lambda: self._records.add(staged, kept), image, before, checked
+        )
+        return reply if is_new else None
 
     def stage(self, image: Image, place: BranchPlace, before: Image | None = None) -> StagedImage:
         """Return the unsaved record of a staged image, with its place and expiry time."""

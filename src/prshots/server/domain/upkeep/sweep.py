@@ -9,6 +9,7 @@ from typing import Literal
 
 from prshots.contract.errors import RecordsFullError
 from prshots.contract.object_names import SHARDS, image_id_of
+from prshots.server.domain.images.models import KEPT_REPLY_SECONDS
 from prshots.server.domain.images.ports import ImageRecords
 from prshots.server.domain.images.recorded_objects import expire_scheduled
 from prshots.server.domain.people.sign_in import discard_old
@@ -105,6 +106,8 @@ class _Sweep:
         while await engines.put_urls.discard_expired(now, BATCH) > 0:
             self._progress(self.report)
         while await engines.comparisons.discard_old_pairs(now - OLD_PAIRS_SECONDS, BATCH) > 0:
+            self._progress(self.report)
+        while await engines.records.discard_kept_replies(now - KEPT_REPLY_SECONDS, BATCH) > 0:
             self._progress(self.report)
 
     async def _schedule_due(self) -> None:

@@ -327,7 +327,7 @@ pair_results = sa.Table(
     sa.Column("traits", text(), nullable=False),
 )
 
-# The replies to uploads with an `Idempotency-Key`, for a day.
+# The replies to uploads with an `Idempotency-Key`, for a day. `key` is the SHA-256 of the route and the key.
 upload_keys = sa.Table(
     "upload_keys",
     metadata,

@@ -18,8 +18,9 @@ from sqlalchemy import Connection
 from prshots.contract.errors import RecordsError, RecordsUnsureError
 from prshots.server.adapters.sql.comparison.dependent_rows import point_baselines, pointer
 from prshots.server.adapters.sql.database.database import Database, is_refusal
+from prshots.server.adapters.sql.images.kept_replies import keep_replies
 from prshots.server.adapters.sql.images.totals import add_images
-from prshots.server.domain.images.models import Image
+from prshots.server.domain.images.models import Image, KeptReply
 
 
 class _Arriving(NamedTuple):
@@ -28,15 +29,16 @@ class _Arriving(NamedTuple):
     image: Image
     branch: str
     before: Image | None
-    done: asyncio.Future[None]
+    kept: KeptReply | None
+    done: asyncio.Future[bool]
 
-    def finish(self, error: Exception | None) -> None:
+    def finish(self, error: Exception | None = None, *, is_new: bool = True) -> None:
         if self.done.cancelled():
             return
         if error:
             self.done.set_exception(error)
         else:
-            self.done.set_result(None)
+            self.done.set_result(is_new)
 
 
 class _Queue:
@@ -84,13 +86,16 @@ class _Batch:
                 self._members = self._queue.take_all()
             return self._members
 
-    def write(self, connection: Connection) -> None:
-        members = self.members()
+    def write(self, connection: Connection) -> list[KeptReply]:
+        """Add the images. Return the replies of repeated uploads, whose images aren't added."""
+        repeated = keep_replies(connection, [one.kept for one in self.members() if one.kept])
+        members = [one for one in self.members() if one.kept not in repeated]
         before_images = [arriving.before for arriving in members if arriving.before]
         arrived = before_images + [arriving.image for arriving in members]
         if arrived:
             add_images(connection, arrived)
             point_baselines(connection, [pointer(one.image, one.branch) for one in members if one.branch])
+        return repeated
 
 
 class ArrivingImages:
@@ -105,15 +110,18 @@ class ArrivingImages:
         if self._committing:
             await self._committing
 
-    async def add(self, image: Image, branch: str, before: Image | None) -> None:
-        """Add the image and return once it is committed. Raises RecordsError, RecordsUnsureError."""
-        arriving = _Arriving(image, branch, before, asyncio.get_running_loop().create_future())
+    async def add(self, image: Image, branch: str, before: Image | None, kept: KeptReply | None) -> bool:
+        """Add the image and return once it is committed. Raises RecordsError, RecordsUnsureError.
+
+        Return False without adding it if the key of `kept` already has a reply.
+        """
+        arriving = _Arriving(image, branch, before, kept, asyncio.get_running_loop().create_future())
         self._queue.add(arriving)
         if self._committing is None:
             self._committing = asyncio.create_task(self._commit_all())
         try:
             async with asyncio.timeout(self._database.call_seconds):
-                await arriving.done
+                return await arriving.done
         except TimeoutError:
             if self._queue.withdraw(arriving):
                 raise RecordsError("the database did not answer: an earlier commit has not ended") from None
@@ -129,7 +137,7 @@ class ArrivingImages:
     async def _commit(self, batch: _Batch) -> None:
         """Commit a batch, and set the result of every image in it."""
         try:
-            await self._database.write(batch.write)
+            repeated = await self._database.write(batch.write)
         except Exception as error:  # noqa: BLE001 - every waiting upload must get a result
             is_outage = isinstance(error, RecordsError) and not is_refusal(error)
             if len(batch.members()) > 1 and not is_outage:  # one bad record must not fail the others
@@ -139,7 +147,7 @@ class ArrivingImages:
                 await self._report_failure(batch, error)
         else:
             for arriving in batch.members():
-                arriving.finish(None)
+                arriving.finish(is_new=arriving.kept not in repeated)
 
     async def _report_failure(self, batch: _Batch, error: Exception) -> None:
         committed: set[str] = set()

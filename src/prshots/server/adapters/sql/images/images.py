@@ -1,5 +1,6 @@
 """Images in SQLite or PostgreSQL, with the same SQL for both."""
 
+import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from typing import Any, TypeVar
@@ -26,11 +27,19 @@ from prshots.server.adapters.sql.database.row_locks import lock_pull, lock_pulls
 from prshots.server.adapters.sql.database.schema import baselines, images, pulls, staged
 from prshots.server.adapters.sql.images.arriving_images import ArrivingImages
 from prshots.server.adapters.sql.images.due import due_in, projects_with_due, some_due
+from prshots.server.adapters.sql.images.kept_replies import FIND, discard_some, keep_replies
 from prshots.server.adapters.sql.images.marks import mark_some, schedule_images
 from prshots.server.adapters.sql.images.references import add_references
 from prshots.server.adapters.sql.images.totals import count_closed, count_removed
 from prshots.server.bounded_cache import BoundedCache
-from prshots.server.domain.images.models import Description, Image, ListedImage, ShotKey, ThumbnailState
+from prshots.server.domain.images.models import (
+    Description,
+    Image,
+    KeptReply,
+    ListedImage,
+    ShotKey,
+    ThumbnailState,
+)
 
 REMEMBERED_IMAGES = 8192
 """A comment mostly lists the same images as the previous one. All of them take 6 MB."""
@@ -101,9 +110,21 @@ class SqlImages:
         await self._arriving.close()
         await self._database.close()
 
-    async def add_image(self, image: Image, branch: str = "", before: Image | None = None) -> None:
+    async def add_image(
+        self, image: Image, branch: str = "", before: Image | None = None, kept: KeptReply | None = None
+    ) -> bool:
         with project_gone_as(UnauthorizedError("unauthorized")):  # its tokens are gone as well
-            await self._arriving.add(image, branch, before)
+            return await self._arriving.add(image, branch, before, kept)
+
+    async def keep_reply(self, kept: KeptReply) -> None:
+        await self._database.write(lambda connection: keep_replies(connection, [kept]))
+
+    async def kept_reply(self, project_id: str, key: str, since: int) -> dict[str, str | int] | None:
+        row = await self._database.look_up(FIND, project_id=project_id, key=key)
+        return json.loads(row[0]) if row and row[1] > since else None
+
+    async def discard_kept_replies(self, until: int, limit: int) -> int:
+        return await self._database.write(lambda connection: discard_some(connection, until, limit))
 
     async def add_references(
         self,

@@ -10,9 +10,10 @@ from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, equal, project_go
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import images, staged
+from prshots.server.adapters.sql.images.kept_replies import keep_replies
 from prshots.server.adapters.sql.images.marks import schedule_images
 from prshots.server.adapters.sql.images.totals import add_images, count_moved
-from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, StagedImage
+from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, KeptReply, StagedImage
 
 _WITH_IMAGE = staged.join(
     images, sa.and_(images.c.id == staged.c.image_id, images.c.project_id == staged.c.project_id)
@@ -33,9 +34,15 @@ class SqlStaged:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, staged_image: StagedImage) -> None:
+    async def add(self, staged: StagedImage, kept: KeptReply | None = None) -> bool:
+        def write(connection: sa.Connection) -> bool:
+            if kept and keep_replies(connection, [kept]):
+                return False
+            add_staged(connection, staged)
+            return True
+
         with project_gone_as(UnauthorizedError("unauthorized")):
-            await self._database.write(lambda connection: add_staged(connection, staged_image))
+            return await self._database.write(write)
 
     async def find(
         self,

@@ -1,0 +1,99 @@
+/** The shots of a comparison by group. Pure. */
+import { formatCount } from "../lib/format";
+import { sortNaturally } from "../lib/natural-order";
+import type { Comparison, GroupKind } from "../lib/types";
+import type { ShotWithVerdict } from "./verdicts";
+
+/** Shots under one heading: a group, or the shots of a verdict without groups. */
+export interface Section {
+  /** The group’s id, or the verdict. */
+  id: string;
+  title: string;
+  /** null: not a group. */
+  kind: GroupKind | null;
+  shots: ShotWithVerdict[];
+}
+
+const UNGROUPED: Partial<Record<ShotWithVerdict["verdict"], string>> = {
+  failed: "could not be compared",
+  unchanged: "unchanged",
+};
+
+/** By group, in the service’s order, then by name. Shots without a group come last. */
+export function sortByGroup(shots: ShotWithVerdict[], groups: Comparison["groups"]): ShotWithVerdict[] {
+  const places = new Map(groups.map(({ id }, index) => [id, index]));
+  const placeOf = ({ group }: ShotWithVerdict) => places.get(group) ?? groups.length;
+  const byName = sortNaturally(shots, ({ name }) => name);
+  return byName.sort((one, other) => placeOf(one) - placeOf(other));
+}
+
+/**
+ * In the order in which the shots come, so that a section stays in place while verdicts arrive. A shot with close-ups
+ * comes first.
+ */
+export function toSections(shots: ShotWithVerdict[], groups: Comparison["groups"]): Section[] {
+  const known = new Map(groups.map((group) => [group.id, group]));
+  const sections = new Map<string, Section>();
+  for (const shot of shots) {
+    const group = known.get(shot.group);
+    const id = group?.id ?? shot.verdict;
+    const section = sections.get(id) ?? {
+      id,
+      title: group?.title ?? "",
+      kind: group?.kind ?? null,
+      shots: [],
+    };
+    section.shots.push(shot);
+    sections.set(id, section);
+  }
+  return [...sections.values()].map((section) => ({
+    ...section,
+    title: section.title || verdictTitle(section),
+    shots: leadFirst(section.shots),
+  }));
+}
+
+function leadFirst(shots: ShotWithVerdict[]): ShotWithVerdict[] {
+  const lead = shots.find(({ closeups }) => closeups.length > 0);
+  return lead ? [lead, ...shots.filter((shot) => shot !== lead)] : shots;
+}
+
+const verdictTitle = ({ shots }: Section): string => {
+  const verdict = shots[0]?.verdict ?? "changed";
+  return `${formatCount(shots.length, "screenshot")} ${UNGROUPED[verdict] ?? verdict}`;
+};
+
+export interface IndexEntry {
+  /** The first section. */
+  id: string;
+  label: string;
+  shots: number;
+}
+
+const KINDS: Partial<Record<GroupKind, string>> = {
+  removed: "Removed",
+  single: "Single changes",
+  new: "New",
+};
+
+/** One line for the top of the page: what can be many groups of one name each is one entry. */
+export function indexSections(sections: Section[]): IndexEntry[] {
+  const entries = new Map<string, IndexEntry>();
+  for (const { id, title, kind, shots } of sections) {
+    const label = (kind && KINDS[kind]) ?? title;
+    const entry = entries.get(label) ?? { id, label, shots: 0 };
+    entry.shots += shots.length;
+    entries.set(label, entry);
+  }
+  return [...entries.values()];
+}
+
+/** The first `most` shots. */
+export function firstShots(sections: Section[], most: number): Section[] {
+  let left = most;
+  return sections.flatMap((section) => {
+    const shots = section.shots.slice(0, Math.max(0, left));
+    left -= shots.length;
+    return shots.length > 0 ? [{ ...section, shots }] : [];
+  });
+}
