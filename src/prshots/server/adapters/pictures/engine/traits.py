@@ -5,6 +5,7 @@ pixels follow. Pixels that are the same before and after have no effect on the f
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
@@ -199,64 +200,64 @@ def _find_colors(rows: Rows, stretches: Sequence[Stretch], strengths: Strength) 
     if len(old) < _LEAST_PIXELS:
         return []
     pairs, counts = np.unique(old.astype(np.uint64) << 24 | new, return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:_MOST_PAIRS]
-    pairs, counts = pairs[order], counts[order]
+    most = np.argsort(-counts, kind="stable")[:_MOST_PAIRS]
+    pairs, counts = pairs[most], counts[most]
     olds, news = (pairs >> 24).astype(np.uint32), (pairs & 0xFFFFFF).astype(np.uint32)
-    changed: dict[int, int] = {}
+    kept = Counter(_count_colors(rows, stretches, strengths.shape[1]))
+    changed = Counter[int]()
     for color, count in zip(olds.tolist(), counts.tolist(), strict=True):
-        changed[color] = changed.get(color, 0) + count * scale
-    kept = {
-        color: count - changed.get(color, 0)
-        for color, count in _count_colors(rows, stretches, strengths.shape[1]).items()
-    }
-    ends = [color for color in sorted(kept, key=lambda each: -kept[each])[:_ENDS] if kept[color] > 0]
-    grounds = {
-        color for color in ends if kept[color] >= max(_GROUND_SHARE * strengths.size, changed.get(color, 0))
-    }
-    table = _Table(olds, news, ends)
-    used_olds, used_news = grounds.copy(), grounds.copy()
-    least = max(_LEAST_PIXELS, _LEAST_SHARE * len(old))
-    for index, (one, other, count) in enumerate(
-        zip(olds.tolist(), news.tolist(), counts.tolist(), strict=True)
-    ):
-        if count < least or len(table.entries) == _MOST_ENTRIES:
+        changed[color] += count * scale
+    kept.subtract(changed)
+    ends = [color for color, count in kept.most_common(_ENDS) if count > 0]
+    least = _GROUND_SHARE * strengths.size
+    table = _Table(olds, news, ends, [color for color in ends if kept[color] >= max(least, changed[color])])
+    for index, count in enumerate(counts.tolist()):
+        if count < max(_LEAST_PIXELS, _LEAST_SHARE * len(old)):
             break
-        is_edge = table.follows[index] and count < _FLAT_SHARE * len(old)
-        if not (is_edge or one in used_olds or other in used_news):
+        if not table.follows[index] or count >= _FLAT_SHARE * len(old):
             table.add(index)
-            used_olds.add(one)
-            used_news.add(other)
     if counts[table.follows].sum() < _FOLLOWING * len(old):
         return []
     return [
-        ColorChange(f"#{int(olds[index]):06x}", f"#{int(news[index]):06x}", int(counts[index] * scale))
+        ColorChange(f"#{olds[index]:06x}", f"#{news[index]:06x}", int(counts[index]) * scale)
         for index in table.entries
     ]
 
 
 class _Table:
-    """Entries of a table of colors, and which pairs of an old and a new color follow it."""
+    """A table of colors, and which pairs of an old and a new color follow it.
 
-    def __init__(self, olds: Numbers, news: Numbers, kept: list[int]) -> None:
-        self._olds, self._news = _to_rgb(olds), _to_rgb(news)
+    `kept` are colors that stay the same, and `grounds` those that no entry may start or end at.
+    """
+
+    def __init__(self, olds: Numbers, news: Numbers, kept: list[int], grounds: list[int]) -> None:
         self.entries: list[int] = []
+        """Indexes of pairs."""
         self.follows = np.zeros(len(olds), bool)
+        self._numbers = list(zip(olds.tolist(), news.tolist(), strict=True))
+        self._olds, self._news = _to_rgb(olds), _to_rgb(news)
         self._ends = [(color, color) for color in _to_rgb(np.array(kept, np.uint32))]
+        self._starts, self._targets = {*grounds}, {*grounds}
 
     def add(self, index: int) -> None:
-        one = self._olds[index], self._news[index]
-        for other in [*self._ends, one]:
-            self.follows |= self._is_mixture(one, other)
-        self._ends.append(one)
+        """Make the pair an entry, if there is room and neither of its colors is taken."""
+        start, target = self._numbers[index]
+        if len(self.entries) == _MOST_ENTRIES or start in self._starts or target in self._targets:
+            return
+        self._starts.add(start)
+        self._targets.add(target)
         self.entries.append(index)
+        self._ends.append((self._olds[index], self._news[index]))
+        for other in self._ends:
+            self.follows |= self._is_mixture(self._ends[-1], other)
 
     def _is_mixture(self, one: tuple[Colors, Colors], other: tuple[Colors, Colors]) -> Flags:
         """Return which pairs are as far from `one` to `other` before as after."""
         before, after = other[0] - one[0], other[1] - one[1]
         way = ((self._olds - one[0]) @ before / max(1, before @ before)).clip(0, 1)[:, None]
-        is_near_before = np.abs(one[0] + way * before - self._olds).max(axis=1) <= _ROUNDING
         near = _NEAR + _NEAR_SHARE * np.abs(after).max()
-        is_mixture: Flags = is_near_before & (np.abs(one[1] + way * after - self._news).max(axis=1) <= near)
+        is_mixture: Flags = np.abs(one[0] + way * before - self._olds).max(axis=1) <= _ROUNDING
+        is_mixture &= np.abs(one[1] + way * after - self._news).max(axis=1) <= near
         return is_mixture
 
 
