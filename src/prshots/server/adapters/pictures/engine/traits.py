@@ -5,7 +5,9 @@ pixels follow. Pixels that are the same before and after have no effect on the f
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +39,8 @@ _FOLLOWING = 0.95
 _MOST_ENTRIES = 16
 _LEAST_PIXELS, _LEAST_SHARE = 8, 0.002
 """An entry has at least this many of the sampled pixels that differ, and at least this share of them."""
+_FLAT_SHARE = 0.05
+"""A color with this share is an entry even if it's a mixture of two others. Edges have fewer pixels."""
 _MOST_PAIRS = 1024
 """How many different pairs of an old and a new color to look at. The others don't follow the table."""
 
@@ -161,13 +165,13 @@ def _find_runs(places: npt.NDArray[np.intp]) -> Iterator[tuple[int, int]]:
 
 
 def _hash_moved_rows(rows: Rows, stretches: Sequence[Stretch], width: int) -> str:
-    """Hash the inserted and removed rows. Repeated rows and columns count once.
+    """Hash the inserted and removed rows. Columns that equal the one to their left don't count.
 
     A notice therefore has the same hash in windows of different widths, unless its text wraps.
     """
     moved = [stretch for stretch in stretches if stretch.shift]
-    if len(moved) > 1 and moved[-1] is stretches[-1] and moved[-1].kind != moved[0].kind:
-        moved.pop()  # rows that were pushed off the end, or came in from there
+    if not sum(stretch.shift for stretch in moved):  # pushed off the end of a window, or pulled in from there
+        moved = list(takewhile(lambda stretch: stretch.kind == moved[0].kind, moved))
     if not moved or sum(stretch.rows for stretch in moved) * width > _MOST_HASHED:
         return ""
     parts = []
@@ -175,9 +179,8 @@ def _hash_moved_rows(rows: Rows, stretches: Sequence[Stretch], width: int) -> st
         strip = (
             rows.after(after, after + count) if kind == "inserted" else rows.before(before, before + count)
         )
-        is_new_row = np.append(True, _differs(strip[1:], strip[:-1]).any(axis=1))
         is_new_column = np.append(True, _differs(strip[:, 1:], strip[:, :-1]).any(axis=0))
-        parts += [f"{kind} {count} ".encode(), strip[is_new_row][:, is_new_column].tobytes()]
+        parts += [f"{kind} {count} ".encode(), strip[:, is_new_column].tobytes()]
     return _digest(*parts)
 
 
@@ -197,62 +200,64 @@ def _find_colors(rows: Rows, stretches: Sequence[Stretch], strengths: Strength) 
     if len(old) < _LEAST_PIXELS:
         return []
     pairs, counts = np.unique(old.astype(np.uint64) << 24 | new, return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:_MOST_PAIRS]
-    pairs, counts = pairs[order], counts[order]
+    most = np.argsort(-counts, kind="stable")[:_MOST_PAIRS]
+    pairs, counts = pairs[most], counts[most]
     olds, news = (pairs >> 24).astype(np.uint32), (pairs & 0xFFFFFF).astype(np.uint32)
-    changed: dict[int, int] = {}
+    kept = Counter(_count_colors(rows, stretches, strengths.shape[1]))
+    changed = Counter[int]()
     for color, count in zip(olds.tolist(), counts.tolist(), strict=True):
-        changed[color] = changed.get(color, 0) + count * scale
-    kept = {
-        color: count - changed.get(color, 0)
-        for color, count in _count_colors(rows, stretches, strengths.shape[1]).items()
-    }
-    ends = [color for color in sorted(kept, key=lambda each: -kept[each])[:_ENDS] if kept[color] > 0]
-    grounds = {
-        color for color in ends if kept[color] >= max(_GROUND_SHARE * strengths.size, changed.get(color, 0))
-    }
-    table = _Table(olds, news, ends)
-    taken = grounds.copy()
-    least = max(_LEAST_PIXELS, _LEAST_SHARE * len(old))
-    for index, (one, other, count) in enumerate(
-        zip(olds.tolist(), news.tolist(), counts.tolist(), strict=True)
-    ):
-        if count < least or len(table.entries) == _MOST_ENTRIES:
+        changed[color] += count * scale
+    kept.subtract(changed)
+    ends = [color for color, count in kept.most_common(_ENDS) if count > 0]
+    least = _GROUND_SHARE * strengths.size
+    table = _Table(olds, news, ends, [color for color in ends if kept[color] >= max(least, changed[color])])
+    for index, count in enumerate(counts.tolist()):
+        if count < max(_LEAST_PIXELS, _LEAST_SHARE * len(old)):
             break
-        if not (table.follows[index] or one in grounds or other in taken):
+        if not table.follows[index] or count >= _FLAT_SHARE * len(old):
             table.add(index)
-            taken.add(other)
     if counts[table.follows].sum() < _FOLLOWING * len(old):
         return []
     return [
-        ColorChange(f"#{int(olds[index]):06x}", f"#{int(news[index]):06x}", int(counts[index] * scale))
+        ColorChange(f"#{olds[index]:06x}", f"#{news[index]:06x}", int(counts[index]) * scale)
         for index in table.entries
     ]
 
 
 class _Table:
-    """Entries of a table of colors, and which pairs of an old and a new color follow it."""
+    """A table of colors, and which pairs of an old and a new color follow it.
 
-    def __init__(self, olds: Numbers, news: Numbers, kept: list[int]) -> None:
-        self._olds, self._news = _to_rgb(olds), _to_rgb(news)
+    `kept` are colors that stay the same, and `grounds` those that no entry may start or end at.
+    """
+
+    def __init__(self, olds: Numbers, news: Numbers, kept: list[int], grounds: list[int]) -> None:
         self.entries: list[int] = []
+        """Indexes of pairs."""
         self.follows = np.zeros(len(olds), bool)
+        self._numbers = list(zip(olds.tolist(), news.tolist(), strict=True))
+        self._olds, self._news = _to_rgb(olds), _to_rgb(news)
         self._ends = [(color, color) for color in _to_rgb(np.array(kept, np.uint32))]
+        self._starts, self._targets = {*grounds}, {*grounds}
 
     def add(self, index: int) -> None:
-        one = self._olds[index], self._news[index]
-        for other in [*self._ends, one]:
-            self.follows |= self._is_mixture(one, other)
-        self._ends.append(one)
+        """Make the pair an entry, if there is room and neither of its colors is taken."""
+        start, target = self._numbers[index]
+        if len(self.entries) == _MOST_ENTRIES or start in self._starts or target in self._targets:
+            return
+        self._starts.add(start)
+        self._targets.add(target)
         self.entries.append(index)
+        self._ends.append((self._olds[index], self._news[index]))
+        for other in self._ends:
+            self.follows |= self._is_mixture(self._ends[-1], other)
 
     def _is_mixture(self, one: tuple[Colors, Colors], other: tuple[Colors, Colors]) -> Flags:
         """Return which pairs are as far from `one` to `other` before as after."""
         before, after = other[0] - one[0], other[1] - one[1]
         way = ((self._olds - one[0]) @ before / max(1, before @ before)).clip(0, 1)[:, None]
-        is_near_before = np.abs(one[0] + way * before - self._olds).max(axis=1) <= _ROUNDING
         near = _NEAR + _NEAR_SHARE * np.abs(after).max()
-        is_mixture: Flags = is_near_before & (np.abs(one[1] + way * after - self._news).max(axis=1) <= near)
+        is_mixture: Flags = np.abs(one[0] + way * before - self._olds).max(axis=1) <= _ROUNDING
+        is_mixture &= np.abs(one[1] + way * after - self._news).max(axis=1) <= near
         return is_mixture
 
 
