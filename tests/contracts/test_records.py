@@ -52,7 +52,7 @@ class TestAddingAndFinding:
         twice = images[100]._replace(name="the same id again")
         adding = (stores.records.add_image(image) for image in [*images, twice])
         outcomes = await asyncio.gather(*adding, return_exceptions=True)
-        assert [type(outcome) for outcome in outcomes if outcome] == [RecordsError]
+        assert [type(outcome) for outcome in outcomes if outcome is not True] == [RecordsError]
         assert sorted(await stores.of_pull()) == sorted(ids(images))
         assert await stores.wrong_totals() == []
 

@@ -52,8 +52,10 @@ def grown_by_result(
 def test_uploads_are_counted_by_result(observed: Service) -> None:
     before = shown(observed.base_url)
     with observed.client(observed.new_token(uploads_per_minute=STORED + 1)) as client:
-        for _ in range(STORED):
-            assert upload(client, png(1000)).status_code == 200
+        for number in range(STORED):
+            key = {"Idempotency-Key": str(number)}
+            assert upload(client, png(1000), headers=key).status_code == 200
+        assert upload(client, headers=key).status_code == 200
         with observed.broken_store():
             assert upload(client).status_code == 503
         assert upload(client).status_code == 429
@@ -65,7 +67,7 @@ def test_uploads_are_counted_by_result(observed: Service) -> None:
     last = 'prshots_uploads_total{result="unauthorized"}'
     after = wait_for_metrics(observed, lambda figures: figures[last] > before[last])
     counted = grown_by_result("uploads", metrics.UPLOAD_RESULTS, before, after)
-    others = ("failed", "rate_limited", "invalid", "too_large", "unsupported", "unauthorized")
+    others = ("repeated", "failed", "rate_limited", "invalid", "too_large", "unsupported", "unauthorized")
     assert counted == {"stored": STORED, "busy": 0, "timed_out": 0, **dict.fromkeys(others, 1)}
     assert after["prshots_upload_bytes_total"] - before["prshots_upload_bytes_total"] == STORED * 1000
 

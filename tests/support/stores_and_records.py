@@ -273,11 +273,11 @@ DATABASE_CALLS: dict[str, Callable[[Database], Awaitable[object]]] = {
 
 async def assert_every_upload_fails(records: SqlRecords, project: Project) -> None:
     """Fill what space the database's files still have, so the first uploads may fit. Then all fail."""
-    outcomes: list[BaseException | None] = []
+    outcomes: list[BaseException | bool] = []
     for _ in range(50):
         adding = (records.add_image(an_image(project)) for _ in range(200))
         outcomes = await asyncio.gather(*adding, return_exceptions=True)
-        if all(outcomes):
+        if True not in outcomes:
             break
     assert {type(outcome) for outcome in outcomes} == {RecordsFullError}
 
