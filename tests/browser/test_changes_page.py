@@ -359,7 +359,7 @@ def test_on_a_phone_no_part_of_a_pair_covers_another(
     page.goto(shop.page(10))
     expect(page.locator(".pair")).to_have_count(2)
     widths = "parts => parts.map(part => part.scrollWidth - part.clientWidth)"
-    for part in (".pair", ".sheet-head", ".group"):
+    for part in (".pair", ".sheet-index", ".group"):
         assert not any(page.locator(part).evaluate_all(widths))
 
     page.locator(".pair a").first.click()
