@@ -178,15 +178,15 @@ def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop:
 
 def test_both_images_zoom_and_scroll_together(page: Page, shop: Shop) -> None:
     page.goto(shop.page(query=f"?tab=changes&shot=banner&viewport={VIEWPORT}&mode=side"))
-    for image in viewer(page).locator(".image-box img:not(.stand-in)").all():
-        loaded(image)
+    for side in ("before", "after"):
+        loaded(viewer(page).get_by_role("img", name=f"banner: {side}"))
     stages = viewer(page).locator(".stage")
     expect(stages).to_have_count(2)
     for _ in range(2):
         page.keyboard.press("+")
     expect(viewer(page).locator(".bar-scale")).to_contain_text("400 %")
-    boxes = [box.bounding_box() for box in viewer(page).locator(".image-box").all()]
-    assert boxes[0]["height"] == boxes[1]["height"] == 4 * 264  # type: ignore[index]  # the longer one's
+    for box in viewer(page).locator(".image-box").all():
+        expect(box).to_have_css("height", f"{4 * 264}px")  # the longer one's
     stages.last.evaluate("stage => stage.scrollTo(90, 200)")
     expect(stages.first).to_have_js_property("scrollTop", 200)
     expect(stages.first).to_have_js_property("scrollLeft", 90)
@@ -359,7 +359,7 @@ def test_on_a_phone_no_part_of_a_pair_covers_another(
     page.goto(shop.page(10))
     expect(page.locator(".pair")).to_have_count(2)
     widths = "parts => parts.map(part => part.scrollWidth - part.clientWidth)"
-    for part in (".pair", ".sheet-head", ".group"):
+    for part in (".pair", ".sheet-index", ".group"):
         assert not any(page.locator(part).evaluate_all(widths))
 
     page.locator(".pair a").first.click()

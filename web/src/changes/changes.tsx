@@ -1,5 +1,5 @@
 /** The tab that shows what the pull request changed. */
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { NoMatch } from "../gallery/all-shots";
 import { GallerySkeleton } from "../gallery/gallery";
 import {
@@ -77,6 +77,7 @@ function ComparisonView({ urls, prNumber, pull, comparison, onHelp }: Comparison
     filterShots(sorted, filter, (shot) => shot),
     `${comparison.commit_sha} ${new URLSearchParams(filterParameters(filter))}`,
   );
+  const [isWhole, setWhole] = useState(false);
   const sections = toSections(inOrder, groups);
   const found = sections.flatMap((section) => section.shots);
   const openShot = openShotFrom(query);
@@ -95,8 +96,19 @@ function ComparisonView({ urls, prNumber, pull, comparison, onHelp }: Comparison
             tab="changes"
             found={found.length}
             total={inVerdict.length}
-          />
-          <PairSheet {...{ sections, branch, urls, filter }} group={query.get("group")} />
+          >
+            {all.some(({ closeups }) => closeups.length > 0) && (
+              <button
+                type="button"
+                class="button plain"
+                aria-pressed={isWhole}
+                onClick={() => setWhole(!isWhole)}
+              >
+                Whole pages
+              </button>
+            )}
+          </Toolbar>
+          <PairSheet {...{ sections, branch, urls, filter, isWhole }} group={query.get("group")} />
           {found.length === 0 && <NoChanges {...{ urls, filter, comparison }} />}
         </>
       )}

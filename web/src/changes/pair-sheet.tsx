@@ -21,43 +21,31 @@ interface PairSheetProps {
   filter: ShotFilter;
   /** The group that the URL names. It may not exist. */
   group: string | null;
+  /** Show whole pages instead of close-ups. */
+  isWhole: boolean;
 }
 
-export function PairSheet({ sections, branch, urls, filter, group }: PairSheetProps) {
+export function PairSheet({ sections, branch, urls, filter, group, isWhole }: PairSheetProps) {
   const total = sections.reduce((sum, { shots }) => sum + shots.length, 0);
   const { rows, end, showAfter } = useIncrementalRows(total, filter);
-  const [isWhole, setWhole] = useState(false);
   const jump = useJump(sections, group, showAfter);
   const index = indexSections(sections);
-  const hasCloseups = sections.some(({ shots }) => shots.some(({ closeups }) => closeups.length > 0));
   return (
     <div class="sheet">
-      <div class="sheet-head">
-        {index.length > 1 && (
-          <nav class="sheet-index" aria-label="Groups">
-            {index.map(({ id, label, shots }) => (
-              <Link
-                key={id}
-                href={pageHref(urls, { tab: "changes", filter, group: id })}
-                replace
-                onClick={() => jump(id)}
-              >
-                {label} {shots > 0 && <span class="count">{formatNumber(shots)}</span>}
-              </Link>
-            ))}
-          </nav>
-        )}
-        {hasCloseups && (
-          <button
-            type="button"
-            class="button plain"
-            aria-pressed={isWhole}
-            onClick={() => setWhole(!isWhole)}
-          >
-            Whole pages
-          </button>
-        )}
-      </div>
+      {index.length > 1 && (
+        <nav class="sheet-index" aria-label="Groups">
+          {index.map(({ id, label, shots }) => (
+            <Link
+              key={id}
+              href={pageHref(urls, { tab: "changes", filter, group: id })}
+              replace
+              onClick={() => jump(id)}
+            >
+              {label} {shots > 0 && <span class="count">{formatNumber(shots)}</span>}
+            </Link>
+          ))}
+        </nav>
+      )}
       {firstShots(sections, rows).map(({ id, title, shots }) => (
         <section key={id} class="group" data-group={id} {...(id === group ? { "data-current": "" } : {})}>
           <h2 class="group-title" tabIndex={-1}>
@@ -104,11 +92,10 @@ function useJump(
   return jump;
 }
 
-interface PairProps extends Pick<PairSheetProps, "branch" | "urls" | "filter"> {
+interface PairProps extends Omit<PairSheetProps, "sections" | "group"> {
   shot: ShotWithVerdict;
   /** The first shot of a group shows all its close-ups at full size. */
   isLead: boolean;
-  isWhole: boolean;
 }
 
 function Pair({ shot, branch, urls, filter, isLead, isWhole }: PairProps) {

@@ -1,4 +1,5 @@
 /** The filter above the gallery. */
+import type { ComponentChildren } from "preact";
 import { capitalize, formatCount, formatNumber } from "../lib/format";
 import { navigate } from "../lib/router";
 import { type PullUrls, pageHref, type Tab } from "../pull/urls";
@@ -17,10 +18,12 @@ interface ToolbarProps {
   verdicts?: string[];
   found: number;
   total: number;
+  /** More controls. */
+  children?: ComponentChildren;
 }
 
 export function Toolbar(props: ToolbarProps) {
-  const { urls, tab, filterInput, viewports, themes, verdicts, found, total } = props;
+  const { urls, tab, filterInput, viewports, themes, verdicts, found, total, children } = props;
   const { filter, text, setText } = filterInput;
   const choose = (change: Partial<ShotFilter>) =>
     navigate(pageHref(urls, { tab, filter: { ...filter, ...change } }), { replace: true });
@@ -66,6 +69,7 @@ export function Toolbar(props: ToolbarProps) {
         {isUnfiltered(filter) ? "" : `${formatNumber(found)} of `}
         {formatCount(total, "screenshot")}
       </p>
+      {children}
     </search>
   );
 }
