@@ -96,9 +96,6 @@ def _is_transparent(picture: Image.Image) -> bool:
 MAX_REGIONS = 50
 _MAX_STRIPS = 20
 
-_LEAST_SUM = 60
-"""The minimum sum of differences, in levels of 255, of a group of pixels. Less is noise of a pixel or two."""
-
 _SEAM = 2
 """The height of the region that shows where rows were removed, because the after image doesn't have them."""
 
@@ -137,7 +134,7 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     strengths = pair.strengths(stretches)
     stretches, strengths = pair.align_beside_sidebar(stretches, strengths)
     strips = _find_strips(stretches, pair)
-    clear_noise(strengths, _LEAST_SUM)
+    clear_noise(strengths, pair.thresholds.least_sum)
     changed = boxes_around(strengths, MAX_REGIONS - _MAX_STRIPS)
     if not strips and (not changed or (len(changed) == 1 and _is_text_cursor(pair, changed[0]))):
         return PairResult("unchanged")
@@ -198,7 +195,7 @@ class _Pair:
         self.width = min(before.width, after.width)
         self.left, self.right = 0, self.width  # the columns in which rows are aligned and compared
         self._transparent = before.is_transparent or after.is_transparent
-        self._thresholds = LOSSY if before.is_lossy or after.is_lossy else LOSSLESS
+        self.thresholds = LOSSY if before.is_lossy or after.is_lossy else LOSSLESS
 
     def align_rows(self, left: int = 0, right: int = 0) -> list[Stretch]:
         """Align the rows, or only some of their columns."""
@@ -211,7 +208,7 @@ class _Pair:
             partial(self.before.row_sketches, left=left, right=right),
             partial(self.after.row_sketches, left=left, right=right),
         )
-        return align(before, after, sketches, lossy=self._thresholds.is_lossy)
+        return align(before, after, sketches, lossy=self.thresholds.is_lossy)
 
     def align_beside_sidebar(
         self, stretches: list[Stretch], strengths: Strength
@@ -221,7 +218,7 @@ class _Pair:
         That's true if far fewer pixels differ then.
         """
         few = self.after.height * _FEW_ROWS * (not _has_moved(stretches))
-        if not self.same_width or self._thresholds.is_lossy or strengths.any(axis=1).sum() <= few:
+        if not self.same_width or self.thresholds.is_lossy or strengths.any(axis=1).sum() <= few:
             return stretches, strengths
         left, right = self._find_differing_columns(stretches)
         if not self.width * _CONTENT_SHARE <= right - left < self.width:
@@ -302,7 +299,7 @@ class _Pair:
             _on_grounds(ours[:, left:right]), _on_grounds(theirs[:, left:right]), strict=True
         ):
             part = strengths[:, left:right]
-            np.maximum(part, find_differences(one, other, self._thresholds)[rows], out=part)
+            np.maximum(part, find_differences(one, other, self.thresholds)[rows], out=part)
 
 
 class _Chunk(NamedTuple):

@@ -36,12 +36,14 @@ class Thresholds(NamedTuple):
     """A cell with at most this contrast is flat."""
     flat_cells: int
     """How many of nine neighboring flat cells must differ."""
+    least_sum: int
+    """The minimum sum of levels of a group of differing pixels. Less is noise of a pixel or two."""
     is_lossy: bool
     """Encoders blur the color of shapes, so only their brightness counts."""
 
 
-LOSSLESS = Thresholds(shape=6, flat=1.5, flat_contrast=6, flat_cells=4, is_lossy=False)
-LOSSY = Thresholds(shape=30, flat=4.0, flat_contrast=12, flat_cells=4, is_lossy=True)
+LOSSLESS = Thresholds(shape=6, flat=1.5, flat_contrast=6, flat_cells=4, least_sum=60, is_lossy=False)
+LOSSY = Thresholds(shape=30, flat=4.0, flat_contrast=12, flat_cells=4, least_sum=100, is_lossy=True)
 
 _SHIFT = 0.6
 """The largest movement, in pixels, to ignore: browsers place letters at fractions of pixels."""

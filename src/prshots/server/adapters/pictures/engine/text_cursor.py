@@ -9,8 +9,6 @@ divider, and the edge of a progress bar that moved by a pixel. Only a cursor has
 - It reaches below the baseline of that text. A letter stands on the baseline.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
@@ -45,35 +43,19 @@ baseline, and the height of a letter. In most fonts, these are at most 0.1, abou
 _LEAST_PIXELS = 2
 
 
-class _Letter(NamedTuple):
-    left: int
-    right: int
-    top: int
-    bottom: int
-
-
 def is_text_cursor(before: Pixels, after: Pixels, box: Box) -> bool:
     """Return whether a cursor is the only difference between two images in and around a box."""
-    rows, columns = _around(before, box)
-    differs = (before[rows, columns] != after[rows, columns]).any(axis=2)
-    across, down = np.flatnonzero(differs.any(axis=0)), np.flatnonzero(differs.any(axis=1))
-    left, right = int(across[0]) + columns.start, int(across[-1]) + 1 + columns.start
-    top, bottom = int(down[0]) + rows.start, int(down[-1]) + 1 + rows.start
-    height, width = bottom - top, right - left
-    if height not in _HEIGHTS or width * _SLIMNESS > height or not 0 < left < right < before.shape[1]:
+    top, left = max(0, box.top - REACH), max(0, box.left - REACH)
+    around = slice(top, box.bottom + REACH), slice(left, box.right + REACH)
+    differs = (before[around] != after[around]).any(axis=2)
+    rows, columns = np.flatnonzero(differs.any(axis=1)) + top, np.flatnonzero(differs.any(axis=0)) + left
+    bar = Box(int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
+    height = bar.bottom - bar.top
+    if height not in _HEIGHTS or (bar.right - bar.left) * _SLIMNESS > height:
         return False
-    bar = Box(left, top, right, bottom)
-    return any(
+    return 0 < bar.left < bar.right < before.shape[1] and any(
         _stands_free(image, bar) and _continues(ground, bar) and _touches_text(ground, bar)
         for image, ground in ((after, before), (before, after))
-    )
-
-
-def _around(pixels: Pixels, box: Box) -> tuple[slice, slice]:
-    height, width = pixels.shape[:2]
-    return (
-        slice(max(0, box.top - REACH), min(height, box.bottom + REACH)),
-        slice(max(0, box.left - REACH), min(width, box.right + REACH)),
     )
 
 
@@ -120,18 +102,16 @@ def _touches_text(ground: Pixels, bar: Box) -> bool:
     return bar.bottom - baseline >= max(_LEAST_PIXELS, _BELOW_BASELINE * height)
 
 
-def _find_letters(ground: Pixels, bar: Box, reach: int) -> list[_Letter]:
+def _find_letters(ground: Pixels, bar: Box, reach: int) -> list[Box]:
     """Return the shapes in the rows of the bar that are separated by columns without ink."""
     start = max(0, bar.left - reach)
-    window = ground[bar.top : bar.bottom, start : bar.right + reach].max(axis=2).astype(np.int16)
+    window = ground[bar.top : bar.bottom, start : bar.right + reach].mean(axis=2)
     # The ground can be a gradient. It shows above and below the letters.
     top, bottom = window[[0, -1], bar.left - start]
     ink = np.abs(window - window[0] - np.linspace(0, bottom - top, len(window))[:, np.newaxis]) > _STANDS_OUT
     steps = np.flatnonzero(np.diff(np.pad(ink.any(axis=0).astype(np.int8), 1)))
     letters = []
     for left, right in zip(steps[::2].tolist(), steps[1::2].tolist(), strict=True):
-        lines = np.flatnonzero(ink[:, left:right].any(axis=1))
-        letters.append(
-            _Letter(start + left, start + right, bar.top + int(lines[0]), bar.top + int(lines[-1]) + 1)
-        )
+        lines = np.flatnonzero(ink[:, left:right].any(axis=1)) + bar.top
+        letters.append(Box(start + left, int(lines[0]), start + right, int(lines[-1]) + 1))
     return letters
