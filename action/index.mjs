@@ -3337,7 +3337,7 @@ var Composer = class {
   warning = "";
   /** Return how many screenshots the pull request has. */
   async count() {
-    return (await this.service.comment(this.prNumber)).count;
+    return (await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", this.how.view)).count;
   }
   /** Return the comment with its template, for no forge in particular. */
   async markdown() {

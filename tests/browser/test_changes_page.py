@@ -141,6 +141,29 @@ def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop:
     expect(opened.get_by_role("button", name="Copied")).to_be_visible()
     link = copied(page)
     assert link.endswith(f"?tab=changes&shot=step-2&viewport={VIEWPORT}&mode=diff")
+    opened.get_by_role("button", name="Copy markdown").click()
+    expect(opened.get_by_title("Copy markdown")).to_have_text("Copied")
+    assert f"]({link})" in copied(page)
+    page.keyboard.press("1")
+    page.keyboard.press("b")
+    page.keyboard.press("d")
+    expect(opened.locator(".regions [data-current]")).to_have_count(2)
+    expect(opened.get_by_role("button", name="Region 1 of 1")).to_be_visible()
+    # Not a real tab: Chromium complains about the policy of a tab with an image.
+    page.evaluate("window.open = address => { window.original = address }")
+    page.keyboard.press("o")
+    original = opened.locator(".pane-caption.after").get_by_role("link", name="Original")
+    assert page.evaluate("window.original") == original.get_attribute("href")
+    page.keyboard.press("h")
+    history = opened.get_by_role("complementary", name="History")
+    expect(history.get_by_role("listitem")).to_contain_text(re.compile(f"{sha('main')[:7]}.*Before image"))
+    loaded(history.get_by_role("img"))
+    page.keyboard.press("l")
+    expect(history).to_have_count(0)
+    opened.get_by_role("complementary", name="Changes").get_by_role("button", name="step-10").click()
+    expect(opened).to_contain_text("4 of 6")
+    page.keyboard.press("l")
+    page.keyboard.press("p")
     page.keyboard.press("n")
     expect(opened).to_contain_text("4 of 6")
     for _ in range(2):
@@ -185,6 +208,10 @@ def test_the_overlay_moves_the_before_image_with_its_rows(page: Page, shop: Shop
 
 def test_baselines_are_listed_and_a_commit_shows_its_images(page: Page, shop: Shop) -> None:
     page.goto(f"/projects/{shop.id}")
+    listed = page.get_by_role("list", name="Pull requests").get_by_role("listitem").filter(has_text="#7")
+    expect(listed.locator(".verdict")).to_have_text(
+        ["2 changed", "1 moved", "1 new", "1 removed", "1 failed", "1 unchanged"]
+    )
     page.get_by_role("link", name="Baselines").click()
     commit = page.get_by_role("listitem").filter(has_text=sha("main")[:7])
     expect(commit).to_contain_text(re.compile("main.*6 screenshots.*KB.*Complete.*just now", re.DOTALL))
@@ -208,6 +235,8 @@ class TestStates:
         expect(
             page.get_by_text(f"The screenshots of {sha('more')[:7]} are not compared yet.")
         ).to_be_visible()
+        page.goto(f"/projects/{shop.id}")
+        expect(page.get_by_text("Newest commit not compared yet")).to_be_visible()
 
     def test_a_base_that_is_not_an_ancestor_is_marked(self, page: Page, shop: Shop) -> None:
         shop.push(9, "push", banner=RED)
@@ -329,8 +358,9 @@ def test_on_a_phone_no_part_of_a_pair_covers_another(
     page = new_context(viewport=NARROW).new_page()
     page.goto(shop.page(10))
     expect(page.locator(".pair")).to_have_count(2)
-    widths = "pairs => pairs.map(pair => pair.scrollWidth - pair.clientWidth)"
-    assert page.locator(".pair").evaluate_all(widths) == [0, 0]
+    widths = "parts => parts.map(part => part.scrollWidth - part.clientWidth)"
+    for part in (".pair", ".sheet-head", ".group"):
+        assert not any(page.locator(part).evaluate_all(widths))
 
     page.locator(".pair a").first.click()
     expect(viewer(page).locator(".stage")).to_have_count(2)

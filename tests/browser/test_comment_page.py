@@ -4,10 +4,13 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page, expect
 
+from support.drawn_pages import drawn_page, sha
 from support.forge_pages import FORGES, THEMES, open_comment
+from support.markdown_pages import Page as MarkdownPage
 from support.reviewed_shop import REDESIGN, WORDING, PullRequest, review
+from support.service import upload
 
 pytestmark = pytest.mark.slow
 
@@ -33,6 +36,23 @@ def test_shows_each_change_once_and_is_short(
             assert page.evaluate("[...document.images].every(image => image.naturalWidth > 0)")
             assert page.evaluate("document.documentElement.scrollHeight") <= tallest, (forge, theme)
             page.close()
+
+
+def test_a_picture_and_a_line_open_their_places_in_the_dashboard(ci: httpx.Client, page: Page) -> None:
+    for commit, image in (("main", drawn_page()), ("push", drawn_page(button="red"))):
+        fields = {"name": "a & b", "viewport": "320x240", "commit_sha": sha(commit)}
+        where = {"branch": "main"} if commit == "main" else {"pr_number": 7}
+        path = "/v1/baseline" if commit == "main" else "/v1/upload"
+        upload(ci, image, path=path, **fields, **where).raise_for_status()
+    body = {"pr_number": 7, "commit_sha": sha("push"), "branch": "main", "commits": [sha("main")]}
+    ci.post("/v1/compare", json=body, timeout=60).raise_for_status()
+    params = {"pr_number": 7, "view": "changes", "marker": "link"}
+    markdown = ci.get("/v1/comment", params=params).json()["markdown"]
+    group, pair = (link for link in MarkdownPage(markdown).links if "?" in link)
+    page.goto(pair)
+    expect(page.locator("dialog.pair-viewer")).to_contain_text("a & b")
+    page.goto(group)
+    expect(page.locator(".pair-name")).to_have_text(["a & b"])
 
 
 def write_comment(ci: httpx.Client, pull: PullRequest) -> dict[str, Any]:

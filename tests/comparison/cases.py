@@ -7,7 +7,7 @@ from typing import Literal
 
 from PIL import Image
 
-from comparison.pages import BADGE, COLUMNS, PHOTO, SECTIONS, SHOP, manual
+from comparison.pages import BADGE, CARDS, COLUMNS, PHOTO, SECTIONS, SHOP, WIDGETS, field, manual, table
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Shot:
     script: str = ""
     size: tuple[int, int] = (640, 520)
     full_page: bool = False
+    scale: int = 1
     transparent: bool = False
     change: Callable[[Image.Image], Image.Image] | None = None
     kind: Literal["png", "jpg", "webp"] = "png"
@@ -31,6 +32,8 @@ shop = Shot(name="shop")
 long_manual = Shot(page=manual(SECTIONS), size=(640, 400), full_page=True, name="manual")
 badge = Shot(page=BADGE, size=(260, 190), transparent=True, name="badge")
 photo = Shot(page=PHOTO, size=(320, 240), name="photo")
+widgets = Shot(page=WIDGETS, size=(320, 230), name="widgets")
+cards = Shot(page=CARDS, size=(360, 240), name="cards")
 columns = Shot(page=COLUMNS, size=(480, 240), name="columns")
 
 
@@ -38,12 +41,29 @@ def restyled(css: str, script: str = "", of: Shot = shop) -> Shot:
     return replace(of, css=css, script=script, name="")
 
 
-def retold(selector: str, text: str) -> Shot:
-    return restyled("", f"document.querySelector('{selector}').textContent = '{text}'")
+def retold(selector: str, text: str, of: Shot = shop) -> Shot:
+    return restyled("", f"document.querySelector('{selector}').textContent = '{text}'", of=of)
 
 
 def encoded(shot: Shot, kind: Literal["png", "jpg", "webp"], quality: int) -> Shot:
     return replace(shot, kind=kind, quality=quality, name="")
+
+
+def blinking(
+    style: str = "", *, size: int = 14, width: int = 240, height: int = 50, scale: int = 1
+) -> tuple[Shot, Shot]:
+    """Return a field without and with its text cursor, in the middle of a word."""
+    script = "document.querySelector('input').setSelectionRange(4, 4)"
+    hidden = Shot(page=field(style, size=size), script=script, size=(width, height), scale=scale)
+    return hidden, replace(hidden, css="input { caret-color: auto }")
+
+
+SIDEBAR = "Array.from(['Overview', 'Orders', 'Customers', 'Reports', 'Settings']).join('<br>')"
+
+
+def beside(side: str, css: str = "") -> Shot:
+    """Return cards beside a sidebar."""
+    return restyled(css, f"document.querySelector('#{side}').innerHTML = {SIDEBAR}", of=cards)
 
 
 def nudge_antialiased_pixels(picture: Image.Image) -> Image.Image:
@@ -176,5 +196,33 @@ PAIRS: dict[str, tuple[Shot, Shot]] = {
         shop,
         restyled("ul { display: flex; flex-direction: column } li:first-child { order: 1 }"),
     ),
+    # Text cursors, and what looks like one
+    "cursor-in-word": blinking(),
+    "cursor-on-gradient": blinking("background: linear-gradient(90deg, #fff, #9cd0ff)", size=17),
+    "cursor-on-dark": blinking("background: linear-gradient(#30363d, #0d1117); color: #e6edf3", size=12),
+    "cursor-at-triple-density": blinking(size=13, scale=3),
+    "cursor-in-large-text": blinking(size=44, width=360, height=80),
+    "letter-added": (widgets, retold("#word", "Cancel", of=widgets)),
+    "numeral-added": (widgets, retold("#level", "Level I", of=widgets)),
+    "progress-by-a-pixel": (widgets, restyled("#bar { width: 71px }", of=widgets)),
+    "column-by-a-pixel": (widgets, restyled("#column { width: 7px; margin-right: -1px }", of=widgets)),
+    "tag-by-two-pixels": (widgets, restyled("#tag { width: 92px }", of=widgets)),
+    "task-by-two-pixels": (widgets, restyled("#task { left: 38px; width: 122px }", of=widgets)),
+    "divider-gone": (widgets, restyled("#line { visibility: hidden }", of=widgets)),
+    "divider-by-a-pixel": (widgets, restyled("#line { position: relative; left: 1px }", of=widgets)),
+    "cell-border-gone": (widgets, restyled("#cell { border-left-color: #fff }", of=widgets)),
+    # Small shapes
+    "circle-grows": (widgets, restyled("#dot { width: 25px; height: 25px }", of=widgets)),
+    "pale-corners": (widgets, restyled("#card { border-radius: 10px }", of=widgets)),
+    # Rows that move
+    "striped-row-inserted": (
+        Shot(page=table(inserted=False), size=(320, 230)),
+        Shot(page=table(inserted=True), size=(320, 230)),
+    ),
+    "card-inserted": (cards, restyled("#card " + SHOWN, of=cards)),
+    "error-inserted": (cards, restyled("#error " + SHOWN, of=cards)),
+    "card-inserted-beside-sidebar": (beside("left"), beside("left", "#card " + SHOWN)),
+    "error-inserted-beside-sidebar": (beside("right"), beside("right", "#error " + SHOWN)),
+    "card-text-beside-sidebar": (beside("left"), beside("left", "main { font-style: italic }")),
 }
 """What each pair of the corpus shows before and after. `corpus.json` has the verdicts."""

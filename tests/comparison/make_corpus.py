@@ -41,7 +41,7 @@ HEADING = "| case | before | after | marked difference | person | engine |\n|---
 
 def rendered(browser: Browser, shot: Shot) -> Image.Image:
     width, height = shot.size
-    context = browser.new_context(viewport={"width": width, "height": height})
+    context = browser.new_context(viewport={"width": width, "height": height}, device_scale_factor=shot.scale)
     page = context.new_page()
     page.set_content(shot.page)
     page.add_style_tag(content=shot.css or "/* as it is */")

@@ -92,3 +92,50 @@ for (let i = 0; i < 900; i++) {
 paint.filter = "blur(3px)"; paint.fillStyle = "#fff3"; paint.fillRect(40, 30, 120, 20);
 </script>
 """
+
+WIDGETS = """
+<!doctype html><meta charset="utf-8"><style>
+* { box-sizing: border-box; margin: 0 } body { font: 13px/20px "DejaVu Sans"; color: #24292f; background: #fff; padding: 12px }
+section { display: flex; align-items: center; gap: 12px; height: 32px } i { display: block } .line { width: 1px; height: 16px; background: #8c959f }
+.track { width: 120px; height: 12px; background: #d8dee4 } .track i { width: 70px; height: 12px; background: #1f6feb }
+.chart { display: flex; align-items: end; gap: 3px; height: 28px } .chart i { width: 6px; background: #2da44e }
+.tag { padding: 0 8px; width: 90px; background: #ddf4ff; border: 1px solid #54aeff } .row { position: relative; width: 280px; border-bottom: 1px solid #d8dee4 }
+.row i { position: absolute; left: 40px; top: 8px; width: 120px; height: 16px; background: #8250df }
+table { border-spacing: 0 } td { padding: 3px 6px; border: 1px solid #d8dee4; width: 60px } .dot { width: 24px; height: 24px; border-radius: 50%; background: #cf222e }
+.card { width: 150px; height: 40px; padding: 9px; border: 1px solid #e2e8f0; border-radius: 4px }
+</style><section><button id="word" style="font: inherit; width: 90px">Cance</button><span id="level">Level</span></section>
+<section><div class="track"><i id="bar"></i></div><div class="chart"><i style="height: 14px"></i><i id="column" style="height: 24px"></i><i style="height: 18px"></i></div><div class="tag" id="tag">Draft</div></section>
+<section class="row"><i id="task"></i></section><section><span>Orders</span><i class="line" id="line"></i><span>Customers</span><i class="line"></i><span>Reports</span></section>
+<table><tr><td>Oil</td><td id="cell">Wick</td><td>Glass</td></tr></table><section style="height: 48px"><i class="dot" id="dot"></i><div class="card" id="card">Pale card</div></section>
+"""
+
+
+def field(style: str, *, size: int = 14) -> str:
+    """Return a page with a text field that has the focus. Its cursor is in the middle of a word."""
+    return f"""<!doctype html><meta charset="utf-8"><style>* {{ margin: 0 }} body {{ padding: 10px }}
+input {{ width: 200px; padding: 5px 8px; font: {size}px "DejaVu Sans"; border: 1px solid #8c959f; outline: 0; caret-color: transparent; {style} }}
+</style><input value="Order delivery" autofocus>"""
+
+
+def table(*, inserted: bool) -> str:
+    """Return a striped table."""
+    rows = [
+        ("Oil lamp", "64.00"),
+        ("Wick", "9.50"),
+        ("Gift box", "3.50"),
+        ("Chimney", "55.00"),
+        ("Burner", "21.00"),
+        ("Funnel", "7.20"),
+    ]
+    body = "".join(f"<tr><td>{name}<td>{price}" for name, price in rows if inserted or name != "Gift box")
+    return f"""<!doctype html><meta charset="utf-8"><style>* {{ margin: 0 }} body {{ font: 13px/20px "DejaVu Sans"; color: #24292f }}
+table {{ width: 100%; border-spacing: 0; table-layout: fixed }} td {{ padding: 5px 12px }} tr:nth-child(even) {{ background: #f6f8fa }}
+</style><table>{body}</table><p style="padding: 12px">Prices include taxes.</p>"""
+
+
+CARDS = """
+<!doctype html><meta charset="utf-8"><style>* { box-sizing: border-box; margin: 0 } body { display: flex; min-height: 100vh; font: 13px/20px "DejaVu Sans"; color: #24292f; background: #fff }
+nav { width: 110px; padding: 16px; background: #f6f8fa; line-height: 27px } nav:empty { display: none } main { flex: 1; padding: 16px }
+div { height: 52px; padding: 4px 12px 26px; margin-bottom: 10px; border: 1px solid #d0d7de; border-radius: 6px } .new { display: none } #error { background: #ffebe9; padding: 15px }
+</style><nav id="left"></nav><main><div class="new" id="error">Payment failed. Try another card.</div><div>First order</div><div class="new" id="card">Another order</div><div>Second order</div><p>All orders of this year</p></main><nav id="right"></nav>
+"""

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,15 +10,16 @@ from comparison.cases import PAIRS
 from prshots.server.adapters.pictures.engine.compare import compare
 
 HERE = Path(__file__).parent
-CORPUS: list[dict[str, str]] = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
+CORPUS: list[dict[str, Any]] = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("pair", CORPUS, ids=[pair["name"] for pair in CORPUS])
-def test_verdict_matches_a_persons(pair: dict[str, str]) -> None:
+def test_verdict_matches_a_persons(pair: dict[str, Any]) -> None:
     before, after = ((HERE / "pictures" / pair[side]).read_bytes() for side in ("before", "after"))
     result = compare(before, after)
     assert result.verdict == pair.get("wrong", pair["person"]), pair["why"]
     assert bool(result.marked) == (result.verdict != "unchanged")
+    assert [list(region) for region in result.regions] == pair.get("regions", [*map(list, result.regions)])
 
 
 def test_docs_name_every_pair_that_the_engine_gets_wrong() -> None:

@@ -12,6 +12,7 @@ from sqlalchemy import select
 
 from prshots.contract.errors import InvalidInputError, MovedError, MoveError, RecordsError
 from prshots.contract.object_names import OWNER_MARK, origin_key
+from prshots.contract.replies import Uploaded
 from prshots.server import wiring
 from prshots.server.adapters.sql import columns
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
@@ -22,7 +23,7 @@ from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.backup.create import back_up
 from prshots.server.backup.restore import restore
 from prshots.server.config.settings import Settings
-from prshots.server.domain.images.models import Image
+from prshots.server.domain.images.models import Image, KeptReply
 from prshots.server.domain.projects.models import Project
 from prshots.server.move import MoveReport, Progress, steps
 from prshots.server.move.estimate import estimate
@@ -79,6 +80,9 @@ class _Shop:
         await self.records.add_project(self.project)
         await self.records.add_token(a_token(self.project))
         added = [await self.upload() for _ in range(count)]
+        known = [(added[0].shot, added[0].sha256 or "")]
+        assert await self.records.add_references(self.project.id, 7, "d" * 40, known, 1) == [True]
+        await self.records.keep_reply(KeptReply(self.project.id, "key", Uploaded("0", "http://img", "!"), 1))
         after, before = a_pair(self.project)
         for image in (after, before):
             await self.store.put(image.key, [_bytes_of(image)])
@@ -402,7 +406,7 @@ async def test_moves_the_database_alone_and_a_backup_of_the_old_one_accepts_writ
     source, restored = shop.settings, place("embedded")
     wiring.key_file(source).create_if_missing()
     report = await _move(MovePlan.of(source, target.database_url, None))
-    assert (report.objects, report.tables["images"]) == (0, 5)
+    assert (report.objects, report.tables["images"]) == (0, 6)
     with pytest.raises(MovedError, match="the data was moved: set PRSHOTS_DATABASE_URL to "):
         await shop.upload()
     with pytest.raises(MovedError):  # not a conflict with another project's name

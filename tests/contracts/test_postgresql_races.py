@@ -19,6 +19,7 @@ from prshots.server.adapters.sql.database.postgresql import open_postgresql
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import projects
 from prshots.server.adapters.sql.images.due import due_in, some_due
+from prshots.server.adapters.sql.images.references import add_references
 from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.adapters.sql.move.row_copies import begin_copying, page_after, replace_page
 from prshots.server.domain.comparison.models import (
@@ -201,6 +202,38 @@ class TestReleasingBaselines:
         )
         assert began == [False]  # it plans again, without this base
         assert await baselines.release(NOW, 10) == 0
+
+
+class TestReferringToAnImage:
+    """A reference is added while another transaction schedules the image that has its bytes."""
+
+    SHA256 = "0" * 64
+
+    def refer(self, stores: Stores, image: Image, connection: Connection) -> list[bool]:
+        known = [(image.shot, self.SHA256)]
+        return add_references(connection, stores.project.id, 7, "d" * 40, known, now=NOW)
+
+    async def test_schedules_a_reference_that_was_added_meanwhile(self, stores: Stores) -> None:
+        source = await stores.add(sha256=self.SHA256)
+        scheduling = stores.records.schedule([source.id], NOW)
+        await after(stores, partial(self.refer, stores, source), scheduling)
+        assert len(await stores.scheduled()) == 2
+
+    async def test_does_not_know_an_image_that_is_scheduled_meanwhile(self, stores: Stores) -> None:
+        source = await stores.add(sha256=self.SHA256)
+        known = [(source.shot, self.SHA256)]
+        referring = stores.records.add_references(stores.project.id, 7, "d" * 40, known, NOW)
+        marking = text(f"UPDATE images SET scheduled_at = {NOW} WHERE id = '{source.id}'")
+        assert await after(stores, lambda connection: connection.execute(marking), referring) == [[False]]
+        assert await stores.of_pull() == []
+
+    async def test_the_sweep_spares_a_baseline_that_gets_a_reference(self, stores: Stores) -> None:
+        source = await stores.add(kind="baseline", sha256=self.SHA256)
+        async with held(stores, partial(self.refer, stores, source)) as may_go_on:
+            assert await stores.baselines.release(NOW, 10) == 0
+            may_go_on.set()
+        assert await stores.baselines.release(NOW, 10) == 0
+        assert len(await stores.of_pull()) == 1
 
 
 class TestMovingStagedImages:

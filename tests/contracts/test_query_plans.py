@@ -141,6 +141,16 @@ async def upload_and_delete(stores: Stores) -> None:
     assert await stores.records.remove_images([image.id]) == 1
 
 
+async def refer_to_known_images(stores: Stores) -> None:
+    source = await stores.add(uploaded_at=NOW, sha256="0" * 64)
+    known = [(source.shot, "0" * 64)]
+    added = await stores.records.add_references(BIG.id, source.pr_number, "d" * 40, known, NOW)
+    assert added == [True]
+    (reference,) = await stores.records.references_to(source.id)
+    await stores.records.schedule([source.id], NOW)
+    assert await stores.records.remove_images([source.id, reference.id]) == 2
+
+
 async def show_a_pair(stores: Stores) -> None:
     after, before = await stores.add_pair(uploaded_at=NOW)
     pairs = await stores.comparisons.pairs_at(BIG.id, after.pr_number, after.commit_sha)
@@ -282,6 +292,7 @@ async def look_after(stores: Stores) -> None:
 WORK = (
     upload_and_delete,
     show_a_pair,
+    refer_to_known_images,
     close,
     look_at_token,
     exchange_token,

@@ -51,10 +51,17 @@ def backed_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
         records, store, project = open_records(settings.data_dir), DiskStore(settings.store_path), a_project()
         await records.add_project(project)
         for content in (png(), png(), png(90_000)):
-            image = an_image(project)
+            image = an_image(project, sha256=hashlib.sha256(content).hexdigest())
             images[image.key] = content
             await store.put(image.key, [content])
             await records.add_image(image)
+        # A reference has no bytes, and the archive doesn't contain its thumbnail.
+        _, (source, *_) = await records.images_of_pr(project.id, 7, 3)
+        known = [(source.shot, source.sha256 or "")]
+        assert await records.add_references(project.id, 7, "d" * 40, known, 1) == [True]
+        (reference,) = await records.references_to(source.id)
+        await store.put(reference.thumbnail_key, [b"thumbnail"])
+        assert await records.set_thumbnail(reference.id, "made")
         await records.close()
         store.close()
 
@@ -176,7 +183,7 @@ def thumbnails_are_there(service: Service) -> bool:
 def test_an_image_deleted_during_the_backup_is_skipped(backed_up_service: Service, tmp_path: Path) -> None:
     """The file is deleted, but its record is not: the restored service's next sweep deletes the record."""
     service = backed_up_service
-    gone, stays, _ = (str(row[0]) for row in records(service))
+    gone, stays, _, reference = (str(row[0]) for row in records(service))
     put_in(service, [stays])
     next(service.images_dir.glob(f"*/{gone}.png")).unlink()
     next(service.images_dir.glob(f"*/{stays}.thumb.webp")).unlink()
@@ -186,7 +193,8 @@ def test_an_image_deleted_during_the_backup_is_skipped(backed_up_service: Servic
 
     other = Service(tmp_path / "other")
     restored(other, tmp_path / "b.tar")
-    assert records(other, "id, scheduled_at IS NULL, thumbnail")[:2] == [(gone, 0, None), (stays, 1, None)]
+    found = records(other, "id, scheduled_at IS NULL, thumbnail")
+    assert [found[0], found[1], found[3]] == [(gone, 0, None), (stays, 1, None), (reference, 0, None)]
     other.run("sweep")
     assert gone not in {row[0] for row in records(other)}
     assert set(records(service, "scheduled_at")) == {(None,)}  # the original is unchanged

@@ -72,11 +72,21 @@ def run(
 
 
 def test_a_push_sends_only_the_changed_images_and_a_lost_reply_stores_none_twice(
-    run: Run, front: UnreliableProxy, tmp_path: Path
+    run: Run, front: UnreliableProxy, github: GitHubLookAlike, tmp_path: Path
 ) -> None:
     for name in ("cart@160x120.dark", "cart@160x120.light", "home"):
         draw(tmp_path / "shots" / f"{name}.png", 1)
     assert run("upload", "shots", "--baseline", "--branch", "main", "--commit", MAIN).returncode == 0
+    forge = {
+        "PRSHOTS_FORGE": "github",
+        "PRSHOTS_FORGE_URL": github.url,
+        "PRSHOTS_REPOSITORY": github.repository,
+        "PRSHOTS_FORGE_TOKEN": github.token,
+    }
+    nothing_new = str(github.new_pr())
+    assert run("upload", "shots", "--pr", nothing_new, PRSHOTS_COMMIT=FIRST).returncode == 0
+    assert run("comment", "--post", "--pr", nothing_new, **forge).returncode == 0
+    assert "### 3 screenshots: 3 unchanged" in github.comments(int(nothing_new))[0]["body"]
     draw(tmp_path / "shots" / "home.png", 5)
     front.will(LOST_REPLY, when=UPLOAD)
     for commit, known in ((FIRST, 2), (SECOND, 3)):

@@ -119,12 +119,11 @@ REDESIGN = PullRequest(
     ),
 )
 _OFFERED = ("checkout/delivery", "help", "pricing")
+_FEW = (*_OFFERED, "orders", "home")
 WORDING = PullRequest(
     483,
-    Edition("before the wording", _AT_FIRST, trial_on=_OFFERED, themes=("light",)),
-    Edition(
-        "wording", _AT_FIRST, trial="Start now", trial_on=_OFFERED, orders=_MORE_ORDERS, themes=("light",)
-    ),
+    Edition("before the wording", _FEW, trial_on=_OFFERED, themes=("light",)),
+    Edition("wording", _FEW, trial="Start now", trial_on=_OFFERED, orders=_MORE_ORDERS, themes=("light",)),
 )
 
 

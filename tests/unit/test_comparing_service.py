@@ -452,7 +452,9 @@ async def test_organizations_take_turns_before_their_runs_do(place: Place) -> No
         runs.append(asyncio.create_task(each.ask()))
         await eventually(lambda: len(place.service._running) == number, f"run {number}")  # noqa: B023
     await place.until_comparing()
-    await eventually(lambda: len(place.service._turns._waiting) == 3, "the other pairs to wait")
+    await eventually(
+        lambda: len(place.service._turns._waiting) == PAIRS_AT_ONCE + 1, "the other pairs to wait"
+    )
     place.may_answer.set()
     await asyncio.gather(*runs)
     assert place.order.index(b"other before") == 1

@@ -15,7 +15,7 @@ class Queue:
         self.tasks: list[asyncio.Task[None]] = []
 
     async def compare(self, organization: str, project: str, run: str, seconds: float) -> None:
-        async with self.turns.take(organization, project, run):
+        async with self.turns.take(organization, project, run, is_urgent=not run.endswith("later")):
             self.order.append(run)
             for _ in range(3):  # pairs that are added now begin to wait before this one ends
                 await asyncio.sleep(0)
@@ -41,6 +41,14 @@ async def test_an_organization_with_expensive_pairs_delays_another_by_one_pair()
     queue.add("small/site/1", pairs=20)
     order = await queue.finish()
     assert order[1:21] == ["small/site/1"] * 20
+
+
+async def test_what_is_not_urgent_waits_for_everyone_else() -> None:
+    queue = Queue()
+    queue.add("acme/shop/later", pairs=2)
+    await asyncio.sleep(0)
+    queue.add("busy/site/1", seconds=30, pairs=3)
+    assert await queue.finish() == ["acme/shop/later", *["busy/site/1"] * 3, "acme/shop/later"]
 
 
 async def test_projects_and_runs_of_an_organization_take_turns() -> None:

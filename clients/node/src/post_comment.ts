@@ -41,7 +41,7 @@ export class Composer {
 
   /** Return how many screenshots the pull request has. */
   async count(): Promise<number> {
-    return (await this.service.comment(this.prNumber)).count;
+    return (await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", this.how.view)).count;
   }
 
   /** Return the comment with its template, for no forge in particular. */

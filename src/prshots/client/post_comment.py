@@ -89,7 +89,7 @@ def post(forge: Forge, composer: Composer) -> Posted:
 
     Raises ForgeError, NotFoundError, and the errors of the service's client.
     """
-    creating = composer.service.comment(composer.pr_number).count > 0
+    creating = composer.service.comment(composer.pr_number, view=composer.view).count > 0
     try:
         return keep_current(forge, composer.pr_number, lambda: composer.text_for(forge), creating=creating)
     except ForgeRefusedError as error:

@@ -67,6 +67,7 @@ export interface IndexEntry {
   /** The first section. */
   id: string;
   label: string;
+  /** 0 if the label already says how many. */
   shots: number;
 }
 
@@ -80,10 +81,10 @@ const KINDS: Partial<Record<GroupKind, string>> = {
 export function indexSections(sections: Section[]): IndexEntry[] {
   const entries = new Map<string, IndexEntry>();
   for (const { id, title, kind, shots } of sections) {
-    const label = (kind && KINDS[kind]) ?? title;
-    const entry = entries.get(label) ?? { id, label, shots: 0 };
-    entry.shots += shots.length;
-    entries.set(label, entry);
+    const label = kind && KINDS[kind];
+    const entry = entries.get(label ?? id) ?? { id, label: label ?? title, shots: 0 };
+    if (label) entry.shots += shots.length;
+    entries.set(label ?? id, entry);
   }
   return [...entries.values()];
 }

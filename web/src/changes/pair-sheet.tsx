@@ -42,7 +42,7 @@ export function PairSheet({ sections, branch, urls, filter, group }: PairSheetPr
                 replace
                 onClick={() => jump(id)}
               >
-                {label} <span class="count">{formatNumber(shots)}</span>
+                {label} {shots > 0 && <span class="count">{formatNumber(shots)}</span>}
               </Link>
             ))}
           </nav>
@@ -119,7 +119,7 @@ function Pair({ shot, branch, urls, filter, isLead, isWhole }: PairProps) {
   const about = describeBase(shot, branch);
   return (
     <li
-      class={`pair ${isClose ? "close" : ""} ${isClose && isLead ? "lead" : ""}`}
+      class={`pair ${isClose ? "close" : ""} ${isClose && isLead ? "leading" : ""}`}
       style={{ "--aspect": boxAspect(shot.viewport) }}
     >
       <Link

@@ -65,3 +65,8 @@ test("a name with & cannot add a query parameter", () => {
   const path = shotImagesPath(urls, { name: "a&viewport=1x1", viewport: "2x2", theme: "" });
   expect(queryOf(path).getAll("viewport")).toEqual(["2x2"]);
 });
+
+test("a link to a group opens the changes", () => {
+  expect(pageHref(urls, { tab: "changes", group: "abc" })).toBe("/projects/p1/prs/7?tab=changes&group=abc");
+  expect(tabFrom(new URLSearchParams("group=abc"))).toBe("changes");
+});

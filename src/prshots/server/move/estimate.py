@@ -27,6 +27,8 @@ SAMPLE = 200
 WRITE_FACTOR = 8
 """A rule of thumb: copying and checking a row takes about 8 times as long as reading and hashing it."""
 
+_HAS_BYTES = images.c.source_id.is_(None)
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -55,8 +57,8 @@ async def estimate(plan: MovePlan) -> Estimate:
         if not plan.moves_store:
             return Estimate(rows, 0, 0, row_seconds, 0)
         with source.snapshot() as snapshot:
-            sums = select(func.count(), func.coalesce(func.sum(images.c.size), 0)).select_from(images)
-            count, size = snapshot.execute(sums).one()
+            sums = select(func.count(), func.coalesce(func.sum(images.c.size), 0))
+            count, size = snapshot.execute(sums.where(_HAS_BYTES)).one()
         sampled, seconds = await _measure_objects(plan, source)
     image_seconds = seconds * count / sampled if sampled else 0.0
     return Estimate(rows, count, int(size), row_seconds + image_seconds, sampled)
@@ -82,7 +84,7 @@ async def _measure_objects(plan: MovePlan, source: SourceDatabase) -> tuple[int,
         await require_unused_store(to_store, plan.target, source.installation_id())
         with source.snapshot() as snapshot:
             some = snapshot.execute(
-                select(images.c.id, images.c.ext).order_by(images.c.id).limit(SAMPLE)
+                select(images.c.id, images.c.ext).where(_HAS_BYTES).order_by(images.c.id).limit(SAMPLE)
             ).all()
         copies = {origin_key(image_id, ext): origin_key(secrets.token_hex(16), ext) for image_id, ext in some}
 

@@ -36,7 +36,7 @@ FIELDS: Mapping[str, Schema] = {
         "required": [verdict for verdict in Verdict if verdict is not Verdict.FAILED],
         "properties": dict.fromkeys(Verdict, COUNT),
     },
-    "id": {"type": "string", "pattern": f"^{limits.IMAGE_ID.pattern}$"},
+    "id": {"type": "string", "pattern": "^[0-9a-f]+$"},  # of an image or a group
     "max_name_characters": {"const": limits.MAX_NAME_CHARACTERS},
     "name": {
         "type": "string",

@@ -60,26 +60,26 @@ class Canvas:
             return np.asarray(decoding.band(self.image, box, "RGBA").convert("RGBa"))
         return np.asarray(decoding.band(self.image, box, "RGB"))
 
-    def row_hashes(self, width: int, *, transparent: bool) -> list[int]:
+    def row_hashes(self, left: int, right: int, *, transparent: bool) -> list[int]:
         """Return a number for each row. Equal rows have equal numbers, within this process."""
         hashes: list[int] = []
-        for top, bottom in decoding.bands(0, self.height, width):
-            rows = self.rows(top, bottom, width, transparent=transparent)
+        for top, bottom in decoding.bands(0, self.height, right):
+            rows = self.rows(top, bottom, right, transparent=transparent)[:, left:]
             hashes.extend(hash(row.tobytes()) for row in rows)
         return hashes
 
-    def row_sketches(self, top: int, bottom: int, width: int) -> npt.NDArray[np.float32]:
+    def row_sketches(self, top: int, bottom: int, left: int, right: int) -> npt.NDArray[np.float32]:
         """Return the mean brightness of 32 sections of each row, relative to their median, and the median.
 
         Rows that look alike have similar values.
         """
-        starts = np.unique(np.linspace(0, width, _BINS, endpoint=False).astype(int))
-        widths = np.diff(np.append(starts, width)).astype(np.float32)
+        starts = np.unique(np.linspace(0, right - left, _BINS, endpoint=False).astype(int))
+        widths = np.diff(np.append(starts, right - left)).astype(np.float32)
         sketches = [
             np.add.reduceat(
-                np.asarray(decoding.band(self.image, (0, start, width, end), "L")), starts, 1, np.float32
+                np.asarray(decoding.band(self.image, (left, start, right, end), "L")), starts, 1, np.float32
             )
-            for start, end in decoding.bands(top, bottom, width)
+            for start, end in decoding.bands(top, bottom, right)
         ]
         levels = (np.concatenate(sketches) / widths).astype(np.float32)
         ground = np.median(levels, axis=1, keepdims=True)
@@ -109,6 +109,13 @@ _ENOUGH_PIXELS = 4_000_000
 _NEARLY_ALL = 0.9
 """If this share of the first pixels differs visibly, count the rest without asking whether it's visible."""
 
+_FEW_ROWS = 1 / 16
+"""If content beside a sidebar moved, and no whole row did, more than this share of the rows differs."""
+_CONTENT_SHARE = 1 / 3
+"""The least share of the columns that content beside a sidebar has. Less is a part that moved on a page."""
+_FAR_FEWER = 1 / 2
+"""If content moved, at most this share of the differing pixels is left without the sidebar."""
+
 
 def compare(before: bytes, after: bytes) -> PairResult:
     """Compare two images. Raises PictureError."""
@@ -128,6 +135,7 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     if pair.same_width and all(stretch.kind == "equal" for stretch in stretches):
         return PairResult("unchanged")
     strengths = pair.strengths(stretches)
+    stretches, strengths = pair.align_beside_sidebar(stretches, strengths)
     strips = _find_strips(stretches, pair)
     clear_noise(strengths, _LEAST_SUM)
     changed = boxes_around(strengths, MAX_REGIONS - _MAX_STRIPS)
@@ -141,7 +149,7 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     shift = max(accumulate((stretch.shift for stretch in stretches), initial=0), key=abs)
     return PairResult(
         verdict="changed" if changed or not pair.same_width else "moved",
-        pixels=int(np.count_nonzero(strengths)) + inserted * pair.width,
+        pixels=int(np.count_nonzero(strengths)) + inserted * (pair.right - pair.left),
         regions=[_region(box) for box in sorted([*strips, *changed], key=lambda box: (box.top, box.left))],
         shift=shift,
         marked=draw_difference(pair.after.image, strengths, changed, strips),
@@ -152,8 +160,6 @@ def _compare_pair(pair: "_Pair") -> PairResult:
 
 def _is_text_cursor(pair: "_Pair", box: Box) -> bool:
     top, bottom = max(0, box.top - REACH), min(pair.after.height, box.bottom + REACH)
-    if pair.before.height != pair.after.height:
-        return False
     before, after = (pair.pixels(canvas, top, bottom) for canvas in (pair.before, pair.after))
     return is_text_cursor(before, after, box._replace(top=box.top - top, bottom=box.bottom - top))
 
@@ -161,17 +167,22 @@ def _is_text_cursor(pair: "_Pair", box: Box) -> bool:
 def _find_strips(stretches: Sequence[Stretch], pair: "_Pair") -> list[Box]:
     """Return the boxes of inserted rows, and seams where rows or columns were removed."""
     width, height = pair.after.image.size
+    left, right = (pair.left, pair.right) if pair.same_width else (0, width)
     strips = []
     for stretch in stretches:
         top = stretch.after
         if stretch.kind == "inserted":
-            strips.append(Box(0, top, width, top + stretch.rows))
+            strips.append(Box(left, top, right, top + stretch.rows))
         elif stretch.kind == "removed" and not (strips and top == height):  # rows pushed off the end
             start = max(0, min(top - _SEAM // 2, height - _SEAM))
-            strips.append(Box(0, start, width, min(height, start + _SEAM)))
+            strips.append(Box(left, start, right, min(height, start + _SEAM)))
     if pair.before.width > width:
         strips.append(Box(max(0, width - _SEAM), 0, width, height))
     return merge_strips(strips, _MAX_STRIPS)
+
+
+def _has_moved(stretches: Sequence[Stretch]) -> bool:
+    return any(stretch.shift for stretch in stretches)
 
 
 def _region(box: Box) -> Region:
@@ -185,19 +196,68 @@ class _Pair:
         self.before, self.after = before, after
         self.same_width = before.width == after.width
         self.width = min(before.width, after.width)
+        self.left, self.right = 0, self.width  # the columns in which rows are aligned and compared
         self._transparent = before.is_transparent or after.is_transparent
         self._thresholds = LOSSY if before.is_lossy or after.is_lossy else LOSSLESS
 
-    def align_rows(self) -> list[Stretch]:
+    def align_rows(self, left: int = 0, right: int = 0) -> list[Stretch]:
+        """Align the rows, or only some of their columns."""
+        right = right or self.width
         before, after = (
-            canvas.row_hashes(self.width, transparent=self._transparent)
+            canvas.row_hashes(left, right, transparent=self._transparent)
             for canvas in (self.before, self.after)
         )
         sketches = Sketches(
-            partial(self.before.row_sketches, width=self.width),
-            partial(self.after.row_sketches, width=self.width),
+            partial(self.before.row_sketches, left=left, right=right),
+            partial(self.after.row_sketches, left=left, right=right),
         )
         return align(before, after, sketches, lossy=self._thresholds.is_lossy)
+
+    def align_beside_sidebar(
+        self, stretches: list[Stretch], strengths: Strength
+    ) -> tuple[list[Stretch], Strength]:
+        """Align only the columns that differ, if the content beside a fixed sidebar moved.
+
+        That's true if far fewer pixels differ then.
+        """
+        few = self.after.height * _FEW_ROWS * (not _has_moved(stretches))
+        if not self.same_width or self._thresholds.is_lossy or strengths.any(axis=1).sum() <= few:
+            return stretches, strengths
+        left, right = self._find_differing_columns(stretches)
+        if not self.width * _CONTENT_SHARE <= right - left < self.width:
+            return stretches, strengths
+        narrower = self.align_rows(left, right)
+        if _has_moved(narrower):
+            self.left, self.right = left, right
+            fewer = self.strengths(narrower)
+            if np.count_nonzero(fewer) <= np.count_nonzero(strengths) * _FAR_FEWER:
+                return narrower, fewer
+            self.left, self.right = 0, self.width
+        return stretches, strengths
+
+    def _find_differing_columns(self, stretches: list[Stretch]) -> tuple[int, int]:
+        """Return the first column that differs in rows at the same height, and the end of the last one."""
+        left, right = self.width, 0
+        for ours, theirs in self._rows_at_same_height(stretches):
+            columns = np.flatnonzero((ours != theirs).any(axis=0).any(axis=1))
+            if len(columns):
+                left, right = min(left, int(columns[0])), max(right, int(columns[-1]) + 1)
+            if right - left == self.width:
+                break
+        return left, right
+
+    def _rows_at_same_height(self, stretches: list[Stretch]) -> Iterator[tuple[Pixels, Pixels]]:
+        """Yield the rows of both images that can differ. The shorter image continues with its last row."""
+        shorter, taller = sorted((self.before, self.after), key=lambda canvas: canvas.height)
+        for kind, before, after, rows in stretches:
+            if (kind, before) == ("equal", after):
+                continue
+            end = min(max(before, after) + rows, shorter.height)
+            for top, bottom in decoding.bands(min(before, after), end, self.width):
+                yield self.pixels(self.before, top, bottom), self.pixels(self.after, top, bottom)
+        last = self.pixels(shorter, shorter.height - 1, shorter.height)
+        for top, bottom in decoding.bands(shorter.height, taller.height, self.width):
+            yield last, self.pixels(taller, top, bottom)
 
     def strengths(self, stretches: Sequence[Stretch]) -> Strength:
         """Return how much each pixel of the after image differs."""
@@ -230,10 +290,14 @@ class _Pair:
         if is_clear:
             strengths[:] = (ours[rows] != theirs[rows]).any(axis=2) * np.uint8(255)
             return
-        columns = np.flatnonzero((ours != theirs).any(axis=0).any(axis=1))  # one axis at a time is faster
+        differs = (
+            (ours != theirs)[:, self.left : self.right].any(axis=0).any(axis=1)
+        )  # one axis at a time is faster
+        columns = np.flatnonzero(differs) + self.left
         if not len(columns):
             return
-        left, right = max(0, int(columns[0]) - MARGIN), int(columns[-1]) + 1 + MARGIN
+        left = max(self.left, int(columns[0]) - MARGIN)
+        right = min(self.right, int(columns[-1]) + 1 + MARGIN)
         for one, other in zip(
             _on_grounds(ours[:, left:right]), _on_grounds(theirs[:, left:right]), strict=True
         ):

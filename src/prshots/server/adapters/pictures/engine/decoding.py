@@ -112,9 +112,9 @@ def turn_upright(picture: Image.Image, orientation: int) -> Image.Image:
     return picture.transpose(_TURNS[orientation]) if orientation in _TURNS else picture
 
 
-def bands(top: int, bottom: int, width: int) -> Iterator[tuple[int, int]]:
+def bands(top: int, bottom: int, width: int, pixels: int = BAND_PIXELS) -> Iterator[tuple[int, int]]:
     """Split rows into bands. Yield the first row of each, and the row after its last."""
-    height = max(1, BAND_PIXELS // width)
+    height = max(1, pixels // width)
     for start in range(top, bottom, height):
         yield start, min(start + height, bottom)
 

@@ -72,17 +72,19 @@ def find_differences(before: Plane, after: Plane, thresholds: Thresholds) -> Str
     """Compare two arrays of RGB pixels of the same shape."""
     height, width = before.shape[:2]
     before, after = _pad(before), _pad(after)
-    planes = list(zip(_planes(before), _planes(after), strict=True))
-    distance = np.maximum.reduce([_distance(one, other) for one, other in planes])
-    shapes = _is_shape(*planes[0], thresholds)
+    luma, *colors = zip(_planes(before), _planes(after), strict=True)
+    distance = np.maximum.reduce([_distance(*plane) for plane in (luma, *colors)])
+    contrast = _contrast(*luma)
+    shapes = _is_shape(*luma, contrast, thresholds)
     if not thresholds.is_lossy:
-        for one, other in planes[1:]:
-            shapes |= _is_shape(one, other, thresholds)
-        shapes = _drop_shifts(shapes, *planes[0], thresholds)
-    shapes |= _find_flat_areas(before, after, planes[0], distance, thresholds)
+        for plane in colors:
+            if (_distance(*plane) > thresholds.shape).any():
+                shapes |= _is_shape(*plane, _contrast(*plane), thresholds)
+        shapes = _drop_shifts(shapes, *luma, contrast, thresholds)
+    shapes |= _find_flat_areas(before, after, luma, distance, thresholds)
     strengths = np.where(shapes, np.maximum(distance, 1), 0)
-    if not thresholds.is_lossy and shapes.any():
-        strengths[shapes] = _weigh(strengths[shapes], _contrast(*planes[0])[shapes])
+    if not thresholds.is_lossy:
+        strengths[shapes] = _weigh(strengths[shapes], contrast[shapes])
     return strengths[:height, :width].astype(np.uint8)
 
 
@@ -104,21 +106,19 @@ def _distance(one: Plane, other: Plane) -> Plane:
     return np.maximum(one, other) - np.minimum(one, other)
 
 
-def _is_shape(one: Plane, other: Plane, thresholds: Thresholds) -> Flags:
+def _is_shape(one: Plane, other: Plane, contrast: Plane, thresholds: Thresholds) -> Flags:
     """Return which pixels differ by more than a small movement of an edge explains."""
     distance = _distance(one, other)
     differs = distance > thresholds.shape
-    if not differs.any():
-        return differs
-    by_shift = differs & (distance <= _contrast(one, other) * np.float32(_SHIFT) + thresholds.shape)
+    by_shift = differs & (distance <= contrast * np.float32(_SHIFT) + thresholds.shape)
     if not by_shift.any():
         return differs
     return differs & ~(by_shift & (_is_edge(one, other) | _spread_to_pixels(_is_balanced(one, other))))
 
 
-def _drop_shifts(shapes: Flags, one: Plane, other: Plane, thresholds: Thresholds) -> Flags:
+def _drop_shifts(shapes: Flags, one: Plane, other: Plane, contrast: Plane, thresholds: Thresholds) -> Flags:
     """Drop pixels that a movement explains, and add strong differences that no movement explains."""
-    strong = _distance(one, other) > _contrast(one, other) * np.float32(_STRONG) + thresholds.shape
+    strong = _distance(one, other) > contrast * np.float32(_STRONG) + thresholds.shape
     if not shapes.any() and not strong.any():
         return shapes
     explained = _measure_shift(one, other)

@@ -98,7 +98,7 @@ def align(
         else:
             found += _edit(gap, sketches)
     joined = _join(_remove_detours(_join(found, before, after), sketches), before, after)
-    for index in range(1, len(joined) - 1):
+    for index in range(len(joined) - 2, 0, -1):  # from the end, because the last stretch can vanish
         _slide(joined, index, before, after)
     return joined
 
@@ -248,20 +248,44 @@ def _slide(stretches: list[Stretch], index: int, before: Sequence[int], after: S
     next item.
     """
     above, moved, below = stretches[index - 1 : index + 2]
-    if not moved.shift or not above.kind == below.kind == "equal":
+    if not moved.shift or above.kind != "equal":
         return
     rows, start = (after, moved.after) if moved.kind == "inserted" else (before, moved.before)
     end, up, down = start + moved.rows, 0, 0
-    while up < above.rows - 1 and rows[start - 1 - up] == rows[end - 1 - up]:
-        up += 1
-    while down < below.rows - 1 and rows[start + down] == rows[end + down]:
-        down += 1
-    by = _find_separator(rows[start - up : start + down]) - up
+    if below.kind == "paired" and rows[start - 1] != rows[end - 1]:
+        by = -_count_blank_rows(rows, start, end, above.rows)
+    elif below.kind == "equal":
+        while up < above.rows - 1 and rows[start - 1 - up] == rows[end - 1 - up]:
+            up += 1
+        while down < below.rows and rows[start + down] == rows[end + down]:
+            down += 1
+        if moved.kind == "removed" and end + down == len(rows):  # pushed off the end
+            stretches[index - 1 :] = [
+                above._replace(rows=above.rows + down),
+                moved._replace(before=moved.before + down, after=moved.after + down),
+            ]
+            return
+        by = _find_separator(rows[start - up : start + min(down, below.rows - 1)]) - up
+    else:
+        return
     stretches[index - 1 : index + 2] = [
         above._replace(rows=above.rows + by),
         moved._replace(before=moved.before + by, after=moved.after + by),
-        Stretch("equal", below.before + by, below.after + by, below.rows - by),
+        below._replace(before=below.before + by, after=below.after + by, rows=below.rows - by),
     ]
+
+
+def _count_blank_rows(rows: Sequence[int], start: int, end: int, at_most: int) -> int:
+    """Return how many rows above `start` and above `end` are blank, down from where the ground changes.
+
+    In a striped table, the blank rows above a new row's text equal those of the row that was there before.
+    """
+    for up in range(1, min(at_most, end - start)):
+        if rows[start - 1 - up] != rows[start - 1]:
+            return up
+        if rows[end - 1 - up] != rows[end - 1]:
+            break
+    return 0
 
 
 def _find_separator(rows: Sequence[int]) -> int:
