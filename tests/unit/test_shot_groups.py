@@ -105,6 +105,10 @@ def test_colors_at_different_places_of_several_names_are_a_recoloring_and_a_butt
     assert titles(links("home", "one"), links("docs", "other")) == [
         ("recolored", "8 screenshots recolored: #0969da → #8250df")
     ]
+    without_theme = [
+        shots(name, CHANGED, Traits(name, "", [LINK]), themes=("",)) for name in ("home", "docs")
+    ]
+    assert titles(*without_theme) == [("recolored", "4 screenshots recolored: #0969da → #8250df")]
     assert [kind for kind, _ in titles(links("home", "one"), links("docs", "one"))] == ["same_pixels"]
     assert [kind for kind, _ in titles(links("home", "one"))] == ["same_pixels"]
 

@@ -198,7 +198,7 @@ def _title_of(kind: GroupKind, shots: _Shots) -> str:
         return f"{where}: {_count([len(shots)], 'new screenshot')}"
     if kind is GroupKind.RECOLORED:
         themes = {shot.shot.theme for shot in shots}
-        noun = f"{themes.pop()} screenshot" if len(themes) == 1 else "screenshot"
+        noun = f"{themes.pop() if len(themes) == 1 else ''} screenshot".lstrip()
         colors = _list([f"{old} → {new}" for old, new in _sum_entries(shots)])
         return f"{_count([len(shots)], noun)} recolored: {colors}"
     if all(map(_only_moved, shots)):
