@@ -270,7 +270,7 @@ class _Pair:
 
     def find_traits(self, stretches: Sequence[Stretch], strengths: Strength) -> Traits:
         """Describe the difference, unless the widths differ or noise is everywhere."""
-        if self._thresholds.is_lossy or not self.same_width:
+        if self.thresholds.is_lossy or not self.same_width:
             return NO_TRAITS
         rows = Rows(partial(self.pixels, self.before), partial(self.pixels, self.after))
         return find_traits(rows, stretches, strengths)
