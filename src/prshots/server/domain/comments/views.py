@@ -1,6 +1,5 @@
 """The comment's views: the newest image of each shot, and the differences from the base."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -84,12 +83,11 @@ def _compared_view(
     missing = _what_is_missing(comparison)
     if unfinished and not comparison.shots:
         return latest_view(frame, latest, unfinished, missing)
-    counts = Counter(shot.verdict for shot in comparison.shots)
     without_base = list(map(_show_uncompared, _find_uncompared(comparison, latest)))
     total = len(comparison.shots) + len(without_base)
     heading = f"### {total} {screenshots(total)}{unfinished}"
     if comparison.shots:
-        heading += f": {sums({verdict: counts[verdict] for verdict in _IN_HEADING})}"
+        heading += f": {sums({verdict: comparison.counts.get(verdict, 0) for verdict in _IN_HEADING})}"
     if without_base:
         heading += f", {len(without_base)} without a baseline"
     lead = f"{_what_was_compared(comparison)} · see the {frame.dashboard}"
