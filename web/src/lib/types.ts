@@ -149,6 +149,7 @@ export interface Image {
   sha256: string | null;
   /** The content type: image/png, image/jpeg or image/webp. */
   type: string;
+  /** 0 if the bytes are those of an earlier commit or of a baseline. */
   size: number;
   uploaded_at: number;
   url: string;

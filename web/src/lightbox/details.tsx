@@ -30,7 +30,8 @@ export function Details({ image, pixels, project, pull, urls, current, show, onD
         {image.theme && <Fact name="Theme">{image.theme}</Fact>}
         <Fact name="Size">{pixels ? `${pixels.width} × ${pixels.height}` : "…"}</Fact>
         <Fact name="File">
-          {TYPES[image.type] ?? image.type}, {formatBytes(image.size)}
+          {TYPES[image.type] ?? image.type}
+          {image.size > 0 ? `, ${formatBytes(image.size)}` : ", same file as an earlier commit or a baseline"}
         </Fact>
         <Fact name="Commit">
           <Mono title={image.commit_sha}>{shortSha(image.commit_sha)}</Mono>

@@ -153,6 +153,7 @@ class ImageView(TypedDict):
     type: str
     """The content type: image/png, image/jpeg or image/webp."""
     size: int
+    """0 if the bytes are those of an earlier commit or of a baseline."""
     uploaded_at: int
     url: str
     markdown: str
