@@ -30,7 +30,7 @@ class Traits:
     regions: str = ""
     rows: str = ""
     colors: Sequence[ColorChange] = ()
-    share: float = 0
+    share: float = 0.0
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Self:

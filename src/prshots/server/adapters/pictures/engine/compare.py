@@ -136,7 +136,7 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     strips = _find_strips(stretches, pair)
     clear_noise(strengths, pair.thresholds.least_sum)
     changed = boxes_around(strengths, MAX_REGIONS - _MAX_STRIPS)
-    if not strips and (not changed or (len(changed) == 1 and _is_text_cursor(pair, changed[0]))):
+    if not strips and (not changed or _is_text_cursor(pair, changed)):
         return PairResult("unchanged")
     traits = pair.find_traits(stretches, strengths)
     closeups = draw_closeups(pair.before.image, pair.after.image, changed, strips, stretches)
@@ -155,7 +155,10 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     )
 
 
-def _is_text_cursor(pair: "_Pair", box: Box) -> bool:
+def _is_text_cursor(pair: "_Pair", changed: Sequence[Box]) -> bool:
+    if not pair.same_width or len(changed) > 1:
+        return False
+    (box,) = changed
     top, bottom = max(0, box.top - REACH), min(pair.after.height, box.bottom + REACH)
     before, after = (pair.pixels(canvas, top, bottom) for canvas in (pair.before, pair.after))
     return is_text_cursor(before, after, box._replace(top=box.top - top, bottom=box.bottom - top))
