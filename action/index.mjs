@@ -312,7 +312,7 @@ var CONTRACT = {
     "view": {
       "takes": "VIEW",
       "choices": ["all", "latest", "changes", "pairs"],
-      "help": "What to show: all images, the latest of each shot, the changes since the base, or tables of all changed pairs. Default: changes if there is a comparison, otherwise latest."
+      "help": "What to show: all images, the latest image of each shot, each change once, or tables of all changed shots. Default: changes if there is a comparison, otherwise latest."
     },
     "expire-post": { "name": "post", "help": "Also update the comment, so that it shows no broken images." },
     "merged-as": {

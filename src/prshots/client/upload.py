@@ -98,7 +98,7 @@ def upload_all(
 ) -> list[UploadOutcome]:
     """Upload a pull request's screenshots, and return the outcomes in the same order.
 
-    This doesn't send bytes that the service already has. `on_done` receives each outcome as soon as it is
+    Sends only images that the service doesn't have. `on_done` receives each outcome as soon as it is
     known, in the caller's thread. One failure doesn't stop the others, unless they would also fail. With
     `shrink`, images that are too large are recompressed.
     """
@@ -148,7 +148,7 @@ def send_all(
     uploads = _Uploads(send, shots, limits, ask, shrink=shrink)
     try:
         uploads.find_known(shots)
-    except PrshotsError as error:  # every upload would fail like this
+    except PrshotsError as error:  # every upload would fail the same way
         failed = [UploadOutcome(shot, error=NOT_TRIED, is_fatal=True) for shot in shots]
         failed[0] = replace(failed[0], error=str(error))
         for outcome in failed:

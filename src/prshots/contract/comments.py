@@ -29,7 +29,7 @@ class View(StrEnum):
     """Which screenshots the comment shows.
 
     `ALL`: every image, oldest first. `LATEST`: the newest image of each shot.
-    `CHANGES`: shots that differ from their base, before and after. `PAIRS`: tables of all these pairs.
+    `CHANGES`: each change from the base once. `PAIRS`: tables of all changed shots, before and after.
     """
 
     ALL = "all"

@@ -33,7 +33,7 @@ CALLS_PER_MINUTE = {
     LimitPolicy.KNOWN: 6000,
 }
 """The limits of these calls for each project. While a comparison runs, each client polls once a second.
-Clients that upload in the background ask for each screenshot whether it is known."""
+Clients that upload in the background ask about each screenshot separately."""
 
 
 @dataclass(frozen=True, slots=True)

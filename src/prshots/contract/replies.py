@@ -243,7 +243,7 @@ class CloseUp:
 
     url: str
     region: Region
-    """Left, top, width and height, in pixels of the image after."""
+    """Left, top, width and height, in pixels of the after image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ class ComparedShot:
     pixels: int
     """Pixels that differ."""
     regions: Sequence[Region]
-    """Left, top, width and height, in pixels of the image after."""
+    """Left, top, width and height, in pixels of the after image."""
     shift: int
     """How many rows the content below moved down. Negative: up."""
     view_url: str | None
@@ -294,6 +294,6 @@ class Comparison:
     shots: Sequence[ComparedShot]
     dashboard_url: str
     groups: Sequence[ShotGroup] = field(default_factory=list)
-    """In the order in which to look at them."""
+    """In the order to review them."""
     pairs: int = 0
     """How many shots were compared with a before image that was uploaded with them. Only present if not 0."""

@@ -114,7 +114,7 @@ const WAITING: Record<ComparisonSummary["state"], string> = {
   failed: "Comparison failed",
 };
 
-/** What a pull request still waits for. Empty if its newest commit is compared. */
+/** Why the newest commit has no complete comparison. Empty if it has one. */
 export function describeWaiting(
   comparison: ComparisonSummary | null,
   { last_commit }: Pick<PullRequest, "last_commit">,

@@ -9,7 +9,7 @@ export interface Section {
   /** The group’s id, or the verdict. */
   id: string;
   title: string;
-  /** null: not a group. */
+  /** null if this isn’t a group. */
   kind: GroupKind | null;
   shots: ShotWithVerdict[];
 }

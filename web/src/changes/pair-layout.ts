@@ -33,7 +33,7 @@ export interface Piece {
 /** How high the box of a seam is: it marks where rows were removed. */
 const SEAM = 2;
 
-/** Beyond this many, there are too many ways to leave some out. */
+/** With more strips, there are too many combinations to try. */
 const MOST_STRIPS = 6;
 
 /**

@@ -1,7 +1,7 @@
 /** A pair as markdown, to paste into a comment. */
 import type { ComparedShot } from "../lib/types";
 
-/** Its close-ups, or else its whole images, each with a link to the pair. */
+/** The close-ups or, without them, the whole images, each linked to the pair. */
 export function pairMarkdown({ before, after, closeups }: ComparedShot, permalink: string): string {
   const link = (picture: string) => `[${picture}](${permalink})`;
   if (after && closeups.length > 0) {

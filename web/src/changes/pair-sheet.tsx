@@ -63,7 +63,7 @@ export function PairSheet({ sections, branch, urls, filter, group, isWhole }: Pa
   );
 }
 
-/** Returns a function that scrolls to a section. Goes to the group in the URL once, as soon as it is there. */
+/** Returns a function that scrolls to a section. Scrolls to the group in the URL once, as soon as it exists. */
 function useJump(
   sections: Section[],
   group: string | null,
@@ -177,7 +177,7 @@ function SideImage({ of, image, alt, none }: SideImageProps) {
     );
   }
   const top = Math.min(...of.regions.map(([, top]) => top));
-  // A thumbnail only has the top of a long page. If nothing changed there, show the part that changed.
+  // A thumbnail shows only the top of a long page. If nothing changed there, show the changed part.
   if (of.regions.length === 0 || top < viewportSize(of.viewport).height)
     return <Thumbnail image={image} aspect={aspect} alt={alt} />;
   return (

@@ -140,7 +140,7 @@ function PanelButton({ which, label, panel, toggle }: PanelButtonProps) {
   );
 }
 
-/** Steps through the regions of a pair, at actual size at least. Starts again after the last one. */
+/** Steps through the regions of a pair, at actual size or larger. After the last region comes the first. */
 function useRegions(zoom: Zoom, { size }: PairImages, shot: ShotWithVerdict | undefined) {
   const id = shot ? shotId(shot) : "";
   const regions = shot?.regions ?? [];

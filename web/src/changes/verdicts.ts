@@ -19,7 +19,7 @@ export const isChange = ({ verdict }: Pick<ComparedShot, "verdict">): boolean =>
 export const filterByVerdict = (shots: ShotWithVerdict[], verdict: string): ShotWithVerdict[] =>
   shots.filter((shot) => (verdict === "" ? isChange(shot) : shot.verdict === verdict));
 
-/** The service counts once, for the comment and every page. */
+/** The service computes the counts, so that the comment and every page show the same. */
 export type Counts = Comparison["counts"];
 
 /** Each verdict that occurs, in the order of the page, and how many shots have it. */

@@ -149,7 +149,7 @@ export interface Image {
   sha256: string | null;
   /** The content type: image/png, image/jpeg or image/webp. */
   type: string;
-  /** 0 if the bytes are those of an earlier commit or of a baseline. */
+  /** 0 if the image shares the bytes of an earlier commit or a baseline. */
   size: number;
   uploaded_at: number;
   url: string;
@@ -245,7 +245,7 @@ export interface Comparison extends ComparisonSummary {
   base_commit: string | null;
   /** How many of the base's shots the run lacks. Without a base commit, how many shots have no base. */
   missing: number;
-  /** In the order in which to look at them. */
+  /** In the order to review them. */
   groups: ShotGroup[];
   /** Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order. */
   shots: ComparedShot[];

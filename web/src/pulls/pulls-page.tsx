@@ -166,7 +166,7 @@ function PullRow({ pull, href, isNew }: PullRowProps) {
   );
 }
 
-/** The counts of the comparison, and what the pull request still waits for. */
+/** The counts of the latest comparison, and what is still pending. */
 function ComparisonFacts({ pull }: { pull: ListedPullRequest }) {
   const waiting = describeWaiting(pull.comparison, pull);
   return (

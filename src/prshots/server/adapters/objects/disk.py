@@ -36,7 +36,7 @@ NO_DEADLINE = math.inf
 
 _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # opening a pipe must not wait for its writer
 _REPLACED_EXTS = (THUMBNAIL_EXT, DIFF_EXT, *CLOSEUP_EXTS)
-"""Objects that can be replaced by others of another size, unlike images."""
+"""Objects that can be replaced by objects of a different size, unlike images."""
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT}
 _SHARD = re.compile(r"[0-9a-f]{2}")

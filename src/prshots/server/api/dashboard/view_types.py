@@ -153,7 +153,7 @@ class ImageView(TypedDict):
     type: str
     """The content type: image/png, image/jpeg or image/webp."""
     size: int
-    """0 if the bytes are those of an earlier commit or of a baseline."""
+    """0 if the image shares the bytes of an earlier commit or a baseline."""
     uploaded_at: int
     url: str
     markdown: str
@@ -252,7 +252,7 @@ class ComparisonView(ComparisonSummaryView):
     missing: int
     """How many of the base's shots the run lacks. Without a base commit, how many shots have no base."""
     groups: list[ShotGroupView]
-    """In the order in which to look at them."""
+    """In the order to review them."""
     shots: list[ComparedShotView]
     """Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order."""
 

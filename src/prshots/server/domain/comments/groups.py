@@ -20,7 +20,7 @@ from prshots.server.domain.comments.tables import TABLES, CommentImage
 from prshots.server.domain.images.markdown import alternative_text
 
 MAX_PICTURES = 12
-"""Groups after these get only lines. The number is a choice: more pictures take too long to scroll past."""
+"""Groups after these get only lines. More pictures would take too long to scroll past."""
 
 _LIST_SHARE = 3
 """The list of groups takes at most this part of the room below the heading, even in the shortest comment."""
@@ -92,7 +92,7 @@ def _write_caption(images: Sequence[CommentImage], *, is_recolored: bool) -> str
 
 
 def _choose_pictures(pair: Sequence[CommentImage], shot: ComparedShot) -> list[CommentImage]:
-    """Return the close-up of a shot, or else its pair."""
+    """Return the close-up of a shot or, if it has none, its pair."""
     if shot.closeups:
         close_up = shot.closeups[0]
         return [CommentImage(close_up.url, shot.name, height=close_up_height(close_up.region))]

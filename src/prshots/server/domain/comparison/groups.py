@@ -20,7 +20,7 @@ _SHARED = {GroupKind.SAME_PIXELS, GroupKind.INSERTED}
 _SIMILAR = 1.5
 """The largest ratio of the areas that a change has in two themes or viewports."""
 _THEME_SHARE = 0.5
-"""If a table of colors explains this much of a picture, the theme changed."""
+"""If a table of colors explains this share of an image, the theme changed."""
 _MAIN_SHARE = 0.2
 """A main entry of a table has at least this share of the pixels that follow it."""
 _LISTED = 3
@@ -33,7 +33,7 @@ _Entry = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class GroupedShots:
-    """The groups in the order in which to look at them, and the group of each shot by its id."""
+    """The groups in the order to review them, and the id of each shot's group."""
 
     groups: Sequence[ShotGroup]
     id_of: Mapping[ShotKey, str]
@@ -98,8 +98,8 @@ def _names(shots: _Shots) -> list[str]:
 def _find_changes(shots: _Shots) -> list[_Shots]:
     """Return the shots of each change.
 
-    A change has another look in another theme or viewport. So looks that the same names have are one change
-    if they are about as large. The looks of only one name always are.
+    A change looks different in another theme or viewport. So two looks with the same names are one change
+    if they are about the same size. All looks of a single name are one change.
     """
     found: dict[frozenset[str], list[_Shots]] = {}
     for look in _collect((_look_of(shot), shot) for shot in shots):
@@ -120,7 +120,7 @@ def _look_of(shot: PlannedShot) -> Hashable:
 
 
 def _is_variant(one: PlannedShot, other: PlannedShot) -> bool:
-    if _only_moved(one) and _only_moved(other):  # text wraps in other places, so there are more rows or fewer
+    if _only_moved(one) and _only_moved(other):  # text wraps differently, so the number of rows differs
         return True
     smaller, larger = sorted(sum(w * h for _, _, w, h in shot.result.regions) for shot in (one, other))
     return larger <= _SIMILAR * smaller
@@ -145,7 +145,7 @@ def _kind_of(change: _Shots) -> GroupKind:
 def _find_recolored(shots: _Shots) -> list[_Shots]:
     """Return the shots of each table of colors that is a theme, or that changes several names differently.
 
-    A button that has another color is the same change on every page, and not a theme.
+    A button with a new color is the same change on every page, not a theme.
     """
     number_of = {shot.shot: number for number, same in enumerate(_find_changes(shots)) for shot in same}
     return [

@@ -12,7 +12,7 @@ from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.projects.models import Project
 
 MAX_WAITING = 2_000
-"""How many baselines can wait. Others are identified by the first comparison with them."""
+"""How many baselines can wait. The first comparison with any other baseline identifies it."""
 
 AT_ONCE = 50
 """How many identities to record in one write."""
@@ -34,7 +34,7 @@ class Identification:
     ) -> str | None:
         """Return the identity of the image's pixels, "" if they can't be decoded, or None if it's unknown.
 
-        Never raises: a missing identity is no reason for a comparison to fail.
+        Never raises: a missing identity must not fail a comparison.
         """
         async with self._turns.take(organization_id, image.project_id, run, is_urgent=is_urgent):
             try:
@@ -46,7 +46,7 @@ class Identification:
                 return None
 
     def later(self, project: Project, image: Image) -> None:
-        """Identify a new baseline when no comparison waits. A restart forgets it."""
+        """Identify a new baseline while no comparison is waiting. A restart loses it."""
         if len(self._waiting) < MAX_WAITING:
             self._waiting.append((project, image))
             if self._task is None or self._task.done():

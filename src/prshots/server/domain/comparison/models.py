@@ -20,11 +20,11 @@ class ColorChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a difference looks like, wherever it is on the page. Equal traits are the same change.
+    """What a difference looks like, regardless of its position. Equal traits mean the same change.
 
     `regions` is a hash of what the changed regions show before and after, and `rows` of the inserted or
     removed rows. `colors` is the table that the differing pixels follow, if they follow one, most pixels
-    first. `share` is the share of the picture that differs, from 0 to 1.
+    first. `share` is the share of the image that differs, from 0 to 1.
     """
 
     regions: str = ""

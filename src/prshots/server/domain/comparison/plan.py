@@ -176,7 +176,7 @@ def reply(
 
 
 def verdict_counts(tally: Mapping[Verdict | None, int]) -> dict[str, int]:
-    """Return the counts that every reply and page shows. `failed` is only there if there are any."""
+    """Return the counts for every reply and page. `failed` is present only if a shot failed."""
     counts = {str(verdict): tally.get(verdict, 0) for verdict in _COUNTED}
     failed = tally.get(Verdict.FAILED, 0)
     return counts | {Verdict.FAILED: failed} if failed else counts

@@ -34,7 +34,7 @@ class Turns:
 
     @contextlib.asynccontextmanager
     async def take(self, *owners: *Owners, is_urgent: bool = True) -> AsyncIterator[None]:
-        """Wait for a slot. Whoever is not urgent waits until no one else does."""
+        """Wait for a slot. Urgent callers go first."""
         granted = asyncio.Event()
         self._waiting[granted] = (not is_urgent, owners)
         self._grant()

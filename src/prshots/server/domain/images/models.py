@@ -35,9 +35,8 @@ class Image(NamedTuple):
     `seq` is the upload order, assigned by the database. `thumbnail` is None until someone requests the
     thumbnail. `sha256` is None if it wasn't recorded. `diff_base` is the id of the base in the stored
     difference image. `before_id` is the id of the before image, which is uploaded and deleted with this
-    image. A reference has no bytes of its own, so its `size` is 0: those of the image `source_id` are also
-    its bytes. `pixels` identifies the decoded pixels. It is None until they are decoded, and empty if they
-    can't be.
+    image. A reference shares the bytes of the image `source_id`, so its `size` is 0. `pixels`
+    identifies the decoded pixels. It is None until they are decoded, and empty if they can't be.
     """
 
     id: str

@@ -27,7 +27,7 @@ _REACH = 5
 
 _ROOM = MAX_WIDTH - 2 * _REACH, MAX_HEIGHT - 2 * _REACH
 _LINES = ("#57606a", "white")
-"""The lines of an outline, from the outside. On any ground, one of them is visible."""
+"""The lines of an outline, from the outside in. One of them is visible on any background."""
 
 _BETWEEN = 4
 _NOTHING = "#d0d7de"
@@ -141,7 +141,7 @@ def _draw(place: _Place, before: Image.Image, after: Image.Image) -> bytes:
 
 
 def _content(image: Image.Image, box: Box) -> tuple[int, int]:
-    """Return the first and the end column of what inserted or removed rows contain beside their ground."""
+    """Return the first and the end column of the content of inserted or removed rows."""
     if box.right - box.left <= _ROOM[0]:
         return box.left, box.right
     has_content = np.zeros(box.right - box.left, bool)
@@ -166,7 +166,7 @@ def _outline(half: Image.Image, region: Box, cut: Box, scale: float) -> None:
     draw = ImageDraw.Draw(half)
     left, right = ((column - cut.left) * scale for column in (region.left, region.right))
     top, bottom = ((row - cut.top) * scale for row in (region.top, region.bottom))
-    if region.top == region.bottom:  # a seam: nothing is hidden by drawing on it
+    if region.top == region.bottom:  # a seam: drawing on it hides nothing
         for offset, color in enumerate(_LINES):
             draw.line((left, top - offset, right - 1, top - offset), fill=color)
         return

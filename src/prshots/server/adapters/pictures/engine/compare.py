@@ -109,7 +109,7 @@ _NEARLY_ALL = 0.9
 _FEW_ROWS = 1 / 16
 """If content beside a sidebar moved, and no whole row did, more than this share of the rows differs."""
 _CONTENT_SHARE = 1 / 3
-"""The least share of the columns that content beside a sidebar has. Less is a part that moved on a page."""
+"""The minimum share of the columns beside a sidebar. Less is a part that moved on a page."""
 _FAR_FEWER = 1 / 2
 """If content moved, at most this share of the differing pixels is left without the sidebar."""
 

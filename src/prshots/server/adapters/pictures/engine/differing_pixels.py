@@ -37,7 +37,7 @@ class Thresholds(NamedTuple):
     flat_cells: int
     """How many of nine neighboring flat cells must differ."""
     least_sum: int
-    """The minimum sum of levels of a group of differing pixels. Less is noise of a pixel or two."""
+    """The minimum sum of levels in a group of differing pixels. Less is noise in a pixel or two."""
     is_lossy: bool
     """Encoders blur the color of shapes, so only their brightness counts."""
 
@@ -51,8 +51,8 @@ _IS_SHIFT, _IS_NO_SHIFT = 0.4, 0.1
 """If there was a movement, it explains at least the first share of the change around a pixel. If there was
 none, a movement explains at most the second."""
 _FULL_CONTRAST = 2.2
-"""How much a difference counts if it's all of the contrast around it: the corner of a pale card, rather than
-the edge of a letter that moved a little."""
+"""How much a difference counts if it's as large as the contrast around it: the corner of a pale card, rather
+than the edge of a letter that moved a little."""
 _STRONG = 0.25
 """A pixel that changes by this share of the contrast around it belongs to a changed shape, not an edge."""
 _LEAST_FLAT = 24

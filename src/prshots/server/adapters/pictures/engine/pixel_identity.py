@@ -1,4 +1,4 @@
-"""Identify an image by its decoded pixels, whatever their encoding."""
+"""Identify an image by its decoded pixels, regardless of encoding."""
 
 import hashlib
 import struct
@@ -20,7 +20,7 @@ class DecodedPicture:
     """An image's upright pixels and their identity. Raises PictureError if they can't be decoded."""
 
     def __init__(self, data: bytes, known: str = "") -> None:
-        """`known` is the identity, if it is known. Hashing takes a fifth of the time of decoding."""
+        """`known` is the identity, if it is known. Hashing takes a fifth as long as decoding."""
         picture = decoding.open_image(data)
         self.is_lossy = _is_lossy(data)
         with decoding.pillow_errors_as_ours():

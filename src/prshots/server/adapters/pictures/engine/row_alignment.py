@@ -45,8 +45,8 @@ the corpus in tests/comparison, keeping detours changes the verdicts of `line-mo
 Values from 3 to 24 and from 40 to 1,000 change no verdict."""
 
 _MOSTLY_WIDE = 1.1
-"""A detour can be wider if almost none of its rows moved: rows that are removed, and others that are inserted
-almost at the same place."""
+"""A detour can be wider if almost none of its rows moved: some rows were removed, and others inserted at
+almost the same place."""
 
 _PADDING, _LINE = 3, 4
 """How many equal rows are blank rows at the edge of an item, and how many rows a line has at most."""

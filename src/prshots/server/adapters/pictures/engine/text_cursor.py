@@ -22,7 +22,7 @@ REACH = 8
 
 _HEIGHTS = range(10, 161)
 _SLIMNESS = 6
-"""The height of a cursor is at least this many times its width."""
+"""The minimum ratio of a cursor's height to its width."""
 _STANDS_OUT = 24
 """How many levels a cursor or a letter differs from the ground."""
 _SAME_GROUND = 10
