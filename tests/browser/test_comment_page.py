@@ -38,7 +38,7 @@ def test_shows_each_change_once_and_is_short(
             page.close()
 
 
-def test_a_picture_and_a_line_open_their_places_in_the_dashboard(ci: httpx.Client, page: Page) -> None:
+def test_pictures_and_lines_link_to_the_dashboard(ci: httpx.Client, page: Page) -> None:
     for commit, image in (("main", drawn_page()), ("push", drawn_page(button="red"))):
         fields = {"name": "a & b", "viewport": "320x240", "commit_sha": sha(commit)}
         where = {"branch": "main"} if commit == "main" else {"pr_number": 7}

@@ -137,7 +137,7 @@ class TestHistory:
         assert [each.seq for each in found] == sorted((each.seq for each in found), reverse=True)
         assert await here.baselines.history(here.project.id, "main", CART._replace(theme="dark")) == []
 
-    async def test_the_branchs_own_build_of_a_commit_counts(self, here: Installation) -> None:
+    async def test_history_prefers_the_branchs_own_build_of_a_commit(self, here: Installation) -> None:
         await here.build("1", {"cart": "built"})
         await here.baselines.adopt(here.image("cart", "merged", "1"), "main")
         await here.baselines.adopt(here.image("cart", "merged", "2"), "main")

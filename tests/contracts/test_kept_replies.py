@@ -17,7 +17,7 @@ def kept(image: Image, key: str = "k") -> KeptReply:
     return made
 
 
-async def test_of_concurrent_uploads_with_one_key_one_is_stored(stores: Stores) -> None:
+async def test_stores_one_of_concurrent_uploads_with_the_same_key(stores: Stores) -> None:
     replicas: list[SqlRecords] = [stores.records, stores.open_again()]
     keyed = [an_image(stores.project, name=f"shot {number}") for number in range(8)]
     others = [an_image(stores.project) for _ in range(4)]

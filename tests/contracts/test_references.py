@@ -34,7 +34,7 @@ async def newest(here: Stores, pr_number: int = 7) -> Image:
     return await here.image((await here.of_pull(pr_number))[-1])
 
 
-async def test_a_reference_has_the_bytes_of_its_source_and_counts_without_them(stores: Stores) -> None:
+async def test_a_reference_shares_its_sources_bytes_and_adds_none_to_totals(stores: Stores) -> None:
     source = await baseline(stores)
     assert await refer(stores, (CART, A), (CART, B), (HOME, A)) == [True, False, False]
     made = await newest(stores)

@@ -71,7 +71,7 @@ def run(
     return lambda *args, **settings: command(*args, env=env | settings)
 
 
-def test_a_push_sends_only_the_changed_images_and_a_lost_reply_stores_none_twice(
+def test_a_push_sends_only_changed_images_and_stores_them_once_if_a_reply_is_lost(
     run: Run, front: UnreliableProxy, github: GitHubLookAlike, tmp_path: Path
 ) -> None:
     for name in ("cart@160x120.dark", "cart@160x120.light", "home"):

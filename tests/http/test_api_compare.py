@@ -177,7 +177,7 @@ class TestKnownUploads:
         assert httpx.get(changed["before_url"]).status_code == 200
         assert project.known("q", button=RED)["known"] == 0
 
-    def test_a_merged_reference_becomes_a_baseline_of_its_own(self, project):
+    def test_a_merged_reference_becomes_a_separate_baseline(self, project):
         project.build("1", complete=True, cart=PLAIN)
         project.push("p", cart=RED)
         project.known("q", cart=RED)

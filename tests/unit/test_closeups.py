@@ -35,7 +35,7 @@ def halves(closeup: PartPicture) -> tuple[Image.Image, Image.Image]:
     return shown.crop((0, 0, width, shown.height)), shown.crop((width + 4, 0, 2 * width + 4, shown.height))
 
 
-def test_a_closeup_is_the_same_cut_of_both_with_an_outline_that_hides_nothing() -> None:
+def test_a_closeup_shows_the_same_region_of_both_and_its_outline_hides_nothing() -> None:
     button = (500, 600, 600, 630)
     pictures = a_page(), a_page(button)
     (closeup,) = closeups(*pictures)
@@ -96,7 +96,7 @@ def test_after_a_shift_the_before_side_shows_the_same_rows() -> None:
     assert {left.getpixel((20, row)) for row in range(left.height)} >= {(255, 248, 197)}
 
 
-def test_transparent_pictures_are_shown_on_white() -> None:
+def test_transparent_images_are_shown_on_white() -> None:
     pictures = [Image.new("RGBA", (400, 300), (0, 0, 0, 0)) for _ in range(2)]
     pictures[1].paste("#1f6febff", (180, 140, 220, 160))
     (closeup,) = closeups(*pictures)

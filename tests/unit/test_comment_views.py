@@ -232,7 +232,7 @@ def test_pairs_has_before_beside_after_for_one_viewport_and_lists_below():
     assert (text.count, text.shown, text.listed, text.omitted) == (5, 1, 4, 0)
 
 
-def test_pairs_without_html():
+def test_pairs_view_works_without_html():
     shots = [
         compared("a|b", Verdict.MOVED, "375x812", key="m"),
         compared("a|b", Verdict.NEW, "768x1024", key="n"),

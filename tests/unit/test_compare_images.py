@@ -148,7 +148,7 @@ def test_boxes_are_around_all_marks_and_few(points: list[tuple[int, int]], at_mo
     ],
     ids=["after", "in", "wide", "short", "on-the-baseline", "apart", "edge", "lying", "long"],
 )
-def test_a_text_cursor_is_a_thin_bar_at_text_that_reaches_below_the_baseline(
+def test_a_text_cursor_is_a_thin_bar_next_to_text_that_extends_below_the_baseline(
     bar: tuple[int, int, int, int], verdict: str
 ) -> None:
     page = Image.new("RGB", (WIDTH, HEIGHT), "white")

@@ -41,7 +41,7 @@ def titles(*planned: list[PlannedShot]) -> list[tuple[str, str]]:
     return [(group.kind.value, group.title) for group in group_shots([*chain(*planned)]).groups]
 
 
-def test_groups_are_in_the_order_in_which_to_look_at_them() -> None:
+def test_groups_are_in_the_order_to_review_them() -> None:
     dark, label, rows = Traits("", "", [GROUND], 0.9), Traits("label"), Traits("", "rows")
     everything = [
         *(shot for name in ("b", "a") for shot in shots(name, CHANGED, dark, themes=("dark",))),
@@ -67,7 +67,7 @@ def test_groups_are_in_the_order_in_which_to_look_at_them() -> None:
     assert {*grouped.id_of.values()} == {group.id for group in grouped.groups}
 
 
-def test_a_group_has_the_same_id_after_more_shots_joined_it() -> None:
+def test_a_group_keeps_its_id_when_more_shots_join() -> None:
     for kind, change in (
         (GroupKind.SAME_PIXELS, Traits("label")),
         (GroupKind.INSERTED, Traits("", "rows")),
@@ -90,7 +90,7 @@ def test_one_name_is_one_group_even_if_its_shots_look_different() -> None:
 
 
 @pytest.mark.parametrize(("side", "groups"), [(14, 1), (16, 2)])
-def test_looks_on_the_same_names_are_one_change_if_they_are_about_as_large(side: int, groups: int) -> None:
+def test_looks_with_the_same_names_are_one_change_if_about_the_same_size(side: int, groups: int) -> None:
     light = [shots(name, CHANGED, Traits("light"), themes=("light",)) for name in ("home", "docs")]
     dark = [shots(name, CHANGED, Traits("dark"), themes=("dark",), side=side) for name in ("home", "docs")]
     assert len(titles(*light, *dark)) == groups
@@ -187,7 +187,7 @@ def test_colors_are_a_table_only_if_nearly_all_pixels_follow_it() -> None:
     assert not traits_of(page(boxes="10 10 59 29 red"), page()).colors
 
 
-def test_lossy_images_and_images_of_different_widths_are_like_no_others() -> None:
+def test_lossy_images_and_images_of_different_widths_have_no_traits() -> None:
     red = page(boxes="20 20 59 49 red")
     assert traits_of(page(), red, "JPEG") == traits_of(page(), red.resize((220, 100))) == Traits()
 

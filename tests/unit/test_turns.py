@@ -43,7 +43,7 @@ async def test_an_organization_with_expensive_pairs_delays_another_by_one_pair()
     assert order[1:21] == ["small/site/1"] * 20
 
 
-async def test_what_is_not_urgent_waits_for_everyone_else() -> None:
+async def test_urgent_callers_go_first() -> None:
     queue = Queue()
     queue.add("acme/shop/later", pairs=2)
     await asyncio.sleep(0)

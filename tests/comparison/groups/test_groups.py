@@ -40,7 +40,7 @@ def plan_shot(kind: str, shot: dict[str, str]) -> PlannedShot:
 
 
 @pytest.mark.slow
-def test_groups_are_as_close_to_a_persons_as_they_were() -> None:
+def test_groups_match_a_persons_no_worse_than_before() -> None:
     wrong_pairs, wrong_kinds = Counter[str](), Counter[str]()
     for request in CORPUS:
         shots, persons = list[PlannedShot](), dict[ShotKey, tuple[int, str]]()

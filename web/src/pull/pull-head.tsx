@@ -59,7 +59,7 @@ function Facts({ pull, comparison }: { pull: PullRequest; comparison: Comparison
       {comparison ? (
         <span>{describeCounts(comparison.counts)}</span>
       ) : (
-        <span title="All uploaded images, of every commit">{formatCount(pull.images, "image")}</span>
+        <span title="Images of all commits">{formatCount(pull.images, "image")}</span>
       )}
       <span>{formatBytes(pull.bytes)}</span>
       <span class="with-copy">
