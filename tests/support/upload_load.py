@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 300
 """How long the last requests of a client may take: up to four, of a minute each."""
 
 ONCE = "once/"
-"""How the names of screenshots begin that are uploaded several times with one key."""
+"""The prefix of screenshots that are uploaded several times with one key."""
 
 EXPIRE_FAILED = "expire failed, retry later"
 

@@ -80,7 +80,7 @@ class Place:
         self.identity: Callable[[bytes], str] = lambda data: hashlib.sha256(data).hexdigest()
         self.before = b"before"
         self.known: list[str] = []
-        """The identities of the images before, as far as the service knew them."""
+        """The identities of the before images that the service knew."""
         self.order: list[bytes] = []
         """What was compared, by its bytes before."""
         self.answer: Callable[[], PairResult] = lambda: CHANGED

@@ -73,8 +73,8 @@ export class BackgroundUploads {
   }
 
   /**
-   * Send a shot. If the service has its bytes, only the hash. Each shot is asked about by itself, because tests take their
-   * time: waiting for more shots to ask about would delay the uploads. A pair is always sent.
+   * Send a shot, or only its hash if the service has its bytes. Ask about each shot separately: waiting for more shots
+   * would delay the uploads, because tests are slow. A pair is always sent.
    */
   async #send(shot: Shot): Promise<void> {
     if (!shot.before && (await this.service.isKnown(shot, this.target))) this.known += 1;

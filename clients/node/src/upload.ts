@@ -56,8 +56,8 @@ export function outcomeOf(shot: ShotFile, known: Partial<UploadOutcome> = {}): U
 
 /**
  * Upload a job's screenshots to its pull request, or as the baselines of its branch, and return the outcomes in the same
- * order. One failure does not stop the others, unless they would fail too. Of a file that the service has, only the hash
- * is sent.
+ * order. One failure does not stop the others, unless they would also fail. If the service has a file, only its
+ * hash is sent.
  */
 export async function uploadAll(
   service: Api,
@@ -160,7 +160,7 @@ class FileUploads {
     const sizes = { before: readableSize(shot.size), after: readableSize(image.length) };
     const note = message("shrunk", { ...sizes, format: label });
     const sent = { ...shot, image, contentType };
-    // Asked one by one: together, their contents would fill the memory.
+    // Ask one by one: all contents together could exceed the memory.
     if (await this.service.isKnown(sent, this.target)) return outcomeOf(shot, { isKnown: true, note });
     return outcomeOf(shot, { uploaded: await this.service.send(sent, this.target), note });
   }

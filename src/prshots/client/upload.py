@@ -261,7 +261,7 @@ class _Uploads:
             content, content_type, label = shrink(shot.path, self._shrink_from)
         sizes = {"before": readable_size(shot.size), "after": readable_size(len(content))}
         note = message("shrunk", **sizes, format=label)
-        # Asked one by one: together, their contents would fill the memory.
+        # Ask one by one: all contents together could exceed the memory.
         if self._ask and _known_of(self._ask, {shot.key: hashlib.sha256(content).hexdigest()}):
             return UploadOutcome(shot, note=note, is_known=True)
         return UploadOutcome(shot, self._send(shot, content, content_type), note=note)

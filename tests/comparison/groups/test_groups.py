@@ -19,11 +19,11 @@ HERE = Path(__file__).parent
 CORPUS = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
 
 WRONG_PAIRS = {"same_pixels": 8, "recolored": 16}
-"""How many pairs of shots are together for the person and apart for us, or the other way round, by the person's kind.
+"""How many pairs of shots the person put together and prshots apart, or vice versa, by the person's kind.
 Lower a number when the groups get better; never raise it."""
 
 WRONG_KINDS = {"same_pixels": 6}
-"""How many shots are in a group of another kind than the person's. `taller-button` inserts rows."""
+"""How many shots are in a group whose kind differs from the person's. `taller-button` inserts rows."""
 
 
 @functools.cache

@@ -31,7 +31,9 @@ export function Details({ image, pixels, project, pull, urls, current, show, onD
         <Fact name="Size">{pixels ? `${pixels.width} × ${pixels.height}` : "…"}</Fact>
         <Fact name="File">
           {TYPES[image.type] ?? image.type}
-          {image.size > 0 ? `, ${formatBytes(image.size)}` : ", same file as in an earlier commit or a baseline"}
+          {image.size > 0
+            ? `, ${formatBytes(image.size)}`
+            : ", same file as in an earlier commit or a baseline"}
         </Fact>
         <Fact name="Commit">
           <Mono title={image.commit_sha}>{shortSha(image.commit_sha)}</Mono>

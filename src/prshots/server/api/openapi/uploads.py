@@ -38,7 +38,7 @@ _WRONG_TYPES = (
 _IDEMPOTENCY_KEY = header_parameter(
     "Idempotency-Key",
     {"type": "string", "pattern": f"^{KEY.pattern}$"},
-    "Optional. For 24 hours, an upload with the same key gets the first reply again, and nothing is stored.",
+    "Optional. For 24 hours, an upload with the same key gets the first reply again and isn't stored.",
 )
 _CONTENT_TYPES = [kind.content_type for kind in FORMATS]
 _MESSAGES = {
