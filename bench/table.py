@@ -24,7 +24,9 @@ HIGHLIGHTS = (
     "sweep of 100,000, whole command",
     "upload, 10,000,000 in PostgreSQL, p50",
     "memory, idle, RSS of all processes",
+    "push, 300 screenshots of 200 KB, 3 changed, to the comment",
     "compare, 100 shots, 10 changed",
+    "compare, 100 shots, all re-encoded",
     "gallery, first view of 60 screenshots",
 )
 """The prefixes of the measures on the page, each with its first row. The file has all rows."""
