@@ -76,6 +76,13 @@ class Camera:
         tab.close()
         return shots
 
+    def pushes(self, shots: int, changed: int, rounds: int) -> tuple[list[bytes], list[list[bytes]]]:
+        """Return a PNG of each page and, for each round, of changed versions of the first pages."""
+        return self.shots(*map(Page, range(shots))), [
+            self.shots(*(Page(number, change=turn) for number in range(changed)))
+            for turn in range(1, rounds + 1)
+        ]
+
 
 @contextmanager
 def camera() -> Iterator[Camera]:

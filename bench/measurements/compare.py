@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from PIL import Image
 
 from bench.comparators import Comparator, Pairs, Took, installed
-from bench.pages import Page, camera
+from bench.pages import camera
 from bench.processes import comparing_processes, cpu_by_process, wait_until_idle
 from bench.report import Row, Target
 from bench.run import BenchError, Run
@@ -33,11 +33,7 @@ Pictures = Sequence[bytes]
 def measure(run: Run) -> Iterator[Row]:
     run.say(f"compare: rendering {SHOTS} pages, and {CHANGED} changed ones for each of {ROUNDS} rounds")
     with camera() as chromium:
-        before = chromium.shots(*(Page(number) for number in range(SHOTS)))
-        changed = [
-            chromium.shots(*(Page(number, change=turn) for number in range(CHANGED)))
-            for turn in range(1, ROUNDS + 1)
-        ]
+        before, changed = chromium.pushes(SHOTS, CHANGED, ROUNDS)
     size = statistics.median(map(len, before)) / 1024
     run.say(f"compare: the median picture has {size:.0f} KB")
     service = Service.create(run.directory / "ours")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.measurements.client import SECONDS, Job, fake_github
-from bench.pages import Page, camera
+from bench.pages import camera
 from bench.report import Row, Target
 from bench.run import Run
 from bench.service import BRANCH, Api, Service, Shot
@@ -28,11 +28,7 @@ DERIVED = (THUMBNAIL_EXT, DIFF_EXT, *CLOSEUP_EXTS)
 def measure(run: Run) -> Iterator[Row]:
     run.say(f"push: rendering {SHOTS} pages, and {CHANGED} changed ones for each of {ROUNDS} rounds")
     with camera() as chromium:
-        before = chromium.shots(*(Page(number) for number in range(SHOTS)))
-        changed = [
-            chromium.shots(*(Page(number, change=turn) for number in range(CHANGED)))
-            for turn in range(1, ROUNDS + 1)
-        ]
+        before, changed = chromium.pushes(SHOTS, CHANGED, ROUNDS)
     size = statistics.median(map(len, before)) / 1024
     service = Service.create(run.directory / "ours")
     with service.idle(), closing(Api(service)) as api:

@@ -8,6 +8,7 @@ from itertools import groupby
 from prshots.contract.limits import VIEWPORT
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import Region
+from prshots.server.domain.comparison.models import CLOSEUP_HALF, CLOSEUP_ROWS_AROUND
 
 Column = tuple[str, str]
 """A viewport and a theme."""
@@ -20,8 +21,6 @@ _LOWEST = 120
 _TALLEST = 320
 _TALLEST_IN_PAIRS = 220
 _TALLEST_CLOSE_UP = 240
-_HALF = 480
-"""The most columns of each half of a close-up."""
 _NARROWEST = 60
 _ASPECTS = 0.5, 3.0
 """Keeps a full page from becoming a ribbon, and a banner from becoming a hairline."""
@@ -63,12 +62,9 @@ def picture_width(column: Column, regions: Sequence[Region] = ()) -> int:
 
 
 def close_up_height(region: Region) -> int:
-    """Return the height of a close-up that would be too tall at full size. 0: its own height is fine.
-
-    A close-up shows 60 rows above and below its region, and scales down regions that are wider than one half.
-    """
+    """Return the height of a close-up that would be too tall at full size. 0: its own height is fine."""
     _, _, wide, high = region
-    rows = high * min(1, _HALF / wide) + 2 * 60
+    rows = high * min(1, CLOSEUP_HALF / wide) + 2 * CLOSEUP_ROWS_AROUND
     return _TALLEST_CLOSE_UP if rows > _TALLEST_CLOSE_UP else 0
 
 

@@ -41,6 +41,12 @@ class Traits:
 NO_TRAITS = Traits()
 
 
+CLOSEUP_HALF = 480
+"""The most columns of each half of a close-up. It scales down wider regions."""
+CLOSEUP_ROWS_AROUND = 60
+"""How many rows a close-up shows above and below its region, if there is room."""
+
+
 @dataclass(frozen=True, slots=True)
 class PartPicture:
     """A close-up: a PNG of a region before and after, side by side."""

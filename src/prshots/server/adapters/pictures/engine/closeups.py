@@ -10,16 +10,17 @@ from PIL import Image, ImageDraw
 from prshots.server.adapters.pictures.engine import decoding
 from prshots.server.adapters.pictures.engine.regions import Box, enclose_both
 from prshots.server.adapters.pictures.engine.row_alignment import Stretch
-from prshots.server.domain.comparison.models import PartPicture
+from prshots.server.domain.comparison.models import CLOSEUP_HALF, CLOSEUP_ROWS_AROUND, PartPicture
 
 MAX_CLOSEUPS = 3
-MAX_WIDTH, MAX_HEIGHT = 478, 360
-"""The largest half. Two of them and the line between them are 960 px wide."""
+_BETWEEN = 4
+MAX_WIDTH, MAX_HEIGHT = CLOSEUP_HALF - _BETWEEN // 2, 360
+"""The largest half."""
 
 _SHARE = 4
 """If the regions cover a quarter of the image, the whole image shows the change better."""
 
-_COLUMNS_AROUND, _ROWS_AROUND = 150, 60
+_COLUMNS_AROUND, _ROWS_AROUND = 150, CLOSEUP_ROWS_AROUND
 """How much of the surroundings to show on each side of a region, if there is room."""
 
 _REACH = 5
@@ -29,7 +30,6 @@ _ROOM = MAX_WIDTH - 2 * _REACH, MAX_HEIGHT - 2 * _REACH
 _LINES = ("#57606a", "white")
 """The lines of an outline, from the outside in. One of them is visible on any background."""
 
-_BETWEEN = 4
 _NOTHING = "#d0d7de"
 """The color beyond the edge of an image."""
 
@@ -57,8 +57,7 @@ def draw_closeups(
     closeups = []
     for box in _choose(changed, strips):
         place = _Place(_before(box, before.height, after.height, stretches), box)
-        region = (box.left, box.top, box.right - box.left, box.bottom - box.top)
-        closeups.append(PartPicture(region, _draw(place, before, after)))
+        closeups.append(PartPicture(box.region, _draw(place, before, after)))
     return closeups
 
 

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from prshots.contract.replies import Region
 from prshots.server.adapters.pictures.engine import decoding
 from prshots.server.adapters.pictures.engine.closeups import draw_closeups
 from prshots.server.adapters.pictures.engine.differing_pixels import (
@@ -147,7 +146,7 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     return PairResult(
         verdict="changed" if changed or not pair.same_width else "moved",
         pixels=int(np.count_nonzero(strengths)) + inserted * (pair.right - pair.left),
-        regions=[_region(box) for box in sorted([*strips, *changed], key=lambda box: (box.top, box.left))],
+        regions=[box.region for box in sorted([*strips, *changed], key=lambda box: (box.top, box.left))],
         shift=shift,
         marked=draw_difference(pair.after.image, strengths, changed, strips),
         traits=traits,
@@ -183,10 +182,6 @@ def _find_strips(stretches: Sequence[Stretch], pair: "_Pair") -> list[Box]:
 
 def _has_moved(stretches: Sequence[Stretch]) -> bool:
     return any(stretch.shift for stretch in stretches)
-
-
-def _region(box: Box) -> Region:
-    return (box.left, box.top, box.right - box.left, box.bottom - box.top)
 
 
 class _Pair:

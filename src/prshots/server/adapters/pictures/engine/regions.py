@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from prshots.contract.replies import Region
+
 _FIRST_CELL = 8
 
 
@@ -23,6 +25,10 @@ class Box(NamedTuple):
     @property
     def slices(self) -> tuple[slice, slice]:
         return slice(self.top, self.bottom), slice(self.left, self.right)
+
+    @property
+    def region(self) -> Region:
+        return self.left, self.top, self.right - self.left, self.bottom - self.top
 
 
 def clear_noise(marks: npt.NDArray[np.uint8], least_sum: int) -> None:

@@ -8,6 +8,7 @@ import json
 import struct
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import accumulate
 from typing import Any, BinaryIO
 
 from prshots.contract import errors
@@ -42,11 +43,8 @@ def read_job(stream: BinaryIO) -> PictureJob | None:
     header, body = stream.read(header_size), stream.read(body_size)
     if len(header) < header_size or len(body) < body_size:
         return None
-    facts, rest, pictures = json.loads(header), memoryview(body), []
-    for size in facts["sizes"]:
-        pictures.append(bytes(rest[:size]))
-        rest = rest[size:]
-    return PictureJob(facts["operation"], pictures, facts["options"])
+    facts = json.loads(header)
+    return PictureJob(facts["operation"], _cut(body, facts["sizes"]), facts["options"])
 
 
 def pack_result(result: bytes) -> bytes:
@@ -78,18 +76,19 @@ def unpack_pair(packed: bytes) -> PairResult:
     header_size, _ = PREFIX.unpack_from(packed)
     end = PREFIX.size + header_size
     facts = json.loads(packed[PREFIX.size : end])
-    bodies = []
-    for size in facts.pop("sizes"):
-        bodies.append(packed[end : end + size])
-        end += size
     facts["regions"] = tuple(map(tuple, facts["regions"]))
-    facts["marked"], *pictures = bodies
+    facts["marked"], *pictures = _cut(packed[end:], facts.pop("sizes"))
     facts["closeups"] = tuple(
         PartPicture(tuple(region), picture)
         for region, picture in zip(facts["closeups"], pictures, strict=True)
     )
     facts["traits"] = Traits.from_facts(facts["traits"])
     return PairResult(**facts)
+
+
+def _cut(body: bytes, sizes: Sequence[int]) -> list[bytes]:
+    """Return the parts of these sizes."""
+    return [body[end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True)]
 
 
 def _pack(header: dict[str, Any], *bodies: bytes) -> bytes:

@@ -3,6 +3,8 @@
 A test compares the two, except for the indexes and defaults.
 """
 
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
@@ -281,6 +283,20 @@ comparisons = sa.Table(
     sa.Column("seen_at", sa.BigInteger, nullable=False),
 )
 
+
+def _difference_columns() -> list[sa.Column[Any]]:
+    return [
+        sa.Column("pixels", sa.BigInteger, nullable=False),
+        sa.Column("regions", text(), nullable=False),
+        sa.Column("shift", sa.Integer, nullable=False),
+        sa.Column("reason", text(), nullable=False),
+        sa.Column("pixels_before", text(64), nullable=False),
+        sa.Column("pixels_after", text(64), nullable=False),
+        sa.Column("closeups", text(), nullable=False),
+        sa.Column("traits", text(), nullable=False),
+    ]
+
+
 # The shots of a comparison. `verdict` is NULL until it is known. `regions`, `closeups` and `traits` are JSON;
 # the last two are empty without a value.
 compared_shots = sa.Table(
@@ -297,14 +313,7 @@ compared_shots = sa.Table(
     sa.Column("base_commit", text(40)),
     sa.Column("ancestor", sa.Integer, nullable=False),
     sa.Column("verdict", text(16)),
-    sa.Column("pixels", sa.BigInteger, nullable=False),
-    sa.Column("regions", text(), nullable=False),
-    sa.Column("shift", sa.Integer, nullable=False),
-    sa.Column("reason", text(), nullable=False),
-    sa.Column("pixels_before", text(64), nullable=False),
-    sa.Column("pixels_after", text(64), nullable=False),
-    sa.Column("closeups", text(), nullable=False),
-    sa.Column("traits", text(), nullable=False),
+    *_difference_columns(),
 )
 
 # The results for two images with these hashes. `engine` is the version of the comparison rules.
@@ -316,15 +325,8 @@ pair_results = sa.Table(
     sa.Column("after_sha256", text(64), primary_key=True),
     sa.Column("engine", sa.Integer, nullable=False),
     sa.Column("verdict", text(16), nullable=False),
-    sa.Column("pixels", sa.BigInteger, nullable=False),
-    sa.Column("regions", text(), nullable=False),
-    sa.Column("shift", sa.Integer, nullable=False),
-    sa.Column("reason", text(), nullable=False),
+    *_difference_columns(),
     sa.Column("created_at", sa.BigInteger, nullable=False),
-    sa.Column("pixels_before", text(64), nullable=False),
-    sa.Column("pixels_after", text(64), nullable=False),
-    sa.Column("closeups", text(), nullable=False),
-    sa.Column("traits", text(), nullable=False),
 )
 
 # The replies to uploads with an `Idempotency-Key`, for a day. `key` is the SHA-256 of the route and the key.
