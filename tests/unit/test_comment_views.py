@@ -302,7 +302,8 @@ def test_changes_has_a_line_and_a_picture_for_each_group_with_links_to_the_dashb
         "- **[2 dark screenshots recolored](D?group=plum)**: `#0f1419` → `#15101c`\n"
         "- **[`gift`](D?group=2dd58efc66f2)**: 1\n"
         "\n"
-        "<p><code>pricing</code> · 375x812 · before and after · 1,479 px in 2 regions<br>\n"
+        '<p><a href="D?tab=changes&amp;shot=pricing&amp;viewport=375x812"><code>pricing</code></a>'
+        " · 375x812 · before and after · 1,479 px in 2 regions<br>\n"
         '<a href="D?tab=changes&amp;shot=pricing&amp;viewport=375x812">'
         '<img alt="pricing" src="1-closeup"></a></p>\n'
         "\n"
@@ -312,7 +313,8 @@ def test_changes_has_a_line_and_a_picture_for_each_group_with_links_to_the_dashb
         "\n"
         "</details>\n"
         "\n"
-        "<p><code>help &amp; more</code> · 1280x800 dark · before and after · recolored<br>\n"
+        '<p><a href="D?tab=changes&amp;shot=help%20%26%20more&amp;viewport=1280x800&amp;theme=dark">'
+        "<code>help &amp; more</code></a> · 1280x800 dark · before and after · recolored<br>\n"
         '<a href="D?tab=changes&amp;shot=help%20%26%20more&amp;viewport=1280x800&amp;theme=dark">'
         '<img width="352" alt="help &amp; more (before)" src="3-before"></a>\n'
         '<a href="D?tab=changes&amp;shot=help%20%26%20more&amp;viewport=1280x800&amp;theme=dark">'
@@ -324,7 +326,7 @@ def test_changes_has_a_line_and_a_picture_for_each_group_with_links_to_the_dashb
         "\n"
         "</details>\n"
         "\n"
-        "<p><code>gift</code> · 375x812 · new<br>\n"
+        '<p><a href="D?tab=changes&amp;shot=gift&amp;viewport=375x812"><code>gift</code></a> · 375x812 · new<br>\n'
         '<a href="D?tab=changes&amp;shot=gift&amp;viewport=375x812">'
         '<img width="101" alt="gift" src="4-after"></a></p>\n'
         "\n"
@@ -366,7 +368,7 @@ def test_changes_without_html_has_the_same_pictures():
         "**[`pricing`](D?group=56b914300b6f)**: 3\n"
         "- **[2 dark screenshots recolored](D?group=plum)**: `#0f1419` → `#15101c`\n"
         "\n"
-        "`pricing` · 375x812 · before and after · 1,479 px in 2 regions\n"
+        "[`pricing`](D?tab=changes&shot=pricing&viewport=375x812) · 375x812 · before and after · 1,479 px in 2 regions\n"
         "\n"
         "[![pricing](1-closeup)](D?tab=changes&shot=pricing&viewport=375x812)\n"
         "\n"
@@ -374,7 +376,8 @@ def test_changes_without_html_has_the_same_pictures():
         "\n"
         "- [`pricing`](D?tab=changes&shot=pricing&viewport=768x1024) · 768x1024, 1280x800 · changed\n"
         "\n"
-        "`help & more` · 1280x800 dark · before and after · recolored\n"
+        "[`help & more`](D?tab=changes&shot=help%20%26%20more&viewport=1280x800&theme=dark)"
+        " · 1280x800 dark · before and after · recolored\n"
         "\n"
         "[![help & more (before)](3-before)](D?tab=changes&shot=help%20%26%20more&viewport=1280x800&theme=dark) "
         "[![help & more](3-after)](D?tab=changes&shot=help%20%26%20more&viewport=1280x800&theme=dark)\n"

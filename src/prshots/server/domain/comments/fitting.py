@@ -120,7 +120,7 @@ Images = ShotImages | GroupPictures
 
 def _write_picture(shot: CommentShot, tables: Tables) -> str:
     words = f"{label(shot.column, tables)} · {shot.caption}"
-    return tables.picture(shot.name, words, filter(None, shot.images))
+    return tables.picture(shot.name, words, filter(None, shot.images), shot.href)
 
 
 def _lay_out_names(shots: Iterable[CommentShot]) -> dict[str, Layout]:

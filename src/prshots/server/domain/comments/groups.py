@@ -80,9 +80,13 @@ def show_groups(
     order = sorted(changes, key=lambda group: (changes[group][0].verdict is Verdict.NEW, places[group]))
     groups = [changes[group] for group in order]
     groups += [list(shots) for _, shots in groupby(without_base, attrgetter("name"))]
-    firsts = [_link_pictures(frame, shots[0], number) for number, shots in enumerate(groups)]
-    rest = [replace(shot, group=number) for number, shots in enumerate(groups) for shot in shots[1:]]
-    return firsts + [replace(shot, images=(), href=_href(frame, shot)) for shot in rest + others]
+    shown: list[CommentShot] = []
+    rest: list[CommentShot] = []
+    for number, (first, *more) in enumerate(groups):
+        shown.append(replace(first, images=first.images if number < MAX_PICTURES else (), group=number))
+        rest += [replace(shot, images=(), group=number) for shot in more]
+    listed = [*rest, *(replace(shot, images=()) for shot in others)]
+    return [replace(shot, href=_href(frame, shot)) for shot in shown + listed]
 
 
 def _write_caption(images: Sequence[CommentImage], *, is_recolored: bool) -> str:
@@ -98,13 +102,6 @@ def _choose_pictures(pair: Sequence[CommentImage], shot: ComparedShot) -> list[C
         return [CommentImage(close_up.url, shot.name, height=close_up_height(close_up.region))]
     width = picture_width((shot.viewport, shot.theme), shot.regions)
     return [replace(image, width=width) for image in pair]
-
-
-def _link_pictures(frame: Frame, shot: CommentShot, number: int) -> CommentShot:
-    """Return the first shot of a group, with its pictures linked to the dashboard."""
-    href = _href(frame, shot)
-    images = [replace(image, href=href) for image in shot.images if image and number < MAX_PICTURES]
-    return replace(shot, images=images, href=href, group=number)
 
 
 def _href(frame: Frame, shot: CommentShot) -> str:

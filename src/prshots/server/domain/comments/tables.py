@@ -11,7 +11,7 @@ from html import escape
 from prshots.contract.comments import Marker
 from prshots.contract.limits import THEMES, VIEWPORT
 from prshots.server.domain.comments.layout import Column
-from prshots.server.domain.comments.markup import code, name_as_code, visible
+from prshots.server.domain.comments.markup import code, link, name_as_code, visible
 from prshots.server.domain.images.markdown import image_markdown, one_line
 
 _NEXT_TABLE = "</table>\n\n<table>\n"
@@ -22,9 +22,8 @@ _NEXT_TABLE = "</table>\n\n<table>\n"
 class CommentImage:
     """An image with `words` and a `link` (text and URL) above it and `details` below.
 
-    It links to `href`, or to itself. `has_label` is false for the second image of a pair, because the first
-    one names the column. In a table, the layout sets the width. With neither width nor height, the image has
-    its own size.
+    `has_label` is false for the second image of a pair, because the first one names the column. In a table,
+    the layout sets the width. With neither width nor height, the image has its own size.
     """
 
     url: str
@@ -33,7 +32,6 @@ class CommentImage:
     link: tuple[str, str] | None = None
     details: str = ""
     has_label: bool = True
-    href: str = ""
     width: int = 0
     height: int = 0
 
@@ -69,20 +67,22 @@ class HtmlTables:
             words.append(f'<a href="{escape(address)}">{text}</a>')
         # Keep lines short: a long line would widen its column and squeeze the images in the others.
         return "<br>".join(
-            filter(None, [" · ".join(words), self._image(replace(image, width=width)), image.details])
+            filter(
+                None, [" · ".join(words), self._image(replace(image, width=width), image.url), image.details]
+            )
         )
 
-    def picture(self, name: str, words: str, images: Iterable[CommentImage]) -> str:
+    def picture(self, name: str, words: str, images: Iterable[CommentImage], href: str) -> str:
         """Return images next to each other, below a line with the name and these words."""
-        linked = "\n".join(map(self._image, images))
-        return f"\n<p>{self.code(name)} · {words}<br>\n{linked}</p>\n"
+        linked = "\n".join(self._image(image, href) for image in images)
+        return f'\n<p><a href="{escape(href)}">{self.code(name)}</a> · {words}<br>\n{linked}</p>\n'
 
-    def _image(self, image: CommentImage) -> str:
-        url, href = escape(image.url), escape(image.href or image.url)
+    def _image(self, image: CommentImage, href: str) -> str:
         size = f'width="{image.width}" ' if image.width else ""
         if image.height:
             size += f'height="{image.height}" '
-        return f'<a href="{href}"><img {size}alt="{escape(one_line(image.name))}" src="{url}"></a>'
+        picture = f'<img {size}alt="{escape(one_line(image.name))}" src="{escape(image.url)}">'
+        return f'<a href="{escape(href)}">{picture}</a>'
 
     def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
         """Return the block of a name: its heading, with these words, and its images."""
@@ -116,18 +116,18 @@ class MarkdownTables:
 
     def cell(self, image: CommentImage, column: Column, width: int) -> str:
         del column, width  # the table's header names the column, and markdown can't set a width
-        words = [image.words, self._image(image), image.details]
+        words = [image.words, self._image(image, image.url), image.details]
         if image.link:
             text, address = image.link
             words.append(f"[{text}]({address})")
         return " ".join(filter(None, words))
 
-    def picture(self, name: str, words: str, images: Iterable[CommentImage]) -> str:
-        linked = " ".join(map(self._image, images))
-        return f"\n{name_as_code(name)} · {words}\n\n{linked}\n"
+    def picture(self, name: str, words: str, images: Iterable[CommentImage], href: str) -> str:
+        linked = " ".join(self._image(image, href) for image in images)
+        return f"\n{link(name_as_code(name), href)} · {words}\n\n{linked}\n"
 
-    def _image(self, image: CommentImage) -> str:
-        return f"[{image_markdown(image.name, image.url)}]({image.href or image.url})"
+    def _image(self, image: CommentImage, href: str) -> str:
+        return link(image_markdown(image.name, image.url), href)
 
     def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
         lines = ["", f"{name_as_code(name)} {words}".rstrip()]
