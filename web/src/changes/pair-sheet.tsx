@@ -104,10 +104,11 @@ function Pair({ shot, branch, urls, filter, isLead, isWhole }: PairProps) {
   const isClose = closeups.length > 0;
   const words = describeChange(shot, branch);
   const about = describeBase(shot, branch);
+  const sides = shot.verdict === "new" || shot.verdict === "removed" ? 1 : 2;
   return (
     <li
       class={`pair ${isClose ? "close" : ""} ${isClose && isLead ? "leading" : ""}`}
-      style={{ "--aspect": boxAspect(shot.viewport) }}
+      style={{ "--aspect": boxAspect(shot.viewport), "--sides": sides }}
     >
       <Link
         class="image-link"
@@ -147,13 +148,8 @@ function Pair({ shot, branch, urls, filter, isLead, isWhole }: PairProps) {
 function WholePages({ shot }: { shot: ShotWithVerdict }) {
   return (
     <span class="pair-images">
-      <SideImage
-        image={shot.before}
-        of={shot}
-        alt="Before"
-        none={shot.verdict === "new" ? "New" : "Deleted"}
-      />
-      <SideImage image={shot.after} of={shot} alt="After" none="Removed" />
+      {shot.verdict !== "new" && <SideImage image={shot.before} of={shot} alt="Before" />}
+      {shot.verdict !== "removed" && <SideImage image={shot.after} of={shot} alt="After" />}
     </span>
   );
 }
@@ -162,17 +158,15 @@ interface SideImageProps {
   of: ShotWithVerdict;
   image: Image | null;
   alt: string;
-  /** Shown if there is no image. */
-  none: string;
 }
 
-function SideImage({ of, image, alt, none }: SideImageProps) {
+function SideImage({ of, image, alt }: SideImageProps) {
   const aspect = boxAspect(of.viewport);
   const box = { style: { aspectRatio: String(aspect) } };
   if (!image) {
     return (
       <span class="thumbnail no-image" {...box}>
-        <span class="thumbnail-none">{none}</span>
+        <span class="thumbnail-none">Deleted</span>
       </span>
     );
   }
