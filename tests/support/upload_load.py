@@ -44,10 +44,14 @@ class Shot:
     id: str
     view_url: str
     sha256: str
-    may_be_gone: bool = False  # a delete was sent, but its reply may be lost
+    deletes: int = 0  # how many were sent; their replies may be lost
     is_gone: bool = False  # a delete was acknowledged
     is_promised: bool = False  # a delete failed, with the promise that the sweep finishes it
     before: tuple[str, str] | None = None  # the URL and the SHA-256 of its before image
+
+    @property
+    def may_be_gone(self) -> bool:
+        return self.deletes > 0
 
     @property
     def urls(self) -> list[str]:
@@ -151,7 +155,7 @@ class UploadLoad:
             self._expect(client.post("/v1/compare", json=body), 200, 202)
             body["merged_as"] = commits[2]
         for shot in (page, own):
-            shot.may_be_gone |= self.expires_on_close
+            shot.deletes += self.expires_on_close
         response = client.post("/v1/expire", json=body)
         if not self._expect(response, 200):
             return
@@ -209,17 +213,19 @@ class UploadLoad:
         left = [shot for shot in self.shots[-40:] if not shot.is_gone]
         if left:
             shot = rng.choice(left)
-            shot.may_be_gone, first_try = True, not shot.may_be_gone
+            shot.deletes += 1
             response = client.delete(f"/v1/images/{shot.id}")
             shot.is_promised = shot.is_promised or EXPIRE_FAILED in response.text
-            shot.is_gone = self._expect(response, 200) if first_try else self._expect(response, 200, 404)
+            # Look only now: another client may have closed the pull request meanwhile.
+            is_only_try = shot.deletes == 1
+            shot.is_gone = self._expect(response, 200) if is_only_try else self._expect(response, 200, 404)
 
     def _closes(self, client: httpx.Client, rng: random.Random) -> None:
         """Upload to a new pull request, and close it."""
         pr_number = rng.randrange(1000, 10**9)
         shots = [shot for _ in range(3) if (shot := self._upload(client, rng, pr_number))]
         for shot in shots:
-            shot.may_be_gone = self.expires_on_close
+            shot.deletes += self.expires_on_close
         self.shots += shots
         reply = client.post("/v1/expire", json={"pr_number": pr_number})
         if self._expect(reply, 200) and reply.json()["expired"] == len(shots) == 3:
