@@ -3237,7 +3237,7 @@ function viewIn(given) {
 
 // src/sticky_comment.ts
 var ROUNDS = 10;
-async function keepCurrent(forge, prNumber2, render, creating = true) {
+async function keepCurrent(forge, prNumber2, render, creating = () => true) {
   const ours = new OurComments(forge, prNumber2);
   let posted = { outcome: "unchanged", url: "" };
   let written = "";
@@ -3245,7 +3245,7 @@ async function keepCurrent(forge, prNumber2, render, creating = true) {
     const text2 = await render();
     let kept = await ours.oldestAlone();
     if (!kept) {
-      if (!creating) return { outcome: "none", url: "" };
+      if (!creating()) return { outcome: "none", url: "" };
       kept = await ours.create(text2);
       posted = { outcome: "created", url: kept.url };
     } else if (isSame(kept.body, text2) || written === JSON.stringify([kept.id, text2])) {
@@ -3331,14 +3331,12 @@ var Composer = class {
   prNumber;
   job;
   how;
+  /** How many screenshots the last text is about. */
+  count = 0;
   /** What the last text leaves out, in sentences for the user. */
   notes = [];
   /** Why readers of the last text may see no images; empty if nothing is known against it. */
   warning = "";
-  /** Return how many screenshots the pull request has. */
-  async count() {
-    return (await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", this.how.view)).count;
-  }
   /** Return the comment with its template, for no forge in particular. */
   async markdown() {
     const { view, template } = this.how;
@@ -3351,6 +3349,7 @@ var Composer = class {
     const [template, room] = this.#templateFor(forge);
     const limit = Math.min(room, MAX_COMMENT_BYTES);
     const comment2 = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
+    this.count = comment2.count;
     const withoutPicture = (["changes", "pairs"].includes(view) ? 0 : comment2.listed) + comment2.omitted;
     if (withoutPicture)
       this.notes.push(
@@ -3387,9 +3386,9 @@ function unreachableImages(markdown, forgeApi, label) {
   return message("unreachable_images", { forge: label, address: new URL(address2).origin });
 }
 async function post(forge, composer) {
-  const creating = await composer.count() > 0;
+  const render = () => composer.textFor(forge);
   try {
-    return await keepCurrent(forge, composer.prNumber, () => composer.textFor(forge), creating);
+    return await keepCurrent(forge, composer.prNumber, render, () => composer.count > 0);
   } catch (error) {
     throw error instanceof ForgeRefusedError ? withForkAdvice(error, composer.job) : error;
   }
@@ -3723,7 +3722,8 @@ async function close(service, prNumber2, forge, job, merge) {
   if (left) return { expired, left, posted: { outcome: "none", url: "" }, purged: 0, notPurged: 0 };
   if (proxied instanceof PrshotsError) throw unfinishedError(proxied, job);
   const composer = new Composer(service, prNumber2, job);
-  const posted = await keepCurrent(forge, prNumber2, () => composer.textFor(forge), false).catch((error) => {
+  const render = () => composer.textFor(forge);
+  const posted = await keepCurrent(forge, prNumber2, render, () => false).catch((error) => {
     throw error instanceof PrshotsError ? unfinishedError(error, job) : error;
   });
   const purged = await purge(forge, proxied);

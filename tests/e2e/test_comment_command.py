@@ -276,7 +276,9 @@ class TestComment:
         assert workflow.bodies() == []
 
     def test_without_screenshots_is_not_created_but_is_updated(self, workflow: Workflow) -> None:
-        done = workflow.here("comment", "--post")
+        with UnreliableProxy(workflow.service.base_url) as service:
+            done = workflow.here("comment", "--post", PRSHOTS_URL=service.url)
+            assert service.count("GET /v1/comment") == 1
         assert (done.returncode, done.stdout) == (0, "")
         assert "has no screenshots, so no comment was posted" in done.stderr
         workflow.upload()

@@ -50,7 +50,8 @@ export async function close(
   if (left) return { expired, left, posted: { outcome: "none", url: "" }, purged: 0, notPurged: 0 };
   if (proxied instanceof PrshotsError) throw unfinishedError(proxied, job);
   const composer = new Composer(service, prNumber, job);
-  const posted = await keepCurrent(forge, prNumber, () => composer.textFor(forge), false).catch((error) => {
+  const render = () => composer.textFor(forge);
+  const posted = await keepCurrent(forge, prNumber, render, () => false).catch((error) => {
     throw error instanceof PrshotsError ? unfinishedError(error, job) : error;
   });
   const purged = await purge(forge, proxied);

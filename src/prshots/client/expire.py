@@ -55,7 +55,7 @@ def close(
         raise _unfinished_error(proxied, job) from proxied
     composer = Composer(service, pr_number, job)
     try:
-        posted = keep_current(forge, pr_number, lambda: composer.text_for(forge), creating=False)
+        posted = keep_current(forge, pr_number, lambda: composer.text_for(forge), creating=lambda: False)
     except PrshotsError as error:
         raise _unfinished_error(error, job) from error
     purged = _purge(forge, proxied)
