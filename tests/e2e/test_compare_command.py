@@ -250,7 +250,7 @@ def test_only_baselines_that_the_service_does_not_have_are_sent(
     assert front.seen[-1] == "POST /v1/baseline/complete"
     told = json.loads(done.stdout)
     assert (told["baseline_of"], told["count"], told["pr_number"]) == ("main", 3, None)
-    uploaded = "Uploaded 3 of 3 screenshots to the baselines of main. 2 of them were already there."
+    uploaded = "Uploaded 3 of 3 screenshots to the baselines of main, 2 of them already there."
     assert done.stderr.splitlines()[-1] == uploaded
     asked = [json.loads(body) for request, body in bodies if request.endswith("/known")]
     assert {(shot["name"], shot["theme"]) for shot in asked[0]["shots"]} == {

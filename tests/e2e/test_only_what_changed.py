@@ -88,8 +88,8 @@ def test_a_push_sends_only_changed_images_and_stores_them_once_if_a_reply_is_los
         assert sum("id" in shot for shot in told["uploaded"]) == 3 - known
         counts = {name: count for name, count in told["comparison"]["counts"].items() if count}
         assert counts == {"changed": 1, "unchanged": 2}
-        already = f"{known} of them were already there."
-        assert f"Uploaded 3 of 3 screenshots to pull request 7. {already}\n" in done.stderr
+        already = f"{known} of them already there"
+        assert f"Uploaded 3 of 3 screenshots to pull request 7, {already}.\n" in done.stderr
     assert front.count(UPLOAD) == 2  # of one image, because a reply was lost
     latest = run("comment", "--pr", "7", "--view", "latest").stdout
     assert "### 3 screenshots" in latest
@@ -129,4 +129,4 @@ def test_playwright_reporter_sends_only_missing_images(
         assert front.count(UPLOAD) == 1
     done = [re.sub("^prshots: ", "", line) for line in said if "uploaded" in line]
     uploaded = f"1 screenshot uploaded to pull request {suite.pr_number}"
-    assert done == [uploaded, f"{uploaded}, 1 of them were already there"]
+    assert done == [uploaded, f"{uploaded}, 1 of them already there"]
