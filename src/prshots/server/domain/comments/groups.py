@@ -81,8 +81,10 @@ def show_groups(
     groups = [changes[group] for group in order]
     groups += [list(shots) for _, shots in groupby(without_base, attrgetter("name"))]
     firsts = [_link_pictures(frame, shots[0], number) for number, shots in enumerate(groups)]
-    rest = [replace(shot, group=number) for number, shots in enumerate(groups) for shot in shots[1:]]
-    return firsts + [replace(shot, images=(), href=_href(frame, shot)) for shot in rest + others]
+    rest = [
+        replace(shot, images=(), group=number) for number, shots in enumerate(groups) for shot in shots[1:]
+    ]
+    return firsts + rest + others
 
 
 def _write_caption(images: Sequence[CommentImage], *, is_recolored: bool) -> str:
@@ -102,12 +104,12 @@ def _choose_pictures(pair: Sequence[CommentImage], shot: ComparedShot) -> list[C
 
 def _link_pictures(frame: Frame, shot: CommentShot, number: int) -> CommentShot:
     """Return the first shot of a group, with its pictures linked to the dashboard."""
-    href = _href(frame, shot)
+    href = href_of(frame, shot)
     images = [replace(image, href=href) for image in shot.images if image and number < MAX_PICTURES]
-    return replace(shot, images=images, href=href, group=number)
+    return replace(shot, images=images, group=number)
 
 
-def _href(frame: Frame, shot: CommentShot) -> str:
+def href_of(frame: Frame, shot: CommentShot) -> str:
     """Return the URL of the shot in the dashboard, on the tab that shows it."""
     viewport, theme = shot.column
     is_change = shot.verdict not in {None, Verdict.UNCHANGED}
