@@ -3718,10 +3718,10 @@ async function close(service, prNumber2, forge, job, merge) {
     mergedAs,
     branch: merge.branch || (asked?.branch ?? "")
   });
-  const { count: left } = await service.comment(prNumber2);
+  const { count: left } = await service.comment(prNumber2, MAX_COMMENT_BYTES, "html", "latest");
   if (left) return { expired, left, posted: { outcome: "none", url: "" }, purged: 0, notPurged: 0 };
   if (proxied instanceof PrshotsError) throw unfinishedError(proxied, job);
-  const composer = new Composer(service, prNumber2, job);
+  const composer = new Composer(service, prNumber2, job, { view: "latest" });
   const render = () => composer.textFor(forge);
   const posted = await keepCurrent(forge, prNumber2, render, () => false).catch((error) => {
     throw error instanceof PrshotsError ? unfinishedError(error, job) : error;
