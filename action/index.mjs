@@ -353,9 +353,9 @@ var CONTRACT = {
     "would_shrink": "is {size}; would be shrunk below the service's limit (default {limit})",
     "over_default_limit": "warning: is {size}, over the default limit of {limit}; {--shrink} makes it fit",
     "use_shrink": "To recompress images that are too large, use {--shrink}.",
-    "already_there": " {count} of them were already there.",
-    "not_tried_count": " {count} were not tried.",
-    "uploaded_summary": "Uploaded {count} of {total} screenshots to {target}.{already_there}{not_tried}",
+    "already_there": ", {count} of them already there",
+    "not_tried_count": " {count} not tried.",
+    "uploaded_summary": "Uploaded {count} of {total} screenshots to {target}{already_there}.{not_tried}",
     "complete_after_parallel_jobs": "Note: after the last of these parallel jobs, run {prshots compare --complete}.",
     "not_compared": "Warning: not compared: {problem}.",
     "interrupted": "Interrupted: {count} of {total} screenshots processed.",
@@ -410,7 +410,7 @@ var CONTRACT = {
     "comment_unchanged": "The comment on pull request {number} at {forge} was already up to date.",
     "comment_none": "Pull request {number} at {forge} has no screenshots, so no comment was posted.",
     "template_left_out": "the template is left out: it is too long for a comment on {forge}",
-    "without_image": "{count} of {total} screenshots have no image in the comment, which can have at most {limit} bytes",
+    "without_image": "the comment has no image of {count} of {total} screenshots, because it can have at most {limit} bytes",
     "unreachable_images": "{forge} can't fetch the images from {address}, which isn't on the internet, so the comment shows none: set PRSHOTS_IMG_URL on the service to a public address",
     "staged_moved": "{screenshots} moved to pull request {number}",
     "staged_not_moved": "{screenshots} not moved: {why}",
@@ -3237,7 +3237,7 @@ function viewIn(given) {
 
 // src/sticky_comment.ts
 var ROUNDS = 10;
-async function keepCurrent(forge, prNumber2, render, creating = true) {
+async function keepCurrent(forge, prNumber2, render, creating = () => true) {
   const ours = new OurComments(forge, prNumber2);
   let posted = { outcome: "unchanged", url: "" };
   let written = "";
@@ -3245,7 +3245,7 @@ async function keepCurrent(forge, prNumber2, render, creating = true) {
     const text2 = await render();
     let kept = await ours.oldestAlone();
     if (!kept) {
-      if (!creating) return { outcome: "none", url: "" };
+      if (!creating()) return { outcome: "none", url: "" };
       kept = await ours.create(text2);
       posted = { outcome: "created", url: kept.url };
     } else if (isSame(kept.body, text2) || written === JSON.stringify([kept.id, text2])) {
@@ -3331,14 +3331,12 @@ var Composer = class {
   prNumber;
   job;
   how;
+  /** How many screenshots the last text is about. */
+  count = 0;
   /** What the last text leaves out, in sentences for the user. */
   notes = [];
   /** Why readers of the last text may see no images; empty if nothing is known against it. */
   warning = "";
-  /** Return how many screenshots the pull request has. */
-  async count() {
-    return (await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", this.how.view)).count;
-  }
   /** Return the comment with its template, for no forge in particular. */
   async markdown() {
     const { view, template } = this.how;
@@ -3351,6 +3349,7 @@ var Composer = class {
     const [template, room] = this.#templateFor(forge);
     const limit = Math.min(room, MAX_COMMENT_BYTES);
     const comment2 = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
+    this.count = comment2.count;
     const withoutPicture = (["changes", "pairs"].includes(view) ? 0 : comment2.listed) + comment2.omitted;
     if (withoutPicture)
       this.notes.push(
@@ -3387,9 +3386,9 @@ function unreachableImages(markdown, forgeApi, label) {
   return message("unreachable_images", { forge: label, address: new URL(address2).origin });
 }
 async function post(forge, composer) {
-  const creating = await composer.count() > 0;
+  const render = () => composer.textFor(forge);
   try {
-    return await keepCurrent(forge, composer.prNumber, () => composer.textFor(forge), creating);
+    return await keepCurrent(forge, composer.prNumber, render, () => composer.count > 0);
   } catch (error) {
     throw error instanceof ForgeRefusedError ? withForkAdvice(error, composer.job) : error;
   }
@@ -3719,11 +3718,12 @@ async function close(service, prNumber2, forge, job, merge) {
     mergedAs,
     branch: merge.branch || (asked?.branch ?? "")
   });
-  const { count: left } = await service.comment(prNumber2);
+  const { count: left } = await service.comment(prNumber2, MAX_COMMENT_BYTES, "html", "latest");
   if (left) return { expired, left, posted: { outcome: "none", url: "" }, purged: 0, notPurged: 0 };
   if (proxied instanceof PrshotsError) throw unfinishedError(proxied, job);
-  const composer = new Composer(service, prNumber2, job);
-  const posted = await keepCurrent(forge, prNumber2, () => composer.textFor(forge), false).catch((error) => {
+  const composer = new Composer(service, prNumber2, job, { view: "latest" });
+  const render = () => composer.textFor(forge);
+  const posted = await keepCurrent(forge, prNumber2, render, () => false).catch((error) => {
     throw error instanceof PrshotsError ? unfinishedError(error, job) : error;
   });
   const purged = await purge(forge, proxied);

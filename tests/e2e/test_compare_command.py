@@ -1,7 +1,6 @@
 """`prshots compare`, and the other commands with baselines and comparisons, against the real service."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import pytest
 
 from prshots.client import compare
-from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, Run, runner_of
+from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, Run, runner_outside_ci
 from support.compared_shop import draw
 from support.service import SHA, Service, upload
 from support.unreliable_proxy import UnreliableProxy, refuse
@@ -37,17 +36,9 @@ def run(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Run:
-    """Run the command outside of CI and of any checkout, in a new project."""
-    monkeypatch.chdir(tmp_path)
-    env = {
-        "PATH": os.environ["PATH"],
-        "GIT_CEILING_DIRECTORIES": str(tmp_path.parent),
-        "PRSHOTS_URL": front.url,
-        "PRSHOTS_TOKEN": shared_service.new_token(),
-        "PRSHOTS_COMMIT": SHA,
-    }
-    run = runner_of(request.param)
-    return lambda *args, **settings: run(*args, env=env | settings)
+    """Run the command in a new project."""
+    token = shared_service.new_token()
+    return runner_outside_ci(request.param, tmp_path, monkeypatch, front.url, token, PRSHOTS_COMMIT=SHA)
 
 
 @pytest.fixture
@@ -259,7 +250,7 @@ def test_only_baselines_that_the_service_does_not_have_are_sent(
     assert front.seen[-1] == "POST /v1/baseline/complete"
     told = json.loads(done.stdout)
     assert (told["baseline_of"], told["count"], told["pr_number"]) == ("main", 3, None)
-    uploaded = "Uploaded 3 of 3 screenshots to the baselines of main. 2 of them were already there."
+    uploaded = "Uploaded 3 of 3 screenshots to the baselines of main, 2 of them already there."
     assert done.stderr.splitlines()[-1] == uploaded
     asked = [json.loads(body) for request, body in bodies if request.endswith("/known")]
     assert {(shot["name"], shot["theme"]) for shot in asked[0]["shots"]} == {

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from PIL import Image
 
 from prshots.client import Client, sender
-from support.clients import CLIENTS, Run, runner_of
+from support.clients import CLIENTS, Run, runner_outside_ci
 from support.compared_shop import draw
 from support.forges.look_alikes import GitHubLookAlike
 from support.playwright_suites import Suite
@@ -58,17 +57,9 @@ def run(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Run:
-    """Run the command outside of CI and of any checkout, in a new project."""
-    monkeypatch.chdir(tmp_path)
+    """Run the command in a new project."""
     monkeypatch.setattr(sender, "FIRST_PAUSE_SECONDS", 0.01)
-    env = {
-        "PATH": os.environ["PATH"],
-        "GIT_CEILING_DIRECTORIES": str(tmp_path.parent),
-        "PRSHOTS_URL": front.url,
-        "PRSHOTS_TOKEN": shared_service.new_token(),
-    }
-    command = runner_of(request.param)
-    return lambda *args, **settings: command(*args, env=env | settings)
+    return runner_outside_ci(request.param, tmp_path, monkeypatch, front.url, shared_service.new_token())
 
 
 def test_a_push_sends_only_changed_images_and_stores_them_once_if_a_reply_is_lost(
@@ -97,8 +88,8 @@ def test_a_push_sends_only_changed_images_and_stores_them_once_if_a_reply_is_los
         assert sum("id" in shot for shot in told["uploaded"]) == 3 - known
         counts = {name: count for name, count in told["comparison"]["counts"].items() if count}
         assert counts == {"changed": 1, "unchanged": 2}
-        already = f"{known} of them were already there."
-        assert f"Uploaded 3 of 3 screenshots to pull request 7. {already}\n" in done.stderr
+        already = f"{known} of them already there"
+        assert f"Uploaded 3 of 3 screenshots to pull request 7, {already}.\n" in done.stderr
     assert front.count(UPLOAD) == 2  # of one image, because a reply was lost
     latest = run("comment", "--pr", "7", "--view", "latest").stdout
     assert "### 3 screenshots" in latest
@@ -138,4 +129,4 @@ def test_playwright_reporter_sends_only_missing_images(
         assert front.count(UPLOAD) == 1
     done = [re.sub("^prshots: ", "", line) for line in said if "uploaded" in line]
     uploaded = f"1 screenshot uploaded to pull request {suite.pr_number}"
-    assert done == [uploaded, f"{uploaded}, 1 of them were already there"]
+    assert done == [uploaded, f"{uploaded}, 1 of them already there"]

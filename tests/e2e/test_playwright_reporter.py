@@ -190,9 +190,9 @@ def test_a_pull_request_is_compared_with_the_baselines_of_main(suite: Suite, git
     first = jobs.push(work.commit(), both)
     assert first == ["2 screenshots uploaded to the baselines of main"]
     failed = jobs.push(work.commit(), both, RESULT="failed")  # a failure's picture never becomes a baseline
-    assert failed == ["2 screenshots uploaded to the baselines of main, 2 of them were already there"]
+    assert failed == ["2 screenshots uploaded to the baselines of main, 2 of them already there"]
     main = work.commit()
-    assert "2 of them were already there" in jobs.push(main, both | {"old": "teal"})[0]
+    assert "2 of them already there" in jobs.push(main, both | {"old": "teal"})[0]
 
     work.branch("change")
     head = work.commit()
@@ -207,7 +207,7 @@ def test_a_pull_request_is_compared_with_the_baselines_of_main(suite: Suite, git
     uploaded, compared, dashboard = jobs.pull(suite.pr_number, head, main, changed)
     (comment,) = github.comments(suite.pr_number)
     assert uploaded == (
-        f"2 screenshots uploaded to pull request {suite.pr_number}, 2 of them were already there, "
+        f"2 screenshots uploaded to pull request {suite.pr_number}, 2 of them already there, "
         f"comment updated: {comment['html_url']}"
     )
     assert compared == f"{at}1 removed, 1 unchanged."

@@ -487,7 +487,7 @@ class TestExitCodes:
             f"no answer from {host} (timed out); gave up, because waiting would exceed "
             "--timeout (PRSHOTS_TIMEOUT)"
         )
-        assert summary == "Uploaded 0 of 4 screenshots to pull request 1. 3 were not tried."
+        assert summary == "Uploaded 0 of 4 screenshots to pull request 1. 3 not tried."
         assert (ran.code, front.count("POST")) == (1, 1)  # no retry
         front.will(refuse(429, {"Retry-After": "61"}), when="DELETE")
         ran = run("delete", "0" * 32, PRSHOTS_URL=front.url, PRSHOTS_TIMEOUT="60")

@@ -38,6 +38,22 @@ def runner_of(client: str) -> Run:
     return run_here if client == "python" else partial(run_process, client)
 
 
+def runner_outside_ci(
+    client: str, folder: Path, monkeypatch: pytest.MonkeyPatch, url: str, token: str, **settings: str
+) -> Run:
+    """Return a runner that works in this folder, without the variables of a CI job and without a checkout."""
+    monkeypatch.chdir(folder)
+    run = runner_of(client)
+    env = {
+        "PATH": os.environ["PATH"],
+        "GIT_CEILING_DIRECTORIES": str(folder.parent),
+        "PRSHOTS_URL": url,
+        "PRSHOTS_TOKEN": token,
+        **settings,
+    }
+    return lambda *args, **more: run(*args, env=env | more)
+
+
 def run_process(
     client: str, *args: str, env: Mapping[str, str], cwd: Path | None = None
 ) -> "subprocess.CompletedProcess[str]":

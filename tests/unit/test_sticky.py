@@ -196,7 +196,7 @@ def test_posting_makes_the_expected_changes(case: dict[str, Any]) -> None:
     texts = iter([*case["texts"], *[case["texts"][-1]] * ROUNDS])
 
     def post() -> Posted:
-        return keep_current(forge, 7, lambda: next(texts), creating=case.get("creating", True))
+        return keep_current(forge, 7, lambda: next(texts), creating=lambda: case.get("creating", True))
 
     if "error" in case:
         with pytest.raises(ERRORS[case["error"]]):

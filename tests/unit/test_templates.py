@@ -89,7 +89,7 @@ class TestSizeLimit:
         assert limit - 200 < len(text.encode()) <= limit
         without = 2000 - text.count("![")
         assert made.notes == [
-            f"{without} of 2000 screenshots have no image in the comment, which can have at most {limit:,} bytes"
+            f"the comment has no image of {without} of 2000 screenshots, because it can have at most {limit:,} bytes"
         ]
 
     @given(

@@ -7,7 +7,7 @@ import { withForkAdvice } from "./forges/forks.js";
 import { Composer } from "./post_comment.js";
 import { Queue } from "./queue.js";
 import type { Expired } from "./replies.js";
-import type { Service } from "./service.js";
+import { MAX_COMMENT_BYTES, type Service } from "./service.js";
 import { message } from "./statements.js";
 import { keepCurrent, OurComments, type Posted } from "./sticky_comment.js";
 
@@ -46,11 +46,13 @@ export async function close(
     mergedAs,
     branch: merge.branch || (asked?.branch ?? ""),
   });
-  const { count: left } = await service.comment(prNumber);
+  // The view "all" counts only uploads.
+  const { count: left } = await service.comment(prNumber, MAX_COMMENT_BYTES, "html", "latest");
   if (left) return { expired, left, posted: { outcome: "none", url: "" }, purged: 0, notPurged: 0 };
   if (proxied instanceof PrshotsError) throw unfinishedError(proxied, job);
-  const composer = new Composer(service, prNumber, job);
-  const posted = await keepCurrent(forge, prNumber, () => composer.textFor(forge), false).catch((error) => {
+  const composer = new Composer(service, prNumber, job, { view: "latest" });
+  const render = () => composer.textFor(forge);
+  const posted = await keepCurrent(forge, prNumber, render, () => false).catch((error) => {
     throw error instanceof PrshotsError ? unfinishedError(error, job) : error;
   });
   const purged = await purge(forge, proxied);

@@ -27,6 +27,8 @@ export interface Composition {
 
 /** Composes the comment. Every call asks the service again, so the text is always current. */
 export class Composer {
+  /** How many screenshots the last text is about. */
+  count = 0;
   /** What the last text leaves out, in sentences for the user. */
   notes: string[] = [];
   /** Why readers of the last text may see no images; empty if nothing is known against it. */
@@ -38,11 +40,6 @@ export class Composer {
     readonly job: Job,
     private readonly how: Composition = {},
   ) {}
-
-  /** Return how many screenshots the pull request has. */
-  async count(): Promise<number> {
-    return (await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", this.how.view)).count;
-  }
 
   /** Return the comment with its template, for no forge in particular. */
   async markdown(): Promise<string> {
@@ -57,6 +54,7 @@ export class Composer {
     const [template, room] = this.#templateFor(forge);
     const limit = Math.min(room, MAX_COMMENT_BYTES);
     const comment = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
+    this.count = comment.count;
     // Of the changes, those that are listed are the unchanged ones.
     const withoutPicture = (["changes", "pairs"].includes(view) ? 0 : comment.listed) + comment.omitted;
     if (withoutPicture)
@@ -101,9 +99,9 @@ export function unreachableImages(markdown: string, forgeApi: string, label: str
 
 /** Bring the pull request's comment up to date. No comment is created only to say that there are no screenshots. */
 export async function post(forge: Forge, composer: Composer): Promise<Posted> {
-  const creating = (await composer.count()) > 0;
+  const render = () => composer.textFor(forge);
   try {
-    return await keepCurrent(forge, composer.prNumber, () => composer.textFor(forge), creating);
+    return await keepCurrent(forge, composer.prNumber, render, () => composer.count > 0);
   } catch (error) {
     throw error instanceof ForgeRefusedError ? withForkAdvice(error, composer.job) : error;
   }

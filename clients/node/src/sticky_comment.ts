@@ -18,14 +18,14 @@ export interface Posted {
 const ROUNDS = 10;
 
 /**
- * Make our comment say what `render` returns. `render` is asked again after every write. Without `creating`, only an
- * existing comment is changed. Throws ForgeError, UnreachableError, RateLimitedError.
+ * Make our comment say what `render` returns. `render` is called again after every write. If `creating`, called after
+ * `render`, returns false, only an existing comment is changed. Throws ForgeError, UnreachableError, RateLimitedError.
  */
 export async function keepCurrent(
   forge: Forge,
   prNumber: number,
   render: () => Promise<string>,
-  creating = true,
+  creating = () => true,
 ): Promise<Posted> {
   const ours = new OurComments(forge, prNumber);
   let posted: Posted = { outcome: "unchanged", url: "" };
@@ -34,7 +34,7 @@ export async function keepCurrent(
     const text = await render();
     let kept = await ours.oldestAlone();
     if (!kept) {
-      if (!creating) return { outcome: "none", url: "" };
+      if (!creating()) return { outcome: "none", url: "" };
       kept = await ours.create(text);
       posted = { outcome: "created", url: kept.url };
     } else if (isSame(kept.body, text) || written === JSON.stringify([kept.id, text])) {

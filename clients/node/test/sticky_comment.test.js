@@ -10,7 +10,7 @@ testCases("sticky_comment", "cases", async (vector) => {
   const forge = new MemoryForge(vector.comments, vector.forge);
   const texts = [...vector.texts];
   const render = async () => (texts.length > 1 ? texts.shift() : texts[0]);
-  const posting = keepCurrent(forge, 7, render, vector.creating);
+  const posting = keepCurrent(forge, 7, render, () => vector.creating ?? true);
   if (vector.error) await assert.rejects(posting, ERRORS[vector.error]);
   else {
     const url = vector.kept ? `https://forge.example/7#${vector.kept}` : "";

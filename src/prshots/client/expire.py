@@ -11,6 +11,7 @@ from prshots.client.forges.forks import with_fork_advice
 from prshots.client.post_comment import Composer
 from prshots.client.service import Client
 from prshots.client.sticky_comment import OurComments, Posted, PostOutcome, keep_current
+from prshots.contract.comments import View
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError, PrshotsError
 from prshots.contract.replies import Expired
 from prshots.contract.statements import message
@@ -49,13 +50,13 @@ def close(
     if not merged_as and (merge := _merge_of(forge, pr_number, job)):
         merged_as, branch = merge.commit_sha, branch or merge.branch
     expired = service.expire(pr_number, merged_as=merged_as, branch=branch)
-    if left := service.comment(pr_number).count:
+    if left := service.comment(pr_number, view=View.LATEST).count:  # View.ALL counts only uploads
         return Closed(expired, left, Posted(PostOutcome.NONE))
     if isinstance(proxied, PrshotsError):
         raise _unfinished_error(proxied, job) from proxied
-    composer = Composer(service, pr_number, job)
+    composer = Composer(service, pr_number, job, view=View.LATEST)
     try:
-        posted = keep_current(forge, pr_number, lambda: composer.text_for(forge), creating=False)
+        posted = keep_current(forge, pr_number, lambda: composer.text_for(forge), creating=lambda: False)
     except PrshotsError as error:
         raise _unfinished_error(error, job) from error
     purged = _purge(forge, proxied)

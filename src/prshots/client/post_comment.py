@@ -35,6 +35,9 @@ class Composer:
     template: Template | None = None
     view: View = View.ALL
     dashboard_url: str = ""
+    count: int = 0
+    """How many screenshots the last text is about."""
+
     notes: list[str] = field(default_factory=list)
     """Sentences for the user about the parts that the last text leaves out."""
 
@@ -57,6 +60,7 @@ class Composer:
                 template, limit = None, forge.max_characters
         limit = min(limit, MAX_COMMENT_BYTES)
         comment = self.service.comment(self.pr_number, limit=limit, marker=forge.marker_style, view=self.view)
+        self.count = comment.count
         # Among the changes, only unchanged shots are merely listed.
         listed = 0 if self.view in {View.CHANGES, View.PAIRS} else comment.listed
         if without_picture := listed + comment.omitted:
@@ -89,8 +93,9 @@ def post(forge: Forge, composer: Composer) -> Posted:
 
     Raises ForgeError, NotFoundError, and the errors of the service's client.
     """
-    creating = composer.service.comment(composer.pr_number, view=composer.view).count > 0
     try:
-        return keep_current(forge, composer.pr_number, lambda: composer.text_for(forge), creating=creating)
+        return keep_current(
+            forge, composer.pr_number, lambda: composer.text_for(forge), creating=lambda: composer.count > 0
+        )
     except ForgeRefusedError as error:
         raise with_fork_advice(error, composer.job) from error

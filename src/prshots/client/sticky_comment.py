@@ -29,11 +29,13 @@ class Posted:
     url: str = ""
 
 
-def keep_current(forge: Forge, pr_number: int, render: Callable[[], str], *, creating: bool = True) -> Posted:
+def keep_current(
+    forge: Forge, pr_number: int, render: Callable[[], str], *, creating: Callable[[], bool] = lambda: True
+) -> Posted:
     """Make our comment equal to the result of `render`, which is called again after every change.
 
-    Without `creating`, this only changes an existing comment. Raises ForgeError, UnreachableError,
-    RateLimitedError.
+    If `creating`, called after `render`, returns false, this only changes an existing comment. Raises
+    ForgeError, UnreachableError, RateLimitedError.
     """
     ours = OurComments(forge, pr_number)
     posted = Posted(PostOutcome.UNCHANGED)
@@ -42,7 +44,7 @@ def keep_current(forge: Forge, pr_number: int, render: Callable[[], str], *, cre
         text = render()
         kept = ours.oldest_alone()
         if kept is None:
-            if not creating:
+            if not creating():
                 return Posted(PostOutcome.NONE)
             kept = ours.create(text)
             posted = Posted(PostOutcome.CREATED, kept.url)

@@ -63,7 +63,7 @@ class RunReport:
     def lines(self) -> list[str]:
         lines = []
         if self.uploaded:
-            known = f", {self.known} of them already there" if self.known else ""
+            known = message("already_there", count=f"{self.known:,}") if self.known else ""
             comment = f", {self.comment}" if self.comment else ""
             counted = screenshots(self.uploaded)
             uploaded = message("run_uploaded", screenshots=counted, target=self.uploaded_to)

@@ -21,7 +21,7 @@ import { type Title, UniqueNames } from "../shot_names.js";
 import { message } from "../statements.js";
 import { describeTarget, type Target, targetOfJob } from "../target.js";
 import { misspelledVariables } from "../variables.js";
-import { printable } from "../wording.js";
+import { formatNumber, printable } from "../wording.js";
 import { screenshotsIn } from "./attachments.js";
 import { Projects } from "./projects.js";
 import { LastResults } from "./retries.js";
@@ -180,8 +180,8 @@ export default class PrshotsReporter implements Reporter {
     await uploads.finish();
     this.#problems.push(...uploads.problems);
     const screenshots = countScreenshots(uploads.uploaded);
-    const done = [message("run_uploaded", { screenshots, target: describeTarget(target) })];
-    if (uploads.known) done.push(`${uploads.known} of them were already there`);
+    const known = uploads.known ? message("already_there", { count: formatNumber(uploads.known) }) : "";
+    const done = [message("run_uploaded", { screenshots, target: describeTarget(target) }) + known];
     const compared = uploads.uploaded && !interrupted ? await this.#compare(run) : "";
     const { prNumber } = target;
     if (run.settings.comment && uploads.uploaded && !interrupted && prNumber !== undefined) {

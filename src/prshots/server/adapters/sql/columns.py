@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, FromClause, bindparam, literal_column, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Table, bindparam, delete, literal_column, select
 from sqlalchemy.exc import IntegrityError
 
 from prshots.contract.errors import ConflictError, PrshotsError, RecordsError
@@ -49,6 +49,16 @@ def in_batches(values: Iterable[T]) -> Iterator[list[T]]:
     """Yield the values in lists small enough for one statement."""
     listed = list(values)
     return (listed[start : start + AT_ONCE] for start in range(0, len(listed), AT_ONCE))
+
+
+def discard_oldest(connection: Connection, table: Table, until: int, limit: int) -> int:
+    """Delete about `limit` rows that were created at this time or earlier. Return how many."""
+    created_at = table.c.created_at
+    old = select(created_at).where(created_at <= until).order_by(created_at).limit(limit)
+    times = connection.execute(old).scalars().all()
+    if not times:
+        return 0
+    return connection.execute(delete(table).where(created_at <= times[-1])).rowcount
 
 
 ACTIVE_OF_PR = (*given(images, "project_id", "pr_number"), ACTIVE)

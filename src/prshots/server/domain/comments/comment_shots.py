@@ -20,8 +20,8 @@ class CommentShot:
     """A shot in the comment. It has a verdict if it was compared. Without `images`, it gets only a line.
 
     `images` holds one image, or a before image (None for a new shot) and an after image. `note` goes
-    on the shot's line, and `href` is its URL in the dashboard. `group` counts from 0: a group's first shot
-    has images below its `caption`, and the others are folded below them.
+    on the shot's line. `group` counts from 0: a group's first shot has images below its `caption`, and the
+    others are folded below them.
     """
 
     name: str
@@ -29,7 +29,6 @@ class CommentShot:
     verdict: Verdict | None = None
     note: str = ""
     images: Sequence[CommentImage | None] = ()
-    href: str = ""
     group: int | None = None
     caption: str = ""
 

@@ -28,6 +28,9 @@ from prshots.server.domain.comments.tables import TABLES, Block, CommentImage, G
 ListKey = Verdict | int | None
 """Which list a line is in: the one of its verdict or of its group, or of shots whose images don't fit."""
 
+HrefOf = Callable[[CommentShot], str]
+"""Returns the URL of a shot in the dashboard. Called once for a line, because quoting names is slow."""
+
 
 class ShotImages:
     """The images of the first shots, as many as the caller asks for. At most `most` fit into the room."""
@@ -99,9 +102,9 @@ class ShotImages:
 class GroupPictures:
     """The pictures of the first shots, one shot for each group."""
 
-    def __init__(self, shots: Sequence[CommentShot], marker: Marker) -> None:
+    def __init__(self, shots: Sequence[CommentShot], marker: Marker, href_of: HrefOf) -> None:
         tables = TABLES[marker]
-        self._texts = [_write_picture(shot, tables) for shot in shots if shot.images]
+        self._texts = [_write_picture(shot, tables, href_of(shot)) for shot in shots if shot.images]
         self._sizes = [0, *accumulate(map(size, self._texts))]
 
     @property
@@ -118,9 +121,9 @@ class GroupPictures:
 Images = ShotImages | GroupPictures
 
 
-def _write_picture(shot: CommentShot, tables: Tables) -> str:
+def _write_picture(shot: CommentShot, tables: Tables, href: str) -> str:
     words = f"{label(shot.column, tables)} · {shot.caption}"
-    return tables.picture(shot.name, words, filter(None, shot.images), shot.href)
+    return tables.picture(shot.name, words, filter(None, shot.images), href)
 
 
 def _lay_out_names(shots: Iterable[CommentShot]) -> dict[str, Layout]:
@@ -183,20 +186,21 @@ _list_of, _verdict_of, _shots_of, _bullet_of = map(attrgetter, ShotLine._fields)
 class ShotLines:
     """The lines of shots without images. The caller decides how many of the first shots have images."""
 
-    def __init__(self, shots: Sequence[CommentShot], style: Style, dashboard: str) -> None:
+    def __init__(self, shots: Sequence[CommentShot], style: Style, dashboard: str, href_of: HrefOf) -> None:
         self._style = style
         self._dashboard = dashboard
+        self._href_of = href_of
         self._groups = _group(shot for shot in shots if shot.images)
         self._ends = list(accumulate(map(len, self._groups)))
-        self._of_shots_with_images = list(map(_write_line, self._groups))
-        self._of_others = list(map(_write_line, _group(shot for shot in shots if not shot.images)))
+        self._of_shots_with_images = list(map(self._write_line, self._groups))
+        self._of_others = list(map(self._write_line, _group(shot for shot in shots if not shot.images)))
 
     def after(self, shown: int) -> list[ShotLine]:
         """Return the lines for all shots after the first `shown`."""
         whole = bisect_right(self._ends, shown)
         lines = self._of_shots_with_images[whole:]
         if lines:  # some shots of this name may already be shown
-            lines[0] = _write_line(self._groups[whole][shown - self._ends[whole] :])
+            lines[0] = self._write_line(self._groups[whole][shown - self._ends[whole] :])
         return lines + self._of_others
 
     def count_changes_after(self, shown: int) -> int:
@@ -221,6 +225,14 @@ class ShotLines:
         left_out = self.after(shown)[count:]
         return f"\nOnly in the {self._dashboard}: {sums(_count_shots(left_out))}.\n" if left_out else ""
 
+    def _write_line(self, shots: Sequence[CommentShot]) -> ShotLine:
+        first = shots[0]
+        labels = ", ".join(label(shot.column, _MARKDOWN) for shot in shots)
+        name = link(name_as_code(first.name), self._href_of(first))
+        bullet = f"- {name} · {labels}{first.note and f' · {first.note}'}\n"
+        key = first.group if first.group is not None else None if first.images else first.verdict
+        return ShotLine(key, first.verdict, len(shots), bullet)
+
     def _write_list(self, key: ListKey, lines: Sequence[ShotLine]) -> str:
         counts, bullets = _count_shots(lines), "".join(map(_bullet_of, lines))
         if key is None:
@@ -238,15 +250,6 @@ def _group(shots: Iterable[CommentShot]) -> list[list[CommentShot]]:
     """Group the shots that can share a line."""
     keys = attrgetter("group", "name", "verdict", "note")
     return [list(group) for _, group in groupby(shots, keys)]
-
-
-def _write_line(shots: Sequence[CommentShot]) -> ShotLine:
-    first = shots[0]
-    labels = ", ".join(label(shot.column, _MARKDOWN) for shot in shots)
-    name = link(name_as_code(first.name), first.href)
-    bullet = f"- {name} · {labels}{first.note and f' · {first.note}'}\n"
-    key = first.group if first.group is not None else None if first.images else first.verdict
-    return ShotLine(key, first.verdict, len(shots), bullet)
 
 
 def _count_shots(lines: Iterable[ShotLine]) -> Counter[Verdict | None]:
@@ -283,16 +286,22 @@ class Frame:
 
 
 def fit_comment(
-    frame: Frame, heading: str, lead: str, shots: Sequence[CommentShot], images: Images
+    frame: Frame,
+    heading: str,
+    lead: str,
+    shots: Sequence[CommentShot],
+    images: Images,
+    *,
+    href_of: HrefOf = lambda _: "",
 ) -> SizedComment:
     """Build the comment with this heading and the paragraphs below it, within the frame's limit.
 
     `shots` must be sorted: the most important first, and shots with images before shots without. `images`
-    are theirs.
+    are theirs. Lines link to `href_of` their first shot.
     """
     style = STYLES[frame.marker]
     head = f"{frame.marker.line(frame.pr_number)}{style.after_marker}{heading}\n\n{lead}\n"
-    lines = ShotLines(shots, style, frame.dashboard)
+    lines = ShotLines(shots, style, frame.dashboard, href_of)
     shown, listed_lines = _share_room(frame.limit - size(head), images, lines)
     listed = sum(line.shots for line in lines.after(shown)[:listed_lines])
     omitted = len(shots) - shown - listed

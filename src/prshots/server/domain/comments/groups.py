@@ -80,13 +80,11 @@ def show_groups(
     order = sorted(changes, key=lambda group: (changes[group][0].verdict is Verdict.NEW, places[group]))
     groups = [changes[group] for group in order]
     groups += [list(shots) for _, shots in groupby(without_base, attrgetter("name"))]
-    shown: list[CommentShot] = []
-    rest: list[CommentShot] = []
+    firsts, rest = [], []
     for number, (first, *more) in enumerate(groups):
-        shown.append(replace(first, images=first.images if number < MAX_PICTURES else (), group=number))
+        firsts.append(replace(first, images=first.images if number < MAX_PICTURES else (), group=number))
         rest += [replace(shot, images=(), group=number) for shot in more]
-    listed = [*rest, *(replace(shot, images=()) for shot in others)]
-    return [replace(shot, href=_href(frame, shot)) for shot in shown + listed]
+    return firsts + rest + others
 
 
 def _write_caption(images: Sequence[CommentImage], *, is_recolored: bool) -> str:
@@ -104,7 +102,7 @@ def _choose_pictures(pair: Sequence[CommentImage], shot: ComparedShot) -> list[C
     return [replace(image, width=width) for image in pair]
 
 
-def _href(frame: Frame, shot: CommentShot) -> str:
+def href_of(frame: Frame, shot: CommentShot) -> str:
     """Return the URL of the shot in the dashboard, on the tab that shows it."""
     viewport, theme = shot.column
     is_change = shot.verdict not in {None, Verdict.UNCHANGED}

@@ -46,9 +46,10 @@ class Comments:
         """
         frame = self._frame(project, pr_number, limit, marker)
         written = await (self._all(project, frame) if view is View.ALL else self._view(project, frame, view))
-        if not written.count and await self._records.is_closed(project.id, pr_number):
-            return listing.deleted_comment(frame, project)
-        return written
+        if written.count or not await self._records.is_closed(project.id, pr_number):
+            return written
+        left, _ = await self._records.images_of_pr(project.id, pr_number, 1)  # includes references
+        return written if left else listing.deleted_comment(frame, project)
 
     def _frame(self, project: Project, pr_number: int, limit: int, marker: Marker) -> Frame:
         return Frame(pr_number, self._images.dashboard_url_of(project, pr_number), limit, marker)

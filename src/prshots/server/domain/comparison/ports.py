@@ -139,8 +139,8 @@ class ComparisonRecords(Protocol):
     async def of_commit(self, project_id: str, pr_number: int, commit_sha: str) -> StoredComparison | None:
         """Return the comparison of one commit."""
 
-    async def discard_old_pairs(self, before: int, limit: int) -> int:
-        """Remove up to `limit` results that are older than `before`. Return how many."""
+    async def discard_old_pairs(self, until: int, limit: int) -> int:
+        """Remove about `limit` results that were recorded until this time or earlier. Return how many."""
 
 
 class ComparePictures(Protocol):

@@ -1,29 +1,41 @@
-"""Comparisons of pull requests, and known results for pairs of images."""
+"""Comparisons of pull requests."""
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 
 from prshots.contract.errors import NotFoundError
-from prshots.contract.replies import ComparisonState, Region, Verdict
-from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, equal, given, in_batches, project_gone_as
+from prshots.contract.replies import ComparisonState, Verdict
+from prshots.server.adapters.sql.columns import (
+    ACTIVE,
+    IMAGE,
+    discard_oldest,
+    equal,
+    given,
+    in_batches,
+    project_gone_as,
+)
+from prshots.server.adapters.sql.comparison.pair_results import (
+    RESULT,
+    find_results,
+    keep_results,
+    read_result,
+    result_row,
+)
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, images, pair_results
 from prshots.server.domain.comparison.models import (
-    NO_TRAITS,
     ComparisonRequest,
     ComparisonSummary,
     PlannedShot,
     ShotBase,
     ShotResult,
     StoredComparison,
-    Traits,
 )
 from prshots.server.domain.images.models import Image, ShotKey
 
@@ -47,11 +59,6 @@ _is_replaced = (
 _LOCK_IMAGES = sa.select(images.c.id).where(*_WITH_IDS).order_by(images.c.id).with_for_update(read=True)
 _ACTIVE_IMAGES = sa.select(*IMAGE).where(*_WITH_IDS)
 _COMMIT = ("project_id", "pr_number", "commit_sha")
-_RESULT = (
-    *("verdict", "pixels", "regions", "shift", "reason"),
-    *("pixels_before", "pixels_after", "closeups", "traits"),
-)
-_PAIR = ("project_id", "before_sha256", "after_sha256")
 _IDENTIFY = (
     sa.update(images).where(images.c.id == sa.bindparam("of_image")).values(pixels=sa.bindparam("found"))
 )
@@ -59,17 +66,11 @@ _NEWEST_SEQ = sa.select(sa.func.max(images.c.seq)).where(*_OF_PR)
 _SHOT_RESULT = (
     sa.update(compared_shots)
     .where(*(compared_shots.c[name] == sa.bindparam(f"of_{name}") for name in (*_COMMIT, *ShotKey._fields)))
-    .values({name: sa.bindparam(name) for name in _RESULT})
+    .values({name: sa.bindparam(name) for name in RESULT})
 )
-_SHOT = ("image_id", "base_id", "base_commit", "ancestor", *_RESULT, *ShotKey._fields)
+_SHOT = ("image_id", "base_id", "base_commit", "ancestor", *RESULT, *ShotKey._fields)
 _SHOTS = Prepared(
     sa.select(*(compared_shots.c[name] for name in _SHOT)).where(*given(compared_shots, *_COMMIT))
-)
-_OF_PAIR = (*_RESULT, "engine", "created_at")
-_KEEP_PAIR = sa.text(
-    f"INSERT INTO pair_results ({', '.join(_PAIR + _OF_PAIR)}) "  # noqa: S608 - our own columns
-    f"VALUES ({', '.join(f':{name}' for name in _PAIR + _OF_PAIR)}) ON CONFLICT ({', '.join(_PAIR)}) "
-    f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _OF_PAIR)}"
 )
 
 
@@ -186,19 +187,9 @@ class SqlComparisons:
     async def known_pairs(
         self, project_id: str, pairs: Collection[tuple[str, str]], engine: int
     ) -> dict[tuple[str, str], ShotResult]:
-        wanted = sorted(pairs)
-        pair = (pair_results.c.before_sha256, pair_results.c.after_sha256)
-        of_engine = equal(pair_results, project_id=project_id, engine=engine)
-
-        def read(connection: sa.Connection) -> dict[tuple[str, str], ShotResult]:
-            known = {}
-            for some in in_batches(wanted):
-                query = sa.select(*pair, *(pair_results.c[name] for name in _RESULT)).where(*of_engine)
-                for before, after, *result in connection.execute(query.where(sa.tuple_(*pair).in_(some))):
-                    known[before, after] = _result(result)
-            return known
-
-        return await self._database.read(read) if wanted else {}
+        return await self._database.read(
+            lambda connection: find_results(connection, project_id, engine, pairs)
+        )
 
     async def record(
         self,
@@ -214,21 +205,15 @@ class SqlComparisons:
     ) -> bool:
         values = {"seen_at": now} if state is None else {"seen_at": now, "state": state}
         noting = sa.update(comparisons).where(*equal(comparisons, **_key(request), run=run)).values(values)
-        kept = {"project_id": request.project_id, "engine": engine, "created_at": now}
-        pair_rows = [
-            {**kept, "before_sha256": before, "after_sha256": after, **_result_row(pairs[before, after])}
-            for before, after in sorted(pairs)
-        ]
         shot_rows = [
             {f"of_{name}": part for name, part in (_key(request) | shot._asdict()).items()}
-            | _result_row(results[shot])
+            | result_row(results[shot])
             for shot in sorted(results)
         ]
 
         def write(connection: sa.Connection) -> bool:
             _identify(connection, identities)  # first: `begin` locks images before its comparison, too
-            if pair_rows:
-                connection.execute(_KEEP_PAIR, pair_rows)
+            keep_results(connection, request.project_id, engine, pairs, now)
             if not connection.execute(noting).rowcount:
                 return False
             if shot_rows:
@@ -280,23 +265,10 @@ class SqlComparisons:
 
         return await self._database.read(read)
 
-    async def discard_old_pairs(self, before: int, limit: int) -> int:
-        cutoff = (
-            sa.select(pair_results.c.created_at)
-            .where(pair_results.c.created_at < before)
-            .order_by(pair_results.c.created_at)
-            .limit(limit)
+    async def discard_old_pairs(self, until: int, limit: int) -> int:
+        return await self._database.write(
+            lambda connection: discard_oldest(connection, pair_results, until, limit)
         )
-
-        def discard(connection: sa.Connection) -> int:
-            old = connection.execute(cutoff).scalars().all()
-            if not old:
-                return 0
-            return connection.execute(
-                sa.delete(pair_results).where(pair_results.c.created_at <= old[-1])
-            ).rowcount
-
-        return await self._database.write(discard)
 
 
 def _identify(connection: sa.Connection, identities: Mapping[str, str]) -> None:
@@ -365,35 +337,8 @@ def _shot_row(request: ComparisonRequest, planned: PlannedShot) -> dict[str, obj
         "base_id": base.image.id if base else None,
         "base_commit": base.commit_sha or None if base else None,
         "ancestor": int(base is None or base.is_listed),
-        **_result_row(planned.result),
+        **result_row(planned.result),
     }
-
-
-def _result_row(result: ShotResult) -> dict[str, object]:
-    return {name: getattr(result, name) for name in _RESULT} | {
-        "regions": json.dumps(result.regions),
-        "closeups": json.dumps(result.closeups) if result.closeups else "",
-        "traits": "" if result.traits == NO_TRAITS else json.dumps(asdict(result.traits)),
-    }
-
-
-def _result(values: Sequence[Any]) -> ShotResult:
-    """Return the result in a row, given the values of the columns `_RESULT`."""
-    columns = dict(zip(_RESULT, values, strict=True))
-    verdict, traits = columns["verdict"], columns["traits"]
-    return ShotResult(
-        **columns
-        | {
-            "verdict": Verdict(verdict) if verdict else None,
-            "regions": _regions(columns["regions"]),
-            "closeups": tuple(_regions(columns["closeups"])),
-            "traits": Traits.from_facts(json.loads(traits)) if traits else NO_TRAITS,
-        }
-    )
-
-
-def _regions(encoded: str) -> list[Region]:
-    return [] if encoded in {"", "[]"} else [tuple(region) for region in json.loads(encoded)]
 
 
 def _version_of(connection: sa.Connection, project_id: str, pr_number: int) -> str | None:
@@ -422,10 +367,10 @@ def _read_comparison(connection: sa.Connection, row: Any) -> StoredComparison:  
     )
     shots = [
         PlannedShot(
-            ShotKey(*facts[len(_RESULT) :]),
+            ShotKey(*facts[len(RESULT) :]),
             active.get(image_id),
             ShotBase(base, base_commit or "", bool(ancestor)) if (base := active.get(base_id)) else None,
-            _result(facts[: len(_RESULT)]),
+            read_result(facts[: len(RESULT)]),
         )
         for image_id, base_id, base_commit, ancestor, *facts in found
         if image_id is None or image_id in active

@@ -15,6 +15,7 @@ from prshots.server.adapters.sql.columns import (
     IMAGE,
     LISTED_IMAGE,
     SHOT,
+    discard_oldest,
     equal,
     given,
     newest_of_pr,
@@ -24,10 +25,10 @@ from prshots.server.adapters.sql.comparison.dependent_rows import forget_images,
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull, lock_pulls_of
-from prshots.server.adapters.sql.database.schema import baselines, images, pulls, staged
+from prshots.server.adapters.sql.database.schema import baselines, images, pulls, staged, upload_keys
 from prshots.server.adapters.sql.images.arriving_images import ArrivingImages
 from prshots.server.adapters.sql.images.due import due_in, projects_with_due, some_due
-from prshots.server.adapters.sql.images.kept_replies import FIND, discard_some, keep_replies
+from prshots.server.adapters.sql.images.kept_replies import FIND, keep_replies
 from prshots.server.adapters.sql.images.marks import mark_some, schedule_images
 from prshots.server.adapters.sql.images.references import add_references
 from prshots.server.adapters.sql.images.totals import count_closed, count_removed
@@ -124,7 +125,9 @@ class SqlImages:
         return json.loads(row[0]) if row and row[1] > since else None
 
     async def discard_kept_replies(self, until: int, limit: int) -> int:
-        return await self._database.write(lambda connection: discard_some(connection, until, limit))
+        return await self._database.write(
+            lambda connection: discard_oldest(connection, upload_keys, until, limit)
+        )
 
     async def add_references(
         self,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from sqlalchemy import Connection, delete, select, text
+from sqlalchemy import Connection, select, text
 
 from prshots.server.adapters.sql.columns import given
 from prshots.server.adapters.sql.database.prepared import Prepared
@@ -42,17 +42,3 @@ def _row(kept: KeptReply) -> dict[str, object]:
         # A minute less than a day: a reply that is too young to replace can still be found afterwards.
         "too_old": kept.created_at - KEPT_REPLY_SECONDS + 60,
     }
-
-
-def discard_some(connection: Connection, until: int, limit: int) -> int:
-    """Remove about `limit` replies that were kept until this time or earlier. Return how many."""
-    old = (
-        select(upload_keys.c.created_at)
-        .where(upload_keys.c.created_at <= until)
-        .order_by(upload_keys.c.created_at)
-        .limit(limit)
-    )
-    times = connection.execute(old).scalars().all()
-    if not times:
-        return 0
-    return connection.execute(delete(upload_keys).where(upload_keys.c.created_at <= times[-1])).rowcount
