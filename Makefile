@@ -45,7 +45,7 @@ test: programs .venv/dev $(NODE_PACKAGES)  ## install what the tests need, and r
 
 test-slow: programs-slow .venv/dev $(NODE_PACKAGES)  ## run the tests of the other engines, browsers, deploy files and crashes
 	@$(WITH_NODE) bash tests/install-tools slow
-	$(PYTEST) -m "slow and not nightly" $(TESTS)
+	$(PYTEST) -m "slow and not nightly" $(or $(TESTS),--ignore tests/unit)
 
 test-nightly: programs-slow .venv/dev $(NODE_PACKAGES)  ## run long series, every property with more examples, and newest dependencies
 	@$(WITH_NODE) bash tests/install-tools slow

@@ -62,10 +62,11 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return render(tmp_path_factory.mktemp("full"), FULL)
 
 
-@pytest.fixture(params=["minimal", "full"])
-def documents(request: pytest.FixtureRequest) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = request.getfixturevalue(request.param)
-    return found
+@pytest.fixture(scope="module", params=["minimal", "full"])
+def documents(
+    request: pytest.FixtureRequest, minimal: list[dict[str, Any]], full: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    return minimal if request.param == "minimal" else full
 
 
 def of_kind(documents: list[dict[str, Any]], kind: str) -> dict[str, dict[str, Any]]:

@@ -61,4 +61,4 @@ def test_every_python_that_the_sources_start_gets_the_option() -> None:
         path.name: re.findall(r"\[sys\.executable, (\S+)", path.read_text()) for path in SOURCES.rglob("*.py")
     }
     assert {name for name, firsts in starts.items() if set(firsts) - {'"-P",'}} == set()
-    assert {name for name, firsts in starts.items() if firsts} >= {"supervisor.py", "handover.py", "serve.py"}
+    assert {name for name, firsts in starts.items() if firsts} >= {"supervisor.py", "handover.py"}

@@ -1,4 +1,7 @@
-"""Unit tests start no process and listen on no socket. Tests that do belong in contracts/, http/ or e2e/."""
+"""Unit tests start no process and listen on no socket. Tests that do belong in contracts/, http/ or e2e/.
+
+No unit test is slow: `make test-slow` doesn't collect this folder, which saves each worker two seconds.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -19,10 +22,19 @@ def _watch(event: str, args: tuple[object, ...]) -> None:
 sys.addaudithook(_watch)
 
 
+def _is_unit_test(item: pytest.Item) -> bool:
+    return Path(__file__).parent in item.path.parents
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    slow = [item.nodeid for item in items if _is_unit_test(item) and item.get_closest_marker("slow")]
+    assert not slow, f"move these slow tests to another folder: {slow}"
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Watch fixtures too: they are set up by the first test that needs them."""
-    if Path(__file__).parent in item.path.parents:
+    if _is_unit_test(item):
         _running.append(item.nodeid)
     try:
         return (yield)

@@ -3,7 +3,6 @@
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -13,9 +12,11 @@ import typer
 
 from prshots import __version__
 from prshots.cli.common import ConfigOption, say, settings_errors_as_input_errors, settings_from
+from prshots.cli.login_link import new_link
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
 
     from prshots.server.config.settings import Settings
 
@@ -46,6 +47,8 @@ def serve(
 
     Ctrl-C or SIGTERM stops it once the uploads in progress are done.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     from prshots.server import wiring
     from prshots.server.processes import handover
     from prshots.server.processes.supervisor import Supervisor, hold_back_ctrl_c
@@ -73,31 +76,19 @@ def serve(
     )
 
     def greet(wait_until_ready: "Callable[[], bool]") -> None:
-        link = _PendingSignInLink(config) if makes_link else None
+        link = ThreadPoolExecutor(1).submit(new_link, settings) if makes_link else None
         if wait_until_ready() and settings.log_format == "console":
-            _print_greeting(settings, names, config, link.wait() if link else None)
+            _print_greeting(settings, names, config, _wait_for(link) if link else None)
 
     handover.exec_supervisor(supervisor, (settings.log_format, settings.log_level), greet)
 
 
-class _PendingSignInLink:
-    """A one-time sign-in link that a separate process creates while the components start."""
-
-    def __init__(self, config: Path | None) -> None:
-        option = ["--config", str(config)] if config else []
-        command = [sys.executable, "-P", "-m", "prshots", "login-link", *option]
-        self._process = subprocess.Popen(  # noqa: S603 - our own command
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-
-    def wait(self) -> str:
-        """Return the link, or "" if creating it fails or takes too long, for example without a database."""
-        try:
-            return self._process.communicate(timeout=LINK_SECONDS)[0].strip()
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.communicate()
-            return ""
+def _wait_for(link: "Future[str]") -> str:
+    """Return the link, or "" if creating it fails or takes too long, for example without a database."""
+    try:
+        return link.result(LINK_SECONDS)
+    except Exception:  # noqa: BLE001 - the API logs why
+        return ""
 
 
 def _print_greeting(settings: "Settings", names: list[str], config: Path | None, link: str | None) -> None:
