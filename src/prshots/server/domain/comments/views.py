@@ -1,11 +1,12 @@
 """The comment's views: the newest image of each shot, and the differences from the base."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import Comparison, ComparisonState, SizedComment, Verdict
+from prshots.contract.sizes import pluralize
 from prshots.server.domain.comments.comment_shots import CommentShot, sums
 from prshots.server.domain.comments.compared_shots import (
     WITH_IMAGES,
@@ -60,23 +61,15 @@ def shows_latest(comparison: Comparison | None) -> bool:
     return comparison is None or not comparison.shots or _lacks_baselines(comparison)
 
 
-def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest) -> SizedComment:
+def changes_view(
+    frame: Frame, comparison: Comparison | None, latest: Latest, *, as_pairs: bool = False
+) -> SizedComment:
     """Build the comment with each change once: a line and a picture for each group of shots.
 
-    If nothing was compared, the comment says what is missing, above the images of `latest`. Pass `latest`
-    only if `shows_latest` returns true.
+    With `as_pairs`, build tables with the images of every shot, before and after. If nothing was compared,
+    the comment says what is missing, above the images of `latest`. Pass `latest` only if `shows_latest`
+    returns true.
     """
-    return _compared_view(frame, comparison, latest, _write_groups)
-
-
-def pairs_view(frame: Frame, comparison: Comparison | None, latest: Latest) -> SizedComment:
-    """Like `changes_view`, but build tables with the images of every shot, before and after."""
-    return _compared_view(frame, comparison, latest, _write_pairs)
-
-
-def _compared_view(
-    frame: Frame, comparison: Comparison | None, latest: Latest, write: "_Write"
-) -> SizedComment:
     if comparison is None:
         missing = "Nothing is compared yet: run `prshots compare` after the upload."
         return latest_view(frame, latest, ", not compared", missing)
@@ -94,10 +87,8 @@ def _compared_view(
     lead = f"{_what_was_compared(comparison)} · see the {frame.dashboard}"
     if missing:
         lead += f"\n\n{missing}"
+    write = _write_pairs if as_pairs else _write_groups
     return write(frame, heading, lead, comparison, without_base)
-
-
-_Write = Callable[[Frame, str, str, Comparison, Sequence[CommentShot]], SizedComment]
 
 
 def _write_pairs(
@@ -148,8 +139,7 @@ def latest_view(frame: Frame, latest: Latest, state: str = "", missing: str = ""
     lead = f"At {commit_as_code(latest.commit_sha)} · " if latest.commit_sha else ""
     earlier = latest.commits - 1
     if earlier > 0:
-        commits = "1 earlier commit" if earlier == 1 else f"{earlier} earlier commits"
-        lead += f"{commits} in the {frame.dashboard}"
+        lead += f"{pluralize(earlier, 'earlier commit')} in the {frame.dashboard}"
     else:
         lead += f"see the {frame.dashboard}"
     if missing:
