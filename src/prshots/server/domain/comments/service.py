@@ -47,7 +47,7 @@ class Comments:
         written = await (self._all(project, frame) if view is View.ALL else self._view(project, frame, view))
         if written.count or not await self._records.is_closed(project.id, pr_number):
             return written
-        left, _ = await self._records.images_of_pr(project.id, pr_number, 1)  # includes references
+        left = await self._records.images_of_pr(project.id, pr_number, 1)  # includes references
         return written if left else listing.deleted_comment(frame, project)
 
     def _frame(self, project: Project, pr_number: int, limit: int, marker: Marker) -> Frame:

@@ -233,7 +233,7 @@ class Images:
 
     async def _make_room(self, project: Project, pr_number: int) -> bool:
         """Delete the bytes of an expiring pull request. A full disk has no room to mark its images first."""
-        _, images = await self._records.images_of_pr(project.id, pr_number, EXPIRE_BATCH)
+        images = await self._records.images_of_pr(project.id, pr_number, EXPIRE_BATCH)
         failed = await self._store.delete([key for image in images for key in image.keys])
         return any(image.key not in failed for image in images)
 
