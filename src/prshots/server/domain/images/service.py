@@ -297,12 +297,11 @@ class Images:
         return await store_and_record(self._store, objects, record)
 
     async def store_baseline(
-        self, image: Image, branch: str, chunks: Sequence[bytes], kept: KeptReply | None
+        self, image: Image, branch: str, checked: checks.CheckedUpload, kept: KeptReply | None
     ) -> bool:
         """Store and record a shot's baseline on this branch, or neither. Return whether it was recorded."""
-        return await store_and_record(
-            self._store, {image.key: chunks}, lambda: self._records.add_image(image, branch, kept=kept)
-        )
+        record = partial(self._records.add_image, image, branch, kept=kept)
+        return await self.store_pair(record, image, None, checked)
 
     def _sign(self, image: Image, ext: str, later: int = 0) -> str:
         expires_at = image.url_expires_at(self._now()) + later
