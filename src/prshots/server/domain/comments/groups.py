@@ -104,14 +104,6 @@ def _choose_pictures(pair: Sequence[CommentImage], shot: ComparedShot) -> list[C
 
 def _link_pictures(frame: Frame, shot: CommentShot, number: int) -> CommentShot:
     """Return the first shot of a group, with its pictures linked to the dashboard."""
-    href = href_of(frame, shot)
+    href = frame.href_of(shot)
     images = [replace(image, href=href) for image in shot.images if image and number < MAX_PICTURES]
     return replace(shot, images=images, group=number)
-
-
-def href_of(frame: Frame, shot: CommentShot) -> str:
-    """Return the URL of the shot in the dashboard, on the tab that shows it."""
-    viewport, theme = shot.column
-    is_change = shot.verdict not in {None, Verdict.UNCHANGED}
-    query = {"tab": is_change and "changes", "shot": shot.name, "viewport": viewport, "theme": theme}
-    return frame.href({name: value for name, value in query.items() if value})

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import Comparison, ComparisonState, SizedComment, Verdict
@@ -16,7 +15,7 @@ from prshots.server.domain.comments.compared_shots import (
     sort_by_importance,
 )
 from prshots.server.domain.comments.fitting import Frame, GroupPictures, ShotImages, fit_comment
-from prshots.server.domain.comments.groups import href_of, list_groups, show_groups
+from prshots.server.domain.comments.groups import list_groups, show_groups
 from prshots.server.domain.comments.layout import picture_width
 from prshots.server.domain.comments.markup import code, screenshots, size, visible
 from prshots.server.domain.comments.tables import TABLES, CommentImage, Tables
@@ -107,8 +106,7 @@ def _write_groups(
     room = frame.limit - size(heading + lead)
     lead += list_groups(frame, comparison.groups, room)
     shots = show_groups(frame, comparison, without_base)
-    pictures = GroupPictures(shots, frame.marker)
-    return fit_comment(frame, heading, lead, shots, pictures, href_of=partial(href_of, frame))
+    return fit_comment(frame, heading, lead, shots, GroupPictures(shots, frame.marker), linked=True)
 
 
 def _find_uncompared(comparison: Comparison, latest: Latest) -> Sequence[LatestShot]:
