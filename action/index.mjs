@@ -3269,7 +3269,7 @@ var OurComments = class {
   #me;
   #made;
   #gone = /* @__PURE__ */ new Set();
-  /** Return the oldest, and delete the others: other jobs wrote them, or their response got lost. */
+  /** Return the oldest comment, and delete the others. Concurrent jobs and lost replies create duplicates. */
   async oldestAlone() {
     const [oldest, ...others] = await this.all();
     for (const { id } of this.#me ? others : []) {
@@ -3283,7 +3283,7 @@ var OurComments = class {
     this.#me = this.#made.author || this.#me;
     return this.#made;
   }
-  /** Change it. Return false if it does not exist anymore, or is not ours after all. */
+  /** Change the comment. Return false if it no longer exists or isn't ours. */
   async update({ id }, text2) {
     try {
       await this.forge.update(this.prNumber, id, text2);
@@ -3294,7 +3294,7 @@ var OurComments = class {
       return false;
     }
   }
-  /** Return them, oldest first. */
+  /** Return the comments, oldest first. */
   async all() {
     const marker = markerLine(this.forge.markerStyle, this.prNumber);
     const comments = await this.forge.comments(this.prNumber);
@@ -3333,11 +3333,11 @@ var Composer = class {
   how;
   /** How many screenshots the last text is about. */
   count = 0;
-  /** What the last text leaves out, in sentences for the user. */
+  /** Sentences for the user about the parts that the last text leaves out. */
   notes = [];
-  /** Why readers of the last text may see no images; empty if nothing is known against it. */
+  /** Why readers of the last text may not see images. Empty if there is no known reason. */
   warning = "";
-  /** Return the comment with its template, for no forge in particular. */
+  /** Return the comment with its template, in markdown for any forge. */
   async markdown() {
     const { view, template } = this.how;
     return this.#fill(await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", view), template);
@@ -3358,7 +3358,7 @@ var Composer = class {
     this.warning = unreachableImages(comment2.markdown, this.job.forgeApi, forge.label);
     return this.#fill(comment2, template);
   }
-  /** Return the template and how many bytes it leaves. A template that is too long is left out. */
+  /** Return the template and how many bytes it leaves. Leaves out a template that is too long. */
   #templateFor(forge) {
     const { template } = this.how;
     if (!template) return [void 0, forge.maxCommentBytes];

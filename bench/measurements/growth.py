@@ -185,7 +185,7 @@ class _Adapters:
     async def write(self) -> None:
         image = self._image(pr_number=2_000_001)
         await self._timed("upload", self._records.add_image(image))
-        count, _ = await self._timed("comment", self._records.images_of_pr(BIG, 2_000_000, 500))
+        count, _ = await self._timed("comment", self._records.comment_entries(BIG, 2_000_000, 500))
         _require(count == 20, f"a comment has {count} images instead of 20")
         await self._timed("delete", self._delete(image.id))
 

@@ -76,7 +76,7 @@ def test_the_page_opens_on_the_changes_and_filters_them(page: Page, shop: Shop) 
     page.goto(shop.page())
     expect(page.get_by_role("link", name="Changes 6", exact=True)).to_have_attribute("aria-current", "page")
     expect(names(page)).to_have_text(["gone", "banner", "step-2", "step-10", "added", "cut"])
-    counts = "7 screenshots: 2 changed, 1 moved, 1 new, 1 removed, 1 failed, 1 unchanged"
+    counts = "7 screenshots: 2 changed, 1 moved, 1 new, 1 removed, 1 could not be compared, 1 unchanged"
     expect(page.locator(".pull-facts")).to_contain_text(counts)
     expect(page.get_by_text(f"commit {sha('push')[:7]} with 6 screenshots on the right")).to_be_visible()
     sheet = page.locator(".sheet")

@@ -78,25 +78,25 @@ class TestAddingAndFinding:
 
 class TestImagesOfPr:
     async def test_are_the_newest_of_this_pull_request_in_upload_order(self, stores: Stores) -> None:
-        assert await stores.records.images_of_pr(stores.project.id, 7, 10) == (0, [])
+        assert await stores.records.images_of_pr(stores.project.id, 7, 10) == []
         images = []
         for _ in range(5):
             images.append(await stores.add())
             await stores.add(pr_number=8)
         for newest in (1, 3, 5, 6):
-            total, found = await stores.records.images_of_pr(stores.project.id, 7, newest)
-            assert (total, ids(found)) == (5, ids(images)[-newest:])
+            found = await stores.records.images_of_pr(stores.project.id, 7, newest)
+            assert ids(found) == ids(images)[-newest:]
             assert [image.seq for image in found] == sorted({image.seq for image in found})
 
     async def test_are_the_same_in_the_list_for_the_comment(self, stores: Stores) -> None:
         _, second, _ = await stores.add_some(3, name="`cart`", ext="webp", kid="k2")
         await stores.records.schedule([second.id], NOW)
         for newest in (1, 2, 3):
-            total, found = await stores.records.images_of_pr(stores.project.id, 7, newest)
+            found = await stores.records.images_of_pr(stores.project.id, 7, newest)
             expected = [
                 ListedImage(*(getattr(image, name) for name in ListedImage._fields)) for image in found
             ]
-            assert await stores.records.comment_entries(stores.project.id, 7, newest) == (total, expected)
+            assert await stores.records.comment_entries(stores.project.id, 7, newest) == (2, expected)
             expiry = [image.url_expires_at for image in expected]
             assert expiry == [image.url_expires_at(NOW) for image in found]
 

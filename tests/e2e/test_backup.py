@@ -56,7 +56,7 @@ def backed_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
             await store.put(image.key, [content])
             await records.add_image(image)
         # A reference has no bytes, and the archive doesn't contain its thumbnail.
-        _, (source, *_) = await records.images_of_pr(project.id, 7, 3)
+        source, *_ = await records.images_of_pr(project.id, 7, 3)
         known = [(source.shot, source.sha256 or "")]
         assert await records.add_references(project.id, 7, "d" * 40, known, 1) == [True]
         (reference,) = await records.references_to(source.id)

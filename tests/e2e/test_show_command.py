@@ -88,6 +88,12 @@ def test_from_nothing_to_a_pull_request_with_before_and_after(desk: AgentDesk) -
     (posted,) = desk.forge.comments()
     assert again["shots"][0]["id"] in posted.body
 
+    newest = desk.shop.commit("Change no page")
+    shot = (reviewed, "--name", "checkout/cart", "--viewport", "320x240")
+    said = desk.prshots("upload", *shot, "--pr", str(number), "--commit", newest)[1]
+    assert "1 of them already there" in said
+    assert json.loads(desk.prshots("compare", "--json")[0])["commit_sha"] == newest
+
 
 @pytest.mark.slow
 def test_standard_output_has_only_the_markdown(desk: AgentDesk) -> None:

@@ -87,8 +87,7 @@ class Stores:
 
     async def of_pull(self, pr_number: int = 7) -> list[str]:
         """Return the ids of a pull request's images in upload order."""
-        _, images = await self.records.images_of_pr(self.project.id, pr_number, 1000)
-        return ids(images)
+        return ids(await self.records.images_of_pr(self.project.id, pr_number, 1000))
 
     async def pull(self, pr_number: int = 7) -> PullRequestRecord:
         pull = await self.overview.pull(self.project.id, pr_number)

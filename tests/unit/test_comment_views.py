@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from itertools import combinations
 
@@ -27,9 +28,11 @@ from prshots.contract.replies import (
 from prshots.server.domain.comments.fitting import Frame, folders_of
 from prshots.server.domain.comments.layout import Column, lay_out_columns
 from prshots.server.domain.comments.markup import name_as_code
-from prshots.server.domain.comments.views import Latest, LatestShot, changes_view, latest_view, pairs_view
+from prshots.server.domain.comments.views import Latest, LatestShot, changes_view, latest_view
 from support.hostile_names import HOSTILE_NAMES, as_seen, on_one_line
 from support.markdown_pages import RENDERERS, Page, pages
+
+pairs_view = partial(changes_view, as_pairs=True)
 
 DASHBOARD = "https://shots.example.com/projects/0a1b2c3d/prs/7"
 TOKEN = f".png?exp=1812345678&token=k1.{'5e' * 32}"

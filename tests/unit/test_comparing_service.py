@@ -469,9 +469,9 @@ async def test_a_view_of_the_comment_does_not_block_the_event_loop(
     """Another thread writes it. With 1,500 shots, it takes 0.15 s."""
     threads = []
 
-    def fit_comment(*args: Any) -> SizedComment:
+    def fit_comment(*args: Any, **options: bool) -> SizedComment:
         threads.append(threading.current_thread())
-        return fitting.fit_comment(*args)
+        return fitting.fit_comment(*args, **options)
 
     monkeypatch.setattr(views, "fit_comment", fit_comment)
     await place.fill()

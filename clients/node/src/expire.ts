@@ -1,4 +1,4 @@
-/** Close a pull request: expire its screenshots and rewrite its comment, so that no broken image remains. */
+/** Close a pull request: expire its screenshots and rewrite its comment to leave no broken image. */
 
 import type { Job } from "./ci/job.js";
 import { ForgeError, ForgeRefusedError, messageOf, NotFoundError, PrshotsError } from "./errors.js";
@@ -15,7 +15,7 @@ const CONCURRENT_PURGES = 8;
 /** How long all purges together may take. */
 const PURGE_SECONDS = 60;
 
-/** What was done. */
+/** The result of closing. */
 export interface Closed {
   expired: Expired;
   /** How many screenshots the project's policy keeps. */
@@ -26,10 +26,10 @@ export interface Closed {
 }
 
 /**
- * Expire the pull request's screenshots, rewrite its comment, and purge the forge's image proxy. Without `mergedAs`, the
- * forge is asked whether the pull request was merged.
+ * Expire the pull request's screenshots, rewrite its comment, and purge the forge's image proxy. Without `mergedAs`, this
+ * asks the forge whether the pull request was merged.
  *
- * Safe to repeat: a second call finishes what failed. Throws ForgeError if the comment could not be changed (by then the
+ * Safe to repeat: a second call finishes failed steps. Throws ForgeError if the comment couldn't be changed (by then the
  * screenshots are deleted), and the errors of the service.
  */
 export async function close(
@@ -59,7 +59,7 @@ export async function close(
   return { expired, left, posted, purged, notPurged: proxied.length - purged };
 }
 
-/** Ask the forge how the pull request was merged, unless the job's event has told all about its end. */
+/** Ask the forge how the pull request was merged, unless the job's event already covers its end. */
 async function mergeOf(forge: Forge, prNumber: number, job: Job): Promise<Merge | undefined> {
   if (job.closed && prNumber === job.prNumber) return undefined;
   try {
@@ -70,7 +70,7 @@ async function mergeOf(forge: Forge, prNumber: number, job: Job): Promise<Merge 
   }
 }
 
-/** Return the addresses of our comments' images on the forge's proxy, or why they are not known. */
+/** Return the addresses of our comments' images on the forge's proxy, or the error that hides them. */
 async function proxiedImages(forge: Forge, prNumber: number): Promise<string[] | PrshotsError> {
   const found: string[] = [];
   try {

@@ -12,7 +12,7 @@ import { keepCurrent, type Posted } from "./sticky_comment.js";
 import type { JobValues, Template } from "./templates.js";
 import { formatNumber } from "./wording.js";
 
-/** Pictures in the comment: on their own line, linked, or in a table. */
+/** Images in the comment: on their own line, linked, or in a table. */
 const IMAGES = [
   /^!\[.*\]\((https?:\/\/[^\s)]+)\)$/m,
   /\[!\[[^\]\n]*\]\((https?:\/\/[^\s)]+)\)\]\(/,
@@ -29,9 +29,9 @@ export interface Composition {
 export class Composer {
   /** How many screenshots the last text is about. */
   count = 0;
-  /** What the last text leaves out, in sentences for the user. */
+  /** Sentences for the user about the parts that the last text leaves out. */
   notes: string[] = [];
-  /** Why readers of the last text may see no images; empty if nothing is known against it. */
+  /** Why readers of the last text may not see images. Empty if there is no known reason. */
   warning = "";
 
   constructor(
@@ -41,7 +41,7 @@ export class Composer {
     private readonly how: Composition = {},
   ) {}
 
-  /** Return the comment with its template, for no forge in particular. */
+  /** Return the comment with its template, in markdown for any forge. */
   async markdown(): Promise<string> {
     const { view, template } = this.how;
     return this.#fill(await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", view), template);
@@ -55,7 +55,7 @@ export class Composer {
     const limit = Math.min(room, MAX_COMMENT_BYTES);
     const comment = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
     this.count = comment.count;
-    // Of the changes, those that are listed are the unchanged ones.
+    // Among the changes, only unchanged shots are merely listed.
     const withoutPicture = (["changes", "pairs"].includes(view) ? 0 : comment.listed) + comment.omitted;
     if (withoutPicture)
       this.notes.push(
@@ -65,7 +65,7 @@ export class Composer {
     return this.#fill(comment, template);
   }
 
-  /** Return the template and how many bytes it leaves. A template that is too long is left out. */
+  /** Return the template and how many bytes it leaves. Leaves out a template that is too long. */
   #templateFor(forge: Forge): [Template | undefined, number] {
     const { template } = this.how;
     if (!template) return [undefined, forge.maxCommentBytes];
@@ -90,14 +90,14 @@ export class Composer {
   }
 }
 
-/** Return a warning if the forge is on the internet, and the images are not; else an empty text. */
+/** Return a warning if the forge is on the internet but the images aren't, else "". */
 export function unreachableImages(markdown: string, forgeApi: string, label: string): string {
   const address = IMAGES.map((image) => image.exec(markdown)?.[1]).find(Boolean);
   if (address === undefined || !kindOfPublicApi(forgeApi) || isPublic(address)) return "";
   return message("unreachable_images", { forge: label, address: new URL(address).origin });
 }
 
-/** Bring the pull request's comment up to date. No comment is created only to say that there are no screenshots. */
+/** Update the pull request's comment. Without screenshots, don't create one. */
 export async function post(forge: Forge, composer: Composer): Promise<Posted> {
   const render = () => composer.textFor(forge);
   try {

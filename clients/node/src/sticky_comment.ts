@@ -1,10 +1,9 @@
 /**
- * The sticky comment, by the rules of `prshots comment --post`: found again, kept current, and never a second one,
- * however many jobs write at the same time.
+ * The sticky comment: one comment per pull request, always current, even if several jobs write at once.
  *
- * It works in rounds. Each round asks for the text, looks at all comments, and does what is left to do. The first round
- * that finds nothing to do is the last. So a job that wrote looks once more: whether another job has written a comment
- * too, and whether there is something new to say. The last job to write always leaves the current text.
+ * The update works in rounds. Each round requests the text, lists all comments, and makes one change. The first round
+ * with nothing to change is the last. A job that wrote therefore checks again: another job may have created a second
+ * comment, or the text may be outdated. The last job to write always leaves the current text.
  */
 import { ForgeError, NotFoundError } from "./errors.js";
 import { type Comment, type Forge, markerLine } from "./forges/forge.js";
@@ -18,7 +17,7 @@ export interface Posted {
 const ROUNDS = 10;
 
 /**
- * Make our comment say what `render` returns. `render` is called again after every write. If `creating`, called after
+ * Make our comment equal to the result of `render`, which is called again after every change. If `creating`, called after
  * `render`, returns false, only an existing comment is changed. Throws ForgeError, UnreachableError, RateLimitedError.
  */
 export async function keepCurrent(
@@ -46,10 +45,10 @@ export async function keepCurrent(
   }
   if (posted.outcome === "unchanged")
     throw new ForgeError(message("listed_but_gone", { forge: forge.label }));
-  return posted; // there is something new to say each time; the job that uploads it posts it too
+  return posted; // the text keeps changing: every job that uploads also posts
 }
 
-/** The comments on a pull request that begin with our marker and that we wrote. */
+/** The comments on a pull request that start with our marker and that we wrote. */
 export class OurComments {
   #me: string | undefined;
   #made: Comment | undefined;
@@ -60,7 +59,7 @@ export class OurComments {
     private readonly prNumber: number,
   ) {}
 
-  /** Return the oldest, and delete the others: other jobs wrote them, or their response got lost. */
+  /** Return the oldest comment, and delete the others. Concurrent jobs and lost replies create duplicates. */
   async oldestAlone(): Promise<Comment | undefined> {
     const [oldest, ...others] = await this.all();
     // Until we know who we are, the others may not be ours.
@@ -77,7 +76,7 @@ export class OurComments {
     return this.#made;
   }
 
-  /** Change it. Return false if it does not exist anymore, or is not ours after all. */
+  /** Change the comment. Return false if it no longer exists or isn't ours. */
   async update({ id }: Comment, text: string): Promise<boolean> {
     try {
       await this.forge.update(this.prNumber, id, text);
@@ -89,14 +88,14 @@ export class OurComments {
     }
   }
 
-  /** Return them, oldest first. */
+  /** Return the comments, oldest first. */
   async all(): Promise<Comment[]> {
     const marker = markerLine(this.forge.markerStyle, this.prNumber);
     const comments = await this.forge.comments(this.prNumber);
     const found = comments.filter(({ body }) => body.replace(/^[\ufeff \t\r\n]+/, "").startsWith(marker));
     if (found.length && !this.#me) this.#me = await this.forge.me();
     const made = this.#made;
-    if (made && !found.some(({ id }) => id === made.id)) found.push(made); // a list may lag behind
+    if (made && !found.some(({ id }) => id === made.id)) found.push(made); // the list may lag behind
     return found.filter((comment) => !this.#gone.has(comment.id) && this.#isOurs(comment));
   }
 
@@ -106,7 +105,7 @@ export class OurComments {
   }
 }
 
-/** Return whether the body is what a forge makes of the text: some change line ends, or drop the last one. */
+/** Return whether the texts are equal, apart from line endings and outer whitespace. */
 function isSame(body: string, text: string): boolean {
   const normal = (given: string) => given.replaceAll("\r\n", "\n").trim();
   return normal(body) === normal(text);

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prshots.cli.common import ConfigOption, pluralize, print_json, print_json_failure, say, settings_from
+from prshots.cli.common import ConfigOption, print_json, print_json_failure, say, settings_from
 from prshots.contract.errors import PrshotsError
+from prshots.contract.sizes import pluralize
 from prshots.contract.statements import error_code
 
 if TYPE_CHECKING:

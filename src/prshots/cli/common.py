@@ -92,10 +92,6 @@ def settings_errors_as_input_errors() -> Iterator[None]:
         raise InvalidInputError(str(error)) from error
 
 
-def pluralize(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def with_accounts(settings: "Settings", work: Callable[["Projects", "Trusts"], Awaitable[T]]) -> T:
     """Run the work with an open database. The service doesn't have to be running."""
     from prshots.server.wiring import open_accounts

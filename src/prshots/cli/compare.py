@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots.cli import service_options as options
-from prshots.cli.common import MAX_ROWS, QuietOption, pluralize, print_json, say, say_failure, stated_option
+from prshots.cli.common import MAX_ROWS, QuietOption, print_json, say, say_failure, stated_option
 from prshots.cli.output import github_outputs, print_shots, say_dashboard
 from prshots.cli.target import Target, target_of
 from prshots.contract.replies import ComparisonState, Verdict
+from prshots.contract.sizes import pluralize
 from prshots.contract.statements import exit_code, message
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 
 from prshots.cli import service_options as options
-from prshots.cli.common import QuietOption, pluralize, say, say_failure, stated_argument
+from prshots.cli.common import QuietOption, say, say_failure, stated_argument
 from prshots.contract import errors
+from prshots.contract.sizes import pluralize
 from prshots.contract.statements import message
 
 

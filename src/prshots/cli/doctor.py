@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import ConfigOption, pluralize, print_json, say
+from prshots.cli.common import ConfigOption, print_json, say
+from prshots.contract.sizes import pluralize
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings

@@ -5,9 +5,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from prshots.cli import service_options as options
-from prshots.cli.common import QuietOption, pluralize, print_json, say, stated_option
+from prshots.cli.common import QuietOption, print_json, say, stated_option
 from prshots.client.ci import validate
 from prshots.contract.limits import Policy
+from prshots.contract.sizes import pluralize
 from prshots.contract.statements import message
 
 if TYPE_CHECKING:

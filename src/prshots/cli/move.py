@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import ConfigOption, pluralize, say, settings_from
+from prshots.cli.common import ConfigOption, say, settings_from
 from prshots.contract.errors import RecordsError, StoreError
-from prshots.contract.sizes import readable_size
+from prshots.contract.sizes import pluralize, readable_size
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import ConfigOption, pluralize, print_json, say, settings_from
-from prshots.contract.sizes import readable_size
+from prshots.cli.common import ConfigOption, print_json, say, settings_from
+from prshots.contract.sizes import pluralize, readable_size
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings

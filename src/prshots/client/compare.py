@@ -21,8 +21,8 @@ WAIT_SECONDS = 10 * 60.0
 POLL_SECONDS = 1.0
 TELL_SECONDS = 10.0
 
-_COMMITS = re.compile(r" `([0-9a-f]{7})`\\?$", re.MULTILINE)
-"""The commits in the comment that lists every image, in upload order."""
+_NEWEST_COMMIT = re.compile(r"^At `([0-9a-f]{7})` · ", re.MULTILINE)
+"""The newest commit, in the comment with the newest image of each shot."""
 
 
 def compare_with_base(
@@ -68,16 +68,16 @@ def find_newest_commit(service: Client, head: Head, say: Say) -> str:
     if head.job.commit_sha:
         return head.job.commit_sha
     number = head.pr_number
-    *_, newest = ["", *_COMMITS.findall(service.comment(number).markdown)]
-    if not newest:
+    newest = _NEWEST_COMMIT.search(service.comment(number, view=View.LATEST).markdown)
+    if newest is None:
         raise InvalidInputError(
             f"pull request {number} has no screenshots yet: run {called('prshots show')} with their paths"
         )
-    if found := commit_at(newest):
+    if found := commit_at(newest[1]):
         return found
     raise InvalidInputError(
-        f"this checkout doesn't have commit {newest}, the newest with screenshots of pull request {number}: "
-        "run git fetch, or use a checkout of the project's repository"
+        f"this checkout doesn't have commit {newest[1]}, the newest with screenshots of pull request "
+        f"{number}: run git fetch, or use a checkout of the project's repository"
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import urlsplit
 
 from prshots.client.ci import Job
@@ -93,9 +94,8 @@ def post(forge: Forge, composer: Composer) -> Posted:
 
     Raises ForgeError, NotFoundError, and the errors of the service's client.
     """
+    render = partial(composer.text_for, forge)
     try:
-        return keep_current(
-            forge, composer.pr_number, lambda: composer.text_for(forge), creating=lambda: composer.count > 0
-        )
+        return keep_current(forge, composer.pr_number, render, creating=lambda: composer.count > 0)
     except ForgeRefusedError as error:
         raise with_fork_advice(error, composer.job) from error

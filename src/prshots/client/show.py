@@ -18,7 +18,7 @@ from prshots.client.move_staged import move_staged
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client, Image
 from prshots.client.shots import Problem, ShotFile, find_shots, open_image
-from prshots.client.upload import UploadOutcome, ignore_outcome, send_all, shot_fields
+from prshots.client.upload import UploadOutcome, send_all, shot_fields
 from prshots.contract.errors import (
     CallError,
     InvalidInputError,
@@ -198,7 +198,7 @@ def show(
     *,
     base_branch: str = "",
     say: Say,
-    on_done: Callable[[UploadOutcome], None] = ignore_outcome,
+    on_done: Callable[[UploadOutcome], None] = lambda _: None,
 ) -> Shown:
     """Show the screenshots. Without any, show the branch's staged screenshots.
 

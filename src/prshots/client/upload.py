@@ -82,10 +82,6 @@ def shot_fields(shot: ShotFile, content_type: str, commit_sha: str) -> ShotField
     }
 
 
-def ignore_outcome(outcome: UploadOutcome) -> None:
-    del outcome
-
-
 def upload_all(
     client: Client,
     shots: Sequence[ShotFile],
@@ -94,7 +90,7 @@ def upload_all(
     commit_sha: str,
     concurrency: int = DEFAULT_CONCURRENCY,
     shrink: bool = False,
-    on_done: Callable[[UploadOutcome], None] = ignore_outcome,
+    on_done: Callable[[UploadOutcome], None] = lambda _: None,
 ) -> list[UploadOutcome]:
     """Upload a pull request's screenshots, and return the outcomes in the same order.
 
@@ -119,7 +115,7 @@ def upload_baselines(
     commit_sha: str,
     concurrency: int = DEFAULT_CONCURRENCY,
     shrink: bool = False,
-    on_done: Callable[[UploadOutcome], None] = ignore_outcome,
+    on_done: Callable[[UploadOutcome], None] = lambda _: None,
 ) -> list[UploadOutcome]:
     """Upload a commit's baselines, and return the outcomes in the same order, as `upload_all` does.
 

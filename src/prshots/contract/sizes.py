@@ -1,6 +1,10 @@
-"""Human-readable sizes."""
+"""Human-readable sizes and counts."""
 
 UNITS = ("B", "KB", "MB", "GB", "TB")
+
+
+def pluralize(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def readable_size(size: int) -> str:

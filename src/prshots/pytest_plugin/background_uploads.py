@@ -20,8 +20,9 @@ from prshots.client.shots import ShotFile
 from prshots.client.upload import NOT_TRIED, UploadOutcome, upload_all, upload_baselines
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.redaction import redact
+from prshots.contract.sizes import pluralize
 from prshots.contract.statements import message
-from prshots.pytest_plugin.run import RunReport, screenshots
+from prshots.pytest_plugin.run import RunReport
 
 T = TypeVar("T")
 
@@ -109,7 +110,9 @@ class BackgroundUploads:
         ]
         if left := self._started - uploaded - len(problems):
             reason = "interrupted" if hurry else self._crash or self._fatal_error()
-            problems.append(message("run_not_uploaded", screenshots=screenshots(left), why=reason))
+            problems.append(
+                message("run_not_uploaded", screenshots=pluralize(left, "screenshot"), why=reason)
+            )
         report.problems += problems
 
     def conclude(self, report: RunReport, *, compares: bool, is_complete: bool) -> None:

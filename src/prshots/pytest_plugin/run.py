@@ -16,6 +16,7 @@ import pytest
 from prshots.contract.errors import CallError, ClosedPullRequestError, InvalidInputError, PrshotsError
 from prshots.contract.formats import format_of, pixel_size
 from prshots.contract.redaction import redact
+from prshots.contract.sizes import pluralize
 from prshots.contract.statements import message
 from prshots.contract.variables import client_warnings
 from prshots.pytest_plugin.camera import Screenshot, screenshot_function, theme_of, viewport_of
@@ -65,19 +66,15 @@ class RunReport:
         if self.uploaded:
             known = message("already_there", count=f"{self.known:,}") if self.known else ""
             comment = f", {self.comment}" if self.comment else ""
-            counted = screenshots(self.uploaded)
+            counted = pluralize(self.uploaded, "screenshot")
             uploaded = message("run_uploaded", screenshots=counted, target=self.uploaded_to)
             lines.append(f"{uploaded}{known}{comment}")
         if self.comparison:
             lines.append(self.comparison)
         if self.kept:
-            lines.append(f"{screenshots(self.kept)} kept in {self.kept_in}")
+            lines.append(f"{pluralize(self.kept, 'screenshot')} kept in {self.kept_in}")
         page = [f"dashboard: {self.dashboard_url}"] if self.dashboard_url else []
         return [*lines, *self.problems, *self.warnings, *page]
-
-
-def screenshots(count: int) -> str:
-    return f"{count} {'screenshot' if count == 1 else 'screenshots'}"
 
 
 @dataclass(slots=True)

@@ -126,11 +126,11 @@ function ComparisonView({ urls, prNumber, pull, comparison, onHelp }: Comparison
 /** Keeps shots in place when a verdict arrives. Another commit or filter resets the order. */
 function useStableOrder(shots: ShotWithVerdict[], view: string): ShotWithVerdict[] {
   const last = useRef({ view, ids: [] as string[] });
-  const still = keepOrder(shots, last.current.view === view ? last.current.ids : []);
+  const ordered = keepOrder(shots, last.current.view === view ? last.current.ids : []);
   useEffect(() => {
-    last.current = { view, ids: still.map(shotId) };
+    last.current = { view, ids: ordered.map(shotId) };
   });
-  return still;
+  return ordered;
 }
 
 /** The shots on the page, or all shots if the filter hides the open one. */

@@ -2,7 +2,7 @@
 import { compareCommand, completeCommand, uploadBaselinesCommand } from "../lib/commands";
 import { capitalize, formatCount, formatNumber, isSameCommit, shortSha } from "../lib/format";
 import type { ComparedShot, Comparison, ComparisonSummary, PullRequest } from "../lib/types";
-import { type Counts, countChanges, countShots, listCounts } from "./verdicts";
+import { type Counts, countChanges, countShots, describeVerdict, listCounts } from "./verdicts";
 
 /** "1,479 pixels in 2 regions, moved 24 px down". Empty if there is nothing to say. */
 export function describeChange(shot: ComparedShot, branch: string): string {
@@ -102,7 +102,9 @@ export const describeDone = ({ counts }: Comparison): StateDescription => ({
 
 /** "7 screenshots: 2 changed, 5 unchanged", as in the comment’s heading. */
 export function describeCounts(counts: Counts): string {
-  const sums = listCounts(counts).map(([verdict, count]) => `${formatNumber(count)} ${verdict}`);
+  const sums = listCounts(counts).map(
+    ([verdict, count]) => `${formatNumber(count)} ${describeVerdict(verdict)}`,
+  );
   return [formatCount(countShots(counts), "screenshot"), sums.join(", ")].filter(Boolean).join(": ");
 }
 

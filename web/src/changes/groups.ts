@@ -2,7 +2,7 @@
 import { formatCount } from "../lib/format";
 import { sortNaturally } from "../lib/natural-order";
 import type { Comparison, GroupKind } from "../lib/types";
-import type { ShotWithVerdict } from "./verdicts";
+import { describeVerdict, type ShotWithVerdict } from "./verdicts";
 
 /** Shots under one heading: a group, or the shots of a verdict without groups. */
 export interface Section {
@@ -14,11 +14,6 @@ export interface Section {
   shots: ShotWithVerdict[];
 }
 
-const UNGROUPED: Partial<Record<ShotWithVerdict["verdict"], string>> = {
-  failed: "could not be compared",
-  unchanged: "unchanged",
-};
-
 /** By group, in the service’s order, then by name. Shots without a group come last. */
 export function sortByGroup(shots: ShotWithVerdict[], groups: Comparison["groups"]): ShotWithVerdict[] {
   const places = new Map(groups.map(({ id }, index) => [id, index]));
@@ -27,10 +22,7 @@ export function sortByGroup(shots: ShotWithVerdict[], groups: Comparison["groups
   return byName.sort((one, other) => placeOf(one) - placeOf(other));
 }
 
-/**
- * In the order in which the shots come, so that a section stays in place while verdicts arrive. A shot with close-ups
- * comes first.
- */
+/** Sections in the order of their first shots, so they stay in place while verdicts arrive. Close-ups come first. */
 export function toSections(shots: ShotWithVerdict[], groups: Comparison["groups"]): Section[] {
   const known = new Map(groups.map((group) => [group.id, group]));
   const sections = new Map<string, Section>();
@@ -60,7 +52,7 @@ function leadFirst(shots: ShotWithVerdict[]): ShotWithVerdict[] {
 
 const verdictTitle = ({ shots }: Section): string => {
   const verdict = shots[0]?.verdict ?? "changed";
-  return `${formatCount(shots.length, "screenshot")} ${UNGROUPED[verdict] ?? verdict}`;
+  return `${formatCount(shots.length, "screenshot")} ${describeVerdict(verdict)}`;
 };
 
 export interface IndexEntry {
@@ -77,7 +69,7 @@ const KINDS: Partial<Record<GroupKind, string>> = {
   new: "New",
 };
 
-/** One line for the top of the page: what can be many groups of one name each is one entry. */
+/** The links at the top of the page. Kinds with a group for each name get only one. */
 export function indexSections(sections: Section[]): IndexEntry[] {
   const entries = new Map<string, IndexEntry>();
   for (const { id, title, kind, shots } of sections) {

@@ -5,6 +5,10 @@ import type { ComparedShot, Comparison, Shot, Verdict } from "../lib/types";
 /** In the order of the page. */
 const VERDICTS: readonly Verdict[] = ["changed", "moved", "new", "removed", "failed", "unchanged"];
 
+/** As in the comment. */
+export const describeVerdict = (verdict: Verdict): string =>
+  verdict === "failed" ? "could not be compared" : verdict;
+
 export type ShotWithVerdict = ComparedShot & { verdict: Verdict };
 
 const hasVerdict = (shot: ComparedShot): shot is ShotWithVerdict => shot.verdict !== null;

@@ -11,7 +11,6 @@ from sqlalchemy.exc import IntegrityError
 
 from prshots.contract.errors import ConflictError, PrshotsError, RecordsError
 from prshots.contract.limits import Policy
-from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import images, organizations, projects, pulls, tokens, users
 from prshots.server.domain.images.models import Image, ListedImage, PullRequestRecord, ShotKey
 from prshots.server.domain.people.models import User
@@ -62,9 +61,6 @@ def discard_oldest(connection: Connection, table: Table, until: int, limit: int)
 
 
 ACTIVE_OF_PR = (*given(images, "project_id", "pr_number"), ACTIVE)
-_NEWEST_OF_PR = Prepared(
-    select(*IMAGE).where(*ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
-)
 OF_PULL_REQUEST = images.c.pr_number > literal_column("0")
 """A literal, to let SQLite use the partial index with this condition."""
 OF_BASELINES = images.c.kind == literal_column("'baseline'")
@@ -72,12 +68,6 @@ OF_BASELINES = images.c.kind == literal_column("'baseline'")
 LONG_LIVED = tokens.c.expires_at.is_(None)
 
 _FOREIGN_KEY = "23503"  # PostgreSQL's code for a violated foreign key
-
-
-def newest_of_pr(connection: Connection, project_id: str, pr_number: int, newest: int) -> list[Image]:
-    """Return the newest images of a pull request, newest first."""
-    of_pr = {"project_id": project_id, "pr_number": pr_number, "newest": newest}
-    return list(map(Image._make, _NEWEST_OF_PR.rows(connection, of_pr)))
 
 
 def project_from(row: Sequence[Any]) -> Project:

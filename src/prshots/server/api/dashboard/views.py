@@ -101,27 +101,20 @@ def image_view(image: Image, images: Images) -> view_types.ImageView:
 
 
 def compared_shot_view(shot: PlannedShot, group: str, images: Images) -> view_types.ComparedShotView:
-    image, base, result = shot.image, shot.base and shot.base.image, shot.result
-    return {
-        "name": shot.shot.name,
-        "viewport": shot.shot.viewport,
-        "theme": shot.shot.theme,
-        "verdict": result.verdict,
-        "pixels": result.pixels,
-        "regions": list(result.regions),
-        "shift": result.shift,
-        "after": image_view(image, images) if image else None,
-        "before": image_view(base, images) if base else None,
-        "diff_url": images.diff_url_of(image, base) if image and base and has_diff(shot) else None,
-        "is_pair": shot.base is not None and shot.base.is_before,
-        "base_commit": shot.base.commit_sha or None if shot.base else None,
-        "ancestor": shot.base.is_listed if shot.base else True,
-        "reason": result.reason,
-        "pixels_before": result.pixels_before,
-        "pixels_after": result.pixels_after,
-        "closeups": [{"url": closeup.url, "region": closeup.region} for closeup in closeups_of(shot, images)],
-        "group": group,
-    }
+    image, base = shot.image, shot.base and shot.base.image
+    return _view(
+        view_types.ComparedShotView,
+        shot.result,
+        **shot.shot._asdict(),
+        after=image_view(image, images) if image else None,
+        before=image_view(base, images) if base else None,
+        diff_url=images.diff_url_of(image, base) if image and base and has_diff(shot) else None,
+        is_pair=shot.base is not None and shot.base.is_before,
+        base_commit=shot.base.commit_sha or None if shot.base else None,
+        ancestor=shot.base.is_listed if shot.base else True,
+        closeups=[{"url": closeup.url, "region": closeup.region} for closeup in closeups_of(shot, images)],
+        group=group,
+    )
 
 
 def comparison_view(stored: StoredComparison, images: Images) -> view_types.ComparisonView:

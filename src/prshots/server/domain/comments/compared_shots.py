@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import ComparedShot, Verdict
+from prshots.contract.sizes import pluralize
 from prshots.server.domain.comments.comment_shots import CommentShot
 from prshots.server.domain.comments.markup import code, visible
 from prshots.server.domain.comments.tables import CommentImage, Tables
@@ -55,8 +56,7 @@ def _make_images(shot: ComparedShot, tables: Tables) -> Sequence[CommentImage | 
 def _difference(shot: ComparedShot, tables: Tables) -> str:
     words = []
     if shot.pixels:
-        regions = len(shot.regions)
-        words.append(f"{shot.pixels:,} px in {regions} {'region' if regions == 1 else 'regions'}")
+        words.append(f"{shot.pixels:,} px in {pluralize(len(shot.regions), 'region')}")
     if shot.shift:
         words.append(f"moved {abs(shot.shift):,} px {'down' if shot.shift > 0 else 'up'}")
     if shot.commit_sha:

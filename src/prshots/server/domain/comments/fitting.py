@@ -16,20 +16,49 @@ from prshots.server.domain.comments.comment_shots import FOLDED_ABOVE, CommentSh
 from prshots.server.domain.comments.layout import Column, Layout, lay_out_columns
 from prshots.server.domain.comments.markup import (
     STYLES,
-    Style,
     link,
     name_as_code,
     room_for_images,
     screenshots,
     size,
 )
-from prshots.server.domain.comments.tables import TABLES, Block, CommentImage, Grid, Tables, label
+from prshots.server.domain.comments.tables import TABLES, Block, CommentImage, Grid, label
+
+LINK_SHARE = 8
+"""The dashboard's URL takes at most 1/8 of a comment. It appears twice: above the images and at the end.
+That leaves three quarters, even in the shortest comment (`MIN_COMMENT_BYTES`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A comment's destination and size limit in bytes."""
+
+    pr_number: int
+    dashboard_url: str
+    limit: int
+    marker: Marker
+
+    @property
+    def dashboard(self) -> str:
+        """The word "dashboard", as a link if the comment has room for the URL."""
+        return link("dashboard", self.href({}))
+
+    def href(self, query: Mapping[str, str]) -> str:
+        """Return the URL of the dashboard's page with this query, or "" if the comment has no room for it."""
+        if size(self.dashboard_url) > self.limit // LINK_SHARE:
+            return ""
+        return f"{self.dashboard_url}?{urlencode(query, quote_via=quote)}" if query else self.dashboard_url
+
+    def href_of(self, shot: CommentShot) -> str:
+        """Return the URL of the shot in the dashboard, on the tab that shows it."""
+        viewport, theme = shot.column
+        is_change = shot.verdict not in {None, Verdict.UNCHANGED}
+        query = {"tab": is_change and "changes", "shot": shot.name, "viewport": viewport, "theme": theme}
+        return self.href({name: value for name, value in query.items() if value})
+
 
 ListKey = Verdict | int | None
 """Which list a line is in: the one of its verdict or of its group, or of shots whose images don't fit."""
-
-HrefOf = Callable[[CommentShot], str]
-"""Returns the URL of a shot in the dashboard. Called once for a line, because quoting names is slow."""
 
 
 class ShotImages:
@@ -102,9 +131,8 @@ class ShotImages:
 class GroupPictures:
     """The pictures of the first shots, one shot for each group."""
 
-    def __init__(self, shots: Sequence[CommentShot], marker: Marker, href_of: HrefOf) -> None:
-        tables = TABLES[marker]
-        self._texts = [_write_picture(shot, tables, href_of(shot)) for shot in shots if shot.images]
+    def __init__(self, frame: Frame, shots: Sequence[CommentShot]) -> None:
+        self._texts = [_write_picture(frame, shot) for shot in shots if shot.images]
         self._sizes = [0, *accumulate(map(size, self._texts))]
 
     @property
@@ -121,9 +149,10 @@ class GroupPictures:
 Images = ShotImages | GroupPictures
 
 
-def _write_picture(shot: CommentShot, tables: Tables, href: str) -> str:
+def _write_picture(frame: Frame, shot: CommentShot) -> str:
+    tables = TABLES[frame.marker]
     words = f"{label(shot.column, tables)} · {shot.caption}"
-    return tables.picture(shot.name, words, filter(None, shot.images), href)
+    return tables.picture(shot.name, words, filter(None, shot.images), frame.href_of(shot))
 
 
 def _lay_out_names(shots: Iterable[CommentShot]) -> dict[str, Layout]:
@@ -186,10 +215,10 @@ _list_of, _verdict_of, _shots_of, _bullet_of = map(attrgetter, ShotLine._fields)
 class ShotLines:
     """The lines of shots without images. The caller decides how many of the first shots have images."""
 
-    def __init__(self, shots: Sequence[CommentShot], style: Style, dashboard: str, href_of: HrefOf) -> None:
-        self._style = style
-        self._dashboard = dashboard
-        self._href_of = href_of
+    def __init__(self, shots: Sequence[CommentShot], frame: Frame, *, linked: bool) -> None:
+        self._style = STYLES[frame.marker]
+        self._frame = frame
+        self._linked = linked
         self._groups = _group(shot for shot in shots if shot.images)
         self._ends = list(accumulate(map(len, self._groups)))
         self._of_shots_with_images = list(map(self._write_line, self._groups))
@@ -223,12 +252,12 @@ class ShotLines:
     def note(self, shown: int, count: int) -> str:
         """Return a count of the shots after the first `count` lines."""
         left_out = self.after(shown)[count:]
-        return f"\nOnly in the {self._dashboard}: {sums(_count_shots(left_out))}.\n" if left_out else ""
+        return f"\nOnly in the {self._frame.dashboard}: {sums(_count_shots(left_out))}.\n" if left_out else ""
 
     def _write_line(self, shots: Sequence[CommentShot]) -> ShotLine:
         first = shots[0]
         labels = ", ".join(label(shot.column, _MARKDOWN) for shot in shots)
-        name = link(name_as_code(first.name), self._href_of(first))
+        name = link(name_as_code(first.name), self._frame.href_of(first) if self._linked else "")
         bullet = f"- {name} · {labels}{first.note and f' · {first.note}'}\n"
         key = first.group if first.group is not None else None if first.images else first.verdict
         return ShotLine(key, first.verdict, len(shots), bullet)
@@ -259,32 +288,6 @@ def _count_shots(lines: Iterable[ShotLine]) -> Counter[Verdict | None]:
     return counts
 
 
-LINK_SHARE = 8
-"""The dashboard's URL takes at most 1/8 of a comment. It appears twice: above the images and at the end.
-That leaves three quarters, even in the shortest comment (`MIN_COMMENT_BYTES`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A comment's destination and size limit in bytes."""
-
-    pr_number: int
-    dashboard_url: str
-    limit: int
-    marker: Marker
-
-    @property
-    def dashboard(self) -> str:
-        """The word "dashboard", as a link if the comment has room for the URL."""
-        return link("dashboard", self.href({}))
-
-    def href(self, query: Mapping[str, str]) -> str:
-        """Return the URL of the dashboard's page with this query, or "" if the comment has no room for it."""
-        if size(self.dashboard_url) > self.limit // LINK_SHARE:
-            return ""
-        return f"{self.dashboard_url}?{urlencode(query, quote_via=quote)}" if query else self.dashboard_url
-
-
 def fit_comment(
     frame: Frame,
     heading: str,
@@ -292,16 +295,16 @@ def fit_comment(
     shots: Sequence[CommentShot],
     images: Images,
     *,
-    href_of: HrefOf = lambda _: "",
+    linked: bool = False,
 ) -> SizedComment:
     """Build the comment with this heading and the paragraphs below it, within the frame's limit.
 
     `shots` must be sorted: the most important first, and shots with images before shots without. `images`
-    are theirs. Lines link to `href_of` their first shot.
+    are theirs. If `linked`, each line links to its first shot.
     """
-    style = STYLES[frame.marker]
-    head = f"{frame.marker.line(frame.pr_number)}{style.after_marker}{heading}\n\n{lead}\n"
-    lines = ShotLines(shots, style, frame.dashboard, href_of)
+    after_marker = STYLES[frame.marker].after_marker
+    head = f"{frame.marker.line(frame.pr_number)}{after_marker}{heading}\n\n{lead}\n"
+    lines = ShotLines(shots, frame, linked=linked)
     shown, listed_lines = _share_room(frame.limit - size(head), images, lines)
     listed = sum(line.shots for line in lines.after(shown)[:listed_lines])
     omitted = len(shots) - shown - listed

@@ -100,11 +100,3 @@ def _choose_pictures(pair: Sequence[CommentImage], shot: ComparedShot) -> list[C
         return [CommentImage(close_up.url, shot.name, height=close_up_height(close_up.region))]
     width = picture_width((shot.viewport, shot.theme), shot.regions)
     return [replace(image, width=width) for image in pair]
-
-
-def href_of(frame: Frame, shot: CommentShot) -> str:
-    """Return the URL of the shot in the dashboard, on the tab that shows it."""
-    viewport, theme = shot.column
-    is_change = shot.verdict not in {None, Verdict.UNCHANGED}
-    query = {"tab": is_change and "changes", "shot": shot.name, "viewport": viewport, "theme": theme}
-    return frame.href({name: value for name, value in query.items() if value})

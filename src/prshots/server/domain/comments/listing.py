@@ -11,6 +11,7 @@ from operator import sub
 from prshots.contract.comments import MAX_COMMENT_BYTES
 from prshots.contract.limits import Policy
 from prshots.contract.replies import SizedComment
+from prshots.contract.sizes import pluralize
 from prshots.server.domain.comments.fitting import Frame
 from prshots.server.domain.comments.markup import (
     STYLES,
@@ -80,7 +81,7 @@ def _why_deleted(project: Project) -> str:
     if project.policy is Policy.PR_CLOSE:
         return "This project deletes screenshots when the pull request closes."
     if project.retain_days is not None:
-        days = "1 day" if project.retain_days == 1 else f"{project.retain_days} days"
+        days = pluralize(project.retain_days, "day")
         return f"This project deletes screenshots {days} after they are uploaded."
     return "This project keeps screenshots until someone deletes them."
 

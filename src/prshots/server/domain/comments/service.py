@@ -13,7 +13,6 @@ from prshots.server.domain.comments.views import (
     LatestShot,
     changes_view,
     latest_view,
-    pairs_view,
     shows_latest,
 )
 from prshots.server.domain.comparison.service import Comparisons
@@ -48,7 +47,7 @@ class Comments:
         written = await (self._all(project, frame) if view is View.ALL else self._view(project, frame, view))
         if written.count or not await self._records.is_closed(project.id, pr_number):
             return written
-        left, _ = await self._records.images_of_pr(project.id, pr_number, 1)  # includes references
+        left = await self._records.images_of_pr(project.id, pr_number, 1)  # includes references
         return written if left else listing.deleted_comment(frame, project)
 
     def _frame(self, project: Project, pr_number: int, limit: int, marker: Marker) -> Frame:
@@ -66,8 +65,8 @@ class Comments:
         if view in {None, View.LATEST} and comparison is None:
             return await asyncio.to_thread(latest_view, frame, await self._latest(project, frame.pr_number))
         latest = await self._latest(project, frame.pr_number) if shows_latest(comparison) else NO_SHOTS
-        write = pairs_view if view is View.PAIRS else changes_view
-        return await asyncio.to_thread(write, frame, comparison, latest)
+        as_pairs = view is View.PAIRS
+        return await asyncio.to_thread(changes_view, frame, comparison, latest, as_pairs=as_pairs)
 
     async def _latest(self, project: Project, pr_number: int) -> Latest:
         images, commits = await self._records.newest_of_shots(project.id, pr_number, MAX_SHOTS)

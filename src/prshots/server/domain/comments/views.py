@@ -1,11 +1,11 @@
 """The comment's views: the newest image of each shot, and the differences from the base."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import Comparison, ComparisonState, SizedComment, Verdict
+from prshots.contract.sizes import pluralize
 from prshots.server.domain.comments.comment_shots import CommentShot, sums
 from prshots.server.domain.comments.compared_shots import (
     WITH_IMAGES,
@@ -15,7 +15,7 @@ from prshots.server.domain.comments.compared_shots import (
     sort_by_importance,
 )
 from prshots.server.domain.comments.fitting import Frame, GroupPictures, ShotImages, fit_comment
-from prshots.server.domain.comments.groups import href_of, list_groups, show_groups
+from prshots.server.domain.comments.groups import list_groups, show_groups
 from prshots.server.domain.comments.layout import picture_width
 from prshots.server.domain.comments.markup import code, screenshots, size, visible
 from prshots.server.domain.comments.tables import TABLES, CommentImage, Tables
@@ -60,23 +60,15 @@ def shows_latest(comparison: Comparison | None) -> bool:
     return comparison is None or not comparison.shots or _lacks_baselines(comparison)
 
 
-def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest) -> SizedComment:
+def changes_view(
+    frame: Frame, comparison: Comparison | None, latest: Latest, *, as_pairs: bool = False
+) -> SizedComment:
     """Build the comment with each change once: a line and a picture for each group of shots.
 
-    If nothing was compared, the comment says what is missing, above the images of `latest`. Pass `latest`
-    only if `shows_latest` returns true.
+    With `as_pairs`, build tables with the images of every shot, before and after. If nothing was compared,
+    the comment says what is missing, above the images of `latest`. Pass `latest` only if `shows_latest`
+    returns true.
     """
-    return _compared_view(frame, comparison, latest, _write_groups)
-
-
-def pairs_view(frame: Frame, comparison: Comparison | None, latest: Latest) -> SizedComment:
-    """Like `changes_view`, but build tables with the images of every shot, before and after."""
-    return _compared_view(frame, comparison, latest, _write_pairs)
-
-
-def _compared_view(
-    frame: Frame, comparison: Comparison | None, latest: Latest, write: "_Write"
-) -> SizedComment:
     if comparison is None:
         missing = "Nothing is compared yet: run `prshots compare` after the upload."
         return latest_view(frame, latest, ", not compared", missing)
@@ -94,10 +86,8 @@ def _compared_view(
     lead = f"{_what_was_compared(comparison)} · see the {frame.dashboard}"
     if missing:
         lead += f"\n\n{missing}"
+    write = _write_pairs if as_pairs else _write_groups
     return write(frame, heading, lead, comparison, without_base)
-
-
-_Write = Callable[[Frame, str, str, Comparison, Sequence[CommentShot]], SizedComment]
 
 
 def _write_pairs(
@@ -116,9 +106,7 @@ def _write_groups(
     room = frame.limit - size(heading + lead)
     lead += list_groups(frame, comparison.groups, room)
     shots = show_groups(frame, comparison, without_base)
-    href_of_shot = partial(href_of, frame)
-    pictures = GroupPictures(shots, frame.marker, href_of_shot)
-    return fit_comment(frame, heading, lead, shots, pictures, href_of=href_of_shot)
+    return fit_comment(frame, heading, lead, shots, GroupPictures(frame, shots), linked=True)
 
 
 def _find_uncompared(comparison: Comparison, latest: Latest) -> Sequence[LatestShot]:
@@ -149,8 +137,7 @@ def latest_view(frame: Frame, latest: Latest, state: str = "", missing: str = ""
     lead = f"At {commit_as_code(latest.commit_sha)} · " if latest.commit_sha else ""
     earlier = latest.commits - 1
     if earlier > 0:
-        commits = "1 earlier commit" if earlier == 1 else f"{earlier} earlier commits"
-        lead += f"{commits} in the {frame.dashboard}"
+        lead += f"{pluralize(earlier, 'earlier commit')} in the {frame.dashboard}"
     else:
         lead += f"see the {frame.dashboard}"
     if missing:

@@ -51,7 +51,7 @@ class Baselines:
             if kept:
                 await self._images.keep_reply(kept)
             return reply
-        if not await self._images.store_baseline(image, branch, checked.image.chunks, kept):
+        if not await self._images.store_baseline(image, branch, checked, kept):
             return None
         self._on_stored(project, image)
         return reply

@@ -70,13 +70,13 @@ class ImageRecords(Protocol):
     async def before_images(self, before_ids: Collection[str]) -> list[Image]:
         """Return the before images that exist, even if they are scheduled for expiry."""
 
-    async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
-        """Return how many images aren't scheduled for expiry, and the newest of them in upload order."""
+    async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> list[Image]:
+        """Return the newest images that aren't scheduled for expiry, in upload order."""
 
     async def comment_entries(
         self, project_id: str, pr_number: int, newest: int
     ) -> tuple[int, list[ListedImage]]:
-        """Return the same as `images_of_pr`, without references and fields that the comment doesn't need."""
+        """Return how many uploads aren't scheduled for expiry, and the newest of them in upload order."""
 
     async def newest_of_shots(self, project_id: str, pr_number: int, limit: int) -> tuple[list[Image], int]:
         """Return the newest image of each shot, and the number of commits with images."""

@@ -233,7 +233,7 @@ class Images:
 
     async def _make_room(self, project: Project, pr_number: int) -> bool:
         """Delete the bytes of an expiring pull request. A full disk has no room to mark its images first."""
-        _, images = await self._records.images_of_pr(project.id, pr_number, EXPIRE_BATCH)
+        images = await self._records.images_of_pr(project.id, pr_number, EXPIRE_BATCH)
         failed = await self._store.delete([key for image in images for key in image.keys])
         return any(image.key not in failed for image in images)
 
@@ -297,12 +297,11 @@ class Images:
         return await store_and_record(self._store, objects, record)
 
     async def store_baseline(
-        self, image: Image, branch: str, chunks: Sequence[bytes], kept: KeptReply | None
+        self, image: Image, branch: str, checked: checks.CheckedUpload, kept: KeptReply | None
     ) -> bool:
         """Store and record a shot's baseline on this branch, or neither. Return whether it was recorded."""
-        return await store_and_record(
-            self._store, {image.key: chunks}, lambda: self._records.add_image(image, branch, kept=kept)
-        )
+        record = partial(self._records.add_image, image, branch, kept=kept)
+        return await self.store_pair(record, image, None, checked)
 
     def _sign(self, image: Image, ext: str, later: int = 0) -> str:
         expires_at = image.url_expires_at(self._now()) + later

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,10 +12,7 @@ from prshots.server.adapters.sql.columns import equal, in_batches
 from prshots.server.adapters.sql.database.schema import pair_results
 from prshots.server.domain.comparison.models import NO_TRAITS, ShotResult, Traits
 
-RESULT = (
-    *("verdict", "pixels", "regions", "shift", "reason"),
-    *("pixels_before", "pixels_after", "closeups", "traits"),
-)
+RESULT = tuple(field.name for field in fields(ShotResult))
 _PAIR = ("project_id", "before_sha256", "after_sha256")
 _OF_PAIR = (*RESULT, "engine", "created_at")
 _KEEP = sa.text(

@@ -1,11 +1,10 @@
 """Images in SQLite or PostgreSQL, with the same SQL for both."""
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, bindparam, func, select, union, update
+from sqlalchemy import Connection, bindparam, func, select, union, update
 from sqlalchemy import delete as delete_from
 
 from prshots.contract.errors import UnauthorizedError
@@ -18,7 +17,6 @@ from prshots.server.adapters.sql.columns import (
     discard_oldest,
     equal,
     given,
-    newest_of_pr,
     project_gone_as,
 )
 from prshots.server.adapters.sql.comparison.dependent_rows import forget_images, remove_comparisons
@@ -84,12 +82,12 @@ class ListedImages:
         return listed
 
 
-T = TypeVar("T")
-
 # Queries that every request runs are built once, because building them takes longer than running them.
 _IMAGE_OF_PROJECT = Prepared(select(*IMAGE).where(*given(images, "id", "project_id")))
-_COUNT = select(func.count()).select_from(images)
-_COUNT_OF_PR, _COUNT_UPLOADED = _COUNT.where(*ACTIVE_OF_PR), _COUNT.where(*_UPLOADED_TO_PR)
+_NEWEST_OF_PR = Prepared(
+    select(*IMAGE).where(*ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
+)
+_COUNT_UPLOADED = select(func.count()).select_from(images).where(*_UPLOADED_TO_PR)
 _SEQS_OF_SHOTS = select(func.max(images.c.seq)).where(*ACTIVE_OF_PR).group_by(*SHOT).limit(bindparam("limit"))
 # Here and below, repeating the project limits the read to its partition if the table is partitioned.
 _NEWEST_OF_SHOTS = Prepared(
@@ -161,30 +159,18 @@ class SqlImages:
         query = select(*IMAGE).where(images.c.id.in_(before_ids))
         return [Image(*row) for row in await self._database.rows(query)]
 
-    async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
-        return await self._counted_of_pr(newest_of_pr, _COUNT_OF_PR, project_id, pr_number, newest)
+    async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> list[Image]:
+        of_pr = {"project_id": project_id, "pr_number": pr_number}
+        return [Image(*row) for row in await self._database.rows(_NEWEST_OF_PR, **of_pr, newest=newest)][::-1]
 
     async def comment_entries(
         self, project_id: str, pr_number: int, newest: int
     ) -> tuple[int, list[ListedImage]]:
-        read_newest = self._listed.newest_of_pr
-        return await self._counted_of_pr(read_newest, _COUNT_UPLOADED, project_id, pr_number, newest)
-
-    async def _counted_of_pr(
-        self,
-        read_newest: Callable[[Connection, str, int, int], list[T]],
-        counting: Select[Any],
-        project_id: str,
-        pr_number: int,
-        newest: int,
-    ) -> tuple[int, list[T]]:
-        """Return the number of images, and the newest images in upload order."""
-
-        def both(connection: Connection) -> tuple[int, list[T]]:
-            found = read_newest(connection, project_id, pr_number, newest)
+        def both(connection: Connection) -> tuple[int, list[ListedImage]]:
+            found = self._listed.newest_of_pr(connection, project_id, pr_number, newest)
             of_pr = {"project_id": project_id, "pr_number": pr_number}
             cut_off = len(found) == newest
-            count = connection.execute(counting, of_pr).scalar_one() if cut_off else len(found)
+            count = connection.execute(_COUNT_UPLOADED, of_pr).scalar_one() if cut_off else len(found)
             return count, found[::-1]
 
         return await self._database.read(both)
