@@ -19,6 +19,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 KILLS = {"embedded": 5, "shared": 10}
 """Each kind of process once."""
 
+PAUSE_SECONDS = 1.0
+"""Between two requests of a client, at most: most of the time goes into starting what was killed."""
+
 COMPARISONS = 2
 SEED = 12
 REQUESTS, URLS = 3_000, 5_000
@@ -35,6 +38,7 @@ def seed() -> int:
 def test_kills_lose_nothing(engines: str, tmp_path: Path, seed: int) -> None:
     with running_site(engines, tmp_path) as site:
         assert len(set(site.kinds)) == KILLS[engines]
+        site.pause_seconds = PAUSE_SECONDS
         result = KillDrill(site, KILLS[engines], seed).run(engines)
     assert result.violations == 0, result
     assert result.count == KILLS[engines]
@@ -51,6 +55,7 @@ def test_a_killed_comparison_is_repeated_or_says_that_it_failed(tmp_path: Path, 
 
 def test_a_killed_move_loses_nothing(tmp_path: Path, seed: int) -> None:
     with running_movable_site(tmp_path) as (site, postgresql, seaweedfs):
+        site.pause_seconds = PAUSE_SECONDS
         drill = MoveDrill(site, postgresql, seaweedfs, images=60, kills=2, seed=seed)
         result = drill.run()
     assert drill.wrong == []
