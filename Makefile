@@ -27,7 +27,7 @@ PYTEST := $(WITH_NODE) $(BIN)/pytest $(PYTEST_WORKERS)
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help run install test test-slow test-nightly coverage programs programs-slow lint format bench drill mutants pins screenshots clean
+.PHONY: help run install test test-slow test-nightly coverage programs programs-slow lint lint-python lint-node format bench drill mutants pins screenshots clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,11 +68,17 @@ programs:
 programs-slow:
 	@bash tests/install-programs slow
 
-lint: .venv/dev $(NODE_PACKAGES)  ## check style, types and import rules
+# mypy keeps one core busy for most of the time. On the other, npm installs its packages and checks the TypeScript.
+lint:  ## check style, types and import rules
+	@$(MAKE) --no-print-directory --jobs 2 lint-python lint-node
+
+lint-python: .venv/dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+lint-node: .venv/dev $(NODE_PACKAGES)
 	@$(WEB_TYPES) | diff web/src/lib/types.ts - || { echo "web/src/lib/types.ts is out of date: run make format"; exit 1; }
 	$(NPM) run check
 	$(NPM) run lint

@@ -12,7 +12,9 @@ from prshots.server.domain.people.models import Invitation, LoginState, Session,
 from prshots.server.domain.people.ports import People
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role
 from support.contract_stores import Stores
-from support.stores_and_records import NOW, a_project, a_token
+from support.stores_and_records import ENGINES, NOW, a_project, a_token
+
+pytestmark = pytest.mark.parametrize("stores", ENGINES, indirect=True)  # no partitions: they have no images
 
 
 @pytest.fixture

@@ -49,6 +49,8 @@ class Site(ABC):
     engines_die = False
     """Whether the engines may be down, so that a 503 is a correct reply."""
 
+    pause_seconds = UploadLoad.pause_seconds
+
     def __init__(self, replicas: Sequence[Service]) -> None:
         self.replicas = replicas
         self.restarts = 0
@@ -120,6 +122,7 @@ class Site(ABC):
             expires_on_close=expires_on_close,
             sends_less=True,
             engines_die=self.engines_die,
+            pause_seconds=self.pause_seconds,
         )
 
     def start_sweep(self) -> "subprocess.Popen[bytes]":

@@ -55,7 +55,7 @@ class Load:
 
     def _repeat(self, number: int) -> None:
         with httpx.Client(headers=self._headers, timeout=60, trust_env=False) as client:
-            while not self._stop.wait(0.01):
+            while not self._stop.wait(0.05):
                 failures = [self._fail(self._acts[number], client)]
                 while failures[-1] and len(failures) < self._tries:
                     failures.append(self._fail(self._acts[number], client))

@@ -76,6 +76,8 @@ class UploadLoad:
     """Whether clients also refer to known images and repeat uploads, which older services don't understand."""
     engines_die: bool = False
     """Whether the engines may be down, so that a 503 is a correct reply."""
+    pause_seconds: float = 0.3
+    """How long a client pauses between two requests, at most."""
     shots: list[Shot] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     replies: int = 0
@@ -110,7 +112,7 @@ class UploadLoad:
         rng = random.Random(f"{self.seed}/{number}")
         headers = {"Authorization": f"Bearer {self.token}"}
         with httpx.Client(headers=headers, timeout=60, trust_env=False, verify=False) as client:
-            while not self._stop.wait(rng.random() * 0.3):
+            while not self._stop.wait(rng.random() * self.pause_seconds):
                 client.base_url = rng.choice(self.addresses)
                 try:
                     act(client, rng)
