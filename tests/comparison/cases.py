@@ -7,7 +7,19 @@ from typing import Literal
 
 from PIL import Image
 
-from comparison.pages import BADGE, CARDS, COLUMNS, PHOTO, SECTIONS, SHOP, WIDGETS, field, manual, table
+from comparison.pages import (
+    BADGE,
+    CARDS,
+    COLUMNS,
+    ORDERS,
+    PHOTO,
+    SECTIONS,
+    SHOP,
+    WIDGETS,
+    field,
+    manual,
+    table,
+)
 
 
 @dataclass(frozen=True)
@@ -34,6 +46,10 @@ badge = Shot(page=BADGE, size=(260, 190), transparent=True, name="badge")
 photo = Shot(page=PHOTO, size=(320, 240), name="photo")
 widgets = Shot(page=WIDGETS, size=(320, 230), name="widgets")
 cards = Shot(page=CARDS, size=(360, 240), name="cards")
+orders = Shot(page=ORDERS, size=(320, 560), name="orders")
+large_orders = Shot(
+    page=ORDERS, css="h3 { padding-top: 52px }", size=(320, 380), scale=2, name="large-orders"
+)
 columns = Shot(page=COLUMNS, size=(480, 240), name="columns")
 
 
@@ -224,5 +240,15 @@ PAIRS: dict[str, tuple[Shot, Shot]] = {
     "card-inserted-beside-sidebar": (beside("left"), beside("left", "#card " + SHOWN)),
     "error-inserted-beside-sidebar": (beside("right"), beside("right", "#error " + SHOWN)),
     "card-text-beside-sidebar": (beside("left"), beside("left", "main { font-style: italic }")),
+    # Chromium draws a card's corners differently where it joins two tiles of the page.
+    "card-inserted-at-half-pixel": (orders, restyled("#order " + SHOWN, of=orders)),
+    "card-inserted-at-double-density": (
+        large_orders,
+        restyled(large_orders.css + "#order " + SHOWN, of=large_orders),
+    ),
+    "card-inserted-above-new-line": (
+        orders,
+        restyled("#order " + SHOWN + "#next { box-shadow: inset 0 3px #d33 }", of=orders),
+    ),
 }
 """What each pair of the corpus shows before and after. `corpus.json` has the verdicts."""

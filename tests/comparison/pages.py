@@ -139,3 +139,10 @@ nav { width: 110px; padding: 16px; background: #f6f8fa; line-height: 27px } nav:
 div { height: 52px; padding: 4px 12px 26px; margin-bottom: 10px; border: 1px solid #d0d7de; border-radius: 6px } .new { display: none } #error { background: #ffebe9; padding: 15px }
 </style><nav id="left"></nav><main><div class="new" id="error">Payment failed. Try another card.</div><div>First order</div><div class="new" id="card">Another order</div><div>Second order</div><p>All orders of this year</p></main><nav id="right"></nav>
 """
+
+ORDERS = """
+<!doctype html><meta charset="utf-8"><style>* { box-sizing: border-box; margin: 0 } body { font: 15px/1.45 "DejaVu Sans"; color: #1d2733; background: #fbfaf8; padding: 12px 16px }
+h3 { margin: -14px 0 12px } div { padding: 10px 14px; margin-bottom: 10px; border: 1px solid #e4e0d8; border-radius: 10px; background: #fff } .new { display: none } b { float: right; font-weight: normal }
+</style><h3>Orders</h3><div>No. 1041 <b>3 pieces</b></div><div>No. 1039 <b>9 pieces</b></div><div>No. 1038 <b>12 pieces</b></div><div class="new" id="order">No. 1035 <b>Cancelled</b></div>
+<div id="next">No. 1029 <b>1 piece</b></div><div>No. 1027 <b>2 pieces</b></div><p>All orders of this year</p>
+"""

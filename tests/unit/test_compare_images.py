@@ -101,7 +101,9 @@ def test_an_alignment_has_every_row_once_and_in_order(
         )
 
     i = j = 0
-    for stretch in align(before, after, Sketches(sketch(before), sketch(after)), lossy=lossy):
+    for stretch in align(
+        before, after, Sketches(sketch(before), sketch(after), lambda _: False), lossy=lossy
+    ):
         assert (stretch.before, stretch.after) == (i, j)
         assert stretch.rows > 0
         if stretch.kind == "equal":
@@ -115,7 +117,7 @@ def test_a_deep_alignment_needs_no_stack() -> None:
     before = [number // 2 for number in range(4000)]
     rows = list(np.random.default_rng(1).permutation(before))
     sketch = lambda start, end: np.zeros((end - start, 2), np.float32)  # noqa: E731
-    found = align(before, rows, Sketches(sketch, sketch))
+    found = align(before, rows, Sketches(sketch, sketch, lambda _: False))
     assert sum(stretch.rows for stretch in found if stretch.kind != "removed") == 4000
 
 

@@ -26,7 +26,10 @@ def aligned(before: str, after: str, *, lossy: bool = False) -> str:
 
     signs = {"equal": "=", "paired": "~", "inserted": "+", "removed": "-"}
     found = align(
-        [*map(ord, before)], [*map(ord, after)], Sketches(sketch(before), sketch(after)), lossy=lossy
+        [*map(ord, before)],
+        [*map(ord, after)],
+        Sketches(sketch(before), sketch(after), lambda _: False),
+        lossy=lossy,
     )
     assert [kind for kind, _ in groupby(found, key=lambda each: each.kind)] == [each.kind for each in found]
     return " ".join(f"{signs[each.kind]}{each.rows}" for each in found)
@@ -89,7 +92,7 @@ def test_rows_that_come_back_soon_did_not_move(wide: int, long: int, expected: l
     """The rows are all different and look alike."""
     page, new = list(range(long + wide)), list(range(1000, 1000 + wide))
     alike = lambda start, end: np.zeros((end - start, 2), np.float32)  # noqa: E731
-    found = align([*page, 9], [*new, *page[:long], 9], Sketches(alike, alike))
+    found = align([*page, 9], [*new, *page[:long], 9], Sketches(alike, alike, lambda _: False))
     assert [each.kind for each in found] == [*(expected or ["inserted", "equal", "removed"]), "equal"]
 
 

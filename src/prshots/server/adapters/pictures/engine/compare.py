@@ -195,18 +195,20 @@ class _Pair:
         self._transparent = before.is_transparent or after.is_transparent
         self.thresholds = LOSSY if before.is_lossy or after.is_lossy else LOSSLESS
 
-    def align_rows(self, left: int = 0, right: int = 0) -> list[Stretch]:
-        """Align the rows, or only some of their columns."""
-        right = right or self.width
+    def align_rows(self) -> list[Stretch]:
+        canvases = (self.before, self.after)
         before, after = (
-            canvas.row_hashes(left, right, transparent=self._transparent)
-            for canvas in (self.before, self.after)
+            canvas.row_hashes(self.left, self.right, transparent=self._transparent) for canvas in canvases
         )
-        sketches = Sketches(
-            partial(self.before.row_sketches, left=left, right=right),
-            partial(self.after.row_sketches, left=left, right=right),
-        )
+        ours, theirs = (partial(canvas.row_sketches, left=self.left, right=self.right) for canvas in canvases)
+        sketches = Sketches(ours, theirs, self._look_alike)
         return align(before, after, sketches, lossy=self.thresholds.is_lossy)
+
+    def _look_alike(self, stretches: list[Stretch]) -> bool:
+        rows = slice(stretches[0].after, stretches[-1].after + stretches[-1].rows)
+        strengths = self.strengths(stretches)[rows, : self.width]
+        clear_noise(strengths, self.thresholds.least_sum)
+        return not strengths.any()
 
     def align_beside_sidebar(
         self, stretches: list[Stretch], strengths: Strength
@@ -221,13 +223,13 @@ class _Pair:
         left, right = self._find_differing_columns(stretches)
         if not self.width * _CONTENT_SHARE <= right - left < self.width:
             return stretches, strengths
-        narrower = self.align_rows(left, right)
+        self.left, self.right = left, right
+        narrower = self.align_rows()
         if _has_moved(narrower):
-            self.left, self.right = left, right
             fewer = self.strengths(narrower)
             if np.count_nonzero(fewer) <= np.count_nonzero(strengths) * _FAR_FEWER:
                 return narrower, fewer
-            self.left, self.right = 0, self.width
+        self.left, self.right = 0, self.width
         return stretches, strengths
 
     def _find_differing_columns(self, stretches: list[Stretch]) -> tuple[int, int]:

@@ -9,7 +9,7 @@ This is a diff of two texts whose lines are rows of pixels. Equal rows have the 
    The rows between two anchors are a smaller gap, which goes back to step 2.
 4. A gap without anchors gets the cheapest edit (see row_edits.py), which compares how rows look.
 5. `_remove_detours` removes **detours**: rows that seem to be inserted and soon removed again.
-6. Finally, `_slide` moves inserted and removed rows to the nearest separator: a line or a gap.
+6. Finally, `_slide` moves inserted and removed rows to a separator: a line or a gap.
 
 The result is a list of stretches: consecutive rows that are equal, paired, inserted or removed.
 """
@@ -51,6 +51,9 @@ almost the same place."""
 _PADDING, _LINE = 3, 4
 """How many equal rows are blank rows at the edge of an item, and how many rows a line has at most."""
 
+_BLURRED = 18
+"""How many rows at the corners of two cards can differ and look alike. At double density, 12 are too few."""
+
 
 class Stretch(NamedTuple):
     """Consecutive rows of the same kind. Equal and paired stretches have as many rows before as after."""
@@ -72,6 +75,8 @@ class Sketches(NamedTuple):
 
     before: Callable[[int, int], Sketch]
     after: Callable[[int, int], Sketch]
+    look_alike: Callable[[list[Stretch]], bool]
+    """Returns whether nobody sees a difference in the paired rows."""
 
 
 class _Gap(NamedTuple):
@@ -98,9 +103,9 @@ def align(
         else:
             found += _edit(gap, sketches)
     joined = _join(_remove_detours(_join(found, before, after), sketches), before, after)
-    for index in range(len(joined) - 2, 0, -1):  # from the end, because the last stretch can vanish
-        _slide(joined, index, before, after)
-    return joined
+    for index in range(len(joined) - 2, 0, -1):  # from the end, because stretches are added
+        _slide(joined, index, before, after, sketches)
+    return _join([stretch for stretch in joined if stretch.rows], before, after)
 
 
 def _find_unique(rows: Sequence[int]) -> set[int]:
@@ -241,63 +246,81 @@ def _join(found: list[Stretch], before: Sequence[int], after: Sequence[int]) -> 
     return joined
 
 
-def _slide(stretches: list[Stretch], index: int, before: Sequence[int], after: Sequence[int]) -> None:
-    """Move inserted or removed rows to the separator, within the range in which they are the same rows.
-
-    A new item of a list can start at any of the blank rows above it, and then ends at the same row of the
-    next item.
-    """
+def _slide(
+    stretches: list[Stretch], index: int, before: Sequence[int], after: Sequence[int], sketches: Sketches
+) -> None:
+    """Move inserted or removed rows to the separator, if the rows that they cross still look the same."""
     above, moved, below = stretches[index - 1 : index + 2]
     if not moved.shift or above.kind != "equal":
         return
-    rows, start = (after, moved.after) if moved.kind == "inserted" else (before, moved.before)
-    end, up, down = start + moved.rows, 0, 0
-    if below.kind == "paired" and rows[start - 1] != rows[end - 1]:
-        by = -_count_blank_rows(rows, start, end, above.rows)
-    elif below.kind == "equal":
-        while up < above.rows - 1 and rows[start - 1 - up] == rows[end - 1 - up]:
-            up += 1
-        while down < below.rows and rows[start + down] == rows[end + down]:
-            down += 1
-        if moved.kind == "removed" and end + down == len(rows):  # pushed off the end
-            stretches[index - 1 :] = [
-                above._replace(rows=above.rows + down),
-                moved._replace(before=moved.before + down, after=moved.after + down),
+    for by in _find_places(before if moved.kind == "removed" else after, above, moved, below):
+        up, down = min(by, 0), max(by, 0)
+        _, i, j, _ = below if up else moved
+        crossed = _join([Stretch("paired", i + row, j + row, 1) for row in range(up, down)], before, after)
+        are_equal = all(stretch.kind == "equal" for stretch in crossed)
+        if are_equal or below.kind == "paired" or sketches.look_alike(crossed):
+            stretches[index - 1 : index + 2] = [
+                above._replace(rows=above.rows + up),
+                moved._replace(before=moved.before + by, after=moved.after + by),
+                *crossed,
+                below._replace(before=below.before + down, after=below.after + down, rows=below.rows - down),
             ]
             return
-        by = _find_separator(rows[start - up : start + min(down, below.rows - 1)]) - up
-    else:
-        return
-    stretches[index - 1 : index + 2] = [
-        above._replace(rows=above.rows + by),
-        moved._replace(before=moved.before + by, after=moved.after + by),
-        below._replace(before=below.before + by, after=below.after + by, rows=below.rows - by),
-    ]
 
 
-def _count_blank_rows(rows: Sequence[int], start: int, end: int, at_most: int) -> int:
-    """Return how many rows above `start` and above `end` are blank, down from where the ground changes.
+def _find_places(rows: Sequence[int], above: Stretch, moved: Stretch, below: Stretch) -> Iterator[int]:
+    """Yield how far the moved rows can move down, or up if negative. The best place comes first.
 
-    In a striped table, the blank rows above a new row's text equal those of the row that was there before.
+    A new item of a list can start at any blank row above it, and then ends at the same row of the next item.
     """
-    for up in range(1, min(at_most, end - start)):
-        if rows[start - 1 - up] != rows[start - 1]:
-            return up
-        if rows[end - 1 - up] != rows[end - 1]:
+    start = moved.before if moved.kind == "removed" else moved.after
+    end = start + moved.rows
+    if below.kind == "paired" and rows[start - 1] != rows[end - 1]:
+        most = min(above.rows, moved.rows) - 1
+        ours, theirs = (_count_same(rows, range(edge - 2, edge - 2 - most, -1), 1) for edge in (start, end))
+        if ours <= theirs and ours < most:
+            yield -ours - 1  # the blank rows above a new row of a striped table, where the ground changes
+    if below.kind != "equal":
+        return
+    is_last = moved.kind == "removed" and end + below.rows == len(rows)
+    if is_last and rows[start : start + below.rows] == rows[end:]:
+        yield below.rows  # pushed off the end
+    (up, further_up), (down, further_down) = (
+        [_count_same(rows, places, moved.rows, unequal) for unequal in (0, _BLURRED)]
+        for places in (range(start - 1, start - above.rows, -1), range(start, start + below.rows - 1))
+    )
+    for top, bottom in ((up, down), (further_up, down), (up, further_down)):
+        separator = _find_separator(rows[start - top : start + bottom])
+        if separator:
+            yield separator - top
+    if down > -up and rows[start - up] == rows[start + down - 1]:
+        yield (down - up) // 2  # between the blank rows of two items
+
+
+def _count_same(rows: Sequence[int], places: range, apart: int, unequal: int = 0) -> int:
+    """Return how many rows equal the row `apart` below them. Skip up to `unequal` rows between them."""
+    count = 0
+    for number, row in enumerate(places, 1):
+        if rows[row] == rows[row + apart]:
+            count = number
+        elif unequal:
+            unequal -= 1
+        else:
             break
-    return 0
+    return count
 
 
 def _find_separator(rows: Sequence[int]) -> int:
-    """Return where the separator between two items ends: a line, the gap between two cards, or blank rows.
+    """Return the end of the line between two items, the middle of the gap between two cards, or 0.
 
     Items have blank rows at the top and at the bottom. The separator is between them.
     """
     ends = [i for i in range(1, len(rows)) if rows[i] != rows[i - 1]]
-    runs = list(pairwise([0, *ends, len(rows)]))
+    runs = [range(*run) for run in pairwise([0, *ends, len(rows)])]
     for above, line, below in zip(runs, runs[1:], runs[2:], strict=False):
-        if line[1] - line[0] <= _LINE and above[1] - above[0] >= _PADDING <= below[1] - below[0]:
-            return line[1]
-    inner = [(start, end) for start, end in runs[1:-1] if end - start >= _PADDING]
-    start, end = max(inner or runs or [(0, 0)], key=lambda run: run[1] - run[0])
-    return (start + end) // 2
+        is_padded = len(above) >= _PADDING <= len(below) and rows[above.start] == rows[below.start]
+        if is_padded and len(line) <= _LINE:
+            return line.stop
+    gaps = [run for run in runs if len(run) >= _PADDING and rows[run.start] not in (rows[0], rows[-1])]
+    widest = max(gaps, key=len, default=range(0))
+    return (widest.start + widest.stop) // 2
