@@ -53,7 +53,8 @@ def boxes_around(marks: npt.NDArray[np.uint8], at_most: int) -> list[Box]:
 def _find_occupied(marks: npt.NDArray[np.uint8] | npt.NDArray[np.bool_], cell: int) -> npt.NDArray[np.bool_]:
     """Return which cells of a grid have a marked pixel."""
     height, width = marks.shape
-    rows = np.logical_or.reduceat(marks, range(0, height, cell), axis=0)
+    # `reduceat` along the rows is ten times slower.
+    rows = np.array([marks[top : top + cell].any(axis=0) for top in range(0, height, cell)])
     occupied: npt.NDArray[np.bool_] = np.logical_or.reduceat(rows, range(0, width, cell), axis=1)
     return occupied
 
