@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prshots.contract.replies import Region
-
 _FIRST_CELL = 8
 
 
@@ -27,7 +25,7 @@ class Box(NamedTuple):
         return slice(self.top, self.bottom), slice(self.left, self.right)
 
     @property
-    def region(self) -> Region:
+    def region(self) -> tuple[int, int, int, int]:
         return self.left, self.top, self.right - self.left, self.bottom - self.top
 
 
