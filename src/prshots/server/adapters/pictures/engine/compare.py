@@ -27,7 +27,7 @@ from prshots.server.adapters.pictures.engine.differing_pixels import (
 from prshots.server.adapters.pictures.engine.pixel_identity import DecodedPicture
 from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, clear_noise, merge_strips
 from prshots.server.adapters.pictures.engine.row_alignment import Sketches, Stretch, align
-from prshots.server.adapters.pictures.engine.text_cursor import REACH, is_text_cursor
+from prshots.server.adapters.pictures.engine.text_cursor import REACH, TALLEST, is_text_cursor
 from prshots.server.adapters.pictures.engine.traits import Rows, find_traits
 from prshots.server.domain.comparison.models import NO_TRAITS, PairResult, Traits
 
@@ -52,9 +52,8 @@ class Canvas:
         self.is_lossy = decoded.is_lossy
         self.width, self.height = self.image.size
 
-    def rows(self, top: int, bottom: int, width: int, *, transparent: bool) -> Pixels:
-        """Return the first `width` pixels of some rows, with three channels, or four if `transparent`."""
-        box = (0, top, width, bottom)
+    def pixels(self, box: Box, *, transparent: bool) -> Pixels:
+        """Return the pixels in a box, with three channels, or four if `transparent`."""
         if transparent:
             return np.asarray(decoding.band(self.image, box, "RGBA").convert("RGBa"))
         return np.asarray(decoding.band(self.image, box, "RGB"))
@@ -63,7 +62,7 @@ class Canvas:
         """Return a number for each row. Equal rows have equal numbers, within this process."""
         hashes: list[int] = []
         for top, bottom in decoding.bands(0, self.height, right):
-            rows = self.rows(top, bottom, right, transparent=transparent)[:, left:]
+            rows = self.pixels(Box(left, top, right, bottom), transparent=transparent)
             hashes.extend(hash(row.tobytes()) for row in rows)
         return hashes
 
@@ -155,9 +154,9 @@ def _compare_pair(pair: "_Pair") -> PairResult:
 
 
 def _is_text_cursor(pair: "_Pair", changed: Sequence[Box]) -> bool:
-    if not pair.same_width or len(changed) > 1:
+    box, *others = changed
+    if others or not pair.same_width or box.bottom - box.top > TALLEST:
         return False
-    (box,) = changed
     top, bottom = max(0, box.top - REACH), min(pair.after.height, box.bottom + REACH)
     before, after = (pair.pixels(canvas, top, bottom) for canvas in (pair.before, pair.after))
     return is_text_cursor(before, after, box._replace(top=box.top - top, bottom=box.bottom - top))
@@ -276,7 +275,7 @@ class _Pair:
         return find_traits(rows, stretches, strengths)
 
     def pixels(self, canvas: Canvas, top: int, bottom: int) -> Pixels:
-        return canvas.rows(top, bottom, self.width, transparent=self._transparent)
+        return canvas.pixels(Box(0, top, self.width, bottom), transparent=self._transparent)
 
     def _compare(self, chunk: "_Chunk", strengths: Strength, *, is_clear: bool) -> None:
         ours, theirs = (

@@ -26,9 +26,9 @@ MAX_PIXELS = {"png": 40_000_000, "jpg": 40_000_000, "webp": 20_000_000}
 MAX_LENGTH = 65_535
 """The longest side, in pixels: the limit of the JPEG format."""
 
-BAND_PIXELS = 1_000_000
-"""The number of pixels in a band of rows. A row of the longest side fits. Converting a whole image at once
-would take a second copy of all pixels."""
+BAND_PIXELS = 131_072
+"""The number of pixels in a band of rows. A row of the longest side fits. Larger bands take twice as long:
+their copies are new memory."""
 
 ROTATED = {5, 6, 7, 8}
 """Orientations that show the file's rows as columns."""
@@ -112,9 +112,9 @@ def turn_upright(picture: Image.Image, orientation: int) -> Image.Image:
     return picture.transpose(_TURNS[orientation]) if orientation in _TURNS else picture
 
 
-def bands(top: int, bottom: int, width: int, pixels: int = BAND_PIXELS) -> Iterator[tuple[int, int]]:
+def bands(top: int, bottom: int, width: int) -> Iterator[tuple[int, int]]:
     """Split rows into bands. Yield the first row of each, and the row after its last."""
-    height = max(1, pixels // width)
+    height = max(1, BAND_PIXELS // width)
     for start in range(top, bottom, height):
         yield start, min(start + height, bottom)
 

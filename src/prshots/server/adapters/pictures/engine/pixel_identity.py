@@ -9,9 +9,6 @@ from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
 from prshots.contract.image_structure import webp_chunks
 from prshots.server.adapters.pictures.engine import decoding
 
-_BAND_PIXELS = 131_072
-"""The number of pixels to hash at a time. Larger bands take twice as long: their copies are new memory."""
-
 _HIDDEN = [255] + [0] * 255
 """By opacity: a mask of the fully transparent pixels."""
 
@@ -39,7 +36,7 @@ def _hash_pixels(picture: Image.Image) -> str:
     """Return the SHA-256 of width, height and RGBA pixels. Hidden colors count as 0."""
     width, height = picture.size
     found = hashlib.sha256(struct.pack(">II", width, height))
-    for top, bottom in decoding.bands(0, height, width, _BAND_PIXELS):
+    for top, bottom in decoding.bands(0, height, width):
         rows = decoding.band(picture, (0, top, width, bottom), "RGBA")
         if picture.has_transparency_data:
             rows.paste((0, 0, 0, 0), mask=rows.getchannel("A").point(_HIDDEN))

@@ -21,6 +21,8 @@ REACH = 8
 """How many rows above and below a box to pass to `is_text_cursor`."""
 
 _HEIGHTS = range(10, 161)
+TALLEST = _HEIGHTS.stop + REACH
+"""The maximum height of a box around a cursor. Rows that don't differ can be part of it."""
 _SLIMNESS = 6
 """The minimum ratio of a cursor's height to its width."""
 _STANDS_OUT = 24
