@@ -293,8 +293,8 @@ def _find_places(rows: Sequence[int], above: Stretch, moved: Stretch, below: Str
         separator = _find_separator(rows[start - top : start + bottom])
         if separator:
             yield separator - top
-    if down > -up and rows[start - up] == rows[start + down - 1]:
-        yield (down - up) // 2  # between the blank rows of two items
+    same = rows[start - up : start + down]
+    yield (len(same) // 2 if same[:1] == same[-1:] else _find_separator(same, outside=True)) - up
 
 
 def _count_same(rows: Sequence[int], places: range, apart: int, unequal: int = 0) -> int:
@@ -310,10 +310,10 @@ def _count_same(rows: Sequence[int], places: range, apart: int, unequal: int = 0
     return count
 
 
-def _find_separator(rows: Sequence[int]) -> int:
+def _find_separator(rows: Sequence[int], *, outside: bool = False) -> int:
     """Return the end of the line between two items, the middle of the gap between two cards, or 0.
 
-    Items have blank rows at the top and at the bottom. The separator is between them.
+    Items have blank rows at the top and at the bottom. The separator is between them, or `outside`.
     """
     ends = [i for i in range(1, len(rows)) if rows[i] != rows[i - 1]]
     runs = [range(*run) for run in pairwise([0, *ends, len(rows)])]
@@ -322,5 +322,5 @@ def _find_separator(rows: Sequence[int]) -> int:
         if is_padded and len(line) <= _LINE:
             return line.stop
     gaps = [run for run in runs if len(run) >= _PADDING and rows[run.start] not in (rows[0], rows[-1])]
-    widest = max(gaps, key=len, default=range(0))
+    widest = max(runs if outside else gaps, key=len, default=range(0))
     return (widest.start + widest.stop) // 2
