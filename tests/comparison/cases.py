@@ -240,7 +240,7 @@ PAIRS: dict[str, tuple[Shot, Shot]] = {
     "card-inserted-beside-sidebar": (beside("left"), beside("left", "#card " + SHOWN)),
     "error-inserted-beside-sidebar": (beside("right"), beside("right", "#error " + SHOWN)),
     "card-text-beside-sidebar": (beside("left"), beside("left", "main { font-style: italic }")),
-    # Chromium draws a card's corners differently where it joins two tiles of the page.
+    # Chromium draws the corners of the same card differently at different heights of the page.
     "card-inserted-at-half-pixel": (orders, restyled("#order " + SHOWN, of=orders)),
     "card-inserted-at-double-density": (
         large_orders,
