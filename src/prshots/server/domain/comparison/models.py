@@ -1,14 +1,11 @@
 """The records of baselines and comparisons: plain, frozen, no dependencies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
-if TYPE_CHECKING:  # picture workers start 50 ms sooner without these
-    from prshots.contract.replies import ComparisonState, Region, Verdict
-    from prshots.server.domain.images.models import Image, ShotKey
+from prshots.contract.replies import ComparisonState, Region, Verdict
+from prshots.server.domain.images.models import Image, ShotKey
 
 PairVerdict = Literal["unchanged", "changed", "moved"]
 

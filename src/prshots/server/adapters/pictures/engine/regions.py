@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from prshots.contract.replies import Region
+
 _FIRST_CELL = 8
 
 
@@ -25,7 +27,7 @@ class Box(NamedTuple):
         return slice(self.top, self.bottom), slice(self.left, self.right)
 
     @property
-    def region(self) -> tuple[int, int, int, int]:
+    def region(self) -> Region:
         return self.left, self.top, self.right - self.left, self.bottom - self.top
 
 
