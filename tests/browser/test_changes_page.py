@@ -258,6 +258,7 @@ class TestStates:
         assert bare.compare(7, "push")["state"] == "no_baseline"
         expect(page.get_by_text("The branch main has no baselines")).to_be_visible()
         expect(page.get_by_role("link", name="Changes no baseline")).to_be_visible()
+        expect(page.locator(".pull-facts")).to_contain_text("1 image")
 
     def test_a_pair_that_was_uploaded_together_says_so(
         self, new_context: Callable[..., BrowserContext], ci: httpx.Client, project: str

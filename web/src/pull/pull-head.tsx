@@ -1,5 +1,6 @@
 /** The head of the pull request page: facts, a link to the forge, and actions. */
 import { describeCounts } from "../changes/descriptions";
+import { countShots } from "../changes/verdicts";
 import { send } from "../lib/api";
 import { formatBytes, formatCount, formatNumber, shortSha } from "../lib/format";
 import type { Comparison, Expired, Project, PullRequest } from "../lib/types";
@@ -56,7 +57,7 @@ function Facts({ pull, comparison }: { pull: PullRequest; comparison: Comparison
       <PullState pull={pull} />
       {author && <span>{author}</span>}
       {source_branch && <Mono>{source_branch}</Mono>}
-      {comparison ? (
+      {comparison && countShots(comparison.counts) > 0 ? (
         <span>{describeCounts(comparison.counts)}</span>
       ) : (
         <span title="Images of all commits">{formatCount(pull.images, "image")}</span>
