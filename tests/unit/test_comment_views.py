@@ -391,6 +391,27 @@ def test_changes_without_html_has_the_same_pictures():
     )
 
 
+@pytest.mark.parametrize(
+    ("frame", "picture"),
+    [
+        (
+            HTML,
+            (
+                "<p><code>pricing</code> · 375x812 · before and after · 1,479 px in 2 regions<br>\n"
+                '<a href="1-closeup"><img alt="pricing" src="1-closeup"></a></p>'
+            ),
+        ),
+        (
+            LINK,
+            "`pricing` · 375x812 · before and after · 1,479 px in 2 regions\n\n[![pricing](1-closeup)](1-closeup)",
+        ),
+    ],
+)
+def test_a_picture_links_to_itself_if_the_dashboards_url_is_too_long(frame: Frame, picture: str):
+    far = replace(frame, dashboard_url=DASHBOARD + "x" * MAX_COMMENT_BYTES)
+    assert f"\n{picture}\n" in shorten(changes_view(far, comparison(grouped_shots()[:3]), NOTHING).markdown)
+
+
 def test_groups_after_the_first_12_get_only_lines_and_those_after_30_are_counted():
     shots = [
         compared(f"page-{number}", Verdict.CHANGED, viewport)

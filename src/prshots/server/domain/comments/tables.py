@@ -67,22 +67,24 @@ class HtmlTables:
             words.append(f'<a href="{escape(address)}">{text}</a>')
         # Keep lines short: a long line would widen its column and squeeze the images in the others.
         return "<br>".join(
-            filter(
-                None, [" · ".join(words), self._image(replace(image, width=width), image.url), image.details]
-            )
+            filter(None, [" · ".join(words), self._image(replace(image, width=width)), image.details])
         )
 
     def picture(self, name: str, words: str, images: Iterable[CommentImage], href: str) -> str:
-        """Return images next to each other, below a line with the name and these words."""
-        linked = "\n".join(self._image(image, href) for image in images)
-        return f'\n<p><a href="{escape(href)}">{self.code(name)}</a> · {words}<br>\n{linked}</p>\n'
+        """Return images next to each other, below a line with the name and these words.
 
-    def _image(self, image: CommentImage, href: str) -> str:
+        Both link to `href`. If it is empty, each image links to itself.
+        """
+        title = f'<a href="{escape(href)}">{self.code(name)}</a>' if href else self.code(name)
+        linked = "\n".join(self._image(image, href) for image in images)
+        return f"\n<p>{title} · {words}<br>\n{linked}</p>\n"
+
+    def _image(self, image: CommentImage, href: str = "") -> str:
         size = f'width="{image.width}" ' if image.width else ""
         if image.height:
             size += f'height="{image.height}" '
         picture = f'<img {size}alt="{escape(one_line(image.name))}" src="{escape(image.url)}">'
-        return f'<a href="{escape(href)}">{picture}</a>'
+        return f'<a href="{escape(href or image.url)}">{picture}</a>'
 
     def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
         """Return the block of a name: its heading, with these words, and its images."""
@@ -116,7 +118,7 @@ class MarkdownTables:
 
     def cell(self, image: CommentImage, column: Column, width: int) -> str:
         del column, width  # the table's header names the column, and markdown can't set a width
-        words = [image.words, self._image(image, image.url), image.details]
+        words = [image.words, self._image(image), image.details]
         if image.link:
             text, address = image.link
             words.append(f"[{text}]({address})")
@@ -126,8 +128,8 @@ class MarkdownTables:
         linked = " ".join(self._image(image, href) for image in images)
         return f"\n{link(name_as_code(name), href)} · {words}\n\n{linked}\n"
 
-    def _image(self, image: CommentImage, href: str) -> str:
-        return link(image_markdown(image.name, image.url), href)
+    def _image(self, image: CommentImage, href: str = "") -> str:
+        return link(image_markdown(image.name, image.url), href or image.url)
 
     def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
         lines = ["", f"{name_as_code(name)} {words}".rstrip()]
