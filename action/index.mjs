@@ -3335,7 +3335,7 @@ var Composer = class {
   count = 0;
   /** Sentences for the user about the parts that the last text leaves out. */
   notes = [];
-  /** Why readers of the last text may not see images. Empty if there is no known reason. */
+  /** Why readers may not see the images in the last text. Empty if nothing prevents it. */
   warning = "";
   /** Return the comment with its template, in markdown for any forge. */
   async markdown() {

@@ -31,7 +31,7 @@ export class Composer {
   count = 0;
   /** Sentences for the user about the parts that the last text leaves out. */
   notes: string[] = [];
-  /** Why readers of the last text may not see images. Empty if there is no known reason. */
+  /** Why readers may not see the images in the last text. Empty if nothing prevents it. */
   warning = "";
 
   constructor(

@@ -20,7 +20,7 @@ def move_staged(service: Client, head: Head) -> tuple[int, str]:
         if head.unsure:
             count = len(service.staged(head.branch))
             why = f"pull request {number} may be of another branch, because {head.unsure}"
-            staged = f"{pluralize(count, 'staged screenshot')} of {head.branch}"
+            staged = f"{_counted(count)} of {head.branch}"
             return 0, message("staged_not_moved", screenshots=staged, why=why) if count else ""
         done = service.move_staged(head.branch, number, repository=head.repository, from_fork=head.from_fork)
     except UnreachableError:
@@ -29,13 +29,11 @@ def move_staged(service: Client, head: Head) -> tuple[int, str]:
         return 0, message("staged_of_branch_not_moved", branch=head.branch, why=error)
     words: list[str] = []
     if done.moved:
-        words.append(
-            message("staged_moved", screenshots=pluralize(done.moved, "staged screenshot"), number=number)
-        )
+        words.append(message("staged_moved", screenshots=_counted(done.moved), number=number))
     if done.kept:
-        words.append(
-            message(
-                "staged_not_moved", screenshots=pluralize(done.kept, "staged screenshot"), why=done.reason
-            )
-        )
+        words.append(message("staged_not_moved", screenshots=_counted(done.kept), why=done.reason))
     return done.moved, "; ".join(words)
+
+
+def _counted(count: int) -> str:
+    return pluralize(count, "staged screenshot")

@@ -43,7 +43,7 @@ class Composer:
     """Sentences for the user about the parts that the last text leaves out."""
 
     warning: str = ""
-    """Why readers of the last text may not see images, or empty if there is no known reason."""
+    """Why readers may not see the images in the last text, or empty if nothing prevents it."""
 
     def markdown(self) -> str:
         """Return the comment with its template, in markdown for any forge."""

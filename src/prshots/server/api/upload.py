@@ -98,7 +98,7 @@ def make_upload_handler(
             reading = read_upload_form(content_type, declared, request.stream(), max_image_bytes)
             form = await read_or_discard(request, reading, incomplete="invalid multipart/form-data body")
             store = check(access, form)
-            # Storing would notice a repeated key, but after it was counted and its bytes were written. 23 µs.
+            # Storing would notice a repeated key only after it was counted and its bytes were written.
             if key and (first := await services.images.kept_reply(access.project, key)):
                 return FirstReply(first)
             await count_against_limit(request, services.counter, access.project)

@@ -52,7 +52,8 @@ _PADDING, _LINE = 3, 4
 """How many equal rows are blank rows at the edge of an item, and how many rows a line has at most."""
 
 _BLURRED = 18
-"""How many rows at the corners of two cards can differ and look alike. At double density, 12 are too few."""
+"""How many unequal rows to cross on the way to a gap, such as the rounded corners of two cards. At double
+density, 12 are too few."""
 
 
 class Stretch(NamedTuple):

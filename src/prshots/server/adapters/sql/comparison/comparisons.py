@@ -187,6 +187,8 @@ class SqlComparisons:
     async def known_pairs(
         self, project_id: str, pairs: Collection[tuple[str, str]], engine: int
     ) -> dict[tuple[str, str], ShotResult]:
+        if not pairs:
+            return {}
         return await self._database.read(
             lambda connection: find_results(connection, project_id, engine, pairs)
         )
