@@ -175,7 +175,7 @@ class TestRecording:
         await here.begin(here.request(SECOND), planned(second, base), run="2", state=COMPARED)
         await here.begin(here.request(), planned(first, base), run="1", state=COMPARED)
         assert (await here.shown()).request.commit_sha == SECOND
-        summary = ComparisonSummary(SECOND, COMPARED, {None: 1})
+        summary = ComparisonSummary(SECOND, COMPARED, {None: 1}, [planned(second, base).pair])
         assert await here.comparisons.summaries(here.project.id, [7, 8]) == {7: summary}
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST)
         await here.begin(here.request(SECOND), planned(second, base), run="3")

@@ -241,7 +241,7 @@ class TestVerdicts:
         assert set(button) == {
             *("name", "viewport", "theme", "verdict", "pixels", "regions", "shift"),
             *("view_url", "before_url", "diff_url", "base_commit"),
-            *("pixels_before", "pixels_after", "closeups", "group"),
+            *("pixels_before", "pixels_after", "closeups", "review", "group"),
         }
         assert button["pixels"] > 1000
         ((left, top, width, height),) = button["regions"]

@@ -139,6 +139,25 @@ def _rows() -> Rows:
         **_comparisons(),
         "put_urls": [put_url],
         "upload_keys": [{"project_id": ID, "key": ID, "reply": "{}", "created_at": NEVER}],
+        **_review(),
+    }
+
+
+def _review() -> Rows:
+    of_pull, by = {"project_id": ID, "pr_number": 7}, {"created_by": ID, "created_at": NEVER}
+    shot = {"project_id": ID, "name": "cart", "viewport": "1280x800", "theme": ""}
+    pair = {"pixels_before": HASHES[0], "pixels_after": HASHES[1]}
+    said = {"decision": "approved", "by": ID, "user_id": ID, "at": NEVER, "note": ""}
+    forge = {"forge": "github", "api_url": "https://n.example", "repository": "n/n", "kid": "k9"}
+    return {
+        "decisions": [{**of_pull, **shot, **pair, **said}],
+        "asked_pairs": [{**of_pull, "pair": HASHES[0], "after_decision": 1}],
+        "quarantines": [{"id": ID, **shot, **by, "reason": "flaky", "until": NEVER}],
+        "branch_pixels": [
+            {**shot, "branch": "main", "image_id": ID, "pixels": HASHES[0], "created_at": NEVER}
+        ],
+        "connections": [{"project_id": ID, **by, **forge, "token": "secret"}],
+        "outbox": [{**of_pull, "kind": "status", "target": "", "version": 1, "first_due_at": NEVER}],
     }
 
 

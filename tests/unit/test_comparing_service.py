@@ -24,6 +24,8 @@ from prshots.contract.replies import Comparison, ComparisonState, SizedComment, 
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.review.decisions import SqlReviews
 from prshots.server.domain.comments import fitting, views
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison import service
@@ -35,6 +37,7 @@ from prshots.server.domain.comparison.models import (
 )
 from prshots.server.domain.comparison.service import PAIRS_AT_ONCE, STALE_SECONDS, Comparisons
 from prshots.server.domain.images.models import Image
+from prshots.server.domain.review.service import Reviews
 from support.stores_and_records import NOW, a_project, an_image, image_service, open_records
 from support.waiting import eventually
 
@@ -130,7 +133,17 @@ class Place:
 
     async def ask(self, service: Comparisons | None = None, seconds: float = 20) -> Comparison:
         request = ComparisonRequest(self.project.id, 7, HEAD, "main", (BASE,))
-        return await (service or self.service).compare(self.project, request, seconds)
+        return await self.reviews(service).compare(self.project, request, seconds)
+
+    def reviews(self, service: Comparisons | None = None) -> Reviews:
+        database = self.records._database
+        return Reviews(
+            records=SqlReviews(database),
+            comparisons=service or self.service,
+            overview=SqlOverview(database),
+            images=image_service(self.records, self.store),
+            forge_hosts={},
+        )
 
     async def start_and_hold(self, shots: int = 1) -> Comparison:
         """Ask for a comparison. Its pairs wait until `may_answer` is set."""
@@ -144,8 +157,9 @@ class Place:
         await eventually(lambda: self.compared >= pairs, f"{pairs} pairs to be compared")
 
     async def until_compared(self, service: Comparisons) -> Comparison:
+        reviews = self.reviews(service)
         async with asyncio.timeout(20):
-            while (found := await service.latest(self.project, 7)) is None or found.state == "running":
+            while (found := await reviews.latest(self.project, 7)) is None or found.state == "running":
                 await asyncio.sleep(0.01)
         return found
 
@@ -476,7 +490,7 @@ async def test_a_view_of_the_comment_does_not_block_the_event_loop(
     monkeypatch.setattr(views, "fit_comment", fit_comment)
     await place.fill()
     await place.ask()
-    comments = Comments(place.records, image_service(place.records, place.store), place.service)
+    comments = Comments(place.records, image_service(place.records, place.store), place.reviews())
     await comments.write_sized(place.project, 7, MAX_COMMENT_BYTES, Marker.HTML, view)
     assert len(threads) == 1
     assert threads[0] is not threading.current_thread()

@@ -30,3 +30,7 @@ class Policy(StrEnum):
     PR_CLOSE = "pr_close"
     RETAIN_DAYS = "retain_days"
     MANUAL = "manual"
+
+
+MAX_DECIDED_PAIRS = 1000
+MAX_NOTE = 2000

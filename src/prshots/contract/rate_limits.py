@@ -24,6 +24,7 @@ class LimitPolicy(StrEnum):
     POLL = "poll"
     COMPLETE = "complete"
     KNOWN = "known"
+    REJECT = "reject"
 
 
 CALLS_PER_MINUTE = {
@@ -31,6 +32,7 @@ CALLS_PER_MINUTE = {
     LimitPolicy.POLL: 6000,
     LimitPolicy.COMPLETE: 120,
     LimitPolicy.KNOWN: 6000,
+    LimitPolicy.REJECT: 120,
 }
 """The limits of these calls for each project. While a comparison runs, each client polls once a second.
 Clients that upload in the background ask about each screenshot separately."""

@@ -237,6 +237,93 @@ class ShotGroup:
     """What changed, in one line of plain text."""
 
 
+class ReviewState(StrEnum):
+    """Whether a shot needs a decision, and which one it has.
+
+    `SEEN_BEFORE`: the base branch has alternated between these two images, so the difference is noise.
+    """
+
+    OPEN = "open"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    NOT_NEEDED = "not_needed"
+    QUARANTINED = "quarantined"
+    SEEN_BEFORE = "seen_before"
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A point in an image, as a share of its width and height from 0 to 1."""
+
+    x: float
+    y: float
+
+
+def _nothing() -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The decision about a shot."""
+
+    state: ReviewState
+    by: str = field(default_factory=str)
+    """The login of the person, or the label of the token. Empty without a decision."""
+    at: int | None = field(default_factory=_nothing)
+    """A Unix time."""
+    note: str = field(default_factory=str)
+    pin: Pin | None = field(default_factory=_nothing)
+
+
+NO_REVIEW = Review(ReviewState.NOT_NEEDED)
+
+
+@dataclass(frozen=True, slots=True)
+class OutdatedNote:
+    """A note about an image that the shot no longer has."""
+
+    name: str
+    viewport: str
+    theme: str
+    state: ReviewState
+    by: str
+    at: int
+    note: str
+    pin: Pin | None
+
+
+class GateState(StrEnum):
+    PASSED = "passed"
+    WAITING = "waiting"
+    REJECTED = "rejected"
+    BLOCKED = "blocked"
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Whether the pull request may be merged as far as its screenshots are concerned."""
+
+    state: GateState
+    open: int
+    """How many shots need a decision."""
+    reason: str
+    """Why it is blocked: `running`, `incomplete`, `failed`, `no_baseline` or `not_compared`. Else empty."""
+
+
+NOT_COMPARED = Gate(GateState.BLOCKED, 0, "not_compared")
+"""The gate without a comparison of the newest commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The reply to decisions."""
+
+    decided: int
+    """How many pairs."""
+    gate: Gate
+
+
 @dataclass(frozen=True, slots=True)
 class CloseUp:
     """A part of a shot at full size, before on the left and after on the right."""
@@ -270,6 +357,7 @@ class ComparedShot:
     pixels_after: str = field(default_factory=str)
     closeups: Sequence[CloseUp] = field(default_factory=list)
     """At most three. Empty if the changes cover a quarter of the image or more."""
+    review: Review = field(default_factory=lambda: NO_REVIEW)
     group: str = ""
     """The id of its group. Only present for a changed, moved, new or removed shot."""
     ancestor: bool = True
@@ -295,5 +383,7 @@ class Comparison:
     dashboard_url: str
     groups: Sequence[ShotGroup] = field(default_factory=list)
     """In the order to review them."""
+    gate: Gate = field(default_factory=lambda: NOT_COMPARED)
+    outdated_notes: Sequence[OutdatedNote] = field(default_factory=list)
     pairs: int = 0
     """How many shots were compared with a before image that was uploaded with them. Only present if not 0."""

@@ -35,14 +35,14 @@ BAD_COMMITS = f"commits must be a list of at most {MAX_BASE_COMMITS} commits of 
 
 
 def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
-    accounts, comparisons = services.accounts, services.comparisons
+    accounts, reviews = services.accounts, services.reviews
 
     async def compare(request: Request) -> JSONResponse:
         access, body = await read_authorized_json(request, accounts, slots)
         asked = read_comparison_request(access.project.id, body)
         access.require_pr(asked.pr_number)
         await count_against_limit(request, services.counter, access.project, LimitPolicy.COMPARE)
-        comparison = await comparisons.compare(access.project, asked)
+        comparison = await reviews.compare(access.project, asked)
         is_running = comparison.state is ComparisonState.RUNNING
         return JSONResponse(comparison, status_code=202 if is_running else 200)
 
@@ -51,7 +51,7 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
         pr_number = fields.pr_number_from_text(only_value(request.query_params, "pr_number"))
         access.require_pr(pr_number)
         await count_against_limit(request, services.counter, access.project, LimitPolicy.POLL)
-        found = await comparisons.latest(access.project, pr_number)
+        found = await reviews.latest(access.project, pr_number)
         if found is None:
             raise NotFoundError("not found")
         return JSONResponse(found)

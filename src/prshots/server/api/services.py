@@ -11,6 +11,7 @@ from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
 from prshots.server.domain.projects.keyless import TokenExchange
 from prshots.server.domain.projects.service import Projects
+from prshots.server.domain.review.service import Reviews
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class PublicServices:
     images: Images
     baselines: Baselines
     comparisons: Comparisons
+    reviews: Reviews
     comments: Comments
     staging: Staging
     put_urls: PutUrls

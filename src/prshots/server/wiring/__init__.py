@@ -304,3 +304,11 @@ def avatar_origins(settings: Settings) -> list[str]:
         "oidc": [origin_of(settings.oidc_issuer)],
     }
     return [origin for provider in settings.providers for origin in origins[provider]]
+
+
+def forge_hosts(settings: Settings) -> dict[str, str]:
+    """Return the host of the forge that each login provider belongs to, by the provider's name."""
+    urls = {"github": settings.github_url, "gitlab": settings.gitlab_url, "gitea": settings.gitea_url}
+    from urllib.parse import urlsplit
+
+    return {name: urlsplit(url).hostname or "" for name, url in urls.items()}

@@ -22,6 +22,7 @@ from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
+from prshots.server.adapters.sql.review.decisions import SqlReviews
 from prshots.server.adapters.sql.upkeep.key_fingerprints import SharedKeys
 from prshots.server.api.app import create_api
 from prshots.server.api.dashboard.routes import ROUTES
@@ -39,6 +40,7 @@ from prshots.server.domain.images.thumbnails import Thumbnails
 from prshots.server.domain.people.organizations import Organizations
 from prshots.server.domain.projects.keyless import TokenExchange, Trusts
 from prshots.server.domain.projects.ports import Issuers
+from prshots.server.domain.review.service import Reviews
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Check, Readiness
 from prshots.server.observability import metrics
@@ -47,6 +49,7 @@ from prshots.server.observability.outages import Outage
 from prshots.server.wiring import (
     avatar_origins,
     awaited_keys,
+    forge_hosts,
     open_counter,
     open_store,
     projects_in,
@@ -160,6 +163,13 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         slots=COMPARING.shared_by(settings.api_workers).workers + 1,
         on_decided=lambda verdict: metrics.COMPARED_PAIRS.labels(verdict).inc(),
     )
+    reviews = Reviews(
+        records=SqlReviews(database),
+        comparisons=comparisons,
+        overview=SqlOverview(database),
+        images=images,
+        forge_hosts=forge_hosts(settings),
+    )
     staging = Staging(records=SqlStaged(database), images=images)
     return PublicServices(
         accounts=projects_in(database),
@@ -172,7 +182,8 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
             on_stored=comparisons.baseline_stored,
         ),
         comparisons=comparisons,
-        comments=Comments(engines.images, images, comparisons),
+        reviews=reviews,
+        comments=Comments(engines.images, images, reviews),
         staging=staging,
         put_urls=PutUrls(
             records=SqlPutUrls(database), images=images, staging=staging, base_url=settings.base_url
@@ -241,6 +252,7 @@ def routes_for_people(
         baselines=SqlBaselines(database),
         staged=SqlStaged(database),
         comparisons=services.comparisons,
+        reviews=services.reviews,
         comments=services.comments,
         projects=services.accounts,
         trusts=Trusts(SqlTrusts(database), settings.issuers),

@@ -59,6 +59,13 @@ def text(body: Mapping[str, Any], name: str) -> str:
     return value
 
 
+def texts(body: Mapping[str, Any], name: str) -> list[str]:
+    values = body.get(name)
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise InvalidInputError(f"{name} must be a list of strings")
+    return values
+
+
 def choice(kind: type[E], value: object, name: str) -> E:
     try:
         return kind(str(value))

@@ -8,6 +8,7 @@ from prshots.contract.limits import Policy
 from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, DashboardRoute, project_route
+from prshots.server.api.fields import flag_of
 from prshots.server.domain.images.models import SECONDS_PER_DAY
 from prshots.server.domain.projects.models import DayOfUploads, Project, ProjectSummary
 from prshots.server.domain.projects.service import ProjectChanges
@@ -63,6 +64,10 @@ async def change_project(call: Call, project: Project) -> view_types.ProjectView
         changes["uploads_per_minute"] = fields.number_or_null(
             body, "uploads_per_minute", "a whole number, or null for the service's limit"
         )
+    if "review_verdicts" in body:
+        changes["review_verdicts"] = ",".join(fields.texts(body, "review_verdicts"))
+    if "four_eyes" in body:
+        changes["four_eyes"] = flag_of(body, "four_eyes")
     changed = await call.services.projects.change_project(project, **changes)
     return await _view(call, changed.id)
 

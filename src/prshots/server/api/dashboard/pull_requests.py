@@ -1,6 +1,7 @@
 """Pull requests: list, search and expire them, and show their comment and comparison."""
 
 import asyncio
+from dataclasses import replace
 from functools import lru_cache
 
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
@@ -8,8 +9,10 @@ from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, project_route, pull_request_route
+from prshots.server.api.decisions import MAX_DECISION_BYTES, read_decision
 from prshots.server.domain.images.models import PullRequestRecord
 from prshots.server.domain.projects.models import Project
+from prshots.server.domain.review.models import Decision
 
 PAGE = 30
 
@@ -28,12 +31,14 @@ async def list_pull_requests(call: Call, project: Project) -> view_types.PullReq
         limit=PAGE,
     )
     compared = await call.services.comparisons.summaries(project, [pull.pr_number for pull in found])
+    gates = await call.services.reviews.gates(project, compared)
 
     def view(pull: PullRequestRecord) -> view_types.ListedPullRequestView:
         summary = compared.get(pull.pr_number)
         return {
             **views.pull_view(pull, project.repository),
             "comparison": views.comparison_summary_view(summary) if summary else None,
+            "gate": views.gate_view(gates[pull.pr_number]) if summary else None,
         }
 
     return {
@@ -50,12 +55,23 @@ async def show_pull_request(call: Call, project: Project, number: int) -> view_t
 
 
 async def show_comparison(call: Call, project: Project, number: int) -> view_types.LatestComparisonView:
-    stored = await call.services.comparisons.load_latest(project, number)
-    return {"comparison": views.comparison_view(stored, call.services.images) if stored else None}
+    stored = await call.services.comparisons.latest(project, number)
+    if stored is None:
+        return {"comparison": None}
+    reviewed = await call.services.reviews.of(project, stored)
+    return {"comparison": views.comparison_view(stored, reviewed, call.services.images)}
 
 
 async def version_of_comparison(call: Call, project: Project, number: int) -> str | None:
-    return await call.services.comparisons.version(project, number)
+    return await call.services.reviews.version(project, number)
+
+
+async def decide(call: Call, project: Project, number: int) -> view_types.DecidedView:
+    body = await call.body(MAX_DECISION_BYTES)
+    kind = fields.choice(Decision, body.get("decision"), "decision")
+    decision = replace(read_decision(body, kind), by=call.user.login, user_id=call.user.id)
+    decided = await call.services.reviews.decide(project, number, call.user, decision)
+    return {"decided": decided.decided, "gate": views.gate_view(decided.gate)}
 
 
 async def comment(call: Call, project: Project, number: int) -> view_types.CommentView:
@@ -84,4 +100,5 @@ ROUTES = (
     pull_request_route("GET", "/comparison", show_comparison, version_of_comparison),
     pull_request_route("GET", "/comment", comment),
     pull_request_route("POST", "/expire", expire),
+    pull_request_route("POST", "/decisions", decide),
 )

@@ -23,7 +23,7 @@ from prshots.server.api.dashboard import fields
 from prshots.server.api.dashboard.view_types import ServiceView
 from prshots.server.api.fields import pr_number_from_text
 from prshots.server.api.login import find_signed_in, require_own_origin
-from prshots.server.api.request_body import is_storable, json_object, require_storable
+from prshots.server.api.request_body import MAX_JSON_BYTES, is_storable, json_object, require_storable
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.ports import BaselineRecords
 from prshots.server.domain.comparison.service import Comparisons
@@ -37,6 +37,7 @@ from prshots.server.domain.people.sign_in import SignIn
 from prshots.server.domain.projects.keyless import Trusts
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.projects.service import Projects
+from prshots.server.domain.review.service import Reviews
 from prshots.server.http.headers import names_tag
 from prshots.server.http.json_response import json_bytes
 
@@ -64,6 +65,7 @@ class DashboardServices:
     baselines: BaselineRecords
     staged: StagedRecords
     comparisons: Comparisons
+    reviews: Reviews
     comments: Comments
     projects: Projects
     trusts: Trusts
@@ -102,9 +104,9 @@ class Call:
         """Return the sort key of the entry before this page, or None. Raises InvalidInputError."""
         return fields.key_after(self.query.get("after"), *types)
 
-    async def body(self) -> dict[str, Any]:
+    async def body(self, max_bytes: int = MAX_JSON_BYTES) -> dict[str, Any]:
         """Return the JSON object in the body. Raises InvalidInputError."""
-        return require_storable(await json_object(self.request))
+        return require_storable(await json_object(self.request, max_bytes=max_bytes))
 
 
 View = Mapping[str, object]

@@ -7,7 +7,7 @@ the field's comment there.
 from typing import Literal, TypedDict
 
 from prshots.contract.limits import Policy
-from prshots.contract.replies import ComparisonState, GroupKind, Verdict
+from prshots.contract.replies import ComparisonState, GateState, GroupKind, ReviewState, Verdict
 from prshots.server.domain.projects.models import Role
 
 
@@ -81,6 +81,10 @@ class ProjectView(TypedDict):
     """The web address of the repository. Empty if unknown."""
     uploads_per_minute: int | None
     """The project's own limit. null if the service's limit applies."""
+    review_verdicts: list[str]
+    """The verdicts that need a decision."""
+    four_eyes: bool
+    """Whether the author of a pull request can't approve it."""
     created_at: int
     images: int
     bytes: int
@@ -169,9 +173,24 @@ class ComparisonSummaryView(TypedDict):
     """How many shots have each verdict."""
 
 
+class GateView(TypedDict):
+    state: GateState
+    open: int
+    """How many shots need a decision."""
+    reason: str
+    """Why it is blocked. Otherwise empty."""
+
+
+class DecidedView(TypedDict):
+    decided: int
+    """How many pairs."""
+    gate: GateView
+
+
 class ListedPullRequestView(PullRequestView):
     comparison: ComparisonSummaryView | None
     """Of the newest compared commit."""
+    gate: GateView | None
 
 
 class PullRequestListView(TypedDict):
@@ -215,6 +234,35 @@ class ShotGroupView(TypedDict):
     title: str
 
 
+class PinView(TypedDict):
+    """A point in an image, as a share of its width and height from 0 to 1."""
+
+    x: float
+    y: float
+
+
+class ReviewView(TypedDict):
+    state: ReviewState
+    by: str
+    """The login of the person, or the label of the token. Empty without a decision."""
+    at: int | None
+    note: str
+    pin: PinView | None
+
+
+class OutdatedNoteView(TypedDict):
+    """A note about an image that the shot no longer has."""
+
+    name: str
+    viewport: str
+    theme: str
+    state: ReviewState
+    by: str
+    at: int
+    note: str
+    pin: PinView | None
+
+
 class ComparedShotView(TypedDict):
     name: str
     viewport: str
@@ -244,6 +292,7 @@ class ComparedShotView(TypedDict):
     closeups: list[CloseUpView]
     group: str
     """The id of its group. Empty if the shot is unchanged or failed."""
+    review: ReviewView
 
 
 class ComparisonView(ComparisonSummaryView):
@@ -253,6 +302,8 @@ class ComparisonView(ComparisonSummaryView):
     """How many of the base's shots the run lacks. Without a base commit, how many shots have no base."""
     groups: list[ShotGroupView]
     """In the order to review them."""
+    gate: GateView
+    outdated_notes: list[OutdatedNoteView]
     shots: list[ComparedShotView]
     """Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order."""
 

@@ -5,6 +5,7 @@ from collections.abc import Container, Sequence
 from typing import TypeVar, cast
 
 from prshots.contract.formats import BY_EXT
+from prshots.contract.replies import Gate, Review
 from prshots.server.api.dashboard import view_types
 from prshots.server.domain.comparison.groups import group_shots
 from prshots.server.domain.comparison.models import (
@@ -27,6 +28,7 @@ from prshots.server.domain.projects.models import (
     Trust,
     UploadToken,
 )
+from prshots.server.domain.review.models import Reviewed
 from prshots.server.http.headers import origin_of
 
 V = TypeVar("V")
@@ -74,6 +76,7 @@ def project_view(summary: ProjectSummary, days: Sequence[DayOfUploads], today: i
         project,
         organization={"id": project.organization_id, "name": project.organization},
         role=summary.role,
+        review_verdicts=sorted(project.reviewed),
         images=summary.images,
         bytes=summary.bytes,
         open_pulls=summary.open_pulls,
@@ -100,7 +103,13 @@ def image_view(image: Image, images: Images) -> view_types.ImageView:
     )
 
 
-def compared_shot_view(shot: PlannedShot, group: str, images: Images) -> view_types.ComparedShotView:
+def gate_view(gate: Gate) -> view_types.GateView:
+    return _view(view_types.GateView, gate)
+
+
+def compared_shot_view(
+    shot: PlannedShot, group: str, review: Review, images: Images
+) -> view_types.ComparedShotView:
     image, base = shot.image, shot.base and shot.base.image
     return _view(
         view_types.ComparedShotView,
@@ -114,10 +123,13 @@ def compared_shot_view(shot: PlannedShot, group: str, images: Images) -> view_ty
         ancestor=shot.base.is_listed if shot.base else True,
         closeups=[{"url": closeup.url, "region": closeup.region} for closeup in closeups_of(shot, images)],
         group=group,
+        review=_view(view_types.ReviewView, review),
     )
 
 
-def comparison_view(stored: StoredComparison, images: Images) -> view_types.ComparisonView:
+def comparison_view(
+    stored: StoredComparison, reviewed: Reviewed, images: Images
+) -> view_types.ComparisonView:
     grouped = group_shots(stored.shots)
     return {
         "commit_sha": stored.request.commit_sha,
@@ -127,8 +139,10 @@ def comparison_view(stored: StoredComparison, images: Images) -> view_types.Comp
         "base_commit": stored.base_commit,
         "missing": stored.missing,
         "groups": [_view(view_types.ShotGroupView, group) for group in grouped.groups],
+        "gate": gate_view(reviewed.gate),
+        "outdated_notes": [_view(view_types.OutdatedNoteView, note) for note in reviewed.outdated_notes],
         "shots": [
-            compared_shot_view(shot, grouped.id_of.get(shot.shot, ""), images)
+            compared_shot_view(shot, grouped.id_of.get(shot.shot, ""), reviewed.reviews[shot.shot], images)
             for shot in in_display_order(stored.shots)
         ],
     }

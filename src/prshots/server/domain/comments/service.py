@@ -15,21 +15,21 @@ from prshots.server.domain.comments.views import (
     latest_view,
     shows_latest,
 )
-from prshots.server.domain.comparison.service import Comparisons
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.ports import ImageRecords
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
+from prshots.server.domain.review.service import Reviews
 
 MAX_SHOTS = 5000
 """More shots wouldn't fit, even as lines."""
 
 
 class Comments:
-    def __init__(self, records: ImageRecords, images: Images, comparisons: Comparisons) -> None:
+    def __init__(self, records: ImageRecords, images: Images, reviews: Reviews) -> None:
         self._records = records
         self._images = images
-        self._comparisons = comparisons
+        self._reviews = reviews
 
     async def write_plain(self, project: Project, pr_number: int) -> str:
         """Return the comment in the form that the specification defines."""
@@ -61,7 +61,7 @@ class Comments:
         """Return the view. A thread writes it: thousands of shots would block the event loop."""
         comparison = None
         if view is not View.LATEST:
-            comparison = await self._comparisons.latest(project, frame.pr_number, with_urls=WITH_IMAGES)
+            comparison = await self._reviews.latest(project, frame.pr_number, with_urls=WITH_IMAGES)
         if view in {None, View.LATEST} and comparison is None:
             return await asyncio.to_thread(latest_view, frame, await self._latest(project, frame.pr_number))
         latest = await self._latest(project, frame.pr_number) if shows_latest(comparison) else NO_SHOTS

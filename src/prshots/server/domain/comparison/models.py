@@ -160,6 +160,28 @@ class ShotResult:
     traits: Traits = NO_TRAITS
 
 
+class PairKey(NamedTuple):
+    """A shot, and the pixels of both its images. A decision holds for every pair with the same key."""
+
+    name: str
+    viewport: str
+    theme: str
+    pixels_before: str
+    pixels_after: str
+
+    @property
+    def shot(self) -> ShotKey:
+        return ShotKey(*self[:3])
+
+
+class ComparedPair(NamedTuple):
+    """The part of a compared shot that a review needs. `is_listed` is as in ShotBase."""
+
+    key: PairKey
+    verdict: Verdict | None
+    is_listed: bool
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedShot:
     """A shot in a comparison. A removed shot has no image, and a new shot has no base."""
@@ -173,6 +195,11 @@ class PlannedShot:
     def images(self) -> list[Image]:
         """Its image and that of its base, if it has them."""
         return [image for image in (self.image, self.base and self.base.image) if image]
+
+    @property
+    def pair(self) -> ComparedPair:
+        key = PairKey(*self.shot, self.result.pixels_before, self.result.pixels_after)
+        return ComparedPair(key, self.result.verdict, self.base is None or self.base.is_listed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +220,15 @@ class ComparisonRequest:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSummary:
-    """A comparison without its shots. `counts` says how many have each verdict, None included."""
+    """A comparison without its shots. `counts` says how many have each verdict, None included.
+
+    `pairs` are those that aren't unchanged.
+    """
 
     commit_sha: str
     state: ComparisonState
     counts: Mapping[Verdict | None, int]
+    pairs: Sequence[ComparedPair]
 
 
 @dataclass(frozen=True, slots=True)

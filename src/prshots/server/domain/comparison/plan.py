@@ -1,25 +1,15 @@
-"""Plans a comparison from the images of a run and their bases, and builds the reply, without any I/O."""
+"""Plans a comparison from the images of a run and their bases, without any I/O."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
 from prshots.contract.natural_order import shot_key
-from prshots.contract.replies import MANUAL, CloseUp, ComparedShot, Comparison, ComparisonState, Verdict
-from prshots.server.domain.comparison.groups import group_shots
-from prshots.server.domain.comparison.models import (
-    Bases,
-    ComparisonRequest,
-    PlannedShot,
-    ShotBase,
-    ShotResult,
-    StoredComparison,
-)
+from prshots.contract.replies import CloseUp, ComparisonState, Verdict
+from prshots.server.domain.comparison.models import Bases, PlannedShot, ShotBase, ShotResult
 from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.images.service import Images
-from prshots.server.domain.projects.models import Project
 
 _ORDER = {verdict: place for place, verdict in enumerate([*Verdict, None])}
 _MARKED = {Verdict.CHANGED, Verdict.MOVED}
@@ -141,80 +131,11 @@ def _first_result(image: Image | None, base: Image | None) -> ShotResult:
     return ShotResult(verdict, pixels_before=before, pixels_after=after)
 
 
-def reply(
-    project: Project,
-    stored: StoredComparison,
-    images: Images,
-    with_urls: Collection[Verdict] = tuple(Verdict),
-) -> Comparison:
-    """Return the API's reply, without undecided shots. Only verdicts in `with_urls` get URLs."""
-    request = stored.request
-    grouped = group_shots(stored.shots)
-    shots = [
-        _compared_shot(
-            shot,
-            verdict,
-            grouped.id_of.get(shot.shot, ""),
-            request,
-            images if verdict in with_urls else None,
-        )
-        for shot in in_display_order(stored.shots)
-        if (verdict := shot.result.verdict)
-    ]
-    return Comparison(
-        request.pr_number,
-        request.commit_sha,
-        request.branch,
-        stored.base_commit,
-        stored.state,
-        verdict_counts(Counter(shot.verdict for shot in shots)),
-        shots,
-        images.dashboard_url_of(project, request.pr_number),
-        grouped.groups,
-        sum(shot.pair == MANUAL for shot in shots),
-    )
-
-
 def verdict_counts(tally: Mapping[Verdict | None, int]) -> dict[str, int]:
     """Return the counts for every reply and page. `failed` is present only if a shot failed."""
     counts = {str(verdict): tally.get(verdict, 0) for verdict in _COUNTED}
     failed = tally.get(Verdict.FAILED, 0)
     return counts | {Verdict.FAILED: failed} if failed else counts
-
-
-def _compared_shot(
-    shot: PlannedShot, verdict: Verdict, group: str, request: ComparisonRequest, urls: Images | None
-) -> ComparedShot:
-    image, base = shot.image, shot.base.image if shot.base else None
-    return ComparedShot(
-        *shot.shot,
-        verdict,
-        shot.result.pixels,
-        shot.result.regions,
-        shot.result.shift,
-        view_url=urls.url_of(image) if urls and image else None,
-        before_url=urls.url_of(base) if urls and base else None,
-        diff_url=urls.diff_url_of(image, base) if urls and image and base and has_diff(shot) else None,
-        base_commit=shot.base.commit_sha or None if shot.base else None,
-        pixels_before=shot.result.pixels_before,
-        pixels_after=shot.result.pixels_after,
-        closeups=closeups_of(shot, urls) if urls else (),
-        group=group,
-        ancestor=shot.base.is_listed if shot.base else True,
-        reason=shot.result.reason,
-        pair=MANUAL if shot.base and shot.base.is_before else "",
-        commit_sha=other_commit(shot, request),
-    )
-
-
-def other_commit(shot: PlannedShot, request: ComparisonRequest) -> str:
-    """Return the commit of the shot's image if it differs from the comparison's commit, else "".
-
-    The commits differ for a pair that outlives its commit. Either SHA may be a prefix of the other.
-    """
-    commit_sha = shot.image.commit_sha if shot.image else ""
-    compared, own = request.commit_sha.lower(), commit_sha.lower()
-    return "" if own.startswith(compared) or compared.startswith(own) else commit_sha
 
 
 def has_diff(shot: PlannedShot) -> bool:

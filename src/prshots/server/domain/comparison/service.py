@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from prshots.contract import errors
-from prshots.contract.replies import Comparison, ComparisonState, Verdict
+from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.domain.comparison.identification import Identification
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
@@ -24,7 +24,7 @@ from prshots.server.domain.comparison.models import (
     ShotResult,
     StoredComparison,
 )
-from prshots.server.domain.comparison.plan import ComparisonPlan, Pair, Work, plan_comparison, reply
+from prshots.server.domain.comparison.plan import ComparisonPlan, Pair, Work, plan_comparison
 from prshots.server.domain.comparison.ports import (
     BaselineRecords,
     ComparePictures,
@@ -119,9 +119,7 @@ class Comparisons:
         self._identification = Identification(records, store, identify, self._turns)
         self._running: dict[_Key, asyncio.Task[None]] = {}
 
-    async def compare(
-        self, project: Project, request: ComparisonRequest, seconds: float = REPLY_SECONDS
-    ) -> Comparison:
+    async def compare(self, project: Project, request: ComparisonRequest, seconds: float) -> StoredComparison:
         """Compare the images. Return the result, or a partial one after `seconds`. Raises RecordsError."""
         until = time.monotonic() + seconds
         await self._begin(project, request)
@@ -130,19 +128,9 @@ class Comparisons:
         stored = await self._records.of_commit(project.id, request.pr_number, request.commit_sha)
         if stored is None:
             raise errors.NotFoundError("not found")  # the pull request was closed in the meantime
-        return reply(project, stored, self._images)
+        return stored
 
-    async def latest(
-        self, project: Project, pr_number: int, with_urls: Collection[Verdict] = tuple(Verdict)
-    ) -> Comparison | None:
-        """Return the comparison of the newest compared commit. Only verdicts in `with_urls` get URLs.
-
-        Signing all URLs would take longer than the rest.
-        """
-        stored = await self.load_latest(project, pr_number)
-        return reply(project, stored, self._images, with_urls) if stored else None
-
-    async def load_latest(self, project: Project, pr_number: int) -> StoredComparison | None:
+    async def latest(self, project: Project, pr_number: int) -> StoredComparison | None:
         """Return the comparison of the newest commit. If a dead process abandoned it, start it again."""
         stored = await self._records.of_newest_commit(project.id, pr_number)
         if stored and self._is_abandoned(stored):
@@ -155,7 +143,7 @@ class Comparisons:
         return await self._records.summaries(project.id, pr_numbers)
 
     async def version(self, project: Project, pr_number: int) -> str | None:
-        """Return a string that changes with `load_latest` or its URLs. Return None if that is unknown."""
+        """Return a string that changes with `latest` or its URLs. Return None if that is unknown."""
         version = await self._records.version(project.id, pr_number)
         return version and f"{version} {self._images.version_of_urls()}"
 

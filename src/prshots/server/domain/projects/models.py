@@ -70,6 +70,9 @@ class ProjectReference(NamedTuple):
 
 
 DEFAULT_KEEP_BASELINES = 50
+REVIEWABLE = ("changed", "moved", "removed", "new")
+"""The verdicts that can need a decision."""
+DEFAULT_REVIEW_VERDICTS = "changed,moved,removed"
 LOCAL_ORGANIZATION = "local"
 """The name and the id of the organization that owns projects created with the CLI."""
 
@@ -80,7 +83,8 @@ class Project:
 
     `repository` is the web address of its repository, or empty if unknown. `keep_baselines` is the number of
     commits per branch that keep their baselines. If `uploads_per_minute` is None, the service's limit
-    applies.
+    applies. `review_verdicts` are the verdicts that need a decision, joined by commas. With `four_eyes`, the
+    author of a pull request can't approve it.
     """
 
     id: str
@@ -93,6 +97,13 @@ class Project:
     keep_baselines: int = DEFAULT_KEEP_BASELINES
     repository: str = ""
     uploads_per_minute: int | None = None
+    review_verdicts: str = DEFAULT_REVIEW_VERDICTS
+    four_eyes: bool = False
+
+    @property
+    def reviewed(self) -> frozenset[str]:
+        """The verdicts that need a decision."""
+        return frozenset(filter(None, self.review_verdicts.split(",")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +205,7 @@ class Access:
     branch: str | None = None
     head: str | None = None
     token_id: str = ""
+    token_label: str = ""
     expires_at: int | None = None
 
     def covers_pr(self, pr_number: int) -> bool:

@@ -11,6 +11,7 @@ from prshots.contract.limits import UPLOAD_TOKEN, Policy
 from prshots.server.domain.projects.credentials import LastUse, hash_of, new_upload_token
 from prshots.server.domain.projects.models import (
     LOCAL_ORGANIZATION,
+    REVIEWABLE,
     Access,
     Organization,
     Project,
@@ -34,6 +35,8 @@ class ProjectChanges(TypedDict, total=False):
     keep_baselines: int
     repository: str
     uploads_per_minute: int | None
+    review_verdicts: str
+    four_eyes: bool
 
 
 class Projects:
@@ -123,6 +126,7 @@ class Projects:
             branch=token.branch if token.pr_number is None else None,
             head=token.branch,
             token_id=token.id,
+            token_label=token.label,
             expires_at=token.expires_at,
         )
 
@@ -144,6 +148,10 @@ def _check_project(project: Project) -> None:
     if limit is not None and not 1 <= limit <= MAX_UPLOADS_PER_MINUTE:
         raise InvalidInputError(
             f"uploads_per_minute takes 1 to {MAX_UPLOADS_PER_MINUTE:,} uploads per minute; got {limit}"
+        )
+    if not project.reviewed <= set(REVIEWABLE):
+        raise InvalidInputError(
+            f"review_verdicts takes any of {', '.join(REVIEWABLE)}; got {project.review_verdicts!r}"
         )
     if project.repository:
         check_repository(project.repository)

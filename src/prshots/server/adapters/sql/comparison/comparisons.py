@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -29,9 +29,13 @@ from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, images, pair_results
+from prshots.server.adapters.sql.review.asked_pairs import note_asked
+from prshots.server.adapters.sql.review.outbox import mark_due
 from prshots.server.domain.comparison.models import (
+    ComparedPair,
     ComparisonRequest,
     ComparisonSummary,
+    PairKey,
     PlannedShot,
     ShotBase,
     ShotResult,
@@ -78,7 +82,7 @@ def _newest_first(table: sa.FromClause) -> tuple[sa.ColumnElement[int], ...]:
     return table.c.first_seq.desc(), table.c.started_at.desc()
 
 
-_NEWEST = (
+NEWEST = (
     sa.select(comparisons)
     .where(*given(comparisons, "project_id", "pr_number"))
     .order_by(*_newest_first(comparisons))
@@ -95,20 +99,28 @@ _newest_commit = (
     .correlate(comparisons)
     .scalar_subquery()
 )
+NEWEST_OF_SEVERAL = (
+    *given(comparisons, "project_id"),
+    comparisons.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
+    comparisons.c.commit_sha == _newest_commit,
+)
+_OF_SHOT = sa.and_(*(compared_shots.c[name] == comparisons.c[name] for name in _COMMIT))
 _COUNTS = (
     sa.select(comparisons.c.pr_number, comparisons.c.commit_sha, comparisons.c.state)
     .add_columns(compared_shots.c.verdict, sa.func.count(compared_shots.c.name))
-    .select_from(
-        comparisons.outerjoin(
-            compared_shots, sa.and_(*(compared_shots.c[name] == comparisons.c[name] for name in _COMMIT))
-        )
-    )
-    .where(
-        *given(comparisons, "project_id"),
-        comparisons.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
-        comparisons.c.commit_sha == _newest_commit,
-    )
+    .select_from(comparisons.outerjoin(compared_shots, _OF_SHOT))
+    .where(*NEWEST_OF_SEVERAL)
     .group_by(*(comparisons.c[name] for name in (*_COMMIT, "state")), compared_shots.c.verdict)
+)
+
+_PAIR = (*ShotKey._fields, "pixels_before", "pixels_after", "verdict", "ancestor")
+_DIFFERING = (
+    sa.select(comparisons.c.pr_number, *(compared_shots.c[name] for name in _PAIR))
+    .select_from(comparisons.join(compared_shots, _OF_SHOT))
+    .where(
+        *NEWEST_OF_SEVERAL,
+        sa.func.coalesce(compared_shots.c.verdict, "") != Verdict.UNCHANGED,
+    )
 )
 
 # The parts of an image that can change while it is compared. Including `seq` makes the row order irrelevant.
@@ -179,6 +191,7 @@ class SqlComparisons:
             connection.execute(sa.insert(comparisons).values(**row, first_seq=first_seq))
             if shots:
                 connection.execute(sa.insert(compared_shots), [_shot_row(request, each) for each in shots])
+            _note_gate(connection, request, comparison.state, now)
             return True
 
         with project_gone_as(NotFoundError("not found")):
@@ -220,6 +233,8 @@ class SqlComparisons:
                 return False
             if shot_rows:
                 connection.execute(_SHOT_RESULT, shot_rows)
+            if state:
+                _note_gate(connection, request, state, now)
             return True
 
         with project_gone_as(NotFoundError("not found")):
@@ -242,17 +257,24 @@ class SqlComparisons:
         return Image(*row) if row else None
 
     async def of_newest_commit(self, project_id: str, pr_number: int) -> StoredComparison | None:
-        return await self._first(_NEWEST, project_id=project_id, pr_number=pr_number)
+        return await self._first(NEWEST, project_id=project_id, pr_number=pr_number)
 
     async def summaries(self, project_id: str, pr_numbers: Collection[int]) -> dict[int, ComparisonSummary]:
-        rows = await self._database.rows(_COUNTS, project_id=project_id, pr_numbers=list(pr_numbers))
-        counts: dict[tuple[int, str, str], dict[Verdict | None, int]] = {}
-        for *comparison, verdict, count in rows:
-            counts.setdefault(tuple(comparison), {})[Verdict(verdict) if verdict else None] = count
-        return {
-            number: ComparisonSummary(commit_sha, ComparisonState(state), of_verdicts)
-            for (number, commit_sha, state), of_verdicts in counts.items()
-        }
+        of_pulls = {"project_id": project_id, "pr_numbers": list(pr_numbers)}
+
+        def read(connection: sa.Connection) -> dict[int, ComparisonSummary]:
+            counts: dict[tuple[int, str, str], dict[Verdict | None, int]] = {}
+            for *comparison, verdict, count in connection.execute(_COUNTS, of_pulls):
+                counts.setdefault(tuple(comparison), {})[Verdict(verdict) if verdict else None] = count
+            pairs: dict[int, list[ComparedPair]] = {}
+            for number, *pair in connection.execute(_DIFFERING, of_pulls):
+                pairs.setdefault(number, []).append(_read_pair(pair))
+            return {
+                number: ComparisonSummary(sha, ComparisonState(state), of_verdicts, pairs.get(number, ()))
+                for (number, sha, state), of_verdicts in counts.items()
+            }
+
+        return await self._database.read(read)
 
     async def version(self, project_id: str, pr_number: int) -> str | None:
         return await self._database.read(lambda connection: _version_of(connection, project_id, pr_number))
@@ -295,6 +317,12 @@ def _active_images(connection: sa.Connection, ids: Iterable[str | None]) -> dict
     return active
 
 
+def _read_pair(values: Sequence[Any]) -> ComparedPair:
+    """Return the pair in a row, given the values of the columns `_PAIR`."""
+    *key, verdict, ancestor = values
+    return ComparedPair(PairKey(*key), Verdict(verdict) if verdict else None, bool(ancestor))
+
+
 def _this(project_id: str, pr_number: int, commit_sha: str) -> list[sa.ColumnElement[bool]]:
     return equal(comparisons, project_id=project_id, pr_number=pr_number, commit_sha=commit_sha.lower())
 
@@ -330,6 +358,15 @@ def _remove_replaced(connection: sa.Connection, request: ComparisonRequest, firs
         connection.execute(sa.delete(compared_shots).where(*equal(compared_shots, **of_pr), is_of_replaced))
 
 
+def _note_gate(
+    connection: sa.Connection, request: ComparisonRequest, state: ComparisonState, now: int
+) -> None:
+    """Record what a comparison's state causes: what it asks people, and what goes out."""
+    if state is not ComparisonState.RUNNING:
+        note_asked(connection, request.project_id, request.pr_number, request.commit_sha.lower())
+    mark_due(connection, request.project_id, request.pr_number, now)
+
+
 def _shot_row(request: ComparisonRequest, planned: PlannedShot) -> dict[str, object]:
     base = planned.base
     return {
@@ -346,7 +383,7 @@ def _shot_row(request: ComparisonRequest, planned: PlannedShot) -> dict[str, obj
 def _version_of(connection: sa.Connection, project_id: str, pr_number: int) -> str | None:
     """Return a hash of everything that the page shows. The page polls, and usually nothing has changed."""
     of_pr = {"project_id": project_id, "pr_number": pr_number}
-    newest = connection.execute(_NEWEST, of_pr).first()
+    newest = connection.execute(NEWEST, of_pr).first()
     if newest is None or newest.state == ComparisonState.RUNNING:
         return None
     of_commit = of_pr | {"commit_sha": newest.commit_sha}

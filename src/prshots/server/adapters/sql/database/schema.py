@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-SCHEMA_VERSION = "0019"
+SCHEMA_VERSION = "0021"
 """The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
 metadata = sa.MetaData()
@@ -108,6 +108,9 @@ projects = sa.Table(
     sa.Column("keep_baselines", sa.Integer, nullable=False),
     sa.Column("repository", text(), nullable=False),
     sa.Column("uploads_per_minute", sa.Integer),
+    # The verdicts that need a decision, joined by commas.
+    sa.Column("review_verdicts", text(), nullable=False),
+    sa.Column("four_eyes", sa.Boolean, nullable=False),
     sa.UniqueConstraint("organization_id", "name", name="projects_name"),
 )
 
@@ -370,4 +373,109 @@ put_urls = sa.Table(
     sa.Column("theme", text(8), nullable=False),
     sa.Column("content_type", text(32), nullable=False),
     sa.Column("expires_at", sa.BigInteger, nullable=False),
+)
+
+# What people decided about a pair of images, identified by their pixels. The newest row of a pair counts, and
+# rows are never changed. Like all tables below, it has no foreign keys: see `invitations`. `user_id` is empty
+# for a token, and `by` is then its label. `pin_x` and `pin_y` are from 0 to 1.
+decisions = sa.Table(
+    "decisions",
+    metadata,
+    sa.Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    sa.Column("project_id", text(32), nullable=False),
+    sa.Column("pr_number", sa.Integer, nullable=False),
+    sa.Column("name", text(), nullable=False),
+    sa.Column("viewport", text(16), nullable=False),
+    sa.Column("theme", text(8), nullable=False),
+    sa.Column("pixels_before", text(64), nullable=False),
+    sa.Column("pixels_after", text(64), nullable=False),
+    sa.Column("decision", text(16), nullable=False),
+    sa.Column("by", text(), nullable=False),
+    sa.Column("user_id", text(32), nullable=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("note", text(), nullable=False),
+    sa.Column("pin_x", sa.Float),
+    sa.Column("pin_y", sa.Float),
+)
+
+# The pairs that a pull request has asked about. `pair` is a hash of the shot and its pixels, and
+# `after_decision` the `seq` of the newest decision at that time, or 0.
+asked_pairs = sa.Table(
+    "asked_pairs",
+    metadata,
+    sa.Column("project_id", text(32), primary_key=True),
+    sa.Column("pr_number", sa.Integer, primary_key=True),
+    sa.Column("pair", text(64), primary_key=True),
+    sa.Column("after_decision", sa.BigInteger, nullable=False),
+)
+
+# Shots that never block a pull request until `until`. `compared` and `differed` count its comparisons since.
+quarantines = sa.Table(
+    "quarantines",
+    metadata,
+    sa.Column("id", text(32), primary_key=True),
+    sa.Column("project_id", text(32), nullable=False),
+    sa.Column("name", text(), nullable=False),
+    sa.Column("viewport", text(16), nullable=False),
+    sa.Column("theme", text(8), nullable=False),
+    sa.Column("reason", text(), nullable=False),
+    sa.Column("created_by", text(), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("until", sa.BigInteger, nullable=False),
+    sa.Column("compared", sa.Integer, nullable=False),
+    sa.Column("differed", sa.Integer, nullable=False),
+    sa.UniqueConstraint("project_id", "name", "viewport", "theme", name="quarantines_shot"),
+)
+
+# The images that a shot had on a branch, one row for each change. Outlives the images by 30 days. `pixels` is
+# empty until they are identified.
+branch_pixels = sa.Table(
+    "branch_pixels",
+    metadata,
+    sa.Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    sa.Column("project_id", text(32), nullable=False),
+    sa.Column("branch", text(), nullable=False),
+    sa.Column("name", text(), nullable=False),
+    sa.Column("viewport", text(16), nullable=False),
+    sa.Column("theme", text(8), nullable=False),
+    sa.Column("image_id", text(32), nullable=False),
+    sa.Column("pixels", text(64), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+)
+
+# How the service reaches a project's forge. `token` is encrypted with the signing key `kid`. Both are empty
+# for the operator's GitHub App.
+connections = sa.Table(
+    "connections",
+    metadata,
+    sa.Column("project_id", text(32), primary_key=True),
+    sa.Column("forge", text(16), nullable=False),
+    sa.Column("api_url", text(), nullable=False),
+    sa.Column("repository", text(), nullable=False),
+    sa.Column("kid", text(32), nullable=False),
+    sa.Column("token", text(), nullable=False),
+    sa.Column("created_by", text(), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+)
+
+# What goes out to a forge: one row for each pull request and `kind`, kept after it is sent. Every cause
+# raises `version` and sets `due_at`, which is NULL while nothing waits. What is sent is computed when it is
+# sent, so the newest state wins. `first_due_at` is when the first unsent cause came. `sent` is what was sent
+# last.
+outbox = sa.Table(
+    "outbox",
+    metadata,
+    sa.Column("project_id", text(32), primary_key=True),
+    sa.Column("pr_number", sa.Integer, primary_key=True),
+    sa.Column("kind", text(16), primary_key=True),
+    sa.Column("target", text(64), primary_key=True),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("due_at", sa.BigInteger),
+    sa.Column("first_due_at", sa.BigInteger, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("error", text(), nullable=False),
+    sa.Column("holder", text(32), nullable=False),
+    sa.Column("lease_until", sa.BigInteger, nullable=False),
+    sa.Column("sent", text(), nullable=False),
+    sa.Column("sent_at", sa.BigInteger),
 )

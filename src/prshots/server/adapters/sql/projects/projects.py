@@ -31,7 +31,16 @@ from prshots.server.adapters.sql.images.marks import mark_some
 from prshots.server.adapters.sql.projects.trusts import remove_trusts
 from prshots.server.domain.projects.models import Project, UploadToken
 
-_CHANGEABLE = ("name", "policy", "retain_days", "keep_baselines", "repository", "uploads_per_minute")
+_CHANGEABLE = (
+    "name",
+    "policy",
+    "retain_days",
+    "keep_baselines",
+    "repository",
+    "uploads_per_minute",
+    "review_verdicts",
+    "four_eyes",
+)
 
 
 class SqlProjects:

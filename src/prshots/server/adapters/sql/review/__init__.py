@@ -1,0 +1,1 @@
+"""Decisions, and what follows from them, in SQL."""

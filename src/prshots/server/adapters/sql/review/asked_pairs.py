@@ -1,0 +1,52 @@
+"""The pairs that a pull request has asked people about."""
+
+import hashlib
+from collections.abc import Iterable
+
+import sqlalchemy as sa
+
+from prshots.server.adapters.sql.columns import equal, given
+from prshots.server.adapters.sql.database.schema import asked_pairs, compared_shots, decisions, projects
+from prshots.server.domain.comparison.models import PairKey
+
+_VERDICTS = sa.select(projects.c.review_verdicts).where(projects.c.id == sa.bindparam("project_id"))
+_PAIRS = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).where(
+    *given(compared_shots, "project_id", "pr_number", "commit_sha"),
+    compared_shots.c.verdict.in_(sa.bindparam("verdicts", expanding=True)),
+    compared_shots.c.ancestor == 1,
+)
+_NEWEST_DECISION = sa.select(sa.func.coalesce(sa.func.max(decisions.c.seq), 0)).where(
+    *given(decisions, "project_id", "pr_number")
+)
+_ASK = sa.text(
+    "INSERT INTO asked_pairs (project_id, pr_number, pair, after_decision) "
+    "VALUES (:project_id, :pr_number, :pair, :after_decision) ON CONFLICT DO NOTHING"
+)
+
+
+def note_asked(connection: sa.Connection, project_id: str, pr_number: int, commit_sha: str) -> None:
+    """Remember the pairs of a finished comparison that need a decision, unless they were asked before."""
+    of_pull = {"project_id": project_id, "pr_number": pr_number}
+    verdicts = connection.execute(_VERDICTS, {"project_id": project_id}).scalar() or ""
+    found = connection.execute(
+        _PAIRS, {**of_pull, "commit_sha": commit_sha, "verdicts": verdicts.split(",")}
+    ).all()
+    if found:
+        newest = connection.execute(_NEWEST_DECISION, of_pull).scalar_one()
+        rows = [{**of_pull, "pair": _hash(tuple(pair)), "after_decision": newest} for pair in sorted(found)]
+        connection.execute(_ASK, rows)
+
+
+def notice_of(connection: sa.Connection, project_id: str, pr_number: int) -> int:
+    """Return the newest decision that came before an unseen pair, as its `seq`, or 0.
+
+    It rises only when a pair that nobody has seen comes after a decision.
+    """
+    newest = sa.select(sa.func.max(asked_pairs.c.after_decision)).where(
+        *equal(asked_pairs, project_id=project_id, pr_number=pr_number)
+    )
+    return connection.execute(newest).scalar() or 0
+
+
+def _hash(pair: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(pair).encode()).hexdigest()

@@ -1,0 +1,142 @@
+"""Decisions about pairs, and the facts that the gate follows from."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from prshots.contract.replies import Pin
+from prshots.server.adapters.sql.columns import ACTIVE, equal, given
+from prshots.server.adapters.sql.comparison.comparisons import NEWEST, NEWEST_OF_SEVERAL
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.row_locks import lock_pull
+from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, decisions, images
+from prshots.server.adapters.sql.review.asked_pairs import notice_of
+from prshots.server.adapters.sql.review.outbox import mark_due
+from prshots.server.domain.comparison.models import PairKey
+from prshots.server.domain.images.models import ShotKey
+from prshots.server.domain.review.models import Decision, NewDecision, PairDecision, ReviewFacts
+
+_CURRENT = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).where(
+    *given(compared_shots, "project_id", "pr_number", "commit_sha"), compared_shots.c.verdict.is_not(None)
+)
+_DECISION = ("pr_number", *PairKey._fields, "decision", "by", "at", "note", "pin_x", "pin_y")
+_DECISIONS = (
+    sa.select(*(decisions.c[name] for name in _DECISION))
+    .where(
+        *given(decisions, "project_id"), decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True))
+    )
+    .order_by(decisions.c.seq)
+)
+
+_earlier = images.alias()
+
+
+def _is_same_commit(one: Any, other: Any) -> sa.ColumnElement[bool]:  # noqa: ANN401 - columns
+    """Compare commits, ignoring case. Either may be a prefix of the other."""
+    one, other = sa.func.lower(one), sa.func.lower(other)
+    length = sa.case(
+        (sa.func.length(one) < sa.func.length(other), sa.func.length(one)), else_=sa.func.length(other)
+    )
+    return sa.func.substr(one, 1, length) == sa.func.substr(other, 1, length)
+
+
+# A commit is as new as its first image. A job that runs again for an older commit doesn't count.
+_was_there_before = (
+    sa.select(_earlier.c.seq)
+    .where(
+        _earlier.c.project_id == images.c.project_id,
+        _earlier.c.pr_number == images.c.pr_number,
+        _earlier.c.commit_sha == images.c.commit_sha,
+        _earlier.c.seq < comparisons.c.first_seq,
+    )
+    .correlate(images, comparisons)
+    .exists()
+)
+_has_newer_commit = (
+    sa.select(images.c.seq)
+    .where(
+        images.c.project_id == comparisons.c.project_id,
+        images.c.pr_number == comparisons.c.pr_number,
+        images.c.seq > comparisons.c.first_seq,
+        ACTIVE,
+        ~_is_same_commit(images.c.commit_sha, comparisons.c.commit_sha),
+        ~_was_there_before,
+    )
+    .correlate(comparisons)
+    .exists()
+)
+_OUTDATED = sa.select(comparisons.c.pr_number).where(*NEWEST_OF_SEVERAL, _has_newer_commit)
+
+
+class SqlReviews:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def decide(self, project_id: str, pr_number: int, decision: NewDecision, now: int) -> bool:
+        of_pull = {"project_id": project_id, "pr_number": pr_number}
+        pin = decision.pin
+        row = {
+            **of_pull,
+            "decision": decision.decision,
+            "by": decision.by,
+            "user_id": decision.user_id,
+            "at": now,
+            "note": decision.note,
+            "pin_x": pin.x if pin else None,
+            "pin_y": pin.y if pin else None,
+        }
+
+        def write(connection: sa.Connection) -> bool:
+            lock_pull(connection, project_id, pr_number)
+            newest = connection.execute(NEWEST, of_pull).first()
+            if newest is None:
+                return False
+            found = connection.execute(_CURRENT, {**of_pull, "commit_sha": newest.commit_sha})
+            if not set(decision.pairs) <= {PairKey(*pair) for pair in found}:
+                return False
+            rows = [row | pair._asdict() for pair in dict.fromkeys(decision.pairs)]
+            connection.execute(sa.insert(decisions), rows)
+            mark_due(connection, project_id, pr_number, now)
+            return True
+
+        return await self._database.write(write)
+
+    async def facts(
+        self, project_id: str, shots: Mapping[int, Collection[ShotKey]], now: int
+    ) -> dict[int, ReviewFacts]:
+        del now
+        of_pulls = {"project_id": project_id, "pr_numbers": list(shots)}
+
+        def read(connection: sa.Connection) -> dict[int, ReviewFacts]:
+            outdated = set(connection.execute(_OUTDATED, of_pulls).scalars())
+            decided: dict[int, list[PairDecision]] = {number: [] for number in shots}
+            for row in connection.execute(_DECISIONS, of_pulls):
+                decided[row.pr_number].append(_read_decision(row))
+            return {
+                number: ReviewFacts(decided[number], has_newer_commit=number in outdated) for number in shots
+            }
+
+        return await self._database.read(read)
+
+    async def version(self, project_id: str, pr_number: int, now: int) -> str:
+        del now
+        of_pull = {"project_id": project_id, "pr_number": pr_number}
+        newest = sa.select(sa.func.max(decisions.c.seq)).where(*equal(decisions, **of_pull))
+
+        def read(connection: sa.Connection) -> str:
+            outdated = connection.execute(
+                _OUTDATED, {"project_id": project_id, "pr_numbers": [pr_number]}
+            ).first()
+            return f"{connection.execute(newest).scalar()} {outdated is None}"
+
+        return await self._database.read(read)
+
+    async def notice(self, project_id: str, pr_number: int) -> int:
+        return await self._database.read(lambda connection: notice_of(connection, project_id, pr_number))
+
+
+def _read_decision(row: Any) -> PairDecision:  # noqa: ANN401 - a row of the table
+    pair = PairKey(*(getattr(row, name) for name in PairKey._fields))
+    pin = None if row.pin_x is None else Pin(row.pin_x, row.pin_y)
+    return PairDecision(pair, Decision(row.decision), row.by, row.at, row.note, pin)

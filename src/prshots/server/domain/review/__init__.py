@@ -1,0 +1,1 @@
+"""Decisions about changes, and the gate that follows from them."""

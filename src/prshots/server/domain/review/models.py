@@ -1,0 +1,63 @@
+"""Decisions about pairs of images, and the facts that the gate follows from."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from prshots.contract.replies import Gate, OutdatedNote, Pin, Review
+from prshots.server.domain.comparison.models import PairKey
+from prshots.server.domain.images.models import ShotKey
+
+
+class Decision(StrEnum):
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, slots=True)
+class PairDecision:
+    """A decision as recorded. `by` is the login of a person or the label of a token."""
+
+    pair: PairKey
+    decision: Decision
+    by: str
+    at: int
+    note: str = ""
+    pin: Pin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewDecision:
+    """One decision about several pairs of a pull request. A token has no `user_id`."""
+
+    decision: Decision
+    pairs: Sequence[PairKey]
+    by: str
+    user_id: str = ""
+    note: str = ""
+    pin: Pin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewFacts:
+    """What is known about a pull request besides its comparison.
+
+    `decisions` are in the order in which they were made. `histories` has the pixels that a shot had on the
+    base branch in the last 30 days, oldest first. `has_newer_commit` says that a commit after the compared
+    one has images.
+    """
+
+    decisions: Sequence[PairDecision] = ()
+    quarantined: Collection[ShotKey] = frozenset()
+    histories: Mapping[ShotKey, Sequence[str]] = field(default_factory=dict)
+    has_newer_commit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """The reviews of a comparison's shots, and what follows from them."""
+
+    reviews: Mapping[ShotKey, Review]
+    gate: Gate
+    outdated_notes: Sequence[OutdatedNote]
