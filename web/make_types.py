@@ -14,7 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from prshots.contract.limits import Policy
-from prshots.contract.replies import ComparisonState, GroupKind, Verdict
+from prshots.contract.replies import ComparisonState, GateState, GroupKind, ReviewState, Verdict
 from prshots.server.api import login
 from prshots.server.api.dashboard import view_types
 from prshots.server.domain.projects.models import Role
@@ -25,8 +25,8 @@ HEAD = """/**
  * Generated from src/prshots/server/api: change the types there and run `make format`.
  */
 """
-_ENUMS = (Role, Policy, Verdict, ComparisonState, GroupKind)
-_PLAIN = {str: "string", int: "number", bool: "boolean", NoneType: "null"}
+_ENUMS = (Role, Policy, Verdict, ComparisonState, GroupKind, ReviewState, GateState)
+_PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
 
 
 def generate() -> str:

@@ -9,6 +9,8 @@ export type Policy = "pr_close" | "retain_days" | "manual";
 export type Verdict = "changed" | "moved" | "new" | "removed" | "failed" | "unchanged";
 export type ComparisonState = "running" | "compared" | "no_baseline" | "incomplete" | "failed";
 export type GroupKind = "removed" | "single" | "same_pixels" | "inserted" | "new" | "recolored";
+export type ReviewState = "open" | "approved" | "rejected" | "not_needed" | "quarantined" | "seen_before";
+export type GateState = "passed" | "waiting" | "rejected" | "blocked";
 
 export interface User {
   id: string;
@@ -79,6 +81,10 @@ export interface Project {
   repository: string;
   /** The project's own limit. null if the service's limit applies. */
   uploads_per_minute: number | null;
+  /** The verdicts that need a decision. */
+  review_verdicts: string[];
+  /** Whether the author of a pull request can't approve it. */
+  four_eyes: boolean;
   created_at: number;
   images: number;
   bytes: number;
@@ -166,9 +172,24 @@ export interface ComparisonSummary {
   counts: Record<string, number>;
 }
 
+export interface Gate {
+  state: GateState;
+  /** How many shots need a decision. */
+  open: number;
+  /** Why it is blocked. Otherwise empty. */
+  reason: string;
+}
+
+export interface Decided {
+  /** How many pairs. */
+  decided: number;
+  gate: Gate;
+}
+
 export interface ListedPullRequest extends PullRequest {
   /** Of the newest compared commit. */
   comparison: ComparisonSummary | null;
+  gate: Gate | null;
 }
 
 export interface PullRequestList {
@@ -209,6 +230,33 @@ export interface ShotGroup {
   title: string;
 }
 
+/** A point in an image, as a share of its width and height from 0 to 1. */
+export interface Pin {
+  x: number;
+  y: number;
+}
+
+export interface Review {
+  state: ReviewState;
+  /** The login of the person, or the label of the token. Empty without a decision. */
+  by: string;
+  at: number | null;
+  note: string;
+  pin: Pin | null;
+}
+
+/** A note about an image that the shot no longer has. */
+export interface OutdatedNote {
+  name: string;
+  viewport: string;
+  theme: string;
+  state: ReviewState;
+  by: string;
+  at: number;
+  note: string;
+  pin: Pin | null;
+}
+
 export interface ComparedShot {
   name: string;
   viewport: string;
@@ -238,6 +286,7 @@ export interface ComparedShot {
   closeups: CloseUp[];
   /** The id of its group. Empty if the shot is unchanged or failed. */
   group: string;
+  review: Review;
 }
 
 export interface Comparison extends ComparisonSummary {
@@ -247,6 +296,8 @@ export interface Comparison extends ComparisonSummary {
   missing: number;
   /** In the order to review them. */
   groups: ShotGroup[];
+  gate: Gate;
+  outdated_notes: OutdatedNote[];
   /** Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order. */
   shots: ComparedShot[];
 }
