@@ -12,7 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prshots.client import post_comment, sender
+from prshots.client import post_comment
+from prshots.forges import sender
 from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, run_process, runner_of
 from support.forges.look_alikes import GitHubLookAlike
 from support.pytest_jobs import Job, job_of, write_event

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from prshots.client.ci import ForgeKind, with_forge
+from prshots.client.ci import with_forge
 from prshots.client.heads import Head, current_head, find_local_checkout
 from prshots.contract.errors import ClosedPullRequestError, InvalidInputError
+from prshots.contract.forge_kinds import ForgeKind
 from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
 from support.forges.gitea_look_alike import GiteaLookAlike
 from support.git_repositories import Repository, alone_with_git  # noqa: F401 - a fixture of every test here

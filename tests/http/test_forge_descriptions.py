@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from prshots.client.ci import ForgeKind, Job, Lookup, detect_job
-from prshots.client.forges import forge_of
-from prshots.client.forges.forge import IssueForge
+from prshots.client.ci import Job, Lookup, detect_job
+from prshots.client.job_forge import forge_of
+from prshots.contract.forge_kinds import ForgeKind
+from prshots.forges.forge import IssueForge
 from support.described_forges import FOLDER, DescribedForge, described, of_github, of_others
 from support.forges.bitbucket_look_alike import BitbucketLookAlike
 from support.forges.gitea_look_alike import GiteaLookAlike

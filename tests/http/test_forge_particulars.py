@@ -5,10 +5,12 @@ from contextlib import closing
 
 import pytest
 
-from prshots.client.ci import ForgeKind, Job
-from prshots.client.forges import Forge, forge_of
-from prshots.client.sticky_comment import keep_current
+from prshots.client.ci import Job
+from prshots.client.job_forge import forge_of
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
+from prshots.contract.forge_kinds import ForgeKind
+from prshots.forges import Forge
+from prshots.forges.sticky_comment import keep_current
 from support.forges.bitbucket_look_alike import BitbucketLookAlike
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
 from support.forges.forge_server import ForgeServer

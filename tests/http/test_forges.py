@@ -11,11 +11,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from prshots.client.ci import ForgeKind, Job
-from prshots.client.forges import Forge, forge_of
-from prshots.client.forges.gitlab import GitLab
-from prshots.client.sticky_comment import PostOutcome, keep_current
+from prshots.client.ci import Job
+from prshots.client.job_forge import forge_of
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
+from prshots.contract.forge_kinds import ForgeKind
+from prshots.forges import Forge
+from prshots.forges.gitlab import GitLab
+from prshots.forges.sticky_comment import PostOutcome, keep_current
 from prshots.server.domain.comments import listing
 from prshots.server.domain.comments.fitting import Frame
 from support.comment_entries import listed_image, url_of

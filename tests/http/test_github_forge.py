@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from prshots.client.ci import ForgeKind, Job
-from prshots.client.forges import forge_of
-from prshots.client.forges.forks import with_fork_advice
-from prshots.client.forges.github import GitHub
-from prshots.client.sticky_comment import PostOutcome, keep_current
+from prshots.client.ci import Job
+from prshots.client.forks import with_fork_advice
+from prshots.client.job_forge import forge_of
 from prshots.contract.errors import ForgeError, ForgeRefusedError, InvalidInputError
+from prshots.contract.forge_kinds import ForgeKind
+from prshots.forges.github import GitHub
+from prshots.forges.sticky_comment import PostOutcome, keep_current
 from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
 from support.forges.look_alikes import GitHubLookAlike
 from support.unreliable_proxy import UnreliableProxy, refuse

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from prshots.client.ci import ForgeKind, Job, Lookup
-from prshots.client.forges import Merge, forge_of
+from prshots.client.ci import Job, Lookup
+from prshots.client.job_forge import forge_of
 from prshots.client.lookup import with_head, with_pull_request
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.forge_kinds import ForgeKind
+from prshots.forges import Merge
 from support.http_server import Answer, answering, as_json
 from support.vectors import cases, vectors
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from prshots.client import Client
-from prshots.client.sender import MAX_REPLY_BYTES
 from prshots.contract.errors import CallError
 from prshots.contract.safe_text import printable
+from prshots.forges.sender import MAX_REPLY_BYTES
 from support.command_in_process import run_here
 from support.http_server import Answer, answering, as_json
 from support.service import SHA

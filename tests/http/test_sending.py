@@ -14,7 +14,6 @@ import httpx
 import pytest
 
 from prshots.client import Client, ShotFile, UploadOutcome, upload_all
-from prshots.client.sender import TRIES, Sender
 from prshots.client.upload import NOT_TRIED
 from prshots.contract.errors import (
     CallError,
@@ -27,6 +26,7 @@ from prshots.contract.errors import (
     UnsupportedTypeError,
 )
 from prshots.contract.replies import Uploaded
+from prshots.forges.sender import TRIES, Sender
 from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
 from support.http_server import answering, as_json
 from support.service import SHA, Service, png

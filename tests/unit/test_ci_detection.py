@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prshots.cli import service_options
-from prshots.client.ci import ForgeKind, Job, detect_job, with_forge
+from prshots.client.ci import Job, detect_job, with_forge
 from prshots.client.ci.actions_event import MAX_BYTES
-from prshots.client.ci.forge_addresses import api_root, repository_of_remote
-from prshots.client.forges import forge_of
+from prshots.client.job_forge import forge_of
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.forge_kinds import ForgeKind
+from prshots.forges.forge_addresses import api_root, repository_of_remote
 from support.vectors import cases, vectors
 
 VARIABLES: dict[str, dict[str, str]] = vectors("ci_detection")["variables"]

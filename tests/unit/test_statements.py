@@ -9,10 +9,10 @@ import pytest
 import typer.main
 
 from prshots.cli import app
-from prshots.client.sticky_comment import PostOutcome
 from prshots.contract import errors
 from prshots.contract.replies import Verdict
 from prshots.contract.statements import error_code, message, statements
+from prshots.forges.sticky_comment import PostOutcome
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ("upload", "compare", "comment", "expire", "delete")

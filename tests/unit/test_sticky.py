@@ -13,10 +13,10 @@ from greenlet import getcurrent, greenlet
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prshots.client.forges import Comment
-from prshots.client.sticky_comment import ROUNDS, Posted, PostOutcome, keep_current
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
+from prshots.forges import Comment
+from prshots.forges.sticky_comment import ROUNDS, Posted, PostOutcome, keep_current
 from support.vectors import cases
 
 MARKER = "<!-- svc:pr-7 -->"

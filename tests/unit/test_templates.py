@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prshots.client.ci import Job
-from prshots.client.forges import Forge
-from prshots.client.forges.bitbucket import Bitbucket
-from prshots.client.forges.github import GitHub
-from prshots.client.forges.gitlab import GitLab
 from prshots.client.post_comment import Composer
 from prshots.client.service import Client
 from prshots.client.templates import Template
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.replies import SizedComment
+from prshots.forges import Forge
+from prshots.forges.bitbucket import Bitbucket
+from prshots.forges.github import GitHub
+from prshots.forges.gitlab import GitLab
 from prshots.server.domain.comments.fitting import Frame
 from prshots.server.domain.comments.listing import MAX_LISTED, comment
 from support.comment_entries import listed_image, url_of

@@ -36,8 +36,8 @@ def comment(
     from prshots.client.ci import detect_job
     from prshots.client.ci.checkout import builds_baselines
     from prshots.client.compare import view_and_page
-    from prshots.client.forges import forge_of
     from prshots.client.heads import current_head
+    from prshots.client.job_forge import forge_of
     from prshots.client.lookup import with_head
     from prshots.client.move_staged import move_staged
     from prshots.client.post_comment import Composer

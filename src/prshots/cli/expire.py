@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from prshots.cli import service_options as options
 from prshots.cli.common import QuietOption, print_json, say, stated_option
-from prshots.client.ci import validate
+from prshots.contract import validate
 from prshots.contract.limits import Policy
 from prshots.contract.sizes import pluralize
 from prshots.contract.statements import message
@@ -38,7 +38,7 @@ def expire(
     forge_token: options.ForgeToken = "",
 ) -> None:
     from prshots.client.expire import close
-    from prshots.client.forges import forge_of
+    from prshots.client.job_forge import forge_of
 
     del quiet, timeout
     job = options.ask_forge(options.current_job(), pr)

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots.cli.common import say, stated_option
-from prshots.client.ci import ForgeKind, validate
-from prshots.client.deadline import deadline_after
+from prshots.contract import validate
 from prshots.contract.addresses import is_public
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.statements import message, statements
+from prshots.forges.deadline import deadline_after
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
-    from prshots.client.sender import OnWait
     from prshots.client.service import Client
+    from prshots.forges.sender import OnWait
 
 _TIMEOUT = statements()["options"]["timeout"]
 TIMEOUT: int = _TIMEOUT["default"]

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from prshots.contract.statements import statements
 
 if TYPE_CHECKING:
-    from prshots.client.ci import ForgeKind, Job, detect_job
+    from prshots.client.ci import Job, detect_job
     from prshots.client.compare import compare_with_base
-    from prshots.client.forges import forge_of
+    from prshots.client.job_forge import forge_of
     from prshots.client.post_comment import Composer, post
     from prshots.client.service import Client
     from prshots.client.shots import Found, Problem, ShotFile, find_shots
     from prshots.client.upload import UploadOutcome, upload_all, upload_baselines
     from prshots.contract.comments import Marker, View
+    from prshots.contract.forge_kinds import ForgeKind
     from prshots.contract.replies import Comparison, Expired, ServiceLimits, SizedComment, Uploaded
 
 DEFAULT_CONCURRENCY: int = statements()["options"]["jobs"]["default"]
@@ -51,13 +52,14 @@ __all__ = [
 
 _MODULES = {
     "prshots.client.compare": ("compare_with_base",),
-    "prshots.client.ci": ("ForgeKind", "Job", "detect_job"),
-    "prshots.client.forges": ("forge_of",),
+    "prshots.client.ci": ("Job", "detect_job"),
+    "prshots.client.job_forge": ("forge_of",),
     "prshots.client.post_comment": ("Composer", "post"),
     "prshots.client.service": ("Client",),
     "prshots.client.shots": ("Found", "Problem", "ShotFile", "find_shots"),
     "prshots.client.upload": ("UploadOutcome", "upload_all", "upload_baselines"),
     "prshots.contract.comments": ("Marker", "View"),
+    "prshots.contract.forge_kinds": ("ForgeKind",),
     "prshots.contract.replies": ("Comparison", "Expired", "ServiceLimits", "SizedComment", "Uploaded"),
 }
 

@@ -5,9 +5,7 @@ import time
 
 from prshots.client.ci import Job
 from prshots.client.ci.base_commits import base_of
-from prshots.client.ci.forge_addresses import pull_request_page
 from prshots.client.ci.git import Say, commit_at
-from prshots.client.deadline import current_deadline
 from prshots.client.heads import Head
 from prshots.client.move_staged import move_staged
 from prshots.client.replies import ComparisonReply
@@ -16,6 +14,8 @@ from prshots.contract.comments import View
 from prshots.contract.errors import CallError, InvalidInputError, NotFoundError
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.contract.statements import called, message
+from prshots.forges.deadline import current_deadline
+from prshots.forges.forge_addresses import pull_request_page
 
 WAIT_SECONDS = 10 * 60.0
 POLL_SECONDS = 1.0

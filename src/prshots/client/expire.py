@@ -6,15 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from prshots.client.ci import Job
-from prshots.client.forges import Comment, Forge, Merge
-from prshots.client.forges.forks import with_fork_advice
+from prshots.client.forks import with_fork_advice
 from prshots.client.post_comment import Composer
 from prshots.client.service import Client
-from prshots.client.sticky_comment import OurComments, Posted, PostOutcome, keep_current
 from prshots.contract.comments import View
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError, PrshotsError
 from prshots.contract.replies import Expired
 from prshots.contract.statements import message
+from prshots.forges import Comment, Forge, Merge
+from prshots.forges.sticky_comment import OurComments, Posted, PostOutcome, keep_current
 
 CONCURRENT_PURGES = 8
 PURGE_SECONDS = 60.0

@@ -5,9 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from prshots.client.ci import Job
-from prshots.client.forges import forge_of
-from prshots.client.sender import OnWait
-from prshots.client.sticky_comment import OurComments
+from prshots.client.job_forge import forge_of
+from prshots.forges.sender import OnWait
+from prshots.forges.sticky_comment import OurComments
 
 MAX_COMMENTS = 50
 MAX_CHARACTERS = 4000

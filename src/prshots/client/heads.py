@@ -4,15 +4,17 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from prshots.client.ci import Job, detect_job, validate
+from prshots.client.ci import Job, detect_job
 from prshots.client.ci.checkout import default_branch
-from prshots.client.ci.forge_addresses import ForgeRepository, api_root, forge_token, repository_of_remote
 from prshots.client.ci.git import git, remote_name
-from prshots.client.forges import Forge, ForgePullRequest, forge_of, why_no_token
+from prshots.client.job_forge import forge_of, why_no_token
 from prshots.client.lookup import with_pull_request
-from prshots.client.sender import OnWait, ignore_wait
+from prshots.contract import validate
 from prshots.contract.errors import InvalidInputError, PrshotsError
 from prshots.contract.statements import called, message
+from prshots.forges import Forge, ForgePullRequest
+from prshots.forges.forge_addresses import ForgeRepository, api_root, forge_token, repository_of_remote
+from prshots.forges.sender import OnWait, ignore_wait
 
 # Facts from git on your machine, where no CI describes the job: the repository, its forge, and the branch. A
 # branch is at `origin`, unless git is configured to push it elsewhere. Its pull requests are at `upstream` if

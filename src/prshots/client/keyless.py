@@ -8,13 +8,14 @@ from typing import Any, TypeAlias
 import httpx
 
 from prshots import __version__
-from prshots.client.ci import detect_job, validate
+from prshots.client.ci import detect_job
 from prshots.client.image_address import refuse_image_address, refuse_redirect
-from prshots.client.sender import OnWait, Sender, ignore_wait, json_object
+from prshots.contract import validate
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN
 from prshots.contract.redaction import redact_briefly
 from prshots.contract.statements import called, message
+from prshots.forges.sender import OnWait, Sender, ignore_wait, json_object
 
 LIFETIME_SECONDS = 15 * 60.0
 """The lifetime of such a token."""

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TypeVar, cast
 
 from prshots.client.ci import Job, Lookup
-from prshots.client.forges import forge_of
-from prshots.client.forges.forge import ForgePullRequest, IssueForge
-from prshots.client.sender import OnWait, ignore_wait
+from prshots.client.job_forge import forge_of
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
 from prshots.contract.statements import message
+from prshots.forges.forge import ForgePullRequest, IssueForge
+from prshots.forges.sender import OnWait, ignore_wait
 
 T = TypeVar("T")
 

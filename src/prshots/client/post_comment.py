@@ -6,16 +6,16 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from prshots.client.ci import Job
-from prshots.client.ci.forge_addresses import kind_of_public_api
-from prshots.client.forges import Forge
-from prshots.client.forges.forks import with_fork_advice
+from prshots.client.forks import with_fork_advice
 from prshots.client.service import Client
-from prshots.client.sticky_comment import Posted, keep_current
 from prshots.client.templates import Template
 from prshots.contract.addresses import is_public
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, View
 from prshots.contract.errors import ForgeRefusedError
 from prshots.contract.statements import message
+from prshots.forges import Forge
+from prshots.forges.forge_addresses import kind_of_public_api
+from prshots.forges.sticky_comment import Posted, keep_current
 
 _IMAGE = re.compile(
     r"""^!\[.*\]\((https?://[^\s)]+)\)$  # on its own line

@@ -5,7 +5,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from prshots.client.ci import validate
+from prshots.contract import validate
 from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, Verdict
 
 if TYPE_CHECKING:

@@ -11,12 +11,10 @@ from typing import Any, BinaryIO, NotRequired, Self, TypeAlias, TypedDict, TypeV
 import httpx
 
 from prshots import __version__
-from prshots.client.ci import validate
 from prshots.client.image_address import refuse_image_address, refuse_redirect
 from prshots.client.keyless import FixedToken, TokenSource
 from prshots.client.replies import ComparisonReply, comparison_from, reply_from
-from prshots.client.sender import OnWait, Sender, ignore_wait, json_of
-from prshots.contract import errors
+from prshots.contract import errors, validate
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.limits import IMAGE_ID, MAX_KNOWN_SHOTS
 from prshots.contract.redaction import redact, redact_briefly
@@ -31,6 +29,7 @@ from prshots.contract.replies import (
     Uploaded,
 )
 from prshots.contract.statements import message
+from prshots.forges.sender import OnWait, Sender, ignore_wait, json_of
 
 TIMEOUT_SECONDS = 60.0
 CONNECT_SECONDS = 10.0

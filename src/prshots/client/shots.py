@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from prshots.client.ci.validate import is_unicode
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.formats import BY_EXT, LEADING_BYTES, ImageFormat, format_of, pixel_size
 from prshots.contract.image_structure import is_cut_off
 from prshots.contract.limits import MAX_NAME_CHARACTERS, THEMES, VIEWPORT
 from prshots.contract.statements import message
+from prshots.contract.validate import is_unicode
 
 EXTENSIONS = {".png": BY_EXT["png"], ".jpg": BY_EXT["jpg"], ".jpeg": BY_EXT["jpg"], ".webp": BY_EXT["webp"]}
 """The extensions to look for in a folder. The content decides a file's actual format."""

@@ -6,19 +6,20 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from prshots.client.ci import detect_job, validate
+from prshots.client.ci import detect_job
 from prshots.client.ci.checkout import commit_of, head_commit
 from prshots.client.ci.overrides import with_forge_variables
 from prshots.client.compare import compare_with_base, find_newest_commit, summary, view_and_page
 from prshots.client.feedback import read_feedback
-from prshots.client.forges import forge_of
 from prshots.client.heads import Head, current_head, find_local_checkout
+from prshots.client.job_forge import forge_of
 from prshots.client.keyless import token_source
 from prshots.client.move_staged import move_staged
 from prshots.client.post_comment import Composer, post
 from prshots.client.service import Client
 from prshots.client.show import Pairs, show
 from prshots.client.upload import UploadOutcome
+from prshots.contract import validate
 from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
 from prshots.contract.limits import THEMES
 from prshots.contract.replies import Verdict

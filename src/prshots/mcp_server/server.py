@@ -16,10 +16,10 @@ from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import Field, ValidationError
 
 from prshots import __version__
-from prshots.client.deadline import deadline_after
 from prshots.client.show import find_pairs
 from prshots.contract.errors import PrshotsError
 from prshots.contract.statements import use_names
+from prshots.forges.deadline import deadline_after
 from prshots.mcp_server.checkout_tools import MAX_SHOTS, CheckoutTools
 
 SMALL_STEP = 0.001

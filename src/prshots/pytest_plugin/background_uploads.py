@@ -7,17 +7,18 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Self, TypeVar
 
-from prshots.client.ci import Job, detect_job, validate
+from prshots.client.ci import Job, detect_job
 from prshots.client.ci.checkout import builds_baselines, commit_of, full_commit
 from prshots.client.ci.overrides import with_forge_variables
 from prshots.client.compare import compare_with_base, describe, summary, view_and_page
-from prshots.client.forges import forge_of
+from prshots.client.job_forge import forge_of
 from prshots.client.keyless import token_source
 from prshots.client.lookup import with_head, with_pull_request
 from prshots.client.post_comment import Composer, post
 from prshots.client.service import Client
 from prshots.client.shots import ShotFile
 from prshots.client.upload import NOT_TRIED, UploadOutcome, upload_all, upload_baselines
+from prshots.contract import validate
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.redaction import redact
 from prshots.contract.sizes import pluralize

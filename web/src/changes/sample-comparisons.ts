@@ -23,6 +23,7 @@ export function comparedShot(some: Partial<ComparedShot> = {}): ComparedShot {
     pixels_after: "",
     closeups: [],
     group: "",
+    review: { state: "not_needed", by: "", at: null, note: "", pin: null },
     ...some,
   };
 }
@@ -34,6 +35,8 @@ export const comparison = (some: Partial<Comparison> = {}): Comparison => ({
   state: "compared",
   missing: 0,
   groups: [],
+  gate: { state: "passed", open: 0, reason: "" },
+  outdated_notes: [],
   shots: [],
   counts: countByVerdict(some.shots ?? []),
   ...some,

@@ -1,7 +1,7 @@
 """Detect the CI and its pull request."""
 
 from prshots.client.ci.detection import detect_job
-from prshots.client.ci.job import ForgeKind, Job, Lookup
+from prshots.client.ci.job import Job, Lookup
 from prshots.client.ci.overrides import with_forge
 
-__all__ = ["ForgeKind", "Job", "Lookup", "detect_job", "with_forge"]
+__all__ = ["Job", "Lookup", "detect_job", "with_forge"]

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from prshots.client.ci import validate
 from prshots.client.ci.job import Job, Lookup
+from prshots.contract import validate
 
 MAX_BYTES = 32 * 1024**2
 """GitHub sends at most 25 MB."""

@@ -6,10 +6,10 @@ first parents. The client deepens a shallow clone, but no further than needed. S
 
 from dataclasses import dataclass
 
-from prshots.client.ci import validate
 from prshots.client.ci.checkout import default_branch, full_commit
 from prshots.client.ci.git import Say, commit_at, fetch, git, is_shallow, remote_name
 from prshots.client.ci.job import Job
+from prshots.contract import validate
 from prshots.contract.limits import MAX_BASE_COMMITS
 from prshots.contract.statements import message
 

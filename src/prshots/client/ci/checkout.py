@@ -1,8 +1,8 @@
 """Facts from git's checkout when CI doesn't provide them: the commit and the default branch."""
 
-from prshots.client.ci import validate
 from prshots.client.ci.git import commit_at, git
 from prshots.client.ci.job import Job
+from prshots.contract import validate
 
 USUAL_BRANCHES = ("main", "master")
 

@@ -4,9 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from urllib.parse import quote
 
-from prshots.client.ci import validate
 from prshots.client.ci.actions_event import job_of_event, number_in
-from prshots.client.ci.forge_addresses import (
+from prshots.client.ci.job import Job
+from prshots.contract import validate
+from prshots.contract.forge_kinds import ForgeKind
+from prshots.contract.validate import first
+from prshots.forges.forge_addresses import (
     ForgeRepository,
     api_root,
     forge_token,
@@ -15,8 +18,6 @@ from prshots.client.ci.forge_addresses import (
     repository_of_remote,
     runs_on_gitea,
 )
-from prshots.client.ci.job import ForgeKind, Job
-from prshots.client.ci.validate import first
 
 Environ = Mapping[str, str]
 

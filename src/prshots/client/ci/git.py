@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from prshots.client.ci import validate
-from prshots.client.deadline import current_deadline
+from prshots.contract import validate
 from prshots.contract.redaction import redact_briefly
 from prshots.contract.statements import message
+from prshots.forges.deadline import current_deadline
 
 LOCAL_SECONDS = 30.0
 FETCH_SECONDS = 120.0

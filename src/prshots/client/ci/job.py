@@ -4,14 +4,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from prshots.contract.errors import ClosedPullRequestError
+from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.statements import message
-
-
-class ForgeKind(StrEnum):
-    GITHUB = "github"
-    GITLAB = "gitlab"
-    GITEA = "gitea"
-    BITBUCKET = "bitbucket"
 
 
 class Lookup(StrEnum):

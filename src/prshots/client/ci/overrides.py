@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from prshots.client.ci import validate
-from prshots.client.ci.forge_addresses import TOKEN_VARIABLE, api_root, forge_token, kind_of_api
-from prshots.client.ci.job import ForgeKind, Job
+from prshots.client.ci.job import Job
+from prshots.contract import validate
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.statements import called
+from prshots.forges.forge_addresses import TOKEN_VARIABLE, api_root, forge_token, kind_of_api
 
 
 def with_forge(

@@ -22,12 +22,12 @@ from typing import Any, cast
 
 import httpx
 
-from prshots.client.deadline import current_deadline
-from prshots.client.pace import Pace, limit_message
 from prshots.contract.errors import CallError, RateLimitedError, UnreachableError
 from prshots.contract.rate_limits import RateLimit
 from prshots.contract.redaction import redact
 from prshots.contract.statements import message
+from prshots.forges.deadline import current_deadline
+from prshots.forges.pace import Pace, limit_message
 
 TRIES = 5
 """How many times to send a request that gets no reply or a 5xx."""

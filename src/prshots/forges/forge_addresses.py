@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from prshots.client.ci import validate
-from prshots.client.ci.job import ForgeKind
-from prshots.client.ci.validate import MAX_CHARACTERS
+from prshots.contract import validate
 from prshots.contract.addresses import github_api
+from prshots.contract.forge_kinds import ForgeKind
+from prshots.contract.validate import MAX_CHARACTERS
 
 TOKEN_VARIABLE = "PRSHOTS_FORGE_TOKEN"  # noqa: S105 - a variable's name
 

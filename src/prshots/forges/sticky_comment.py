@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from prshots.client.forges import Comment, Forge
 from prshots.contract.errors import ForgeError, NotFoundError
 from prshots.contract.statements import message
+from prshots.forges import Comment, Forge
 
 ROUNDS = 10
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from prshots.client.forges.forge import Comment, IssueForge, review_state
-from prshots.client.forges.forge_api import text_at
+from prshots.forges.forge import Comment, IssueForge, review_state
+from prshots.forges.forge_api import text_at
 
 
 class Gitea(IssueForge):

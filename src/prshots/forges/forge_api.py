@@ -6,10 +6,10 @@ from typing import Any
 
 import httpx
 
-from prshots.client.sender import OnWait, Sender, json_object, origin
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.contract.redaction import redact_briefly
 from prshots.contract.statements import called, message
+from prshots.forges.sender import OnWait, Sender, json_object, origin
 
 TIMEOUT_SECONDS = 30.0
 MAX_PAGES = 1000

@@ -1,35 +1,23 @@
-"""The forges, and how to find, create and change a comment there."""
+"""The forge of a job."""
 
 from urllib.parse import urlsplit
 
-from prshots.client.ci import ForgeKind, Job
-from prshots.client.ci.forge_addresses import kind_of_public_api
-from prshots.client.forges.bitbucket import Bitbucket
-from prshots.client.forges.forge import Comment, Forge, ForgePullRequest, Merge
-from prshots.client.forges.forks import fork_advice
-from prshots.client.forges.gitea import Gitea
-from prshots.client.forges.github import GitHub
-from prshots.client.forges.gitlab import GitLab
-from prshots.client.sender import OnWait, ignore_wait
+from prshots.client.ci import Job
+from prshots.client.forks import fork_advice
 from prshots.contract.addresses import is_loopback
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.statements import called, message
-
-__all__ = ["Comment", "Forge", "ForgePullRequest", "Merge", "forge_of", "why_no_token"]
-
-_KINDS: dict[ForgeKind, type[Forge]] = {
-    ForgeKind.GITHUB: GitHub,
-    ForgeKind.GITLAB: GitLab,
-    ForgeKind.GITEA: Gitea,
-    ForgeKind.BITBUCKET: Bitbucket,
-}
+from prshots.forges import FORGES, Forge
+from prshots.forges.forge_addresses import kind_of_public_api
+from prshots.forges.sender import OnWait, ignore_wait
 
 
 def forge_of(job: Job, on_wait: OnWait = ignore_wait) -> Forge:
     """Return the job's repository on its forge. Raises InvalidInputError if something is missing."""
     if job.forge is None:
         raise InvalidInputError(f"no forge detected: use {called('--forge')}, one of {', '.join(ForgeKind)}")
-    kind = _KINDS[job.forge]
+    kind = FORGES[job.forge]
     if not job.repository:
         option = f"{called('--repository')}, such as owner/name"
         raise InvalidInputError(f"no {kind.label} repository detected: use {option}")

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from prshots.client.ci import validate
-from prshots.client.forges.forge_api import ForgeApi, text_at
-from prshots.client.sender import OnWait, ignore_wait
+from prshots.contract import validate
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, NotFoundError
+from prshots.forges.forge_api import ForgeApi, text_at
+from prshots.forges.sender import OnWait, ignore_wait
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Advice for pull requests from forks: their jobs get no secrets and only a read-only token."""
 
-from prshots.client.ci import ForgeKind, Job
+from prshots.client.ci import Job
 from prshots.contract.errors import ForgeError, ForgeRefusedError
+from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.statements import message
 
 _FROM_A_FORK = {

@@ -7,8 +7,10 @@ from urllib.parse import quote
 
 import httpx
 
-from prshots.client.ci import validate
-from prshots.client.forges.forge import (
+from prshots.contract import validate
+from prshots.contract.comments import Marker
+from prshots.contract.errors import ForgeRefusedError, NotFoundError
+from prshots.forges.forge import (
     Comment,
     Forge,
     ForgePullRequest,
@@ -16,9 +18,7 @@ from prshots.client.forges.forge import (
     open_with_head_branch,
     review_state,
 )
-from prshots.client.forges.forge_api import text_at
-from prshots.contract.comments import Marker
-from prshots.contract.errors import ForgeRefusedError, NotFoundError
+from prshots.forges.forge_api import text_at
 
 
 class Bitbucket(Forge):

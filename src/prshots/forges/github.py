@@ -7,12 +7,12 @@ from typing import Any
 
 import httpx
 
-from prshots.client.forges.forge import Comment, IssueForge, review_state
-from prshots.client.forges.forge_api import error_message, text_at
-from prshots.client.sender import OnWait, ignore_wait, json_object
 from prshots.contract.errors import ForgeError, NotFoundError
 from prshots.contract.redaction import redact_briefly
 from prshots.contract.statements import message
+from prshots.forges.forge import Comment, IssueForge, review_state
+from prshots.forges.forge_api import error_message, text_at
+from prshots.forges.sender import OnWait, ignore_wait, json_object
 
 API_VERSION = "2022-11-28"
 PURGE_SECONDS = 5.0

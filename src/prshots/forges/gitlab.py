@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from prshots.client.ci import validate
-from prshots.client.forges.forge import (
+from prshots.contract import validate
+from prshots.forges.forge import (
     Comment,
     Forge,
     ForgePullRequest,
@@ -16,7 +16,7 @@ from prshots.client.forges.forge import (
     open_with_head_branch,
     review_state,
 )
-from prshots.client.forges.forge_api import text_at
+from prshots.forges.forge_api import text_at
 
 
 class GitLab(Forge):

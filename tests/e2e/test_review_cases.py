@@ -1,0 +1,171 @@
+"""Cases where a decision must hold or must be asked for again, each with real git and the real service."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from support.clients import runner_of
+from support.compared_shop import Found, Shop, Shots
+from support.git_repositories import Repository
+from support.service import Service
+from support.signed_in_people import Person, sign_in
+
+pytestmark = pytest.mark.slow
+
+PAIR = ("name", "viewport", "theme", "pixels_before", "pixels_after")
+
+
+class Reviewer:
+    """A person who decides about what a job found."""
+
+    def __init__(self, person: Person) -> None:
+        self.person = person
+
+    def decide(self, found: Found, decision: str, *names: str, **more: object) -> httpx.Response:
+        pull = urlsplit(found.json["dashboard_url"]).path
+        pairs = [{key: shot[key] for key in PAIR} for shot in found.json["shots"] if shot["name"] in names]
+        return self.person.ask("POST", f"{pull}/decisions", decision=decision, pairs=pairs, **more)
+
+    def approve(self, found: Found, *names: str) -> dict[str, Any]:
+        reply = self.decide(found, "approved", *names)
+        assert reply.status_code == 200, reply.text
+        return dict(reply.json()["gate"])
+
+
+@pytest.fixture
+def shop(shared_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    """Make a shop whose main branch is built."""
+    work = Repository.with_remote(tmp_path / "git")
+    work.commit("First")
+    work.push("main")
+    made = Shop(tmp_path, shared_service, shared_service.new_token(), monkeypatch, work, runner_of("python"))
+    made.build(work.head, {"home": 1, "cart": 1})
+    return made
+
+
+@pytest.fixture
+def reviewer(shared_service: Service) -> Reviewer:
+    return Reviewer(sign_in(shared_service, operator=True))
+
+
+def changed(shop: Shop, shots: Shots | None = None, number: int = 1, **options: Any) -> Found:
+    """Push a commit to the pull request's branch, and run its job."""
+    return shop.pull(number, shop.work.commit(), shots or {"home": 1, "cart": 2}, **options)
+
+
+def states(found: Found) -> dict[str, str]:
+    return {shot["name"]: shot["review"]["state"] for shot in found.json["shots"]}
+
+
+def latest(shop: Shop, number: int = 1) -> Found:
+    """Ask for the newest comparison, as `prshots gate` does."""
+    url = f"{shop.service.base_url}/v1/compare?pr_number={number}"
+    reply = httpx.get(url, headers={"Authorization": f"Bearer {shop.token}"})
+    return Found(0, "", reply.json())
+
+
+def gate(found: Found) -> tuple[str, int]:
+    return found.json["gate"]["state"], found.json["gate"]["open"]
+
+
+def test_a_decision_holds_for_the_same_pixels_however_they_arrive(shop: Shop, reviewer: Reviewer) -> None:
+    """A push of the same pixels, a rebase, a squash and a force-push back all keep it."""
+    work, main = shop.work, shop.work.head
+    work.branch("change")
+    first = changed(shop)
+    assert (gate(first), states(first)) == (("waiting", 1), {"cart": "open", "home": "not_needed"})
+    assert reviewer.approve(first, "cart") == {"state": "passed", "open": 0, "reason": ""}
+    assert gate(changed(shop)) == ("passed", 0)
+
+    work.branch("main", main)
+    shop.build(work.commit("Main moves on"), {"home": 1, "cart": 1})
+    work.branch("rebased")
+    assert gate(changed(shop)) == ("passed", 0)
+
+    other = changed(shop, {"home": 2, "cart": 3})
+    assert (gate(other), states(other)) == (("waiting", 2), {"cart": "open", "home": "open"})
+    back = shop.pull(1, work.commit("Forced back"), {"home": 1, "cart": 2})
+    assert (gate(back), states(back)["cart"]) == (("passed", 0), "approved")
+
+
+def test_another_base_asks_again_for_its_shot_only(shop: Shop, reviewer: Reviewer) -> None:
+    work, main = shop.work, shop.work.head
+    work.branch("change")
+    first = changed(shop, {"home": 2, "cart": 2})
+    assert reviewer.approve(first, "home", "cart")["state"] == "passed"
+    work.branch("main", main)
+    shop.build(work.commit("Another cart"), {"home": 1, "cart": 5})
+    work.branch("rebased")
+    found = changed(shop, {"home": 2, "cart": 2})
+    assert (gate(found), states(found)) == (("waiting", 1), {"cart": "open", "home": "approved"})
+
+
+def test_after_a_squash_merge_the_next_pull_request_is_asked_nothing(shop: Shop, reviewer: Reviewer) -> None:
+    work, main = shop.work, shop.work.head
+    work.branch("change")
+    head = work.commit()
+    assert reviewer.approve(shop.pull(1, head, {"home": 1, "cart": 2}), "cart")["state"] == "passed"
+    work.branch("main", main)
+    squashed = work.commit("Squashed")
+    work.push("main")
+    shop.merge(1, head, squashed)
+    work.branch("other")
+    assert gate(changed(shop, number=2)) == ("passed", 0)
+
+
+def test_an_old_job_that_runs_again_does_not_go_back(shop: Shop, reviewer: Reviewer) -> None:
+    shop.work.branch("change")
+    old = shop.work.commit()
+    shop.pull(1, old, {"home": 1, "cart": 2})
+    new = changed(shop, {"home": 1, "cart": 3})
+    reviewer.approve(new, "cart")
+    again = shop.pull(1, old, {"home": 1, "cart": 2})
+    assert gate(again) == ("waiting", 1)  # the old commit's own
+    now = latest(shop)
+    assert (now.json["commit_sha"], gate(now)) == (new.json["commit_sha"], ("passed", 0))
+
+
+def test_images_of_a_newer_commit_block_until_they_are_compared(shop: Shop, reviewer: Reviewer) -> None:
+    shop.work.branch("change")
+    reviewer.approve(changed(shop), "cart")
+    newer = shop.work.commit()
+    done = shop.in_terminal(
+        *("upload", "shots", "--no-compare", "--pr", "1", "--commit", newer), shots={"home": 1, "cart": 2}
+    )
+    assert done.returncode == 0, done.stderr
+    assert latest(shop).json["gate"] == {"state": "blocked", "open": 0, "reason": "not_compared"}
+
+
+def test_reviewers_who_decide_at_once_or_late(shop: Shop, reviewer: Reviewer) -> None:
+    """The newest decision counts. A decision about a pair that changed meanwhile is refused as a whole."""
+    other = Reviewer(sign_in(shop.service, operator=True))
+    shop.work.branch("change")
+    first = changed(shop, {"home": 2, "cart": 2})
+    assert other.decide(first, "rejected", "cart", note="Too bright").json()["gate"]["state"] == "rejected"
+    rejected = latest(shop)
+    review = rejected.json["shots"][0]["review"]
+    assert (states(rejected)["cart"], review["note"]) == ("rejected", "Too bright")
+    assert reviewer.approve(first, "home", "cart")["state"] == "passed"
+
+    second = changed(shop, {"home": 2, "cart": 3})
+    refused = reviewer.decide(first, "approved", "home", "cart")
+    assert (refused.status_code, refused.json()) == (409, {"error": "changed since you looked"})
+    assert states(latest(shop)) == {"cart": "open", "home": "approved"}
+    assert reviewer.decide(second, "withdrawn", "home").json()["gate"]["open"] == 2
+
+
+def test_a_renamed_shot_asks_about_both_names(shop: Shop, reviewer: Reviewer) -> None:
+    shop.work.branch("change")
+    found = changed(shop, {"home": 1, "basket": 1}, compare=("--complete",))
+    assert states(found) == {"basket": "not_needed", "cart": "open", "home": "not_needed"}
+    assert reviewer.approve(found, "cart")["state"] == "passed"
+
+
+def test_a_forks_pull_request_is_reviewed_like_any_other(shop: Shop, reviewer: Reviewer) -> None:
+    shop.work.branch("change")
+    found = changed(shop, fork=True)
+    assert gate(found) == ("waiting", 1)
+    assert reviewer.approve(found, "cart")["state"] == "passed"
