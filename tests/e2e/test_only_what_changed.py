@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from prshots.client import Client, sender
+from prshots.client import Client
+from prshots.forges import sender
 from support.clients import CLIENTS, Run, runner_outside_ci
 from support.compared_shop import draw
 from support.forges.look_alikes import GitHubLookAlike

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy  # noqa: F401 - first: a pytest run inside this process forgets the modules that it imports
 
-from prshots.client import Client, sender
+from prshots.client import Client
 from prshots.contract.statements import message
+from prshots.forges import sender
 from support.forges.look_alikes import GitHubLookAlike
 from support.git_repositories import Repository
 from support.pytest_jobs import ONLY_OURS, Job, entries, job_of, lines, run_elsewhere

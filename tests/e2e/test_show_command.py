@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from prshots.client import sender
+from prshots.forges import sender
 from support.agent_desk import AgentDesk, agent_desk
 from support.service import Service
 

@@ -18,8 +18,8 @@ import pytest
 from PIL import Image
 
 from prshots.client import Client
-from prshots.client import sender as sending_module
 from prshots.contract.statements import message
+from prshots.forges import sender as sending_module
 from support.clients import CLIENTS, NODE_NIGHTLY, ONLY_PYTHON, command_of, run_process, runner_of
 from support.http_server import answering, as_json
 from support.service import MAX_BYTES, PRSHOTS, SHA, Service

@@ -87,7 +87,7 @@ class TestTokens:
         records = open_records(tmp_path)
         await records.add_token(token)
         clock.now = NOW + 899.9
-        access = Access(web, token_id=token.id, expires_at=NOW + 900)
+        access = Access(web, token_id=token.id, token_label="job", expires_at=NOW + 900)
         assert await accounts.authenticate(secret) == access
         clock.now = NOW + 900
         with pytest.raises(UnauthorizedError, match=r"^unauthorized$"):

@@ -20,7 +20,7 @@ from typing import Any
 import httpx
 import pytest
 
-from prshots.client import deadline, sender, service
+from prshots.client import service
 from prshots.client.service import Client
 from prshots.client.shots import ShotFile
 from prshots.client.upload import upload_all
@@ -34,6 +34,7 @@ from prshots.contract.errors import (
 from prshots.contract.rate_limits import LimitPolicy, RateLimit
 from prshots.contract.replies import Uploaded
 from prshots.contract.statements import called
+from prshots.forges import deadline, sender
 from prshots.forges.deadline import deadline_after
 from prshots.forges.sender import Sender, limit_of, no_reply_message, retry_after
 from prshots.server.adapters.counters.memory import MemoryCounter

@@ -10,6 +10,7 @@ import httpx
 from prshots.contract import validate
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeRefusedError, NotFoundError
+from prshots.contract.gates import STATUS_NAME, CommitState, CommitStatus
 from prshots.forges.forge import (
     Comment,
     Forge,
@@ -19,6 +20,12 @@ from prshots.forges.forge import (
     review_state,
 )
 from prshots.forges.forge_api import text_at
+
+_STATES = {
+    CommitState.SUCCESS: "SUCCESSFUL",
+    CommitState.PENDING: "INPROGRESS",
+    CommitState.FAILURE: "FAILED",
+}
 
 
 class Bitbucket(Forge):
@@ -83,6 +90,17 @@ class Bitbucket(Forge):
 
     def delete(self, pr_number: int, comment_id: str) -> None:
         self._remove(f"{self._comments(pr_number)}/{comment_id}")
+
+    def set_status(self, commit_sha: str, status: CommitStatus) -> None:
+        body = {
+            "key": STATUS_NAME,
+            "name": STATUS_NAME,
+            "state": _STATES[status.state],
+            "description": status.description,
+            "url": status.url,
+        }
+        path = f"{self._path_of(self._repository)}/commit/{commit_sha}/statuses/build"
+        self._api.call("POST", path, json=body)
 
     def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         quoted = branch.replace("\\", "\\\\").replace('"', '\\"')

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from prshots.contract import validate
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, NotFoundError
+from prshots.contract.gates import STATUS_NAME, CommitStatus
 from prshots.forges.forge_api import ForgeApi, text_at
 from prshots.forges.sender import OnWait, ignore_wait
 
@@ -114,6 +115,10 @@ class Forge(ABC):
     def delete(self, pr_number: int, comment_id: str) -> None:
         """Delete a comment. Not an error if it no longer exists."""
 
+    @abstractmethod
+    def set_status(self, commit_sha: str, status: CommitStatus) -> None:
+        """Set the commit's status `prshots`. Setting an equal one again is not an error."""
+
     def pull_request(self, pr_number: int) -> ForgePullRequest:
         """Return a pull request, open or not. Raises NotFoundError if it doesn't exist."""
         return self._read_pull(self._pull(pr_number))
@@ -192,6 +197,15 @@ class IssueForge(Forge):
     def delete(self, pr_number: int, comment_id: str) -> None:
         del pr_number
         self._remove(self._comment_path(comment_id))
+
+    def set_status(self, commit_sha: str, status: CommitStatus) -> None:
+        body = {
+            "state": status.state,
+            "description": status.description,
+            "target_url": status.url,
+            "context": STATUS_NAME,
+        }
+        self._api.call("POST", f"{self._path_of(self._repository)}/statuses/{commit_sha}", json=body)
 
     def pull_requests_with_head(self, head_sha: str) -> list[ForgePullRequest]:
         """Return this repository's pull requests with this head. Only GitHub also lists closed ones."""

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from prshots.contract import validate
+from prshots.contract.gates import STATUS_NAME, CommitState, CommitStatus
 from prshots.forges.forge import (
     Comment,
     Forge,
@@ -55,6 +56,16 @@ class GitLab(Forge):
 
     def delete(self, pr_number: int, comment_id: str) -> None:
         self._remove(f"{self._notes(pr_number)}/{comment_id}")
+
+    def set_status(self, commit_sha: str, status: CommitStatus) -> None:
+        state = "failed" if status.state is CommitState.FAILURE else status.state
+        body = {
+            "state": state,
+            "name": STATUS_NAME,
+            "description": status.description,
+            "target_url": status.url,
+        }
+        self._api.call("POST", f"{self._path_of(self._repository)}/statuses/{commit_sha}", json=body)
 
     def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         # A merge request only has the id of the project with its branch.

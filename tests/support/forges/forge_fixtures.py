@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prshots.client import sender
+from prshots.forges import sender
 
 
 @pytest.fixture(autouse=True)

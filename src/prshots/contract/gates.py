@@ -1,0 +1,47 @@
+"""The gate as a commit status on a forge."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from prshots.contract.replies import ComparisonState, Gate, GateState
+from prshots.contract.sizes import pluralize
+from prshots.contract.statements import message
+
+STATUS_NAME = "prshots"
+"""The name that a required check has in a repository's settings."""
+
+
+class CommitState(StrEnum):
+    SUCCESS = "success"
+    PENDING = "pending"
+    FAILURE = "failure"
+
+
+class CommitStatus(NamedTuple):
+    """A commit's status on a forge. `url` is the page that shows more."""
+
+    state: CommitState
+    description: str
+    url: str
+
+
+_STATES = {
+    GateState.PASSED: CommitState.SUCCESS,
+    GateState.WAITING: CommitState.PENDING,
+    GateState.REJECTED: CommitState.FAILURE,
+    GateState.BLOCKED: CommitState.PENDING,
+}
+
+
+def describe_gate(gate: Gate) -> str:
+    """Return the gate in one line of plain text, for a status, a comment or a terminal."""
+    if gate.state is GateState.BLOCKED:
+        return message(f"gate_blocked_{gate.reason}")
+    return message(f"gate_{gate.state}", shots=pluralize(gate.open, "screenshot"))
+
+
+def status_of(gate: Gate, url: str) -> CommitStatus:
+    """Return the commit status. A blocked gate never succeeds: it fails or waits."""
+    has_failed = gate.reason == ComparisonState.FAILED
+    state = CommitState.FAILURE if has_failed else _STATES[gate.state]
+    return CommitStatus(state, describe_gate(gate), url)
