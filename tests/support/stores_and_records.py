@@ -35,6 +35,7 @@ from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
+from prshots.server.adapters.sql.review.noise import SqlNoise
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
@@ -194,6 +195,7 @@ def engines_of(records: SqlRecords, store: ObjectStore) -> UpkeepEngines:
         SqlPutUrls(database),
         records,
         records,
+        SqlNoise(database),
     )
 
 

@@ -269,6 +269,7 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
     from prshots.server.adapters.sql.images.staging import SqlStaged
     from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
+    from prshots.server.adapters.sql.review.noise import SqlNoise
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
     from prshots.server.domain.upkeep.ports import UpkeepEngines
 
@@ -286,6 +287,7 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
             SqlPutUrls(database),
             SqlProjects(database),
             SqlTokens(database),
+            SqlNoise(database),
         )
     finally:
         await database.close()

@@ -23,6 +23,7 @@ from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.review.decisions import SqlReviews
+from prshots.server.adapters.sql.review.noise import SqlNoise
 from prshots.server.adapters.sql.upkeep.key_fingerprints import SharedKeys
 from prshots.server.api.app import create_api
 from prshots.server.api.dashboard.routes import ROUTES
@@ -40,6 +41,7 @@ from prshots.server.domain.images.thumbnails import Thumbnails
 from prshots.server.domain.people.organizations import Organizations
 from prshots.server.domain.projects.keyless import TokenExchange, Trusts
 from prshots.server.domain.projects.ports import Issuers
+from prshots.server.domain.review.noise_service import Noise
 from prshots.server.domain.review.service import Reviews
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Check, Readiness
@@ -183,7 +185,7 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         ),
         comparisons=comparisons,
         reviews=reviews,
-        comments=Comments(engines.images, images, reviews),
+        comments=Comments(engines.images, images, reviews, Noise(SqlNoise(database), SqlOverview(database))),
         staging=staging,
         put_urls=PutUrls(
             records=SqlPutUrls(database), images=images, staging=staging, base_url=settings.base_url
@@ -254,6 +256,7 @@ def routes_for_people(
         comparisons=services.comparisons,
         reviews=services.reviews,
         comments=services.comments,
+        noise=Noise(SqlNoise(database), overview),
         projects=services.accounts,
         trusts=Trusts(SqlTrusts(database), settings.issuers),
         organizations=Organizations(SqlPeople(database), overview),

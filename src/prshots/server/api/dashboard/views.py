@@ -29,6 +29,7 @@ from prshots.server.domain.projects.models import (
     UploadToken,
 )
 from prshots.server.domain.review.models import Reviewed
+from prshots.server.domain.review.noise import AlternatingShot, Quarantine
 from prshots.server.http.headers import origin_of
 
 V = TypeVar("V")
@@ -158,6 +159,30 @@ def baseline_period_view(period: BaselinePeriod, images: Images) -> view_types.B
 
 def baseline_commit_view(commit: BaselineCommit) -> view_types.BaselineCommitView:
     return _view(view_types.BaselineCommitView, commit, complete=commit.is_complete)
+
+
+def quarantine_view(quarantine: Quarantine) -> view_types.QuarantineView:
+    return _view(view_types.QuarantineView, quarantine)
+
+
+def alternating_shot_view(alternating: AlternatingShot, images: Images) -> view_types.AlternatingShotView:
+    history = alternating.history
+    return {
+        "name": history.shot.name,
+        "viewport": history.shot.viewport,
+        "theme": history.shot.theme,
+        "branch": history.branch,
+        "pictures": [
+            {
+                "pixels": picture.pixels,
+                "image": image_view(image, images) if image else None,
+                "at": picture.at,
+            }
+            for picture, image in alternating.pictures
+        ],
+        "changes": len(history.pictures) - 1,
+        "last_at": history.pictures[-1].at,
+    }
 
 
 def staged_view(staged: StagedImage, images: Images) -> view_types.StagedView:

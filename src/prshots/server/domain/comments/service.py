@@ -3,10 +3,11 @@
 import asyncio
 
 from prshots.contract.comments import Marker, View
-from prshots.contract.replies import SizedComment
+from prshots.contract.replies import Comparison, SizedComment
 from prshots.server.domain.comments import listing
 from prshots.server.domain.comments.compared_shots import WITH_IMAGES
 from prshots.server.domain.comments.fitting import Frame
+from prshots.server.domain.comments.noise_lines import NOISE, NoisePages
 from prshots.server.domain.comments.views import (
     NO_SHOTS,
     Latest,
@@ -19,6 +20,7 @@ from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.ports import ImageRecords
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
+from prshots.server.domain.review.noise_service import Noise
 from prshots.server.domain.review.service import Reviews
 
 MAX_SHOTS = 5000
@@ -26,10 +28,11 @@ MAX_SHOTS = 5000
 
 
 class Comments:
-    def __init__(self, records: ImageRecords, images: Images, reviews: Reviews) -> None:
+    def __init__(self, records: ImageRecords, images: Images, reviews: Reviews, noise: Noise) -> None:
         self._records = records
         self._images = images
         self._reviews = reviews
+        self._noise = noise
 
     async def write_plain(self, project: Project, pr_number: int) -> str:
         """Return the comment in the form that the specification defines."""
@@ -61,12 +64,24 @@ class Comments:
         """Return the view. A thread writes it: thousands of shots would block the event loop."""
         comparison = None
         if view is not View.LATEST:
-            comparison = await self._reviews.latest(project, frame.pr_number, with_urls=WITH_IMAGES)
+            comparison = await self._reviews.latest(
+                project, frame.pr_number, with_urls=WITH_IMAGES, ungrouped=NOISE
+            )
         if view in {None, View.LATEST} and comparison is None:
             return await asyncio.to_thread(latest_view, frame, await self._latest(project, frame.pr_number))
         latest = await self._latest(project, frame.pr_number) if shows_latest(comparison) else NO_SHOTS
         as_pairs = view is View.PAIRS
-        return await asyncio.to_thread(changes_view, frame, comparison, latest, as_pairs=as_pairs)
+        pages = await self._noise_pages(project, comparison)
+        return await asyncio.to_thread(
+            changes_view, frame, comparison, latest, as_pairs=as_pairs, pages=pages
+        )
+
+    async def _noise_pages(self, project: Project, comparison: Comparison | None) -> NoisePages:
+        states = {shot.review.state for shot in comparison.shots} if comparison else set()
+        if states.isdisjoint(NOISE):
+            return NoisePages()
+        quarantines = await self._noise.quarantines(project)
+        return NoisePages(self._images.page_of(project), {each.shot: each.until for each in quarantines})
 
     async def _latest(self, project: Project, pr_number: int) -> Latest:
         images, commits = await self._records.newest_of_shots(project.id, pr_number, MAX_SHOTS)

@@ -18,6 +18,7 @@ from prshots.server.domain.comments.fitting import Frame, GroupPictures, ShotIma
 from prshots.server.domain.comments.groups import list_groups, show_groups
 from prshots.server.domain.comments.layout import picture_width
 from prshots.server.domain.comments.markup import code, screenshots, size, visible
+from prshots.server.domain.comments.noise_lines import NoisePages, count_noise, fold_noise
 from prshots.server.domain.comments.tables import TABLES, CommentImage, Tables
 
 _LONGEST_BRANCH = 40
@@ -61,7 +62,12 @@ def shows_latest(comparison: Comparison | None) -> bool:
 
 
 def changes_view(
-    frame: Frame, comparison: Comparison | None, latest: Latest, *, as_pairs: bool = False
+    frame: Frame,
+    comparison: Comparison | None,
+    latest: Latest,
+    *,
+    as_pairs: bool = False,
+    pages: NoisePages = NoisePages(),  # noqa: B008 - frozen
 ) -> SizedComment:
     """Build the comment with each change once: a line and a picture for each group of shots.
 
@@ -87,7 +93,9 @@ def changes_view(
     if missing:
         lead += f"\n\n{missing}"
     write = _write_pairs if as_pairs else _write_groups
-    return write(frame, heading, lead, comparison, without_base)
+    shown, noise = fold_noise(frame, comparison, _branch(comparison), pages)
+    written = write(frame, heading, lead + noise, shown, without_base)
+    return count_noise(written, len(comparison.shots) - len(shown.shots))
 
 
 def _write_pairs(

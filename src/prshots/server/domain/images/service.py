@@ -123,10 +123,13 @@ class Images:
         return [self._sign(image, ext, later=int(base.id[:4], 16)) for ext in CLOSEUP_EXTS[:count]]
 
     def dashboard_url_of(self, project: Project, pr_number: int) -> str:
-        return f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
+        return f"{self.page_of(project)}/prs/{pr_number}"
+
+    def page_of(self, project: Project) -> str:
+        return f"{self._web_url}/projects/{project.id}"
 
     def staged_page_of(self, project: Project) -> str:
-        return f"{self._web_url}/projects/{project.id}/staged"
+        return f"{self.page_of(project)}/staged"
 
     async def describe(self, project: Project, described: Description) -> Described:
         """Store a description. The first client that knows the repository also sets it for the project.

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 
-from prshots.contract.replies import MANUAL, ComparedShot, Comparison, Review, Verdict
+from prshots.contract.replies import MANUAL, ComparedShot, Comparison, Review, ReviewState, Verdict
 from prshots.server.domain.comparison.groups import group_shots
 from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, StoredComparison
 from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_display_order, verdict_counts
@@ -18,10 +18,16 @@ def reply(
     reviewed: Reviewed,
     images: Images,
     with_urls: Collection[Verdict],
+    *,
+    ungrouped: Collection[ReviewState] = (),
 ) -> Comparison:
-    """Return the API's reply, without undecided shots. Only verdicts in `with_urls` get URLs."""
+    """Return the API's reply, without undecided shots. Only verdicts in `with_urls` get URLs.
+
+    Shots whose review has a state in `ungrouped` don't count in the groups.
+    """
     request = stored.request
-    grouped = group_shots(stored.shots)
+    states = {shot: review.state for shot, review in reviewed.reviews.items()}
+    grouped = group_shots([shot for shot in stored.shots if states[shot.shot] not in ungrouped])
     shots = [
         _compared_shot(
             shot,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from urllib.parse import urlsplit
 
 from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
-from prshots.contract.replies import NOT_COMPARED, Comparison, Decided, Gate, Verdict
+from prshots.contract.replies import NOT_COMPARED, Comparison, Decided, Gate, ReviewState, Verdict
 from prshots.server.domain.comparison.models import (
     ComparedPair,
     ComparisonRequest,
@@ -59,14 +59,18 @@ class Reviews:
         return await self._reply(project, stored, tuple(Verdict))
 
     async def latest(
-        self, project: Project, pr_number: int, with_urls: Collection[Verdict] = tuple(Verdict)
+        self,
+        project: Project,
+        pr_number: int,
+        with_urls: Collection[Verdict] = tuple(Verdict),
+        ungrouped: Collection[ReviewState] = (),
     ) -> Comparison | None:
         """Return the comparison of the newest compared commit. Only verdicts in `with_urls` get URLs.
 
-        Signing all URLs would take longer than the rest.
+        Signing all URLs would take longer than the rest. Shots with a state in `ungrouped` get no group.
         """
         stored = await self._comparisons.latest(project, pr_number)
-        return await self._reply(project, stored, with_urls) if stored else None
+        return await self._reply(project, stored, with_urls, ungrouped) if stored else None
 
     async def of(self, project: Project, stored: StoredComparison) -> Reviewed:
         """Return the reviews of a comparison's shots."""
@@ -126,9 +130,15 @@ class Reviews:
             raise ForbiddenError("you wrote this pull request: someone else has to approve it")
 
     async def _reply(
-        self, project: Project, stored: StoredComparison, with_urls: Collection[Verdict]
+        self,
+        project: Project,
+        stored: StoredComparison,
+        with_urls: Collection[Verdict],
+        ungrouped: Collection[ReviewState] = (),
     ) -> Comparison:
-        return reply(project, stored, await self.of(project, stored), self._images, with_urls)
+        return reply(
+            project, stored, await self.of(project, stored), self._images, with_urls, ungrouped=ungrouped
+        )
 
     async def _facts(
         self, project: Project, pairs: Mapping[int, Collection[ComparedPair]]

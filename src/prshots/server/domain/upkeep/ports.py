@@ -9,6 +9,7 @@ from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore, PutUrlRecords, StagedRecords
 from prshots.server.domain.people.ports import People
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
+from prshots.server.domain.review.ports import NoiseRecords
 
 Total = Literal["project", "pull request", "day"]
 
@@ -87,3 +88,4 @@ class UpkeepEngines(NamedTuple):
     put_urls: PutUrlRecords
     projects: ProjectRecords
     tokens: TokenRecords
+    noise: NoiseRecords

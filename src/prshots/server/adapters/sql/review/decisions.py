@@ -1,21 +1,25 @@
 """Decisions about pairs, and the facts that the gate follows from."""
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
 from prshots.contract.replies import Pin
 from prshots.server.adapters.sql.columns import ACTIVE, equal, given
-from prshots.server.adapters.sql.comparison.comparisons import NEWEST, NEWEST_OF_SEVERAL
+from prshots.server.adapters.sql.comparison.comparisons import DIFFERING, NEWEST, NEWEST_OF_SEVERAL
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, decisions, images
 from prshots.server.adapters.sql.review.asked_pairs import notice_of
+from prshots.server.adapters.sql.review.histories import find_histories
 from prshots.server.adapters.sql.review.outbox import mark_due
+from prshots.server.adapters.sql.review.quarantines import quarantined_shots
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.models import Decision, NewDecision, PairDecision, ReviewFacts
+from prshots.server.domain.review.noise import sort_by_commit
 
 _CURRENT = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).where(
     *given(compared_shots, "project_id", "pr_number", "commit_sha"), compared_shots.c.verdict.is_not(None)
@@ -66,7 +70,12 @@ _has_newer_commit = (
     .correlate(comparisons)
     .exists()
 )
-_OUTDATED = sa.select(comparisons.c.pr_number).where(*NEWEST_OF_SEVERAL, _has_newer_commit)
+_NEWEST = sa.select(
+    comparisons.c.pr_number,
+    comparisons.c.branch,
+    comparisons.c.commits,
+    _has_newer_commit.label("has_newer_commit"),
+).where(*NEWEST_OF_SEVERAL)
 
 
 class SqlReviews:
@@ -105,35 +114,63 @@ class SqlReviews:
     async def facts(
         self, project_id: str, shots: Mapping[int, Collection[ShotKey]], now: int
     ) -> dict[int, ReviewFacts]:
-        del now
         of_pulls = {"project_id": project_id, "pr_numbers": list(shots)}
 
         def read(connection: sa.Connection) -> dict[int, ReviewFacts]:
-            outdated = set(connection.execute(_OUTDATED, of_pulls).scalars())
+            newest = connection.execute(_NEWEST, of_pulls).all()
             decided: dict[int, list[PairDecision]] = {number: [] for number in shots}
             for row in connection.execute(_DECISIONS, of_pulls):
                 decided[row.pr_number].append(_read_decision(row))
+            quarantined = set(quarantined_shots(connection, project_id, now))
+            histories = _find_histories(connection, project_id, newest, shots, now)
+            outdated = {row.pr_number for row in newest if row.has_newer_commit}
             return {
-                number: ReviewFacts(decided[number], has_newer_commit=number in outdated) for number in shots
+                number: ReviewFacts(decided[number], quarantined, histories[number], number in outdated)
+                for number in shots
             }
 
         return await self._database.read(read)
 
     async def version(self, project_id: str, pr_number: int, now: int) -> str:
-        del now
         of_pull = {"project_id": project_id, "pr_number": pr_number}
         newest = sa.select(sa.func.max(decisions.c.seq)).where(*equal(decisions, **of_pull))
 
         def read(connection: sa.Connection) -> str:
-            outdated = connection.execute(
-                _OUTDATED, {"project_id": project_id, "pr_numbers": [pr_number]}
-            ).first()
-            return f"{connection.execute(newest).scalar()} {outdated is None}"
+            of_pulls = {"project_id": project_id, "pr_numbers": [pr_number]}
+            compared = connection.execute(_NEWEST, of_pulls).all()
+            shots = [ShotKey(*shot[:3]) for _, *shot in connection.execute(DIFFERING, of_pulls)]
+            return (
+                f"{connection.execute(newest).scalar()} {[row.has_newer_commit for row in compared]} "
+                f"{quarantined_shots(connection, project_id, now)} "
+                f"{_find_histories(connection, project_id, compared, {pr_number: shots}, now)}"
+            )
 
         return await self._database.read(read)
 
     async def notice(self, project_id: str, pr_number: int) -> int:
         return await self._database.read(lambda connection: notice_of(connection, project_id, pr_number))
+
+
+def _find_histories(
+    connection: sa.Connection,
+    project_id: str,
+    compared: Sequence[Any],
+    shots: Mapping[int, Collection[ShotKey]],
+    now: int,
+) -> dict[int, dict[ShotKey, list[str]]]:
+    """Return the pixels that these shots had on the pull requests' branches, given rows of `_NEWEST`."""
+    of_branch: dict[str, set[ShotKey]] = {}
+    for row in compared:
+        of_branch.setdefault(row.branch, set()).update(shots[row.pr_number])
+    found = find_histories(connection, project_id, of_branch, now)
+    histories: dict[int, dict[ShotKey, list[str]]] = {number: {} for number in shots}
+    for row in compared:
+        known = [
+            found[row.branch, shot] for shot in sorted(shots[row.pr_number]) if (row.branch, shot) in found
+        ]
+        commits = json.loads(row.commits)
+        histories[row.pr_number] = {each.shot: sort_by_commit(each, commits) for each in known}
+    return histories
 
 
 def _read_decision(row: Any) -> PairDecision:  # noqa: ANN401 - a row of the table
