@@ -52,6 +52,7 @@ from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
+from prshots.server.adapters.sql.review.noise import SqlNoise
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.upkeep.ports import UpkeepEngines
 from prshots.server.domain.upkeep.sweep import sweep
@@ -233,6 +234,7 @@ async def _swept(service: Service, database: str) -> tuple[int, float]:
         SqlPutUrls(opened),
         SqlProjects(opened),
         SqlTokens(opened),
+        SqlNoise(opened),
     )
     started = time.process_time()
     report = await sweep(engines, force=True)

@@ -34,6 +34,7 @@ from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
+from prshots.server.adapters.sql.review.noise import SqlNoise
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
@@ -161,6 +162,7 @@ class _Adapters:
             SqlPutUrls(self._database),
             self._projects,
             SqlTokens(self._database),
+            SqlNoise(self._database),
         )
         self.seconds: dict[str, list[float]] = {}
 

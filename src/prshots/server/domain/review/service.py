@@ -136,9 +136,8 @@ class Reviews:
         with_urls: Collection[Verdict],
         ungrouped: Collection[ReviewState] = (),
     ) -> Comparison:
-        return reply(
-            project, stored, await self.of(project, stored), self._images, with_urls, ungrouped=ungrouped
-        )
+        reviewed = await self.of(project, stored)
+        return reply(project, stored, reviewed, self._images, with_urls, ungrouped=ungrouped)
 
     async def _facts(
         self, project: Project, pairs: Mapping[int, Collection[ComparedPair]]
