@@ -96,6 +96,7 @@ class Shop:
         assert done.returncode == 0, done.stderr
         said = self._run(job, env, {}, "compare", "--json", *compare)
         found = json.loads(said.stdout)
+        assert "error" not in found, (found, said.stderr)
         assert f"Dashboard: {found['dashboard_url']}" == done.stderr.splitlines()[-1]
         return Found(said.returncode, done.stderr + said.stderr, found)
 
