@@ -139,7 +139,7 @@ def test_the_project_chooses_which_verdicts_need_a_decision(reviewed: Reviewed) 
     assert (refused.status_code, "review_verdicts takes any of" in refused.text) == (400, True)
 
 
-def test_with_four_eyes_the_author_cannot_approve(reviewed: Reviewed, shared_service: Service) -> None:
+def test_with_four_eyes_the_author_cannot_approve(reviewed: Reviewed) -> None:
     login = reviewed.owner.get_json("/me")["user"]["login"]
     repository = "https://github.com/acme/shop"
     reviewed.owner.ask("PATCH", f"/projects/{reviewed.id}", four_eyes=True, repository=repository)
