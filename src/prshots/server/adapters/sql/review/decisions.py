@@ -127,11 +127,13 @@ class SqlReviews:
             decided: dict[int, list[PairDecision]] = {number: [] for number in shots}
             for row in connection.execute(_DECISIONS, of_pulls):
                 decided[row.pr_number].append(_read_decision(row))
-            quarantined = set(quarantined_shots(connection, project_id, now))
+            quarantined = frozenset(quarantined_shots(connection, project_id, now))
             histories = _find_histories(connection, project_id, newest, shots, now)
             outdated = {row.pr_number for row in newest if row.has_newer_commit}
             return {
-                number: ReviewFacts(decided[number], quarantined, histories[number], number in outdated)
+                number: ReviewFacts(
+                    decided[number], quarantined, histories.get(number, {}), number in outdated
+                )
                 for number in shots
             }
 
@@ -144,7 +146,7 @@ class SqlReviews:
         def read(connection: sa.Connection) -> str:
             of_pulls = {"project_id": project_id, "pr_numbers": [pr_number]}
             compared = connection.execute(_NEWEST, of_pulls).all()
-            shots = [ShotKey(*shot[:3]) for _, *shot in connection.execute(DIFFERING, of_pulls)]
+            shots = sorted(ShotKey(*shot[:3]) for _, *shot in connection.execute(DIFFERING, of_pulls))
             return (
                 f"{connection.execute(newest).scalar()} {[row.has_newer_commit for row in compared]} "
                 f"{quarantined_shots(connection, project_id, now)} "
@@ -169,13 +171,14 @@ def _find_histories(
     for row in compared:
         of_branch.setdefault(row.branch, set()).update(shots[row.pr_number])
     found = find_histories(connection, project_id, of_branch, now)
-    histories: dict[int, dict[ShotKey, list[str]]] = {number: {} for number in shots}
+    histories: dict[int, dict[ShotKey, list[str]]] = {}
     for row in compared:
-        known = [
-            found[row.branch, shot] for shot in sorted(shots[row.pr_number]) if (row.branch, shot) in found
-        ]
         commits = json.loads(row.commits)
-        histories[row.pr_number] = {each.shot: sort_by_commit(each, commits) for each in known}
+        histories[row.pr_number] = {
+            shot: sort_by_commit(found[row.branch, shot], commits)
+            for shot in shots[row.pr_number]
+            if (row.branch, shot) in found
+        }
     return histories
 
 
