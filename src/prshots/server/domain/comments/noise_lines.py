@@ -24,9 +24,9 @@ class NoisePages:
 
 
 def fold_noise(
-    frame: Frame, comparison: Comparison, branch: str, pages: NoisePages
+    frame: Frame, comparison: Comparison, branch: str, pages: NoisePages, room: int
 ) -> tuple[Comparison, str]:
-    """Return the comparison without noise, and the lines that name the noise."""
+    """Return the comparison without noise, and the lines that name the noise, or "" if they don't fit."""
     seen, quarantined = ([shot for shot in comparison.shots if shot.review.state is state] for state in NOISE)
     others = [shot for shot in comparison.shots if shot.review.state not in NOISE]
     text = ""
@@ -37,12 +37,18 @@ def fold_noise(
         verb = "is" if len(quarantined) == 1 else "are"
         where = link("in quarantine", _href(frame, pages, "quarantine"))
         text += _write_line(frame, quarantined, f"{verb} {where}{_until(quarantined, pages.ends)}")
-    return replace(comparison, shots=others), text
+    return replace(comparison, shots=others), text if size(text) <= room else ""
 
 
-def count_noise(written: SizedComment, noise: int) -> SizedComment:
-    """Return the comment with its counts of screenshots, including those that only a line names."""
-    return replace(written, count=written.count + noise, listed=written.listed + noise)
+def count_noise(written: SizedComment, noise: int, *, is_listed: bool) -> SizedComment:
+    """Return the comment with counts that include the noise."""
+    listed = noise if is_listed else 0
+    return replace(
+        written,
+        count=written.count + noise,
+        listed=written.listed + listed,
+        omitted=written.omitted + noise - listed,
+    )
 
 
 def _href(frame: Frame, pages: NoisePages, page: str) -> str:

@@ -93,9 +93,10 @@ def changes_view(
     if missing:
         lead += f"\n\n{missing}"
     write = _write_pairs if as_pairs else _write_groups
-    shown, noise = fold_noise(frame, comparison, _branch(comparison), pages)
+    room = frame.limit // 2 - size(heading + lead)
+    shown, noise = fold_noise(frame, comparison, _branch(comparison), pages, room)
     written = write(frame, heading, lead + noise, shown, without_base)
-    return count_noise(written, len(comparison.shots) - len(shown.shots))
+    return count_noise(written, len(comparison.shots) - len(shown.shots), is_listed=bool(noise))
 
 
 def _write_pairs(

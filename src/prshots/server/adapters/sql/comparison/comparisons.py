@@ -367,7 +367,7 @@ def _note_gate(
     """Record what a comparison's state causes: what it asks people, and what goes out."""
     if state is not ComparisonState.RUNNING:
         of_commit = request.project_id, request.pr_number, request.commit_sha.lower()
-        note_asked(connection, *of_commit)
+        note_asked(connection, *of_commit, now)
         count_quarantined(connection, *of_commit, now)
     mark_due(connection, request.project_id, request.pr_number, now)
 

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from prshots.server.adapters.sql.columns import equal, given
 from prshots.server.adapters.sql.database.schema import asked_pairs, compared_shots, decisions, projects
+from prshots.server.adapters.sql.review.quarantines import quarantined_shots
 from prshots.server.domain.comparison.models import PairKey
 
 _VERDICTS = sa.select(projects.c.review_verdicts).where(projects.c.id == sa.bindparam("project_id"))
@@ -24,13 +25,15 @@ _ASK = sa.text(
 )
 
 
-def note_asked(connection: sa.Connection, project_id: str, pr_number: int, commit_sha: str) -> None:
+def note_asked(connection: sa.Connection, project_id: str, pr_number: int, commit_sha: str, now: int) -> None:
     """Remember the pairs of a finished comparison that need a decision, unless they were asked before."""
     of_pull = {"project_id": project_id, "pr_number": pr_number}
     verdicts = connection.execute(_VERDICTS, {"project_id": project_id}).scalar() or ""
     found = connection.execute(
         _PAIRS, {**of_pull, "commit_sha": commit_sha, "verdicts": verdicts.split(",")}
     ).all()
+    quarantined = quarantined_shots(connection, project_id, now) if found else []
+    found = [pair for pair in found if PairKey(*pair).shot not in quarantined]
     if found:
         newest = connection.execute(_NEWEST_DECISION, of_pull).scalar_one()
         rows = [{**of_pull, "pair": _hash(tuple(pair)), "after_decision": newest} for pair in sorted(found)]
