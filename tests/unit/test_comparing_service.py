@@ -492,7 +492,7 @@ async def test_a_view_of_the_comment_does_not_block_the_event_loop(
     monkeypatch.setattr(views, "fit_comment", fit_comment)
     await place.fill()
     await place.ask()
-    noise = Noise(SqlNoise(place.records._database), SqlOverview(place.records._database))
+    noise = Noise(SqlNoise(place.records._database))
     comments = Comments(place.records, image_service(place.records, place.store), place.reviews(), noise)
     await comments.write_sized(place.project, 7, MAX_COMMENT_BYTES, Marker.HTML, view)
     assert len(threads) == 1

@@ -185,7 +185,7 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         ),
         comparisons=comparisons,
         reviews=reviews,
-        comments=Comments(engines.images, images, reviews, Noise(SqlNoise(database), SqlOverview(database))),
+        comments=Comments(engines.images, images, reviews, Noise(SqlNoise(database))),
         staging=staging,
         put_urls=PutUrls(
             records=SqlPutUrls(database), images=images, staging=staging, base_url=settings.base_url
@@ -256,7 +256,7 @@ def routes_for_people(
         comparisons=services.comparisons,
         reviews=services.reviews,
         comments=services.comments,
-        noise=Noise(SqlNoise(database), overview),
+        noise=Noise(SqlNoise(database)),
         projects=services.accounts,
         trusts=Trusts(SqlTrusts(database), settings.issuers),
         organizations=Organizations(SqlPeople(database), overview),

@@ -12,7 +12,9 @@ from prshots.server.domain.projects.models import Project
 async def list_noise(call: Call, project: Project) -> view_types.NoiseView:
     services = call.services
     found = await services.noise.alternating(project)
-    return {"shots": [views.alternating_shot_view(each, services.images) for each in found]}
+    ids = {each.image_id for _, pictures in found for each in pictures}
+    by_id = {image.id: image for image in await services.overview.images(project.id, ids)}
+    return {"shots": [views.alternating_shot_view(*each, by_id, services.images) for each in found]}
 
 
 async def list_quarantines(call: Call, project: Project) -> view_types.QuarantineListView:

@@ -1,59 +1,43 @@
 """The lines for noise: shots that alternate on their branch, and shots in quarantine, without pictures."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from prshots.contract.replies import ComparedShot, Comparison, ReviewState, SizedComment
+from prshots.contract.replies import ComparedShot, Comparison
 from prshots.server.domain.comments.fitting import Frame
 from prshots.server.domain.comments.markup import link, name_as_code, screenshots, size
 from prshots.server.domain.images.models import ShotKey
+from prshots.server.domain.review.noise import NOISE
 
-NOISE = (ReviewState.SEEN_BEFORE, ReviewState.QUARANTINED)
+Ends = Mapping[ShotKey, int]
+"""When the quarantine of each shot ends."""
 
 _SHARE = 12
 """A line takes at most this part of a comment, and its link half of that."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoisePages:
-    """The dashboard's pages about noise, and when each quarantine ends."""
-
-    project_url: str = ""
-    ends: Mapping[ShotKey, int] = field(default_factory=dict)
-
-
 def fold_noise(
-    frame: Frame, comparison: Comparison, branch: str, pages: NoisePages, room: int
+    frame: Frame, comparison: Comparison, branch: str, ends: Ends, room: int
 ) -> tuple[Comparison, str]:
     """Return the comparison without noise, and the lines that name the noise, or "" if they don't fit."""
     seen, quarantined = ([shot for shot in comparison.shots if shot.review.state is state] for state in NOISE)
     others = [shot for shot in comparison.shots if shot.review.state not in NOISE]
     text = ""
     if seen:
-        verb = link("alternates" if len(seen) == 1 else "alternate", _href(frame, pages, "noise"))
+        verb = link("alternates" if len(seen) == 1 else "alternate", _href(frame, "noise"))
         text += _write_line(frame, seen, f"{verb} on {branch}, as before")
     if quarantined:
         verb = "is" if len(quarantined) == 1 else "are"
-        where = link("in quarantine", _href(frame, pages, "quarantine"))
-        text += _write_line(frame, quarantined, f"{verb} {where}{_until(quarantined, pages.ends)}")
+        where = link("in quarantine", _href(frame, "quarantine"))
+        text += _write_line(frame, quarantined, f"{verb} {where}{_until(quarantined, ends)}")
     return replace(comparison, shots=others), text if size(text) <= room else ""
 
 
-def count_noise(written: SizedComment, noise: int, *, is_listed: bool) -> SizedComment:
-    """Return the comment with counts that include the noise."""
-    listed = noise if is_listed else 0
-    return replace(
-        written,
-        count=written.count + noise,
-        listed=written.listed + listed,
-        omitted=written.omitted + noise - listed,
-    )
-
-
-def _href(frame: Frame, pages: NoisePages, page: str) -> str:
-    href = f"{pages.project_url}/{page}"
-    return href if pages.project_url and size(href) <= frame.limit // _SHARE // 2 else ""
+def _href(frame: Frame, page: str) -> str:
+    """Return the URL of a page of the project, or "" if it is too long."""
+    href = f"{frame.dashboard_url.rpartition('/prs/')[0]}/{page}"
+    return href if size(href) <= frame.limit // _SHARE // 2 else ""
 
 
 def _write_line(frame: Frame, shots: Sequence[ComparedShot], words: str) -> str:
@@ -68,11 +52,8 @@ def _write_line(frame: Frame, shots: Sequence[ComparedShot], words: str) -> str:
     return text
 
 
-def _until(shots: Collection[ComparedShot], ends: Mapping[ShotKey, int]) -> str:
+def _until(shots: Sequence[ComparedShot], ends: Ends) -> str:
     """Return when the first of these quarantines ends."""
-    days = {
-        datetime.fromtimestamp(end, UTC).date().isoformat()
-        for shot in shots
-        if (end := ends.get(ShotKey(shot.name, shot.viewport, shot.theme)))
-    }
+    keys = [ShotKey(shot.name, shot.viewport, shot.theme) for shot in shots]
+    days = {datetime.fromtimestamp(ends[key], UTC).date().isoformat() for key in keys if key in ends}
     return f" until {min(days)}{' or later' if len(days) > 1 else ''}" if days else ""

@@ -3,11 +3,11 @@
 import asyncio
 
 from prshots.contract.comments import Marker, View
-from prshots.contract.replies import Comparison, SizedComment
+from prshots.contract.replies import Comparison, ReviewState, SizedComment
 from prshots.server.domain.comments import listing
 from prshots.server.domain.comments.compared_shots import WITH_IMAGES
 from prshots.server.domain.comments.fitting import Frame
-from prshots.server.domain.comments.noise_lines import NOISE, NoisePages
+from prshots.server.domain.comments.noise_lines import Ends
 from prshots.server.domain.comments.views import (
     NO_SHOTS,
     Latest,
@@ -64,24 +64,20 @@ class Comments:
         """Return the view. A thread writes it: thousands of shots would block the event loop."""
         comparison = None
         if view is not View.LATEST:
-            comparison = await self._reviews.latest(
-                project, frame.pr_number, with_urls=WITH_IMAGES, ungrouped=NOISE
-            )
+            comparison = await self._reviews.latest(project, frame.pr_number, with_urls=WITH_IMAGES)
         if view in {None, View.LATEST} and comparison is None:
             return await asyncio.to_thread(latest_view, frame, await self._latest(project, frame.pr_number))
         latest = await self._latest(project, frame.pr_number) if shows_latest(comparison) else NO_SHOTS
         as_pairs = view is View.PAIRS
-        pages = await self._noise_pages(project, comparison)
+        ends = await self._quarantine_ends(project, comparison) if comparison else {}
         return await asyncio.to_thread(
-            changes_view, frame, comparison, latest, as_pairs=as_pairs, pages=pages
+            changes_view, frame, comparison, latest, as_pairs=as_pairs, quarantine_ends=ends
         )
 
-    async def _noise_pages(self, project: Project, comparison: Comparison | None) -> NoisePages:
-        states = {shot.review.state for shot in comparison.shots} if comparison else set()
-        if states.isdisjoint(NOISE):
-            return NoisePages()
-        quarantines = await self._noise.quarantines(project)
-        return NoisePages(self._images.page_of(project), {each.shot: each.until for each in quarantines})
+    async def _quarantine_ends(self, project: Project, comparison: Comparison) -> Ends:
+        if all(shot.review.state is not ReviewState.QUARANTINED for shot in comparison.shots):
+            return {}
+        return {each.shot: each.until for each in await self._noise.quarantines(project)}
 
     async def _latest(self, project: Project, pr_number: int) -> Latest:
         images, commits = await self._records.newest_of_shots(project.id, pr_number, MAX_SHOTS)

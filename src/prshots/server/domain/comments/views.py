@@ -1,7 +1,8 @@
 """The comment's views: the newest image of each shot, and the differences from the base."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import Comparison, ComparisonState, SizedComment, Verdict
@@ -18,7 +19,7 @@ from prshots.server.domain.comments.fitting import Frame, GroupPictures, ShotIma
 from prshots.server.domain.comments.groups import list_groups, show_groups
 from prshots.server.domain.comments.layout import picture_width
 from prshots.server.domain.comments.markup import code, screenshots, size, visible
-from prshots.server.domain.comments.noise_lines import NoisePages, count_noise, fold_noise
+from prshots.server.domain.comments.noise_lines import Ends, fold_noise
 from prshots.server.domain.comments.tables import TABLES, CommentImage, Tables
 
 _LONGEST_BRANCH = 40
@@ -67,7 +68,7 @@ def changes_view(
     latest: Latest,
     *,
     as_pairs: bool = False,
-    pages: NoisePages = NoisePages(),  # noqa: B008 - frozen
+    quarantine_ends: Ends = MappingProxyType({}),
 ) -> SizedComment:
     """Build the comment with each change once: a line and a picture for each group of shots.
 
@@ -94,9 +95,16 @@ def changes_view(
         lead += f"\n\n{missing}"
     write = _write_pairs if as_pairs else _write_groups
     room = frame.limit // 2 - size(heading + lead)
-    shown, noise = fold_noise(frame, comparison, _branch(comparison), pages, room)
+    shown, noise = fold_noise(frame, comparison, _branch(comparison), quarantine_ends, room)
     written = write(frame, heading, lead + noise, shown, without_base)
-    return count_noise(written, len(comparison.shots) - len(shown.shots), is_listed=bool(noise))
+    folded = len(comparison.shots) - len(shown.shots)
+    listed, omitted = (folded, 0) if noise else (0, folded)
+    return replace(
+        written,
+        count=written.count + folded,
+        listed=written.listed + listed,
+        omitted=written.omitted + omitted,
+    )
 
 
 def _write_pairs(

@@ -123,13 +123,10 @@ class Images:
         return [self._sign(image, ext, later=int(base.id[:4], 16)) for ext in CLOSEUP_EXTS[:count]]
 
     def dashboard_url_of(self, project: Project, pr_number: int) -> str:
-        return f"{self.page_of(project)}/prs/{pr_number}"
-
-    def page_of(self, project: Project) -> str:
-        return f"{self._web_url}/projects/{project.id}"
+        return f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
 
     def staged_page_of(self, project: Project) -> str:
-        return f"{self.page_of(project)}/staged"
+        return f"{self._web_url}/projects/{project.id}/staged"
 
     async def describe(self, project: Project, described: Description) -> Described:
         """Store a description. The first client that knows the repository also sets it for the project.

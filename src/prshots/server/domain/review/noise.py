@@ -5,7 +5,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 
-from prshots.server.domain.images.models import SECONDS_PER_DAY, Image, ShotKey
+from prshots.contract.replies import ReviewState
+from prshots.server.domain.images.models import SECONDS_PER_DAY, ShotKey
+
+NOISE = (ReviewState.SEEN_BEFORE, ReviewState.QUARANTINED)
 
 ALTERNATIONS = 4
 """A, B, A, B. After A, B, A, the last change may be a revert."""
@@ -32,14 +35,6 @@ class BranchHistory:
     shot: ShotKey
     branch: str
     pictures: Sequence[BranchPicture]
-
-
-@dataclass(frozen=True, slots=True)
-class AlternatingShot:
-    """The pictures that alternate, each with its newest image if that still exists."""
-
-    history: BranchHistory
-    pictures: Sequence[tuple[BranchPicture, Image | None]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,13 @@ from collections.abc import Callable
 
 from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.server.domain.images.models import SECONDS_PER_DAY, ShotKey
-from prshots.server.domain.images.ports import Overview
 from prshots.server.domain.projects.models import Project
-from prshots.server.domain.review.noise import AlternatingShot, Quarantine, find_alternating
+from prshots.server.domain.review.noise import (
+    BranchHistory,
+    BranchPicture,
+    Quarantine,
+    find_alternating,
+)
 from prshots.server.domain.review.ports import NoiseRecords
 
 MAX_QUARANTINES, MAX_QUARANTINE_DAYS, MAX_REASON = 1000, 30, 500
@@ -16,11 +20,8 @@ MAX_ALTERNATING = 100
 
 
 class Noise:
-    def __init__(
-        self, records: NoiseRecords, overview: Overview, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, records: NoiseRecords, clock: Callable[[], float] = time.time) -> None:
         self._records = records
-        self._overview = overview
         self._clock = clock
 
     async def quarantines(self, project: Project) -> list[Quarantine]:
@@ -50,17 +51,17 @@ class Noise:
         if not await self._records.end_quarantine(project.id, quarantine_id, int(self._clock())):
             raise NotFoundError("not found")
 
-    async def alternating(self, project: Project) -> list[AlternatingShot]:
-        """Return the shots that alternated on a branch in the last 30 days, those that changed last first."""
+    async def alternating(self, project: Project) -> list[tuple[BranchHistory, list[BranchPicture]]]:
+        """Return the shots that alternated on a branch in the last 30 days, those that changed last first.
+
+        Each comes with the pictures that alternate, as the branch last had them.
+        """
         histories = await self._records.histories(project.id, int(self._clock()))
         found = [(each, pixels) for each in histories if (pixels := find_alternating(each))]
-        newest = [
-            (history, {each.pixels: each for each in history.pictures if each.pixels in pixels})
-            for history, pixels in found[:MAX_ALTERNATING]
-        ]
-        ids = {each.image_id for _, pictures in newest for each in pictures.values()}
-        images = {image.id: image for image in await self._overview.images(project.id, ids)}
         return [
-            AlternatingShot(history, [(each, images.get(each.image_id)) for each in pictures.values()])
-            for history, pictures in newest
+            (
+                history,
+                list({each.pixels: each for each in history.pictures if each.pixels in pixels}.values()),
+            )
+            for history, pixels in found[:MAX_ALTERNATING]
         ]

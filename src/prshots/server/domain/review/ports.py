@@ -48,8 +48,8 @@ class NoiseRecords(Protocol):
     async def end_quarantine(self, project_id: str, quarantine_id: str, now: int) -> bool:
         """Remove a quarantine. Return False if it isn't there."""
 
-    async def discard_ended(self, now: int, limit: int) -> int:
-        """Remove up to `limit` quarantines that have ended. Return how many."""
+    async def discard_old(self, now: int, limit: int) -> int:
+        """Remove up to `limit` changes that nobody needs, and quarantines that have ended. Return how many.
 
-    async def discard_histories(self, now: int, limit: int) -> int:
-        """Remove up to `limit` changes that ended more than 30 days ago. Return how many."""
+        A change is needed until the branch has had another image for 30 days.
+        """

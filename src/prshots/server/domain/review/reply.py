@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Collection
 
-from prshots.contract.replies import MANUAL, ComparedShot, Comparison, Review, ReviewState, Verdict
+from prshots.contract.replies import MANUAL, ComparedShot, Comparison, Review, Verdict
 from prshots.server.domain.comparison.groups import group_shots
 from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, StoredComparison
 from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_display_order, verdict_counts
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.review.models import Reviewed
+from prshots.server.domain.review.noise import NOISE
 
 
 def reply(
@@ -18,16 +19,13 @@ def reply(
     reviewed: Reviewed,
     images: Images,
     with_urls: Collection[Verdict],
-    *,
-    ungrouped: Collection[ReviewState] = (),
 ) -> Comparison:
     """Return the API's reply, without undecided shots. Only verdicts in `with_urls` get URLs.
 
-    Shots whose review has a state in `ungrouped` don't count in the groups.
+    Noise has no group, because nobody has to look at it.
     """
     request = stored.request
-    states = {shot: review.state for shot, review in reviewed.reviews.items()}
-    grouped = group_shots([shot for shot in stored.shots if states[shot.shot] not in ungrouped])
+    grouped = group_shots([shot for shot in stored.shots if reviewed.reviews[shot.shot].state not in NOISE])
     shots = [
         _compared_shot(
             shot,

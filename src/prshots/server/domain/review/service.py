@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from urllib.parse import urlsplit
 
 from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
-from prshots.contract.replies import NOT_COMPARED, Comparison, Decided, Gate, ReviewState, Verdict
+from prshots.contract.replies import NOT_COMPARED, Comparison, Decided, Gate, Verdict
 from prshots.server.domain.comparison.models import (
     ComparedPair,
     ComparisonRequest,
@@ -59,18 +59,14 @@ class Reviews:
         return await self._reply(project, stored, tuple(Verdict))
 
     async def latest(
-        self,
-        project: Project,
-        pr_number: int,
-        with_urls: Collection[Verdict] = tuple(Verdict),
-        ungrouped: Collection[ReviewState] = (),
+        self, project: Project, pr_number: int, with_urls: Collection[Verdict] = tuple(Verdict)
     ) -> Comparison | None:
         """Return the comparison of the newest compared commit. Only verdicts in `with_urls` get URLs.
 
-        Signing all URLs would take longer than the rest. Shots with a state in `ungrouped` get no group.
+        Signing all URLs would take longer than the rest.
         """
         stored = await self._comparisons.latest(project, pr_number)
-        return await self._reply(project, stored, with_urls, ungrouped) if stored else None
+        return await self._reply(project, stored, with_urls) if stored else None
 
     async def of(self, project: Project, stored: StoredComparison) -> Reviewed:
         """Return the reviews of a comparison's shots."""
@@ -130,14 +126,9 @@ class Reviews:
             raise ForbiddenError("you wrote this pull request: someone else has to approve it")
 
     async def _reply(
-        self,
-        project: Project,
-        stored: StoredComparison,
-        with_urls: Collection[Verdict],
-        ungrouped: Collection[ReviewState] = (),
+        self, project: Project, stored: StoredComparison, with_urls: Collection[Verdict]
     ) -> Comparison:
-        reviewed = await self.of(project, stored)
-        return reply(project, stored, reviewed, self._images, with_urls, ungrouped=ungrouped)
+        return reply(project, stored, await self.of(project, stored), self._images, with_urls)
 
     async def _facts(
         self, project: Project, pairs: Mapping[int, Collection[ComparedPair]]

@@ -109,9 +109,7 @@ class _Sweep:
             self._progress(self.report)
         while await engines.records.discard_kept_replies(now - KEPT_REPLY_SECONDS, BATCH) > 0:
             self._progress(self.report)
-        while await engines.noise.discard_ended(now, BATCH) > 0:
-            self._progress(self.report)
-        while await engines.noise.discard_histories(now, BATCH) > 0:
+        while await engines.noise.discard_old(now, BATCH) > 0:
             self._progress(self.report)
 
     async def _schedule_due(self) -> None:

@@ -109,23 +109,19 @@ class SqlNoise:
         this = equal(quarantines, project_id=project_id, id=quarantine_id)
         return await self._database.write(lambda connection: _remove(connection, now, *this)) > 0
 
-    async def discard_ended(self, now: int, limit: int) -> int:
+    async def discard_old(self, now: int, limit: int) -> int:
         ended = (
             sa.select(quarantines.c.id)
             .where(quarantines.c.until <= now)
-            .order_by(quarantines.c.until)
             .limit(limit)
             .with_for_update(skip_locked=True)
         )
 
         def discard(connection: sa.Connection) -> int:
-            ids = connection.execute(ended).scalars().all()
-            return _remove(connection, now, quarantines.c.id.in_(ids)) if ids else 0
+            is_ended = quarantines.c.id.in_(connection.execute(ended).scalars().all())
+            return _remove(connection, now, is_ended) + discard_past(connection, now, limit)
 
         return await self._database.write(discard)
-
-    async def discard_histories(self, now: int, limit: int) -> int:
-        return await self._database.write(lambda connection: discard_past(connection, now, limit))
 
 
 def _remove(connection: sa.Connection, now: int, *which: sa.ColumnElement[bool]) -> int:
