@@ -2297,7 +2297,7 @@ var ForgeApi = class {
       const { pathname } = new URL(reply.url);
       throw new ForgeRefusedError(message("forge_has_no_commit", { forge, path: pathname, why, needs }));
     }
-    this.value(reply);
+    if (!Object.values(this.value(reply) ?? {}).includes(STATUS_NAME)) throw this.#unlike("commit status");
   }
   #error(reply) {
     const { label: forge, needs } = this;
@@ -2336,11 +2336,13 @@ var ForgeApi = class {
   }
   /** Return the comment. Throws ForgeError if it has no id: then this is not the forge. */
   checked(comment2) {
-    if (!comment2.id)
-      throw new ForgeError(
-        `${this.label} answered with something other than a comment: is this the address of ${this.label}?`
-      );
+    if (!comment2.id) throw this.#unlike("comment");
     return comment2;
+  }
+  #unlike(what) {
+    return new ForgeError(
+      `${this.label} answered with something other than a ${what}: is this the address of ${this.label}?`
+    );
   }
   #sendOnce(method, url, json, more) {
     const headers = {

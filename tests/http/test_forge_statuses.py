@@ -17,6 +17,7 @@ from support.forges.forge_places import Place, forge_at, place_on_each_forge  # 
 from support.forges.forge_server import Account
 from support.forges.gitlab_look_alike import GitLabLookAlike
 from support.forges.look_alikes import GitHubLookAlike
+from support.unreliable_proxy import refuse
 
 PAGE = "https://prshots.example.com/acme/shop/pulls/11"
 WAITS = CommitStatus(CommitState.PENDING, "3 screenshots wait", PAGE)
@@ -72,6 +73,13 @@ def test_a_token_without_the_permission_gets_an_error_that_names_it(place: Place
 def test_an_unknown_commit_is_an_error(place: Place) -> None:
     with pytest.raises(ForgeError, match=r"(?i)(no commit|commit not) found|Gitea answered 500"):
         place.forge.set_status(place.look_alike.unknown_commit, PASSED)
+
+
+def test_a_malformed_answer_is_an_error(place: Place, sha: str) -> None:
+    for answer in (None, [], {}, "prshots", ["prshots"], [{"context": "prshots"}], {"id": 7}):
+        place.front.will(refuse(200, body=answer), when="POST /")
+        with pytest.raises(ForgeError, match="something other than a commit status"):
+            place.forge.set_status(sha, PASSED)
 
 
 def test_gitlab_pending_status_is_ended_before_another_one_starts(sha: str) -> None:

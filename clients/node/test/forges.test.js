@@ -96,7 +96,7 @@ test("a status has a description that fits, and no empty URL except on Bitbucket
     await served(
       (_request, content) => {
         found = JSON.parse(content);
-        return { status: 201 };
+        return { status: 201, json: found };
       },
       (url) => forgeAt(url, forge).setStatus("a".repeat(40), status),
     );
@@ -147,6 +147,7 @@ test("a refused status is an error with the forge's reason and advice", async ()
       errors.ForgeRefusedError,
       /in octo\/app itself/,
     ],
+    ["gitea", 200, [{ context: "prshots" }], errors.ForgeError, /something other than a commit status/],
     ["bitbucket", 400, { error: { message: "url: no" } }, errors.ForgeError, /commit status: url: no$/],
   ];
   for (const [forge, status, json, kind, words] of answers)
