@@ -2707,6 +2707,7 @@ function attribute(tag, name) {
 
 // src/forges/gitlab.ts
 var NEEDS4 = "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter, or Developer for commit statuses; the job's own CI_JOB_TOKEN may write neither notes nor commit statuses";
+var TRIES2 = 5;
 var GitLab = class {
   label = "GitLab";
   maxCommentBytes = 1e6;
@@ -2746,17 +2747,22 @@ var GitLab = class {
   async setStatus(commitSha, status) {
     const path4 = `${this.#statuses}/${commitSha}`;
     const fields = { ...statusFields(status), state: status.state === "failure" ? "failed" : status.state };
-    try {
-      await this.#api.postStatus(path4, fields);
-    } catch (error) {
-      const words2 = error instanceof ForgeError ? error.message : "";
-      if (words2.includes("References for commit"))
-        throw new ForgeRefusedError(message("gitlab_has_no_pipeline", { project: this.#repository }));
-      if (words2.includes("already been taken"))
-        throw new ForgeError(message("gitlab_job_has_status_name", { name: STATUS_NAME }));
-      if (!words2.includes("Cannot transition")) throw error;
-      for (const state of ["canceled", fields.state]) await this.#api.postStatus(path4, { ...fields, state });
+    for (let triesLeft = TRIES2 - 1; ; triesLeft--) {
+      try {
+        return await this.#api.postStatus(path4, fields);
+      } catch (error) {
+        if (!(error instanceof ForgeError)) throw error;
+        if (!triesLeft || !error.message.includes("Cannot transition")) throw this.#explain(error);
+      }
+      await this.#api.postStatus(path4, { ...fields, state: "canceled" });
     }
+  }
+  #explain(error) {
+    if (error.message.includes("References for commit"))
+      return new ForgeRefusedError(message("gitlab_has_no_pipeline", { project: this.#repository }));
+    if (error.message.includes("already been taken"))
+      return new ForgeError(message("gitlab_job_has_status_name", { name: STATUS_NAME }));
+    return error;
   }
   async mergeOf(prNumber2) {
     const found = await this.#api.call("GET", `${this.#mergeRequests}/${prNumber2}`);

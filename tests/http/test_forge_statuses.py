@@ -1,6 +1,7 @@
 """Commit statuses: one contract for every forge, and the rules of each."""
 
 import secrets
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from prshots.contract.gates import CommitState, CommitStatus
 from support.forges.bitbucket_look_alike import BitbucketLookAlike
 from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
 from support.forges.forge_places import Place, forge_at, place_on_each_forge  # noqa: F401 - a fixture
-from support.forges.forge_server import Account
+from support.forges.forge_server import Account, Answer
 from support.forges.gitlab_look_alike import GitLabLookAlike
 from support.forges.look_alikes import GitHubLookAlike
 from support.unreliable_proxy import refuse
@@ -93,6 +94,22 @@ def test_gitlab_pending_status_is_ended_before_another_one_starts(sha: str) -> N
         ended = [status.state for status in gitlab.pipelines.external_jobs]
         assert ended == ["canceled", "canceled", "success", "pending"]
         assert [state for state, *_ in gitlab.statuses(sha)] == ["pending", "pending", "success", "pending"]
+
+
+def test_gitlab_pending_status_is_set_while_other_jobs_set_it(
+    sha: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with GitLabLookAlike() as gitlab, forge_at(gitlab) as forge:
+        set_status, rivals = gitlab.pipelines.set_status, iter(range(4))
+
+        def set_after_a_rival(sha: str, given: Mapping[str, str], owner: str) -> Answer:
+            if given["state"] == "pending" and next(rivals, None) is not None:
+                set_status(sha, {**given, "description": "another"}, owner)
+            return set_status(sha, given, owner)
+
+        monkeypatch.setattr(gitlab.pipelines, "set_status", set_after_a_rival)
+        forge.set_status(sha, WAITS)
+        assert gitlab.statuses(sha) == [WAITS]
 
 
 def test_gitlab_errors_say_what_stops_the_status(sha: str) -> None:
