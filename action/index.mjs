@@ -446,7 +446,7 @@ var CONTRACT = {
     "forge_rejects_comment": "{forge} does not accept the comment: {why}",
     "forge_rejects_status": "{forge} does not accept the commit status: {why}",
     "forge_has_no_commit": "{forge} has nothing at {path}, or the token may not set commit statuses: {why}. {needs}",
-    "gitlab_has_no_pipeline": "GitLab has no branch and no pipeline of {project} with this commit. It belongs to a fork: run a merge request pipeline in {project} itself",
+    "gitlab_has_no_pipeline": "GitLab has no branch and no pipeline of {project} with this commit. If it belongs to a fork, run a merge request pipeline in {project} itself",
     "gitlab_job_has_status_name": "GitLab does not accept the commit status {name}, because the pipeline has a job with the same name: rename the job",
     "listed_but_gone": "{forge} lists our comment, but says it doesn't exist when we change it",
     "from_a_fork": "this pull request comes from a fork, so its job is read-only. {advice}",

@@ -114,7 +114,7 @@ def test_gitlab_pending_status_is_set_while_other_jobs_set_it(
 
 def test_gitlab_errors_say_what_stops_the_status(sha: str) -> None:
     with GitLabLookAlike() as gitlab, forge_at(gitlab) as forge:
-        with pytest.raises(ForgeRefusedError, match="a fork: run a merge request pipeline in acme/shop"):
+        with pytest.raises(ForgeRefusedError, match="a fork, run a merge request pipeline in acme/shop"):
             forge.set_status(gitlab.fork_commit, PASSED)
         with pytest.raises(ForgeError, match="target_url is too long"):
             forge.set_status(sha, PASSED._replace(url=PAGE + "0" * 255))
