@@ -1,5 +1,6 @@
 """Cases where a decision must hold or must be asked for again, each with real git and the real service."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,7 +26,7 @@ class Reviewer:
         self.person = person
 
     def decide(self, found: Found, decision: str, *names: str, **more: object) -> httpx.Response:
-        pull = urlsplit(found.json["dashboard_url"]).path
+        pull = urlsplit(found.json["dashboard_url"]).path.replace("/prs/", "/pulls/")
         pairs = [{key: shot[key] for key in PAIR} for shot in found.json["shots"] if shot["name"] in names]
         return self.person.ask("POST", f"{pull}/decisions", decision=decision, pairs=pairs, **more)
 
@@ -47,8 +48,9 @@ def shop(shared_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture
-def reviewer(shared_service: Service) -> Reviewer:
-    return Reviewer(sign_in(shared_service, operator=True))
+def reviewer(shared_service: Service) -> Iterator[Reviewer]:
+    with sign_in(shared_service, operator=True) as person:
+        yield Reviewer(person)
 
 
 def changed(shop: Shop, shots: Shots | None = None, number: int = 1, **options: Any) -> Found:
@@ -141,13 +143,13 @@ def test_images_of_a_newer_commit_block_until_they_are_compared(shop: Shop, revi
 
 def test_reviewers_who_decide_at_once_or_late(shop: Shop, reviewer: Reviewer) -> None:
     """The newest decision counts. A decision about a pair that changed meanwhile is refused as a whole."""
-    other = Reviewer(sign_in(shop.service, operator=True))
     shop.work.branch("change")
     first = changed(shop, {"home": 2, "cart": 2})
-    assert other.decide(first, "rejected", "cart", note="Too bright").json()["gate"]["state"] == "rejected"
-    rejected = latest(shop)
-    review = rejected.json["shots"][0]["review"]
-    assert (states(rejected)["cart"], review["note"]) == ("rejected", "Too bright")
+    with sign_in(shop.service, operator=True) as person:
+        rejected = Reviewer(person).decide(first, "rejected", "cart", note="Too bright")
+    assert rejected.json()["gate"]["state"] == "rejected"
+    found = latest(shop)
+    assert (states(found)["cart"], found.json["shots"][0]["review"]["note"]) == ("rejected", "Too bright")
     assert reviewer.approve(first, "home", "cart")["state"] == "passed"
 
     second = changed(shop, {"home": 2, "cart": 3})
