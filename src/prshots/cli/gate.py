@@ -62,7 +62,7 @@ def gate(
     sets_status = bool(job.ci or forge_token.strip())
     if reason := validate.words(skip):
         job = with_options(options.current_job())
-        job = with_head(job, job.pr_number or 0, say)
+        job = job if commit else with_head(job, job.pr_number or 0, say)
         skipped = report_skip(reason, job)
         _report(job, commit, lambda: skipped, sets_status=sets_status, as_json=as_json)
     elif pr is None and builds_baselines(job, options.branch_setting()):
@@ -72,7 +72,7 @@ def gate(
     else:
         head = current_head(os.environ, pr, with_options, say)
         head.job.refuse_closed(head.pr_number)
-        job = with_head(head.job, head.pr_number, say)
+        job = head.job if commit else with_head(head.job, head.pr_number, say)
         needs_baseline = no_baseline is NoBaseline.BLOCK
         with options.connect(url, token, project) as service:
             ask = partial(report_gate, service, head.pr_number, needs_baseline=needs_baseline)
