@@ -206,3 +206,47 @@ def test_a_decision_during_a_comparison_counts_or_is_refused(shop: Shop, reviewe
     if 200 not in statuses[-1:]:
         assert reviewer.decide(found, "approved", "cart").status_code == 200
     assert (states(latest(shop))["cart"], gate(latest(shop))) == ("approved", ("waiting", 20))
+
+
+def test_in_a_merge_queue_the_decisions_about_pull_requests_ahead_count(
+    shop: Shop, reviewer: Reviewer
+) -> None:
+    work, main = shop.work, shop.work.head
+    heads = {}
+    for number, shots in (
+        (7, {"home": 1, "cart": 2}),
+        (8, {"home": 2, "cart": 1}),
+        (9, {"home": 1, "cart": 3}),
+    ):
+        work.branch(f"change-{number}", main)
+        heads[number] = work.commit()
+        found = shop.pull(number, heads[number], shots)
+        reviewer.approve(found, "home" if number == 8 else "cart")
+
+    first, found = shop.queue(7, main, heads[7], {"home": 1, "cart": 2})
+    assert (gate(found), states(found)["cart"]) == (("passed", 0), "approved")
+    second, found = shop.queue(8, first, heads[8], {"home": 2, "cart": 2})
+    assert (gate(found), states(found)) == (("passed", 0), {"cart": "approved", "home": "approved"})
+    assert (found.json["commit_sha"], gate(latest(shop, 8))) == (second, ("passed", 0))
+
+    # The pull request's own decision comes first, even a withdrawn one.
+    assert (
+        reviewer.decide(found, "rejected", "cart", note="Not together").json()["gate"]["state"] == "rejected"
+    )
+    assert reviewer.decide(found, "withdrawn", "cart").json()["gate"]["open"] == 1
+
+    # 9 is behind 8, so its decisions don't count for it.
+    shop.queue(9, second, heads[9], {"home": 2, "cart": 3})
+    _, found = shop.queue(8, first, heads[8], {"home": 2, "cart": 3})
+    assert (gate(found), states(found)["cart"]) == (("waiting", 1), "open")
+
+
+def test_approved_pass_lets_fail_on_ignore_approved_shots(shop: Shop, reviewer: Reviewer) -> None:
+    shop.work.branch("change")
+    head, fail_on = shop.work.commit(), ("--fail-on", "changed")
+    codes = []
+    for decision in ("approved", "rejected"):
+        reviewer.decide(shop.pull(1, head, {"home": 1, "cart": 2}), decision, "cart")
+        for options in (fail_on, (*fail_on, "--approved-pass")):
+            codes += [shop.pull(1, head, {"home": 1, "cart": 2}, compare=options).code]
+    assert codes == [4, 0, 4, 4]
