@@ -19,7 +19,7 @@ from prshots.forges import Forge
 from prshots.forges.gitlab import GitLab
 from prshots.forges.sticky_comment import PostOutcome, keep_current
 from prshots.server.domain.comments import listing
-from prshots.server.domain.comments.fitting import Frame
+from prshots.server.domain.comments.frame import Frame
 from support.comment_entries import listed_image, url_of
 from support.forges.bitbucket_look_alike import BitbucketLookAlike
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
