@@ -45,7 +45,7 @@ class Comments:
         If the pull request is closed and has no images left, the comment says that they were deleted.
         """
         frame = self._frame(project, pr_number, limit, marker)
-        if view in {None, View.CHANGES, View.PAIRS}:
+        if view is not View.ALL:
             frame = replace(frame, notice=await self._reviews.notice(project, pr_number))
         written = await (self._all(project, frame) if view is View.ALL else self._view(project, frame, view))
         if written.count or not await self._records.is_closed(project.id, pr_number):
