@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-SCHEMA_VERSION = "0021"
+SCHEMA_VERSION = "0022"
 """The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
 metadata = sa.MetaData()
@@ -265,7 +265,8 @@ baseline_commits = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
-# A comparison of one commit of a pull request with its base. `commits` is a JSON list. `first_seq` is the
+# A comparison of one commit of a pull request with its base. `commits` is a JSON list, and so is
+# `queued_pulls`, the numbers of the pull requests ahead in a merge queue. `first_seq` is the
 # commit's first image: the dashboard shows the comparison with the highest one. `run` identifies the attempt
 # of a process, and `seen_at` is when that process last reported progress.
 comparisons = sa.Table(
@@ -284,6 +285,7 @@ comparisons = sa.Table(
     sa.Column("missing", sa.Integer, nullable=False),
     sa.Column("started_at", sa.BigInteger, nullable=False),
     sa.Column("seen_at", sa.BigInteger, nullable=False),
+    sa.Column("queued_pulls", text(), nullable=False),
 )
 
 
@@ -375,9 +377,9 @@ put_urls = sa.Table(
     sa.Column("expires_at", sa.BigInteger, nullable=False),
 )
 
-# What people decided about a pair of images, identified by their pixels. The newest row of a pair counts, and
-# rows are never changed. Like all tables below, it has no foreign keys: see `invitations`. `user_id` is empty
-# for a token, and `by` is then its label. `pin_x` and `pin_y` are from 0 to 1.
+# What people decided about a pair of images, identified by their pixels. The newest row of a pair counts.
+# Like all tables below, it has no foreign keys: see `invitations`. `user_id` is empty for a token, and `by`
+# is then its label. `pin_x` and `pin_y` are from 0 to 1.
 decisions = sa.Table(
     "decisions",
     metadata,
@@ -396,6 +398,7 @@ decisions = sa.Table(
     sa.Column("note", text(), nullable=False),
     sa.Column("pin_x", sa.Float),
     sa.Column("pin_y", sa.Float),
+    sa.Column("is_newest", sa.Boolean, nullable=False),
 )
 
 # The pairs that a pull request has asked about. `pair` is a hash of the shot and its pixels, and
