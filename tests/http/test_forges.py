@@ -9,7 +9,7 @@ from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.forges.gitlab import GitLab
 from prshots.forges.sticky_comment import PostOutcome, keep_current
 from prshots.server.domain.comments import listing
-from prshots.server.domain.comments.fitting import Frame
+from prshots.server.domain.comments.frame import Frame
 from support.comment_entries import listed_image, url_of
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
 from support.forges.forge_places import GitHubAsTheOthers, Place, place_on_each_forge  # noqa: F401 - a fixture

@@ -362,9 +362,14 @@ def _remove_replaced(connection: sa.Connection, request: ComparisonRequest, firs
 def _note_gate(
     connection: sa.Connection, request: ComparisonRequest, state: ComparisonState, now: int
 ) -> None:
-    """Record what a comparison's state causes: what it asks people, and what goes out."""
-    if state is not ComparisonState.RUNNING:
-        note_asked(connection, request.project_id, request.pr_number, request.commit_sha.lower())
+    """Record what a comparison's state causes: what it asks people, and what goes out.
+
+    An old commit's job asks nothing, because nobody is shown its comparison.
+    """
+    key = _key(request)
+    newest = connection.execute(NEWEST, key).first()
+    if state is not ComparisonState.RUNNING and newest and newest.commit_sha == key["commit_sha"]:
+        note_asked(connection, request.project_id, request.pr_number, newest.commit_sha, now)
     mark_due(connection, request.project_id, request.pr_number, now)
 
 
