@@ -70,6 +70,10 @@ class GitHubLookAlike:
         made: dict[str, Any] = self.call("POST", path, token=token, json={"body": body}).json()
         return made
 
+    def app_key(self) -> str:
+        """Return the private key of the App 4711, which is installed in `repository`."""
+        return str(self.call("GET", "/_app_key").json())
+
     def purged(self) -> list[str]:
         """Return the addresses purged from the image proxy, in order."""
         return list(self.call("GET", "/_purged").json())
