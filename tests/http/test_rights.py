@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from prshots.server.api.dashboard.routes import ROUTES
+from support.http_server import answering, as_json
 from support.service import Service, upload
 from support.signed_in_people import Person, sign_in
 
@@ -21,7 +22,9 @@ CHANGE_MEMBER = ("PATCH", "/organizations/{organization_id}/members/{member_id}"
 REMOVE_MEMBER = ("DELETE", "/organizations/{organization_id}/members/{member_id}")
 DELETE_PROJECT = ("POST", "/projects/{project_id}/delete")
 OF_MEMBER = {CHANGE_MEMBER, REMOVE_MEMBER, TOKENS_OF_MEMBER}
-OWNERS_ONLY = {DELETE_PROJECT, DELETE_ORGANIZATION, INVITE, *OF_MEMBER}
+CONNECT = ("PUT", "/projects/{project_id}/connection")
+DISCONNECT = ("DELETE", "/projects/{project_id}/connection")
+OWNERS_ONLY = {DELETE_PROJECT, DELETE_ORGANIZATION, INVITE, *OF_MEMBER, CONNECT, DISCONNECT}
 BODIES: dict[tuple[str, str], dict[str, object]] = {
     ("POST", "/organizations"): {"name": "new"},
     ("POST", "/projects"): {"name": "new"},
@@ -35,6 +38,7 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
     },
     INVITE: {"login": "somebody", "role": "member"},
     CHANGE_MEMBER: {"role": "member"},
+    CONNECT: {"forge": "gitea", "url": "", "repository": "acme/shop", "token": "t0ken"},
 }
 NOWHERE = {
     "project_id": "0" * 16,
@@ -58,11 +62,14 @@ class World(NamedTuple):
     member: Person
     stranger: Person
     places: dict[str, str]
+    forge_url: str
 
     def ask(self, who: httpx.Client, method: str, path: str, **other: str) -> httpx.Response:
         body = dict(BODIES.get((method, path), {}))
         if (method, path) == ("POST", "/projects"):
             body |= {"organization_id": (self.places | other)["organization_id"]}
+        if (method, path) == CONNECT:
+            body |= {"url": self.forge_url}
         if (method, path) == ("POST", "/organizations"):
             body |= {"name": secrets.token_hex(4)}
         url = f"/v1/dashboard{path.format(**(self.places | other))}"
@@ -81,23 +88,34 @@ def people(shared_service: Service) -> Iterator[tuple[Person, Person, Person]]:
 
 
 @pytest.fixture(scope="module")
-def quiet_world(shared_service: Service, people: tuple[Person, Person, Person]) -> World:
+def forge_url() -> Iterator[str]:
+    """Run a forge with every repository."""
+    with answering(lambda *_: as_json(200, {})) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def quiet_world(shared_service: Service, people: tuple[Person, Person, Person], forge_url: str) -> World:
     """Share one world between the tests that change nothing in it."""
-    return _made(shared_service, *people)
+    return _made(shared_service, people, forge_url)
 
 
 @pytest.fixture
 def world(
-    request: pytest.FixtureRequest, shared_service: Service, people: tuple[Person, Person, Person]
+    request: pytest.FixtureRequest,
+    shared_service: Service,
+    people: tuple[Person, Person, Person],
+    forge_url: str,
 ) -> World:
     """Make a separate world for each test that may change it."""
     if "method" in request.fixturenames and request.getfixturevalue("method") == "GET":
         found: World = request.getfixturevalue("quiet_world")
         return found
-    return _made(shared_service, *people)
+    return _made(shared_service, people, forge_url)
 
 
-def _made(service: Service, owner: Person, member: Person, stranger: Person) -> World:
+def _made(service: Service, people: tuple[Person, Person, Person], forge_url: str) -> World:
+    owner, member, stranger = people
     organization = owner.organization(member)
     project = owner.ask("POST", "/projects", name="theirs", organization_id=organization).json()["id"]
     token = owner.ask("POST", f"/projects/{project}/tokens", label="ci").json()
@@ -115,7 +133,7 @@ def _made(service: Service, owner: Person, member: Person, stranger: Person) -> 
         "member_id": member.user_id,
         "pr_number": "7",
     }
-    return World(service, owner, member, stranger, places)
+    return World(service, *people, places, forge_url)
 
 
 def said(reply: httpx.Response) -> tuple[int, str, set[str]]:
@@ -129,6 +147,7 @@ def untouched(world: World) -> None:
     assert (project["name"], project["images"], project["retain_days"]) == ("theirs", 1, None)
     (token,) = owner.get_json(f"/projects/{places['project_id']}/tokens")["tokens"]
     assert token["revoked_at"] is None
+    assert owner.get_json(f"/projects/{places['project_id']}/connection") == {"connection": None}
     (trust,) = owner.get_json(f"/projects/{places['project_id']}/trusts")["trusts"]
     assert trust["claims"] == CLAIMS
     members = owner.get_json(f"/organizations/{places['organization_id']}/members")["members"]
