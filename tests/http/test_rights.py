@@ -9,11 +9,15 @@ import httpx
 import pytest
 
 from prshots.server.api.dashboard.routes import ROUTES
+from support.drawn_pages import drawn_page, sha
 from support.http_server import answering, as_json
+from support.project_client import Project
 from support.service import Service, upload
 from support.signed_in_people import Person, sign_in
 
 CLAIMS = {"project_path": "team/web"}
+CART = {"name": "cart", "viewport": "320x240", "commit_sha": sha("2")}
+PAIR = ("name", "viewport", "theme", "pixels_before", "pixels_after")
 DELETE_ORGANIZATION = ("DELETE", "/organizations/{organization_id}")
 JOIN = ("POST", "/organizations/{organization_id}/members")
 INVITE = ("POST", "/organizations/{organization_id}/invitations")
@@ -21,9 +25,10 @@ TOKENS_OF_MEMBER = ("GET", "/organizations/{organization_id}/members/{member_id}
 CHANGE_MEMBER = ("PATCH", "/organizations/{organization_id}/members/{member_id}")
 REMOVE_MEMBER = ("DELETE", "/organizations/{organization_id}/members/{member_id}")
 DELETE_PROJECT = ("POST", "/projects/{project_id}/delete")
-OF_MEMBER = {CHANGE_MEMBER, REMOVE_MEMBER, TOKENS_OF_MEMBER}
+DECIDE = ("POST", "/projects/{project_id}/pulls/{pr_number}/decisions")
 CONNECT = ("PUT", "/projects/{project_id}/connection")
 DISCONNECT = ("DELETE", "/projects/{project_id}/connection")
+OF_MEMBER = {CHANGE_MEMBER, REMOVE_MEMBER, TOKENS_OF_MEMBER}
 OWNERS_ONLY = {DELETE_PROJECT, DELETE_ORGANIZATION, INVITE, *OF_MEMBER, CONNECT, DISCONNECT}
 BODIES: dict[tuple[str, str], dict[str, object]] = {
     ("POST", "/organizations"): {"name": "new"},
@@ -39,6 +44,7 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
     INVITE: {"login": "somebody", "role": "member"},
     CHANGE_MEMBER: {"role": "member"},
     CONNECT: {"forge": "gitea", "url": "", "repository": "acme/shop", "token": "t0ken"},
+    DECIDE: {"decision": "approved"},
 }
 NOWHERE = {
     "project_id": "0" * 16,
@@ -63,6 +69,7 @@ class World(NamedTuple):
     stranger: Person
     places: dict[str, str]
     forge_url: str
+    changed: dict[str, str]
 
     def ask(self, who: httpx.Client, method: str, path: str, **other: str) -> httpx.Response:
         body = dict(BODIES.get((method, path), {}))
@@ -72,6 +79,8 @@ class World(NamedTuple):
             body |= {"url": self.forge_url}
         if (method, path) == ("POST", "/organizations"):
             body |= {"name": secrets.token_hex(4)}
+        if (method, path) == DECIDE:
+            body |= {"pairs": [self.changed]}
         url = f"/v1/dashboard{path.format(**(self.places | other))}"
         return who.request(method, url, json=body if method != "GET" else None)
 
@@ -115,7 +124,7 @@ def world(
 
 
 def _made(service: Service, people: tuple[Person, Person, Person], forge_url: str) -> World:
-    owner, member, stranger = people
+    owner, member, _ = people
     organization = owner.organization(member)
     project = owner.ask("POST", "/projects", name="theirs", organization_id=organization).json()["id"]
     token = owner.ask("POST", f"/projects/{project}/tokens", label="ci").json()
@@ -123,7 +132,10 @@ def _made(service: Service, people: tuple[Person, Person, Person], forge_url: st
         "POST", f"/projects/{project}/trusts", issuer="https://gitlab.com", claims=CLAIMS
     ).json()
     with service.client(token["secret"]) as client:
-        image = upload(client).json()["id"]
+        project_client = Project(client)
+        project_client.build("1", cart=drawn_page())
+        image = upload(client, drawn_page(button="#d70022"), **CART).json()["id"]
+        (shot,) = project_client.compare("2", "1")["shots"]
     places = {
         "project_id": project,
         "organization_id": organization,
@@ -133,7 +145,7 @@ def _made(service: Service, people: tuple[Person, Person, Person], forge_url: st
         "member_id": member.user_id,
         "pr_number": "7",
     }
-    return World(service, *people, places, forge_url)
+    return World(service, *people, places, forge_url, {key: shot[key] for key in PAIR})
 
 
 def said(reply: httpx.Response) -> tuple[int, str, set[str]]:
@@ -144,7 +156,9 @@ def untouched(world: World) -> None:
     """Check that nothing in the world has changed."""
     owner, places = world.owner, world.places
     project = owner.get_json(f"/projects/{places['project_id']}")
-    assert (project["name"], project["images"], project["retain_days"]) == ("theirs", 1, None)
+    assert (project["name"], project["images"], project["retain_days"]) == ("theirs", 2, None)
+    compared = owner.get_json(f"/projects/{places['project_id']}/pulls/7/comparison")["comparison"]
+    assert compared["gate"]["state"] == "waiting"
     (token,) = owner.get_json(f"/projects/{places['project_id']}/tokens")["tokens"]
     assert token["revoked_at"] is None
     assert owner.get_json(f"/projects/{places['project_id']}/connection") == {"connection": None}
