@@ -6,6 +6,7 @@
 
 export type Role = "owner" | "member";
 export type Policy = "pr_close" | "retain_days" | "manual";
+export type ForgeKind = "github" | "gitlab" | "gitea" | "bitbucket";
 export type Verdict = "changed" | "moved" | "new" | "removed" | "failed" | "unchanged";
 export type ComparisonState = "running" | "compared" | "no_baseline" | "incomplete" | "failed";
 export type GroupKind = "removed" | "single" | "same_pixels" | "inserted" | "new" | "recolored";
@@ -386,6 +387,23 @@ export interface Token {
   created_by: string;
   last_used_at: number | null;
   revoked_at: number | null;
+}
+
+export interface Connection {
+  forge: ForgeKind;
+  api_url: string;
+  repository: string;
+  /** Whether it uses the operator's GitHub App instead of a token. */
+  uses_app: boolean;
+  /** A login. Empty if the command line created the connection. */
+  created_by: string;
+  created_at: number;
+  /** Why it doesn't work, or empty. */
+  problem: string;
+}
+
+export interface ConnectionReply {
+  connection: Connection | null;
 }
 
 export interface TokenList {
