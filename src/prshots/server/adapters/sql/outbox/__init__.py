@@ -1,0 +1,1 @@
+"""What goes out to the forges of projects, in SQL."""
