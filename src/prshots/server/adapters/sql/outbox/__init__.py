@@ -1,1 +1,1 @@
-"""What goes out to the forges of projects, in SQL."""
+"""Connections to forges, and what waits to be sent through them."""

@@ -2,9 +2,6 @@
 
 import sqlalchemy as sa
 
-from prshots.server.adapters.sql.columns import equal
-from prshots.server.adapters.sql.database.schema import outbox
-
 _MARK = sa.text(
     "INSERT INTO outbox (project_id, pr_number, kind, target, version, due_at, first_due_at) "
     "SELECT project_id, :pr_number, :kind, '', 1, :due_at, :now FROM connections "
@@ -14,10 +11,9 @@ _MARK = sa.text(
     "ELSE outbox.first_due_at END, due_at = excluded.due_at, attempts = 0"
 )
 _SEND_AGAIN = sa.text(
-    "UPDATE outbox SET version = version + 1, due_at = :now, first_due_at = :now, attempts = 0, sent = '' "
-    "WHERE project_id = :project_id AND (due_at IS NOT NULL OR error <> '')"
+    "UPDATE outbox SET version = version + 1, sent = '', attempts = 0, first_due_at = :now, "
+    "due_at = CASE WHEN due_at IS NOT NULL OR error <> '' THEN :now END WHERE project_id = :project_id"
 )
-_FORGET_SENT = sa.text("UPDATE outbox SET sent = '' WHERE project_id = :project_id AND sent <> ''")
 
 JOB_SECONDS = 30
 """How long the comment waits after a comparison: the job that asked for it usually posts the comment."""
@@ -36,15 +32,8 @@ def mark_due(
 
 
 def send_again(connection: sa.Connection, project_id: str, now: int) -> None:
-    """Try everything that waits or failed again, because the project's connection has changed.
+    """Make everything due that waits or failed, because the project's connection has changed.
 
     The new connection may lead to another repository, so nothing counts as sent.
     """
-    of_project = {"project_id": project_id}
-    connection.execute(_SEND_AGAIN, of_project | {"now": now})
-    connection.execute(_FORGET_SENT, of_project)
-
-
-def discard_all(connection: sa.Connection, project_id: str) -> None:
-    """Drop what waits and what failed, because the project no longer has a connection."""
-    connection.execute(sa.delete(outbox).where(*equal(outbox, project_id=project_id)))
+    connection.execute(_SEND_AGAIN, {"project_id": project_id, "now": now})
