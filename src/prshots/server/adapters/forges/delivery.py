@@ -30,9 +30,6 @@ class Deliveries:
         self._open = open_forge
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="outbox")
 
-    def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
-
     async def set_status(
         self, connection: Connection, pr_number: int, commit_sha: str, status: CommitStatus, seconds: float
     ) -> None:

@@ -74,26 +74,32 @@ class ForgeOpener:
             return "" if self._app else _NO_APP
         return missing_key(connection, self._keys.ring())
 
-    async def encrypt(self, connection: Connection, url: str, token: str) -> Connection:
+    async def connect(self, connection: Connection, url: str, token: str) -> Connection:
         from prshots.forges.forge_addresses import api_root
 
         api_url = api_root(connection.forge, url)
-        parts = urlsplit(api_url)
         if not api_url:
-            raise InvalidInputError(f"url is required for {connection.forge}: enter its web address")
+            raise InvalidInputError("url is required: enter the web address of the forge")
+        parts = urlsplit(api_url)
         if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
             raise InvalidInputError(
-                f"url uses http, which would show the token to others: use https://{parts.netloc}"
+                f"url uses http, which shows the token to others: use https://{parts.netloc}"
             )
-        return encrypt(replace(connection, api_url=api_url), token, self._keys.ring())
-
-    async def check(self, connection: Connection) -> None:
+        connection = replace(connection, api_url=api_url)
+        if token:
+            connection = encrypt(connection, token, self._keys.ring())
         try:
-            await in_thread(self._threads, lambda: self._ask(connection), CHECK_SECONDS + 1)
+            await self.check(connection)
         except (CallError, NotFoundError, RateLimitedError) as error:
             raise InvalidInputError(str(error)) from error
+        return connection
+
+    async def check(self, connection: Connection) -> None:
+        """Raise the errors of `open`, or NotFoundError, if the token can't read the repository."""
+        try:
+            await in_thread(self._threads, lambda: self._ask(connection), CHECK_SECONDS + 1)
         except OverdueError as error:
-            raise InvalidInputError(f"{connection.api_url} does not answer: try again later") from error
+            raise ForgeError(f"{connection.api_url} does not answer: try again later") from error
 
     def _ask(self, connection: Connection) -> None:
         from prshots.forges.deadline import deadline_after

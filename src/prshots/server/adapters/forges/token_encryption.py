@@ -6,12 +6,13 @@ has no signing key, can't send a token elsewhere.
 
 import base64
 import secrets
+from collections.abc import Callable
 from dataclasses import replace
 
-from prshots.contract.errors import KeysError
+from prshots.contract.errors import KeysError, SettingsError
 from prshots.server.domain.outbox.models import Connection
 from prshots.server.domain.outbox.ports import ConnectionRecords
-from prshots.server.links import Key, KeyRing, KeySource
+from prshots.server.links import Key, KeyRing
 
 _LABEL = b"prshots connection token"
 _NONCE_BYTES = 12
@@ -52,14 +53,14 @@ def missing_key(connection: Connection, ring: KeyRing) -> str:
     )
 
 
-async def encrypt_again(records: ConnectionRecords, keys: KeySource) -> None:
+async def encrypt_again(records: ConnectionRecords, read_ring: Callable[[], KeyRing]) -> None:
     """Encrypt all tokens with the first key that have an older one. Skips those that can't be decrypted."""
     with_token = [found for found in await records.connections() if not found.uses_app]
     if not with_token:
         return
     try:
-        ring = keys.fresh_ring()
-    except KeysError:  # the doctor reports it
+        ring = read_ring()
+    except SettingsError:  # the doctor reports it
         return
     for connection in with_token:
         if connection.kid != ring.signing_kid:

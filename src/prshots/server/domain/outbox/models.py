@@ -30,7 +30,7 @@ class Connection:
         return not self.secret
 
 
-class Kind(StrEnum):
+class DeliveryKind(StrEnum):
     """What goes out about a pull request, in the order in which it is sent."""
 
     STATUS = "status"
@@ -43,7 +43,7 @@ class Due(NamedTuple):
     `sent` is what was sent last, or empty if that is unknown.
     """
 
-    kind: Kind
+    kind: DeliveryKind
     version: int
     attempts: int
     first_due_at: int
@@ -77,7 +77,7 @@ class FailingDelivery(NamedTuple):
     """Something that couldn't be sent. Without `next_at`, it was given up until the next cause."""
 
     pr_number: int
-    kind: Kind
+    kind: DeliveryKind
     error: str
     attempts: int
     first_due_at: int

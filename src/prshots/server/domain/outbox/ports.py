@@ -36,14 +36,11 @@ class ConnectedForges(Protocol):
     def problem(self, connection: Connection) -> str:
         """Return why this connection can't work with the current keys and settings, or ""."""
 
-    async def encrypt(self, connection: Connection, url: str, token: str) -> Connection:
-        """Return the connection with the API at this web address and its encrypted token.
+    async def connect(self, connection: Connection, url: str, token: str) -> Connection:
+        """Return the connection to the forge at this web address, with its encrypted token.
 
-        Raises InvalidInputError for an address that gets no token, or KeysError.
+        Raises InvalidInputError if the token doesn't work for the repository, or KeysError.
         """
-
-    async def check(self, connection: Connection) -> None:
-        """Ask the forge for the repository. Raises InvalidInputError with the reason if that fails."""
 
 
 class OutboxRecords(Protocol):

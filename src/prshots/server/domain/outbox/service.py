@@ -19,7 +19,7 @@ from prshots.contract.gates import status_of
 from prshots.contract.redaction import redact_briefly
 from prshots.contract.replies import NOT_COMPARED
 from prshots.server.domain.comments.service import Comments
-from prshots.server.domain.outbox.models import Attempt, Claim, Connection, Due, FailingDelivery, Kind
+from prshots.server.domain.outbox.models import Attempt, Claim, Connection, DeliveryKind, Due, FailingDelivery
 from prshots.server.domain.outbox.ports import ConnectionRecords, ForgeDelivery, OutboxRecords
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.review.service import Reviews
@@ -55,7 +55,7 @@ class Outbox:
         reviews: Reviews,
         comments: Comments,
         woken: asyncio.Event,
-        on_attempt: Callable[[Kind, bool], None] = lambda _, __: None,
+        on_attempt: Callable[[DeliveryKind, bool], None] = lambda _, __: None,
         on_waiting: Callable[[int], None] = lambda _: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -108,7 +108,7 @@ class Outbox:
                     self._on_waiting(await self._records.count_waiting())
             except PrshotsError:
                 pass  # the database reports its outages
-            except Exception:  # the next round may work
+            except Exception:  # noqa: BLE001 - the next round may work
                 _log.exception("outbox failed")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), POLL_SECONDS * random.uniform(0.75, 1.25))  # noqa: S311
@@ -150,7 +150,7 @@ class Outbox:
     # One attempt
 
     async def _attempt(self, claim: Claim, due: Due, connection: Connection, until: float) -> Attempt:
-        send = self._send_status if due.kind is Kind.STATUS else self._send_comment
+        send = self._send_status if due.kind is DeliveryKind.STATUS else self._send_comment
         try:
             sent = await send(claim, due, connection, until)
         except Exception as error:  # noqa: BLE001 - an attempt must end, or its successor would fail the same way

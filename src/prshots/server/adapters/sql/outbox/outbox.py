@@ -10,7 +10,7 @@ from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import connections, outbox, projects
 from prshots.server.adapters.sql.review.decisions import NEWER_COMMIT
-from prshots.server.domain.outbox.models import Attempt, Claim, Due, FailingDelivery, Kind
+from prshots.server.domain.outbox.models import Attempt, Claim, DeliveryKind, Due, FailingDelivery
 
 _ROW = outbox.c
 _OF_PULL = given(outbox, "project_id", "pr_number")
@@ -76,9 +76,9 @@ class SqlOutbox:
             if project is None or connection.execute(_IS_HELD, of_pull).first():
                 return None
             rows = connection.execute(_CLAIM, of_pull | {"holder": holder, "until": until}).all()
-            due = {row.kind: Due(Kind(row.kind), *row[1:-1]) for row in rows if row.due_at == until}
+            due = {row.kind: Due(DeliveryKind(row.kind), *row[1:-1]) for row in rows if row.due_at == until}
             return Claim(
-                project_from(project), pr_number, holder, [due[kind] for kind in Kind if kind in due]
+                project_from(project), pr_number, holder, [due[kind] for kind in DeliveryKind if kind in due]
             )
 
         return await self._database.write(lease)
@@ -140,4 +140,4 @@ class SqlOutbox:
 
 
 def _read_failing(row: Any) -> FailingDelivery:  # noqa: ANN401 - a row of the table
-    return FailingDelivery(*row)._replace(kind=Kind(row.kind))
+    return FailingDelivery(*row)._replace(kind=DeliveryKind(row.kind))
