@@ -26,12 +26,13 @@ _DUE = (
 )
 _IS_HELD = sa.select(_ROW.kind).where(*_OF_PULL, _ROW.lease_until > sa.bindparam("now")).limit(1)
 _PROJECT = sa.select(*PROJECT).select_from(PROJECTS).where(projects.c.id == sa.bindparam("project_id"))
-# Whoever held it without finishing may have sent anything. If we don't finish, it is due when the lease ends.
+# A holder that didn't finish may have sent anything. If we don't finish, it is due when the lease ends: so
+# that time tells what was due, and nothing else may be due then.
 _CLAIM = sa.text(
     "UPDATE outbox SET holder = :holder, lease_until = :until, "
     "sent = CASE WHEN holder = '' THEN sent ELSE '' END, "
     "attempts = CASE WHEN due_at <= :now THEN attempts + 1 ELSE attempts END, "
-    "due_at = CASE WHEN due_at <= :now THEN :until ELSE due_at END "
+    "due_at = CASE WHEN due_at <= :now THEN :until WHEN due_at = :until THEN due_at + 1 ELSE due_at END "
     "WHERE project_id = :project_id AND pr_number = :pr_number "
     "RETURNING kind, version, attempts, first_due_at, sent, due_at"
 )
