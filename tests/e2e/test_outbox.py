@@ -34,9 +34,10 @@ def forge() -> Iterator[ConnectedForge]:
         yield running
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    running = Service(tmp_path, {"WORKERS": "2", **FORGE_SETTINGS}).start()
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Run a service for all tests. Each has its own project and forge."""
+    running = Service(tmp_path_factory.mktemp("outbox"), {"WORKERS": "2", **FORGE_SETTINGS}).start()
     yield running
     assert running.stop() == 0
 
@@ -103,8 +104,7 @@ def test_an_abbreviated_commit_is_completed_from_the_pull_request(
     project = ConnectedProject([service], forge)
     forge.propose("cart")
     compared(project, forge.head_sha[:12])
-    wait_until(lambda: states(forge, forge.head_sha), project.outbox)
-    assert states(forge, forge.head_sha)[-1] == WAITING
+    wait_until(lambda: states(forge, forge.head_sha)[-1:] == [WAITING], project.outbox)
 
 
 def test_a_refused_token_is_shown_and_everything_arrives_after_an_outage(
@@ -118,7 +118,7 @@ def test_a_refused_token_is_shown_and_everything_arrives_after_an_outage(
     approve(project, shots)
     wait_until(lambda: len(project.outbox()["failing"]) == 2, project.outbox)
     for failing in project.outbox()["failing"]:
-        assert (failing["pr_number"], "Gitea does not accept the token" in failing["error"]) == (PULL, True)
+        assert (failing["pr_number"], "Gitea refused the token" in failing["error"]) == (PULL, True), failing
         assert forge.token not in failing["error"]
     with project.person() as person:
         page = person.get_json(f"/projects/{project.id}/pulls/{PULL}/comparison")
