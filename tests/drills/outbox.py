@@ -31,7 +31,6 @@ from support.waiting import wait_until
 SETTINGS = {"WORKERS": "2", **FORGE_SETTINGS}
 PULLS = 5
 SHOTS = ("home", "cart", "help")
-COLORS = ("#a01010", "#10a010", "#1010a0", "#a0a010", "#10a0a0", "#a010a0")
 REPLY_SECONDS = 0.3
 """How long the forge takes, at most: long enough for a kill in the middle."""
 
@@ -112,7 +111,7 @@ class OutboxDrill:
 
     def _push_and_decide(self, number: int, rng: random.Random) -> None:
         commit = Commit(sha(f"{self.seed} {number} {len(self._pushed[number])}"))
-        colors = {name: rng.choice(COLORS) for name in SHOTS}
+        colors = {name: f"#{rng.randrange(16**6):06x}" for name in SHOTS}
         self._pushed[number].append(commit)
         self._patiently(lambda: self._project.push(number, commit.sha, colors))
         found = self._patiently(lambda: self._compare(number, commit.sha))

@@ -24,10 +24,13 @@ _DECISION = ("pr_number", *PairKey._fields, "decision", "by", "at", "note", "pin
 _DECISIONS = (
     sa.select(*(decisions.c[name] for name in _DECISION))
     .where(
-        *given(decisions, "project_id"), decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True))
+        *given(decisions, "project_id"),
+        decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
+        decisions.c.is_newest,
     )
     .order_by(decisions.c.seq)
 )
+_PAIR = sa.tuple_(*(decisions.c[name] for name in PairKey._fields))
 
 _earlier = images.alias()
 
@@ -89,6 +92,7 @@ class SqlReviews:
             "note": decision.note,
             "pin_x": pin.x if pin else None,
             "pin_y": pin.y if pin else None,
+            "is_newest": True,
         }
 
         def write(connection: sa.Connection) -> bool:
@@ -99,8 +103,10 @@ class SqlReviews:
             found = connection.execute(_CURRENT, {**of_pull, "commit_sha": newest.commit_sha})
             if not set(decision.pairs) <= {PairKey(*pair) for pair in found}:
                 return False
-            rows = [row | pair._asdict() for pair in dict.fromkeys(decision.pairs)]
-            connection.execute(sa.insert(decisions), rows)
+            pairs = list(dict.fromkeys(decision.pairs))
+            replaced = (*equal(decisions, **of_pull), decisions.c.is_newest, _PAIR.in_(pairs))
+            connection.execute(sa.update(decisions).where(*replaced).values(is_newest=False))
+            connection.execute(sa.insert(decisions), [row | pair._asdict() for pair in pairs])
             mark_due(connection, project_id, pr_number, now)
             return True
 
