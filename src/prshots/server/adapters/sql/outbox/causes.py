@@ -12,7 +12,7 @@ _MARK = sa.text(
 )
 _SEND_AGAIN = sa.text(
     "UPDATE outbox SET version = version + 1, sent = '', attempts = 0, first_due_at = :now, "
-    "due_at = CASE WHEN due_at IS NOT NULL OR error <> '' THEN :now END WHERE project_id = :project_id"
+    "due_at = CASE WHEN error <> '' THEN :now ELSE due_at END WHERE project_id = :project_id"
 )
 
 JOB_SECONDS = 30
@@ -32,7 +32,7 @@ def mark_due(
 
 
 def send_again(connection: sa.Connection, project_id: str, now: int) -> None:
-    """Make everything due that waits or failed, because the project's connection has changed.
+    """Make everything due that failed, because the project's connection has changed.
 
     The new connection may lead to another repository, so nothing counts as sent.
     """
