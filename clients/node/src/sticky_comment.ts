@@ -4,6 +4,9 @@
  * The update works in rounds. Each round requests the text, lists all comments, and makes one change. The first round
  * with nothing to change is the last. A job that wrote therefore checks again: another job may have created a second
  * comment, or the text may be outdated. The last job to write always leaves the current text.
+ *
+ * A forge notifies people of a new comment, not of an edit. So a text with a higher notice becomes a new comment, and
+ * the next round deletes the older ones.
  */
 import { ForgeError, NotFoundError } from "./errors.js";
 import { type Comment, type Forge, markerLine } from "./forges/forge.js";
@@ -15,6 +18,9 @@ export interface Posted {
 }
 
 const ROUNDS = 10;
+
+/** The line after the marker's, in HTML or as a link. */
+const NOTICE = /^\s*\S[^\n]*\n(?:<!-- |\[\/\/\]: # \()svc:notice-(\d{1,9})\b/;
 
 /**
  * Make our comment equal to the result of `render`, which is called again after every change. If `creating`, called after
@@ -31,9 +37,9 @@ export async function keepCurrent(
   let written = "";
   for (let round = 0; round < ROUNDS; round++) {
     const text = await render();
-    let kept = await ours.oldestAlone();
-    if (!kept) {
-      if (!creating()) return { outcome: "none", url: "" };
+    let kept = await ours.keepOne();
+    if (!kept && !creating()) return { outcome: "none", url: "" };
+    if (!kept || noticeOf(text) > noticeOf(kept.body)) {
       kept = await ours.create(text);
       posted = { outcome: "created", url: kept.url };
     } else if (isSame(kept.body, text) || written === JSON.stringify([kept.id, text])) {
@@ -59,15 +65,20 @@ export class OurComments {
     private readonly prNumber: number,
   ) {}
 
-  /** Return the oldest comment, and delete the others. Concurrent jobs and lost replies create duplicates. */
-  async oldestAlone(): Promise<Comment | undefined> {
-    const [oldest, ...others] = await this.all();
+  /**
+   * Return the comment with the highest notice, the oldest of equals, and delete the others. Concurrent jobs and lost
+   * replies create duplicates.
+   */
+  async keepOne(): Promise<Comment | undefined> {
+    const [kept, ...others] = (await this.all()).sort(
+      (one, other) => noticeOf(other.body) - noticeOf(one.body),
+    );
     // Until we know who we are, the others may not be ours.
     for (const { id } of this.#me ? others : []) {
       await this.forge.delete(this.prNumber, id);
       this.#gone.add(id);
     }
-    return oldest;
+    return kept;
   }
 
   async create(text: string): Promise<Comment> {
@@ -103,6 +114,11 @@ export class OurComments {
     const isKnown = this.#me !== "" && author === this.#me;
     return this.#me === undefined || isKnown || id === this.#made?.id;
   }
+}
+
+/** Return the number in the line after the marker's; 0 without one. */
+function noticeOf(body: string): number {
+  return Number(NOTICE.exec(body)?.[1] ?? 0);
 }
 
 /** Return whether the texts are equal, apart from line endings and outer whitespace. */
