@@ -1,12 +1,13 @@
 /**
  * The sticky comment: one comment per pull request, always current, even if several jobs write at once.
  *
- * The update works in rounds. Each round requests the text, lists all comments, and makes one change. The first round
+ * The update works in rounds. Each round lists all comments, requests the text, and makes one change. The first round
  * with nothing to change is the last. A job that wrote therefore checks again: another job may have created a second
  * comment, or the text may be outdated. The last job to write always leaves the current text.
  *
- * A forge notifies people of a new comment, not of an edit. So a text with a higher notice becomes a new comment, and
- * the next round deletes the older ones.
+ * Forges notify people of a new comment, not of an edit. So a text with a higher notice than our comment's becomes a new
+ * comment, and the next round deletes the older one. The text is requested after the list, so its notice is never lower
+ * than that of a listed comment.
  */
 import { ForgeError, NotFoundError } from "./errors.js";
 import { type Comment, type Forge, markerLine } from "./forges/forge.js";
@@ -20,7 +21,7 @@ export interface Posted {
 const ROUNDS = 10;
 
 /** The line after the marker's, in HTML or as a link. */
-const NOTICE = /^\s*\S[^\n]*\n(?:<!-- |\[\/\/\]: # \()svc:notice-(\d{1,9})\b/;
+const NOTICE = /^\s*\S[^\n]*\n(?:<!-- |\[\/\/\]: # \()svc:notice-(\d{1,15})\b/;
 
 /**
  * Make our comment equal to the result of `render`, which is called again after every change. If `creating`, called after
@@ -36,12 +37,13 @@ export async function keepCurrent(
   let posted: Posted = { outcome: "unchanged", url: "" };
   let written = "";
   for (let round = 0; round < ROUNDS; round++) {
-    const text = await render();
     let kept = await ours.keepOne();
-    if (!kept && !creating()) return { outcome: "none", url: "" };
-    if (!kept || noticeOf(text) > noticeOf(kept.body)) {
+    const text = await render();
+    if ((!kept || noticeOf(text) > noticeOf(kept.body)) && creating()) {
       kept = await ours.create(text);
       posted = { outcome: "created", url: kept.url };
+    } else if (!kept) {
+      return { outcome: "none", url: "" };
     } else if (isSame(kept.body, text) || written === JSON.stringify([kept.id, text])) {
       return { outcome: posted.outcome, url: kept.url };
     } else if ((await ours.update(kept, text)) && posted.outcome === "unchanged") {
@@ -66,8 +68,8 @@ export class OurComments {
   ) {}
 
   /**
-   * Return the comment with the highest notice, the oldest of equals, and delete the others. Concurrent jobs and lost
-   * replies create duplicates.
+   * Return the comment with the highest notice, the oldest of equals, and delete the others. New notices, concurrent jobs
+   * and lost replies create them.
    */
   async keepOne(): Promise<Comment | undefined> {
     const [kept, ...others] = (await this.all()).sort(
