@@ -24,7 +24,8 @@ const NAMES_THE_BASE = new Set([
 /** These events build GITHUB_REF as it is. Others name the default branch there, and build something else. */
 const OF_A_BRANCH = new Set(["push", "schedule", "workflow_dispatch"]);
 
-const QUEUE_REF = /^refs\/heads\/gh-readonly-queue\/.+\/pr-([1-9][0-9]*)-[0-9a-f]{40}$/;
+/** The branch of a pull request in GitHub's merge queue. */
+export const QUEUE_REF = /^refs\/heads\/gh-readonly-queue\/.+\/pr-([1-9][0-9]*)-[0-9a-f]{40}$/;
 
 /**
  * Return what happened: from the file, and where the file does not say, from the variables. The content tells which
