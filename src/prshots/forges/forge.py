@@ -76,8 +76,8 @@ class Forge(ABC):
     max_description: ClassVar[int] = 255
     """The longest description of a commit status."""
 
-    states: ClassVar[Mapping[CommitState, str]] = {state: state.value for state in CommitState}
-    """What the forge calls the states of a commit."""
+    states: ClassVar[Mapping[CommitState, str]] = {}
+    """The states of a commit that the forge calls something else."""
 
     marker_style: ClassVar[Marker] = Marker.HTML
     """How our comment is marked on this forge. The marker is invisible, so it depends on the forge's
@@ -163,7 +163,7 @@ class Forge(ABC):
         words, most = status.description, self.max_description
         body = {
             "context": STATUS_NAME,
-            "state": self.states[status.state],
+            "state": self.states.get(status.state, status.state),
             "description": words if len(words) <= most else f"{words[: most - 1].rstrip()}…",
             "target_url": status.url,
         }

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from prshots.contract import validate
@@ -30,7 +30,7 @@ class GitLab(Forge):
         "Reporter, or Developer for commit statuses. The job's CI_JOB_TOKEN may write neither notes nor "
         "commit statuses"
     )
-    states = Forge.states | {CommitState.FAILURE: "failed"}
+    states: ClassVar = {CommitState.FAILURE: "failed"}
     _pulls_name = "merge_requests"
     _page: tuple[int, str] = (0, "")
     """The last merge request, and its web address."""
@@ -67,9 +67,8 @@ class GitLab(Forge):
         except ForgeError as error:
             words = str(error)
             if "References for commit" in words:
-                raise ForgeRefusedError(
-                    message("gitlab_has_no_pipeline", project=self._repository)
-                ) from error
+                words = message("gitlab_has_no_pipeline", project=self._repository)
+                raise ForgeRefusedError(words) from error
             if "already been taken" in words:
                 raise ForgeError(message("gitlab_job_has_status_name", name=STATUS_NAME)) from error
             if "Cannot transition" not in words:
