@@ -84,7 +84,7 @@ export class Service {
   #maxImageBytes: Promise<number> | undefined;
 
   constructor(
-    private readonly url: string,
+    readonly url: string,
     private readonly tokens: TokenSource,
     private readonly sender: Sender,
   ) {}
