@@ -1,5 +1,6 @@
 """Cases where a decision must hold or must be asked for again, each with real git and the real service."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,7 +26,7 @@ class Reviewer:
         self.person = person
 
     def decide(self, found: Found, decision: str, *names: str, **more: object) -> httpx.Response:
-        pull = urlsplit(found.json["dashboard_url"]).path
+        pull = urlsplit(found.json["dashboard_url"]).path.replace("/prs/", "/pulls/")
         pairs = [{key: shot[key] for key in PAIR} for shot in found.json["shots"] if shot["name"] in names]
         return self.person.ask("POST", f"{pull}/decisions", decision=decision, pairs=pairs, **more)
 
@@ -47,8 +48,9 @@ def shop(shared_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture
-def reviewer(shared_service: Service) -> Reviewer:
-    return Reviewer(sign_in(shared_service, operator=True))
+def reviewer(shared_service: Service) -> Iterator[Reviewer]:
+    with sign_in(shared_service, operator=True) as person:
+        yield Reviewer(person)
 
 
 def changed(shop: Shop, shots: Shots | None = None, number: int = 1, **options: Any) -> Found:
@@ -141,13 +143,13 @@ def test_images_of_a_newer_commit_block_until_they_are_compared(shop: Shop, revi
 
 def test_reviewers_who_decide_at_once_or_late(shop: Shop, reviewer: Reviewer) -> None:
     """The newest decision counts. A decision about a pair that changed meanwhile is refused as a whole."""
-    other = Reviewer(sign_in(shop.service, operator=True))
     shop.work.branch("change")
     first = changed(shop, {"home": 2, "cart": 2})
-    assert other.decide(first, "rejected", "cart", note="Too bright").json()["gate"]["state"] == "rejected"
-    rejected = latest(shop)
-    review = rejected.json["shots"][0]["review"]
-    assert (states(rejected)["cart"], review["note"]) == ("rejected", "Too bright")
+    with sign_in(shop.service, operator=True) as person:
+        rejected = Reviewer(person).decide(first, "rejected", "cart", note="Too bright")
+    assert rejected.json()["gate"]["state"] == "rejected"
+    found = latest(shop)
+    assert (states(found)["cart"], found.json["shots"][0]["review"]["note"]) == ("rejected", "Too bright")
     assert reviewer.approve(first, "home", "cart")["state"] == "passed"
 
     second = changed(shop, {"home": 2, "cart": 3})
@@ -169,3 +171,47 @@ def test_a_forks_pull_request_is_reviewed_like_any_other(shop: Shop, reviewer: R
     found = changed(shop, fork=True)
     assert gate(found) == ("waiting", 1)
     assert reviewer.approve(found, "cart")["state"] == "passed"
+
+
+def test_in_a_merge_queue_the_decisions_about_pull_requests_ahead_count(
+    shop: Shop, reviewer: Reviewer
+) -> None:
+    work, main = shop.work, shop.work.head
+    heads = {}
+    for number, shots in (
+        (7, {"home": 1, "cart": 2}),
+        (8, {"home": 2, "cart": 1}),
+        (9, {"home": 1, "cart": 3}),
+    ):
+        work.branch(f"change-{number}", main)
+        heads[number] = work.commit()
+        found = shop.pull(number, heads[number], shots)
+        reviewer.approve(found, "home" if number == 8 else "cart")
+
+    first, found = shop.queue(7, main, heads[7], {"home": 1, "cart": 2})
+    assert (gate(found), states(found)["cart"]) == (("passed", 0), "approved")
+    second, found = shop.queue(8, first, heads[8], {"home": 2, "cart": 2})
+    assert (gate(found), states(found)) == (("passed", 0), {"cart": "approved", "home": "approved"})
+    assert (found.json["commit_sha"], gate(latest(shop, 8))) == (second, ("passed", 0))
+
+    # The pull request's own decision comes first, even a withdrawn one.
+    assert (
+        reviewer.decide(found, "rejected", "cart", note="Not together").json()["gate"]["state"] == "rejected"
+    )
+    assert reviewer.decide(found, "withdrawn", "cart").json()["gate"]["open"] == 1
+
+    # 9 is behind 8, so its decisions don't count for it.
+    shop.queue(9, second, heads[9], {"home": 2, "cart": 3})
+    _, found = shop.queue(8, first, heads[8], {"home": 2, "cart": 3})
+    assert (gate(found), states(found)["cart"]) == (("waiting", 1), "open")
+
+
+def test_approved_pass_lets_fail_on_ignore_approved_shots(shop: Shop, reviewer: Reviewer) -> None:
+    shop.work.branch("change")
+    head, fail_on = shop.work.commit(), ("--fail-on", "changed")
+    codes = []
+    for decision in ("approved", "rejected"):
+        reviewer.decide(shop.pull(1, head, {"home": 1, "cart": 2}), decision, "cart")
+        for options in (fail_on, (*fail_on, "--approved-pass")):
+            codes += [shop.pull(1, head, {"home": 1, "cart": 2}, compare=options).code]
+    assert codes == [4, 0, 4, 4]

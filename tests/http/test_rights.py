@@ -9,10 +9,14 @@ import httpx
 import pytest
 
 from prshots.server.api.dashboard.routes import ROUTES
+from support.drawn_pages import drawn_page, sha
+from support.project_client import Project
 from support.service import Service, upload
 from support.signed_in_people import Person, sign_in
 
 CLAIMS = {"project_path": "team/web"}
+CART = {"name": "cart", "viewport": "320x240", "commit_sha": sha("2")}
+PAIR = ("name", "viewport", "theme", "pixels_before", "pixels_after")
 DELETE_ORGANIZATION = ("DELETE", "/organizations/{organization_id}")
 JOIN = ("POST", "/organizations/{organization_id}/members")
 INVITE = ("POST", "/organizations/{organization_id}/invitations")
@@ -20,6 +24,7 @@ TOKENS_OF_MEMBER = ("GET", "/organizations/{organization_id}/members/{member_id}
 CHANGE_MEMBER = ("PATCH", "/organizations/{organization_id}/members/{member_id}")
 REMOVE_MEMBER = ("DELETE", "/organizations/{organization_id}/members/{member_id}")
 DELETE_PROJECT = ("POST", "/projects/{project_id}/delete")
+DECIDE = ("POST", "/projects/{project_id}/pulls/{pr_number}/decisions")
 OF_MEMBER = {CHANGE_MEMBER, REMOVE_MEMBER, TOKENS_OF_MEMBER}
 OWNERS_ONLY = {DELETE_PROJECT, DELETE_ORGANIZATION, INVITE, *OF_MEMBER}
 BODIES: dict[tuple[str, str], dict[str, object]] = {
@@ -35,6 +40,7 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
     },
     INVITE: {"login": "somebody", "role": "member"},
     CHANGE_MEMBER: {"role": "member"},
+    DECIDE: {"decision": "approved"},
 }
 NOWHERE = {
     "project_id": "0" * 16,
@@ -58,6 +64,7 @@ class World(NamedTuple):
     member: Person
     stranger: Person
     places: dict[str, str]
+    changed: dict[str, str]
 
     def ask(self, who: httpx.Client, method: str, path: str, **other: str) -> httpx.Response:
         body = dict(BODIES.get((method, path), {}))
@@ -65,6 +72,8 @@ class World(NamedTuple):
             body |= {"organization_id": (self.places | other)["organization_id"]}
         if (method, path) == ("POST", "/organizations"):
             body |= {"name": secrets.token_hex(4)}
+        if (method, path) == DECIDE:
+            body |= {"pairs": [self.changed]}
         url = f"/v1/dashboard{path.format(**(self.places | other))}"
         return who.request(method, url, json=body if method != "GET" else None)
 
@@ -105,7 +114,10 @@ def _made(service: Service, owner: Person, member: Person, stranger: Person) -> 
         "POST", f"/projects/{project}/trusts", issuer="https://gitlab.com", claims=CLAIMS
     ).json()
     with service.client(token["secret"]) as client:
-        image = upload(client).json()["id"]
+        project_client = Project(client)
+        project_client.build("1", cart=drawn_page())
+        image = upload(client, drawn_page(button="#d70022"), **CART).json()["id"]
+        (shot,) = project_client.compare("2", "1")["shots"]
     places = {
         "project_id": project,
         "organization_id": organization,
@@ -115,7 +127,7 @@ def _made(service: Service, owner: Person, member: Person, stranger: Person) -> 
         "member_id": member.user_id,
         "pr_number": "7",
     }
-    return World(service, owner, member, stranger, places)
+    return World(service, owner, member, stranger, places, {key: shot[key] for key in PAIR})
 
 
 def said(reply: httpx.Response) -> tuple[int, str, set[str]]:
@@ -126,7 +138,9 @@ def untouched(world: World) -> None:
     """Check that nothing in the world has changed."""
     owner, places = world.owner, world.places
     project = owner.get_json(f"/projects/{places['project_id']}")
-    assert (project["name"], project["images"], project["retain_days"]) == ("theirs", 1, None)
+    assert (project["name"], project["images"], project["retain_days"]) == ("theirs", 2, None)
+    compared = owner.get_json(f"/projects/{places['project_id']}/pulls/7/comparison")["comparison"]
+    assert compared["gate"]["state"] == "waiting"
     (token,) = owner.get_json(f"/projects/{places['project_id']}/tokens")["tokens"]
     assert token["revoked_at"] is None
     (trust,) = owner.get_json(f"/projects/{places['project_id']}/trusts")["trusts"]

@@ -172,6 +172,7 @@ class SqlComparisons:
             **_key(request),
             "branch": request.branch,
             "commits": json.dumps(list(request.commits)),
+            "queued_pulls": json.dumps(list(request.queued_pulls)),
             "complete": int(request.is_complete),
             "run": comparison.run,
             "state": comparison.state,
@@ -399,6 +400,7 @@ def _read_comparison(connection: sa.Connection, row: Any) -> StoredComparison:  
         row.branch,
         tuple(json.loads(row.commits)),
         bool(row.complete),
+        tuple(json.loads(row.queued_pulls)),
     )
     found = _SHOTS.rows(connection, _key(request))
     active = _active_images(
