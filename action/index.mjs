@@ -2885,9 +2885,7 @@ function forgeOf(job, sender) {
       `no ${label} address detected: set ${called("--forge-url")} to the root of its API`
     );
   if (!job.forgeToken)
-    throw new InvalidInputError(
-      `no token to comment on ${label}: set ${called("--forge-token")}${tokenAdvice(job)}`
-    );
+    throw new InvalidInputError(`no token for ${label}: set ${called("--forge-token")}${tokenAdvice(job)}`);
   const problem = whyNoToken(job);
   if (problem) throw new InvalidInputError(problem);
   return open3({ api: job.forgeApi, repository: job.repository, token: job.forgeToken, sender });
@@ -4122,7 +4120,7 @@ async function trySetStatus(job, options, context, commit2, first2, ask) {
     say(message("gate_of_other_commit", { other, commit: own }));
     return notSet;
   }
-  if (!job.ci && !options.forgeToken?.trim()) return notSet;
+  if (!job.ci && !(options.forgeToken || context.environ.PRSHOTS_FORGE_TOKEN)) return notSet;
   try {
     const forge = forgeOf(job, senderOf(context));
     const found = await setStatus(forge, await fullCommit2(commit2) || commit2, first2, ask, say);

@@ -42,14 +42,14 @@ def client_name() -> str:
 
 
 @pytest.fixture
-def shop(
-    shared_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client_name: str
-) -> Shop:
+def shop(shared_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client_name: str) -> Shop:
     """Make a shop whose main branch is built."""
     work = Repository.with_remote(tmp_path / "git")
     work.commit("First")
     work.push("main")
-    made = Shop(tmp_path, shared_service, shared_service.new_token(), monkeypatch, work, runner_of(client_name))
+    made = Shop(
+        tmp_path, shared_service, shared_service.new_token(), monkeypatch, work, runner_of(client_name)
+    )
     made.build(work.head, {"home": 1, "cart": 1})
     return made
 
