@@ -72,11 +72,10 @@ export class OurComments {
    * and lost replies create them.
    */
   async keepOne(): Promise<Comment | undefined> {
-    const [kept, ...others] = (await this.all()).sort(
-      (one, other) => noticeOf(other.body) - noticeOf(one.body),
-    );
+    const found = await this.all();
+    const [kept] = [...found].sort((one, other) => noticeOf(other.body) - noticeOf(one.body));
     // Until we know who we are, the others may not be ours.
-    for (const { id } of this.#me ? others : []) {
+    for (const { id } of this.#me ? found.filter((each) => each !== kept) : []) {
       await this.forge.delete(this.prNumber, id);
       this.#gone.add(id);
     }

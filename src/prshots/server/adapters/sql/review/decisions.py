@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from prshots.contract.replies import Pin
-from prshots.server.adapters.sql.columns import ACTIVE, given
+from prshots.server.adapters.sql.columns import ACTIVE, equal, given
 from prshots.server.adapters.sql.comparison.comparisons import NEWEST, NEWEST_OF_SEVERAL
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
@@ -27,8 +27,13 @@ _OF_PULLS = (
     *given(decisions, "project_id"),
     decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
 )
-_DECISIONS = sa.select(*(decisions.c[name] for name in _DECISION)).where(*_OF_PULLS).order_by(decisions.c.seq)
+_DECISIONS = (
+    sa.select(*(decisions.c[name] for name in _DECISION))
+    .where(*_OF_PULLS, decisions.c.is_newest)
+    .order_by(decisions.c.seq)
+)
 _NEWEST_DECISION = sa.select(sa.func.max(decisions.c.seq)).where(*_OF_PULLS)
+_PAIR = sa.tuple_(*(decisions.c[name] for name in PairKey._fields))
 
 _earlier = images.alias()
 
@@ -89,6 +94,7 @@ class SqlReviews:
             "note": decision.note,
             "pin_x": pin.x if pin else None,
             "pin_y": pin.y if pin else None,
+            "is_newest": True,
         }
 
         def write(connection: sa.Connection) -> bool:
@@ -99,8 +105,10 @@ class SqlReviews:
             found = connection.execute(_CURRENT, {**of_pull, "commit_sha": newest.commit_sha})
             if not set(decision.pairs) <= {PairKey(*pair) for pair in found}:
                 return False
-            rows = [row | pair._asdict() for pair in dict.fromkeys(decision.pairs)]
-            connection.execute(sa.insert(decisions), rows)
+            pairs = list(dict.fromkeys(decision.pairs))
+            replaced = (*equal(decisions, **of_pull), decisions.c.is_newest, _PAIR.in_(pairs))
+            connection.execute(sa.update(decisions).where(*replaced).values(is_newest=False))
+            connection.execute(sa.insert(decisions), [row | pair._asdict() for pair in pairs])
             mark_due(connection, project_id, pr_number, now)
             return True
 

@@ -39,7 +39,14 @@ def upgrade() -> None:
         sa.Column("note", text(), nullable=False),
         sa.Column("pin_x", sa.Float),
         sa.Column("pin_y", sa.Float),
+        sa.Column("is_newest", sa.Boolean, nullable=False),
         sa.Index("decisions_of_pull", "project_id", "pr_number", "seq"),
+        sa.Index(
+            "decisions_newest",
+            *("project_id", "pr_number"),
+            sqlite_where=sa.text("is_newest = 1"),  # as SQLAlchemy writes it
+            postgresql_where=sa.text("is_newest"),
+        ),
         sqlite_autoincrement=True,
     )
     op.create_table(
