@@ -3456,10 +3456,9 @@ var OurComments = class {
    * and lost replies create them.
    */
   async keepOne() {
-    const [kept, ...others] = (await this.all()).sort(
-      (one, other) => noticeOf(other.body) - noticeOf(one.body)
-    );
-    for (const { id } of this.#me ? others : []) {
+    const found = await this.all();
+    const [kept] = [...found].sort((one, other) => noticeOf(other.body) - noticeOf(one.body));
+    for (const { id } of this.#me ? found.filter((each) => each !== kept) : []) {
       await this.forge.delete(this.prNumber, id);
       this.#gone.add(id);
     }
@@ -5230,7 +5229,7 @@ async function run2(runner, given) {
   } });
   const environ = job.prNumber === void 0 ? given : { PRSHOTS_PR: String(job.prNumber), ...given };
   const steps = new Steps(runner, settings, { ...context, environ, job });
-  if (settings.gateSkip && !job.closed) return steps.gate();
+  if (settings.gateSkip) return steps.gate();
   const isBaselines = !environ.PRSHOTS_PR && await buildsBaselines(job, settings.branch);
   if (!environ.PRSHOTS_PR && !isBaselines) {
     runner.annotate("notice", NOTHING_TO_DO);

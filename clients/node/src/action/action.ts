@@ -33,7 +33,7 @@ export async function run(runner: Runner, given: Environ): Promise<boolean> {
   const job = await knownJob({ ...context, environ: given, say: () => {} });
   const environ = job.prNumber === undefined ? given : { PRSHOTS_PR: String(job.prNumber), ...given };
   const steps = new Steps(runner, settings, { ...context, environ, job });
-  if (settings.gateSkip && !job.closed) return steps.gate();
+  if (settings.gateSkip) return steps.gate();
   const isBaselines = !environ.PRSHOTS_PR && (await buildsBaselines(job, settings.branch));
   if (!environ.PRSHOTS_PR && !isBaselines) {
     runner.annotate("notice", NOTHING_TO_DO);
