@@ -4044,17 +4044,17 @@ function isAbout({ gate: gate2, commitSha: own }, asked) {
   return own.startsWith(asked) || asked.startsWith(own);
 }
 async function setStatus(forge, commitSha, first2, ask, say) {
-  let report2 = first2;
+  let report = first2;
   let written;
-  for (let round = 0; round < ROUNDS2 && isAbout(report2, commitSha); round++) {
-    if (isDeepStrictEqual(written, report2.status)) break;
-    await forge.setStatus(commitSha, report2.status);
-    written = report2.status;
-    report2 = await ask();
+  for (let round = 0; round < ROUNDS2 && isAbout(report, commitSha); round++) {
+    if (isDeepStrictEqual(written, report.status)) break;
+    await forge.setStatus(commitSha, report.status);
+    written = report.status;
+    report = await ask();
   }
   const about = { name: STATUS_NAME, commit: commitSha.slice(0, 7), forge: forge.label };
   if (written) say(message("status_set", { ...about, state: written.state }));
-  return report2;
+  return report;
 }
 function describeGate({ state, open: open3, reason }) {
   const name = reason ? `gate_blocked_${reason}` : `gate_${state}`;
@@ -4068,69 +4068,60 @@ function statusOf(gate2, url) {
 // src/commands/gate.ts
 async function gate(options, context) {
   const { environ, say } = context;
-  const [given, reason] = [prIn(options, environ), words(options.skip)];
-  const job = jobOf(context);
-  if (reason) {
-    const known2 = await atForge2(job, job.prNumber ?? 0, options, context);
-    const skipped = reportSkip(reason, known2);
-    return report(known2, options, context, async () => skipped);
-  }
-  if (given === void 0 && await buildsBaselines(job, branchIn2({}, environ))) {
-    say(message("nothing_to_gate", { branch: job.branch }));
+  const [given, asked] = [prIn(options, environ), commitIn(options, environ)];
+  const reason = words(options.skip);
+  const detected = jobOf(context);
+  if (!reason && given === void 0 && await buildsBaselines(detected, branchIn2({}, environ))) {
+    say(message("nothing_to_gate", { branch: detected.branch }));
     return { words: "", dashboardUrl: "", json: null, exitCode: 0 };
   }
-  const known = await atForge2(job, given, options, context);
-  const prNumber2 = pullRequest(given, known);
-  refuseClosed(known, prNumber2);
-  const service = connect(options, context);
-  const needsBaseline = options.noBaseline !== "pass";
-  return report(known, options, context, () => reportGate(service, prNumber2, needsBaseline));
-}
-async function atForge2(job, given, options, context) {
-  const needs = { needsCommit: !commitIn(options, context.environ) };
-  return jobAtForge(await askForge(job, given, senderOf(context), needs), options, context.environ);
-}
-async function report(job, options, context, ask) {
+  const pull = reason ? detected.prNumber ?? 0 : given;
+  const known = await askForge(detected, pull, senderOf(context), { needsCommit: !asked });
+  const job = jobAtForge(known, options, environ);
+  const ask = reason ? async () => reportSkip(reason, job) : askingService(job, given, options, context);
   const first2 = await ask();
-  const given = commitIn(options, context.environ) || (job.ci ? "" : first2.commitSha);
-  const commit2 = given || await commitOf(job);
-  const { found, isSet: isSet2 } = await trySetStatus(job, options, context, commit2, first2, ask);
-  const { gate: known, status, commitSha } = found;
-  const dashboardUrl = known ? status.url : "";
-  const hasPassed = isAbout(found, commit2) && status.state === "success";
-  return {
-    ...known && { gate: known },
-    words: known ? message("gate_line", { state: known.state, words: status.description }) : status.description,
-    dashboardUrl,
-    json: {
-      gate: known ?? null,
-      commit_sha: commitSha || commit2,
-      dashboard_url: dashboardUrl || null,
-      status: isSet2
-    },
-    exitCode: options.fail && !hasPassed ? EXIT_CODES.gated : 0
-  };
+  const commit2 = asked || (job.ci ? "" : first2.commitSha) || await commitOf(job);
+  const newest = await trySetStatus(job, commit2, first2, ask, context, options);
+  const result = resultOf(newest ?? first2, commit2, newest !== void 0);
+  return options.fail ? result : { ...result, exitCode: 0 };
 }
-async function trySetStatus(job, options, context, commit2, first2, ask) {
-  const { say, fail = say } = context;
-  const notSet = { found: first2, isSet: false };
+function askingService(job, given, options, context) {
+  const prNumber2 = pullRequest(given, job);
+  refuseClosed(job, prNumber2);
+  const service = connect(options, context);
+  return () => reportGate(service, prNumber2, options.noBaseline !== "pass");
+}
+async function trySetStatus(job, commit2, first2, ask, context, { forgeToken: forgeToken2 }) {
+  const { environ, say, fail = say } = context;
   if (!isAbout(first2, commit2)) {
     const [other, own] = [first2.commitSha.slice(0, 7), commit2.slice(0, 7)];
     say(message("gate_of_other_commit", { other, commit: own }));
-    return notSet;
+    return void 0;
   }
-  if (!job.ci && !(options.forgeToken || context.environ.PRSHOTS_FORGE_TOKEN)) return notSet;
+  if (!job.ci && !(forgeToken2 || environ.PRSHOTS_FORGE_TOKEN)) return void 0;
   try {
     const forge = forgeOf(job, senderOf(context));
-    const found = await setStatus(forge, await fullCommit2(commit2) || commit2, first2, ask, say);
-    return { found, isSet: true };
+    return await setStatus(forge, await fullCommit2(commit2) || commit2, first2, ask, say);
   } catch (error) {
     const isRefused = error instanceof ForgeRefusedError;
     if (!isRefused && !(error instanceof InvalidInputError)) throw error;
-    const why = messageOf(isRefused ? withForkAdvice(error, job) : error);
-    fail(message("status_not_set", { why: why.replace(/\.$/, "") }));
-    return notSet;
+    fail(message("status_not_set", { why: messageOf(isRefused ? withForkAdvice(error, job) : error) }));
+    return void 0;
   }
+}
+function resultOf(report, commit2, isSet2) {
+  const { gate: known, status, commitSha } = report;
+  const words2 = status.description;
+  const dashboardUrl = known ? status.url : "";
+  const about = { commit_sha: commitSha || commit2, dashboard_url: dashboardUrl || null };
+  const hasPassed = isAbout(report, commit2) && status.state === "success";
+  return {
+    ...known && { gate: known },
+    words: known ? message("gate_line", { state: known.state, words: words2 }) : words2,
+    dashboardUrl,
+    json: { gate: known ?? null, ...about, status: isSet2 },
+    exitCode: hasPassed ? 0 : EXIT_CODES.gated
+  };
 }
 
 // src/commands/move_staged.ts
@@ -4972,7 +4963,7 @@ async function upload(options, context) {
   }
   if (!found.shots.length) {
     say(message("nothing_to_upload"));
-    return resultOf(unknown, [], found);
+    return resultOf2(unknown, [], found);
   }
   const job = await known();
   if (job.hasFailed) say(message("run_has_failed"));
@@ -4994,7 +4985,7 @@ async function findScreenshots({
   const searched = paths.map((path4) => path4 || "''").join(", ");
   throw new NoScreenshotsError(message("no_screenshots_found", { searched, folder: process.cwd() }));
 }
-function resultOf(target, outcomes, { problems }) {
+function resultOf2(target, outcomes, { problems }) {
   const good = outcomes.filter(({ error }) => !error).length;
   const isAll = good === outcomes.length + problems.length;
   return {
@@ -5016,7 +5007,7 @@ function dryRun(found, target, shrink2, say) {
     if (note.startsWith(WARNING)) say(`${shot.path}: ${note}`);
   const listed = isListed ? "" : message("list_with_json");
   say(message("dry_run", { count: outcomes.length, target: describeTarget(target), commit: commit2, listed }));
-  return { ...resultOf(target, outcomes, found), isDry: true };
+  return { ...resultOf2(target, outcomes, found), isDry: true };
 }
 function dryNote({ size, note }, shrink2) {
   if (size < MAX_IMAGE_BYTES) return note;
@@ -5045,7 +5036,7 @@ var Upload = class {
       shrink: options.shrink ?? false,
       onDone: (outcome) => progress.done(outcome)
     });
-    const result = resultOf(this.target, outcomes, found);
+    const result = resultOf2(this.target, outcomes, found);
     this.#saySummary(result);
     const isPartial = options.partial || job.isParallel || job.hasFailed;
     const isComplete = result.exitCode === 0 && !isPartial;

@@ -19,6 +19,9 @@ export interface GateReport {
   commitSha: string;
 }
 
+/** Asks for the newest report. */
+export type Ask = () => Promise<GateReport>;
+
 /** Return the report of a run that takes no screenshots, for this reason. */
 export function reportSkip(reason: string, { runUrl }: Job): GateReport {
   const description = message("skipped", { reason });
@@ -56,7 +59,7 @@ export async function setStatus(
   forge: Forge,
   commitSha: string,
   first: GateReport,
-  ask: () => Promise<GateReport>,
+  ask: Ask,
   say: (words: string) => void,
 ): Promise<GateReport> {
   let report = first;

@@ -6,7 +6,7 @@ import * as validate from "../ci/validate.js";
 import { ForgeRefusedError, InvalidInputError, messageOf } from "../errors.js";
 import { withForkAdvice } from "../forges/forks.js";
 import { forgeOf } from "../forges/index.js";
-import { type GateReport, isAbout, reportGate, reportSkip, setStatus } from "../gate.js";
+import { type Ask, type GateReport, isAbout, reportGate, reportSkip, setStatus } from "../gate.js";
 import { askForge, commitOf, refuseClosed } from "../lookup.js";
 import { EXIT_CODES, message } from "../statements.js";
 import { pullRequest } from "../target.js";
@@ -16,87 +16,73 @@ import type { Context, GateOptions, GateResult } from "./types.js";
 /** Throws PrshotsError. */
 export async function gate(options: GateOptions, context: Context): Promise<GateResult> {
   const { environ, say } = context;
-  const [given, reason] = [prIn(options, environ), validate.words(options.skip)];
-  const job = jobOf(context);
-  if (reason) {
-    const known = await atForge(job, job.prNumber ?? 0, options, context);
-    const skipped = reportSkip(reason, known);
-    return report(known, options, context, async () => skipped);
-  }
-  if (given === undefined && (await buildsBaselines(job, branchIn({}, environ)))) {
-    say(message("nothing_to_gate", { branch: job.branch }));
+  const [given, asked] = [prIn(options, environ), commitIn(options, environ)];
+  const reason = validate.words(options.skip);
+  const detected = jobOf(context);
+  if (!reason && given === undefined && (await buildsBaselines(detected, branchIn({}, environ)))) {
+    say(message("nothing_to_gate", { branch: detected.branch }));
     return { words: "", dashboardUrl: "", json: null, exitCode: 0 };
   }
-  const known = await atForge(job, given, options, context);
-  const prNumber = pullRequest(given, known);
-  refuseClosed(known, prNumber);
-  const service = connect(options, context);
-  const needsBaseline = options.noBaseline !== "pass";
-  return report(known, options, context, () => reportGate(service, prNumber, needsBaseline));
-}
-
-/** Return the job with what only the forge knows, and with the given options in place of what CI says. */
-async function atForge(job: Job, given: number | undefined, options: GateOptions, context: Context) {
-  const needs = { needsCommit: !commitIn(options, context.environ) };
-  return jobAtForge(await askForge(job, given, senderOf(context), needs), options, context.environ);
-}
-
-/** Set the commit's status, and return the newest report as the command's result. */
-async function report(
-  job: Job,
-  options: GateOptions,
-  context: Context,
-  ask: () => Promise<GateReport>,
-): Promise<GateResult> {
+  const pull = reason ? (detected.prNumber ?? 0) : given; // a run without screenshots needs no pull request
+  const known = await askForge(detected, pull, senderOf(context), { needsCommit: !asked });
+  const job = jobAtForge(known, options, environ);
+  const ask = reason ? async () => reportSkip(reason, job) : askingService(job, given, options, context);
   const first = await ask();
-  const given = commitIn(options, context.environ) || (job.ci ? "" : first.commitSha);
-  const commit = given || (await commitOf(job));
-  const { found, isSet } = await trySetStatus(job, options, context, commit, first, ask);
-  const { gate: known, status, commitSha } = found;
-  const dashboardUrl = known ? status.url : "";
-  const hasPassed = isAbout(found, commit) && status.state === "success";
-  return {
-    ...(known && { gate: known }),
-    words: known
-      ? message("gate_line", { state: known.state, words: status.description })
-      : status.description,
-    dashboardUrl,
-    json: {
-      gate: known ?? null,
-      commit_sha: commitSha || commit,
-      dashboard_url: dashboardUrl || null,
-      status: isSet,
-    },
-    exitCode: options.fail && !hasPassed ? EXIT_CODES.gated : 0,
-  };
+  const commit = asked || (job.ci ? "" : first.commitSha) || (await commitOf(job));
+  const newest = await trySetStatus(job, commit, first, ask, context, options);
+  const result = resultOf(newest ?? first, commit, newest !== undefined);
+  return options.fail ? result : { ...result, exitCode: 0 };
 }
 
-/** Set the status, or warn why it can't be set. Without CI, the status needs a given token. */
+function askingService(job: Job, given: number | undefined, options: GateOptions, context: Context): Ask {
+  const prNumber = pullRequest(given, job);
+  refuseClosed(job, prNumber);
+  const service = connect(options, context);
+  return () => reportGate(service, prNumber, options.noBaseline !== "pass");
+}
+
+/**
+ * Set the commit's status, and return the newest report; undefined if the status can't be set, after a warning. Without CI,
+ * that needs a given token.
+ */
 async function trySetStatus(
   job: Job,
-  options: GateOptions,
-  context: Context,
   commit: string,
   first: GateReport,
-  ask: () => Promise<GateReport>,
-): Promise<{ found: GateReport; isSet: boolean }> {
-  const { say, fail = say } = context;
-  const notSet = { found: first, isSet: false };
+  ask: Ask,
+  context: Context,
+  { forgeToken }: GateOptions,
+): Promise<GateReport | undefined> {
+  const { environ, say, fail = say } = context;
   if (!isAbout(first, commit)) {
     const [other, own] = [first.commitSha.slice(0, 7), commit.slice(0, 7)];
     say(message("gate_of_other_commit", { other, commit: own }));
-    return notSet;
+    return undefined;
   }
-  if (!job.ci && !(options.forgeToken || context.environ.PRSHOTS_FORGE_TOKEN)) return notSet;
+  if (!job.ci && !(forgeToken || environ.PRSHOTS_FORGE_TOKEN)) return undefined;
   try {
     const forge = forgeOf(job, senderOf(context));
-    const found = await setStatus(forge, (await fullCommit(commit)) || commit, first, ask, say);
-    return { found, isSet: true };
+    return await setStatus(forge, (await fullCommit(commit)) || commit, first, ask, say);
   } catch (error) {
     const isRefused = error instanceof ForgeRefusedError;
     if (!isRefused && !(error instanceof InvalidInputError)) throw error;
-    const why = messageOf(isRefused ? withForkAdvice(error, job) : error);
-    fail(message("status_not_set", { why: why.replace(/\.$/, "") }));
-    return notSet;
+    fail(message("status_not_set", { why: messageOf(isRefused ? withForkAdvice(error, job) : error) }));
+    return undefined;
   }
+}
+
+/** Return the result. Its exit code is that of --fail. */
+function resultOf(report: GateReport, commit: string, isSet: boolean): GateResult {
+  const { gate: known, status, commitSha } = report;
+  const words = status.description;
+  const dashboardUrl = known ? status.url : "";
+  const about = { commit_sha: commitSha || commit, dashboard_url: dashboardUrl || null };
+  const hasPassed = isAbout(report, commit) && status.state === "success";
+  return {
+    ...(known && { gate: known }),
+    words: known ? message("gate_line", { state: known.state, words }) : words,
+    dashboardUrl,
+    json: { gate: known ?? null, ...about, status: isSet },
+    exitCode: hasPassed ? 0 : EXIT_CODES.gated,
+  };
 }
