@@ -492,7 +492,7 @@ var CONTRACT = {
     "forge_rejects_comment": "{forge} does not accept the comment: {why}",
     "forge_rejects_status": "{forge} does not accept the commit status: {why}",
     "forge_has_no_commit": "{forge} has nothing at {path}, or the token may not set commit statuses: {why}. {needs}",
-    "gitlab_has_no_pipeline": "GitLab has no branch and no pipeline of {project} with this commit. It belongs to a fork: run a merge request pipeline in {project} itself",
+    "gitlab_has_no_pipeline": "GitLab has no branch and no pipeline of {project} with this commit. If it belongs to a fork, run a merge request pipeline in {project} itself",
     "gitlab_job_has_status_name": "GitLab does not accept the commit status {name}, because the pipeline has a job with the same name: rename the job",
     "listed_but_gone": "{forge} lists our comment, but says it doesn't exist when we change it",
     "from_a_fork": "this pull request comes from a fork, so its job is read-only. {advice}",
@@ -2373,7 +2373,7 @@ var ForgeApi = class {
       const { pathname } = new URL(reply.url);
       throw new ForgeRefusedError(message("forge_has_no_commit", { forge, path: pathname, why, needs }));
     }
-    this.value(reply);
+    if (!Object.values(this.value(reply) ?? {}).includes(STATUS_NAME)) throw this.#unlike("commit status");
   }
   #error(reply) {
     const { label: forge, needs } = this;
@@ -2412,11 +2412,13 @@ var ForgeApi = class {
   }
   /** Return the comment. Throws ForgeError if it has no id: then this is not the forge. */
   checked(comment2) {
-    if (!comment2.id)
-      throw new ForgeError(
-        `${this.label} answered with something other than a comment: is this the address of ${this.label}?`
-      );
+    if (!comment2.id) throw this.#unlike("comment");
     return comment2;
+  }
+  #unlike(what) {
+    return new ForgeError(
+      `${this.label} answered with something other than a ${what}: is this the address of ${this.label}?`
+    );
   }
   #sendOnce(method, url, json, more) {
     const headers = {
@@ -2781,6 +2783,7 @@ function attribute(tag, name) {
 
 // src/forges/gitlab.ts
 var NEEDS4 = "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter, or Developer for commit statuses; the job's own CI_JOB_TOKEN may write neither notes nor commit statuses";
+var TRIES2 = 5;
 var GitLab = class {
   label = "GitLab";
   maxCommentBytes = 1e6;
@@ -2820,17 +2823,22 @@ var GitLab = class {
   async setStatus(commitSha, status) {
     const path4 = `${this.#statuses}/${commitSha}`;
     const fields = { ...statusFields(status), state: status.state === "failure" ? "failed" : status.state };
-    try {
-      await this.#api.postStatus(path4, fields);
-    } catch (error) {
-      const words2 = error instanceof ForgeError ? error.message : "";
-      if (words2.includes("References for commit"))
-        throw new ForgeRefusedError(message("gitlab_has_no_pipeline", { project: this.#repository }));
-      if (words2.includes("already been taken"))
-        throw new ForgeError(message("gitlab_job_has_status_name", { name: STATUS_NAME }));
-      if (!words2.includes("Cannot transition")) throw error;
-      for (const state of ["canceled", fields.state]) await this.#api.postStatus(path4, { ...fields, state });
+    for (let triesLeft = TRIES2 - 1; ; triesLeft--) {
+      try {
+        return await this.#api.postStatus(path4, fields);
+      } catch (error) {
+        if (!(error instanceof ForgeError)) throw error;
+        if (!triesLeft || !error.message.includes("Cannot transition")) throw this.#explain(error);
+      }
+      await this.#api.postStatus(path4, { ...fields, state: "canceled" });
     }
+  }
+  #explain(error) {
+    if (error.message.includes("References for commit"))
+      return new ForgeRefusedError(message("gitlab_has_no_pipeline", { project: this.#repository }));
+    if (error.message.includes("already been taken"))
+      return new ForgeError(message("gitlab_job_has_status_name", { name: STATUS_NAME }));
+    return error;
   }
   async mergeOf(prNumber2) {
     const found = await this.#api.call("GET", `${this.#mergeRequests}/${prNumber2}`);
