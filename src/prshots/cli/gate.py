@@ -12,7 +12,7 @@ from prshots.cli import service_options as options
 from prshots.cli.common import QuietOption, print_json, say, say_failure, stated_option
 from prshots.cli.output import say_dashboard
 from prshots.contract import validate
-from prshots.contract.errors import ForgeRefusedError, InvalidInputError, PrshotsError
+from prshots.contract.errors import ForgeRefusedError, InvalidInputError
 from prshots.contract.gates import CommitState
 from prshots.contract.safe_text import printable
 from prshots.contract.statements import exit_code, message
@@ -62,7 +62,7 @@ def gate(
     sets_status = bool(job.ci or forge_token.strip())
     if reason := validate.words(skip):
         job = with_options(options.current_job())
-        job = with_head(job, job.pr_number or 0, say)
+        job = job if commit else with_head(job, job.pr_number or 0, say)
         skipped = report_skip(reason, job)
         _report(job, commit, lambda: skipped, sets_status=sets_status, as_json=as_json)
     elif pr is None and builds_baselines(job, options.branch_setting()):
@@ -72,7 +72,7 @@ def gate(
     else:
         head = current_head(os.environ, pr, with_options, say)
         head.job.refuse_closed(head.pr_number)
-        job = with_head(head.job, head.pr_number, say)
+        job = head.job if commit else with_head(head.job, head.pr_number, say)
         needs_baseline = no_baseline is NoBaseline.BLOCK
         with options.connect(url, token, project) as service:
             ask = partial(report_gate, service, head.pr_number, needs_baseline=needs_baseline)
@@ -108,12 +108,9 @@ def _set_status(
     from prshots.client.forks import with_fork_advice
     from prshots.client.gate import set_status
 
-    problem: PrshotsError
     try:
         return set_status(job, commit_sha, report, ask, say)
-    except ForgeRefusedError as error:
-        problem = with_fork_advice(error, job)
-    except InvalidInputError as error:
-        problem = error
-    say_failure(message("status_not_set", why=problem))
-    return report, False
+    except (ForgeRefusedError, InvalidInputError) as error:
+        why = with_fork_advice(error, job) if isinstance(error, ForgeRefusedError) else error
+        say_failure(message("status_not_set", why=why))
+        return report, False

@@ -159,6 +159,7 @@ def _queued_pulls(connection: sa.Connection, of_pulls: Mapping[str, object]) -> 
 
 
 def _in_order(decided: Iterable[Sequence[PairDecision]]) -> list[PairDecision]:
+    """Return the decisions about several pull requests in the order in which they were made."""
     return sorted(chain.from_iterable(decided), key=lambda each: each.at)
 
 
