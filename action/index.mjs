@@ -3274,7 +3274,6 @@ var INPUTS = {
   PRSHOTS_FORGE_TOKEN: "the input `github-token`",
   "--allow-empty": "the input `allow-empty`",
   "--fail-on": "the input `fail-on`",
-  "--skip": "the input `gate-skip`",
   "--shrink": "the input `shrink`",
   "prshots compare --complete": "this action with `complete: true`"
 };
@@ -5129,7 +5128,10 @@ var Steps = class {
       const done = await this.#run((context) => compare({ complete: true, branch: branch2 }, context));
       this.runner.outputs(compareText(done, "github-output"));
     } catch (error) {
-      if (error instanceof ComparisonFailedError) this.runner.outputs(compareText(error, "github-output"));
+      if (error instanceof ComparisonFailedError) {
+        this.runner.outputs(compareText(error, "github-output"));
+        await this.#gateIfAsked();
+      }
       throw error;
     }
     return this.#show();

@@ -11,12 +11,11 @@ export type State = (typeof STATES)[number];
 export const VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-export const GATE_STATES = ["passed", "waiting", "rejected", "blocked"] as const;
-export type GateState = (typeof GATE_STATES)[number];
+const GATE_STATES = ["passed", "waiting", "rejected", "blocked"] as const;
 
 /** Whether the pull request may be merged as far as its screenshots are concerned. */
 export interface Gate {
-  state: GateState;
+  state: (typeof GATE_STATES)[number];
   /** How many shots need a decision. */
   open: number;
   /** Why it is blocked. Otherwise empty. */

@@ -19,7 +19,6 @@ const INPUTS: Record<string, string> = {
   PRSHOTS_FORGE_TOKEN: "the input `github-token`",
   "--allow-empty": "the input `allow-empty`",
   "--fail-on": "the input `fail-on`",
-  "--skip": "the input `gate-skip`",
   "--shrink": "the input `shrink`",
   "prshots compare --complete": "this action with `complete: true`",
 };

@@ -56,7 +56,10 @@ export class Steps {
       const done = await this.#run((context) => compare({ complete: true, branch }, context));
       this.runner.outputs(compareText(done, "github-output"));
     } catch (error) {
-      if (error instanceof ComparisonFailedError) this.runner.outputs(compareText(error, "github-output"));
+      if (error instanceof ComparisonFailedError) {
+        this.runner.outputs(compareText(error, "github-output"));
+        await this.#gateIfAsked(); // the status is then a failure
+      }
       throw error;
     }
     return this.#show();
