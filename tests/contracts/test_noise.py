@@ -188,12 +188,12 @@ class TestHistories:
         assert await here.history(NOW + 3 * DAY) == ""
         assert await here.version(NOW + 3 * DAY) != version
 
-        assert await here.noise.discard_histories(NOW, 1) == 1
-        assert await here.noise.discard_histories(NOW, 10) == 1
-        assert await here.noise.discard_histories(NOW, 10) == 0
+        assert await here.noise.discard_old(NOW, 1) == 1
+        assert await here.noise.discard_old(NOW, 10) == 1
+        assert await here.noise.discard_old(NOW, 10) == 0
         assert [commit for commit, _ in await here.remembered()] == ["3", "4", "6", "7"]
         assert await here.history() == "baba"
-        assert await here.noise.discard_histories(NOW + 400 * DAY, 10) == 3
+        assert await here.noise.discard_old(NOW + 400 * DAY, 10) == 3
         assert await here.remembered() == [("7", "a")]
 
     async def test_facts_and_their_version_change_with_the_branch(self, here: Here) -> None:
@@ -291,8 +291,8 @@ class TestQuarantine:
 
         await here.quarantine(2)
         await here.compare("11")
-        assert await here.noise.discard_ended(NOW + 7 * DAY - 1, 10) == 0
-        assert await here.noise.discard_ended(NOW + 7 * DAY, 10) == 1
+        assert await here.noise.discard_old(NOW + 7 * DAY - 1, 10) == 0
+        assert await here.noise.discard_old(NOW + 7 * DAY, 10) == 1
         assert await here.due() == {7: 5}
         left = await here.stores.database.rows(
             select(quarantined_commits).where(quarantined_commits.c.project_id == here.id)

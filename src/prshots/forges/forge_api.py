@@ -18,13 +18,23 @@ MAX_PAGES = 1000
 class ForgeApi:
     """The API of one forge. `needs` is advice on which token it needs."""
 
-    def __init__(self, label: str, url: str, headers: Mapping[str, str], on_wait: OnWait, needs: str) -> None:
+    def __init__(
+        self,
+        label: str,
+        url: str,
+        headers: Mapping[str, str],
+        on_wait: OnWait,
+        needs: str,
+        *,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
         self.label = label
         self._needs = needs
         self._client = httpx.Client(
             base_url=url,
             headers={"User-Agent": "prshots", "Accept": "application/json", **headers},
             timeout=TIMEOUT_SECONDS,
+            transport=transport,
             follow_redirects=True,  # a repository that was renamed or moved
             event_hooks={"request": [self._stay_here]},
         )
@@ -95,8 +105,23 @@ def error_message(reply: httpx.Response) -> str:
     """Return the forge's error message, shortened and without secrets."""
     value, words = json_object(reply), reply.reason_phrase
     found = value.get("message") or value.get("error_description") or value.get("error") or words
-    words = str(found.get("message", words) if isinstance(found, dict) else found) + _scopes(found)
+    if isinstance(found, dict):
+        words = str(found.get("message") or _by_field(found) or words) + _scopes(found)
+    else:
+        words = _objections(value.get("errors")) or str(found)
     return redact_briefly(words)
+
+
+def _by_field(errors: Mapping[str, Any]) -> str:
+    """Return GitLab's validation errors, such as `{"name": ["has already been taken"]}`."""
+    fields = [(name, found) for name, found in errors.items() if isinstance(found, list)]
+    return "; ".join(f"{name} {', '.join(map(str, found))}" for name, found in fields)
+
+
+def _objections(errors: object) -> str:
+    """Return GitHub's validation errors."""
+    found = [text_at(error, "message") for error in errors] if isinstance(errors, list) else []
+    return "; ".join(filter(None, found))
 
 
 def _scopes(error: object) -> str:

@@ -1,6 +1,7 @@
 """All routes of the dashboard's API."""
 
 from prshots.server.api.dashboard import (
+    connections,
     credentials,
     images,
     people,
@@ -19,4 +20,5 @@ ROUTES: tuple[DashboardRoute, ...] = (
     *zip_download.ROUTES,
     *credentials.ROUTES,
     *quarantines.ROUTES,
+    *connections.ROUTES,
 )

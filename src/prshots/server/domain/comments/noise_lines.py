@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from prshots.contract.replies import ComparedShot, Comparison
-from prshots.server.domain.comments.fitting import Frame
+from prshots.server.domain.comments.frame import Frame
 from prshots.server.domain.comments.markup import link, name_as_code, screenshots, size
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.noise import NOISE

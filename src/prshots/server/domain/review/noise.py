@@ -68,12 +68,13 @@ def alternates(history: Sequence[str], pixels: Collection[str]) -> bool:
     return sum(1 for _ in runs) >= ALTERNATIONS
 
 
-def find_alternating(history: BranchHistory) -> set[str]:
-    """Return the pixels of all pictures that alternate."""
+def find_alternating(history: BranchHistory) -> list[BranchPicture]:
+    """Return the pictures that alternate, each as the branch last had it."""
     pixels = [each.pixels for each in history.pictures]
     repeated = [each for each, count in Counter(pixels).most_common(MAX_PICTURES) if count > 1]
     pairs = [pair for pair in combinations(repeated, 2) if alternates(pixels, pair)]
-    return {each for pair in pairs for each in pair}
+    found = {each for pair in pairs for each in pair}
+    return list({each.pixels: each for each in history.pictures if each.pixels in found}.values())
 
 
 def sort_by_commit(history: BranchHistory, commits: Sequence[str]) -> list[str]:

@@ -54,14 +54,8 @@ class Noise:
     async def alternating(self, project: Project) -> list[tuple[BranchHistory, list[BranchPicture]]]:
         """Return the shots that alternated on a branch in the last 30 days, those that changed last first.
 
-        Each comes with the pictures that alternate, as the branch last had them.
+        Each comes with the pictures that alternate.
         """
         histories = await self._records.histories(project.id, int(self._clock()))
-        found = [(each, pixels) for each in histories if (pixels := find_alternating(each))]
-        return [
-            (
-                history,
-                list({each.pixels: each for each in history.pictures if each.pixels in pixels}.values()),
-            )
-            for history, pixels in found[:MAX_ALTERNATING]
-        ]
+        found = [(each, pictures) for each in histories if (pictures := find_alternating(each))]
+        return found[:MAX_ALTERNATING]

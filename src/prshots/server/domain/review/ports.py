@@ -25,6 +25,9 @@ class ReviewRecords(Protocol):
     async def version(self, project_id: str, pr_number: int, now: int) -> str:
         """Return a string that changes with `facts`, at a fraction of its cost."""
 
+    async def notice(self, project_id: str, pr_number: int) -> int:
+        """Return a number that rises when a pair that nobody has seen comes after a decision. 0 before."""
+
 
 class NoiseRecords(Protocol):
     """What shots had on branches, and quarantined shots. Raises RecordsError. Writing: RecordsFullError."""

@@ -1,7 +1,8 @@
 """Decisions about pairs, and the facts that the gate follows from."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,9 +13,9 @@ from prshots.server.adapters.sql.comparison.comparisons import DIFFERING, NEWEST
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, decisions, images
+from prshots.server.adapters.sql.outbox.causes import mark_due
 from prshots.server.adapters.sql.review.asked_pairs import notice_of
 from prshots.server.adapters.sql.review.histories import find_histories
-from prshots.server.adapters.sql.review.outbox import mark_due
 from prshots.server.adapters.sql.review.quarantines import quarantined_shots
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
@@ -25,15 +26,16 @@ _CURRENT = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).wher
     *given(compared_shots, "project_id", "pr_number", "commit_sha"), compared_shots.c.verdict.is_not(None)
 )
 _DECISION = ("pr_number", *PairKey._fields, "decision", "by", "at", "note", "pin_x", "pin_y")
+_OF_PULLS = (
+    *given(decisions, "project_id"),
+    decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
+)
 _DECISIONS = (
     sa.select(*(decisions.c[name] for name in _DECISION))
-    .where(
-        *given(decisions, "project_id"),
-        decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
-        decisions.c.is_newest,
-    )
+    .where(*_OF_PULLS, decisions.c.is_newest)
     .order_by(decisions.c.seq)
 )
+_NEWEST_DECISION = sa.select(sa.func.max(decisions.c.seq)).where(*_OF_PULLS)
 _PAIR = sa.tuple_(*(decisions.c[name] for name in PairKey._fields))
 
 _earlier = images.alias()
@@ -60,24 +62,26 @@ _was_there_before = (
     .correlate(images, comparisons)
     .exists()
 )
-_has_newer_commit = (
-    sa.select(images.c.seq)
-    .where(
-        images.c.project_id == comparisons.c.project_id,
-        images.c.pr_number == comparisons.c.pr_number,
-        images.c.seq > comparisons.c.first_seq,
-        ACTIVE,
-        ~_is_same_commit(images.c.commit_sha, comparisons.c.commit_sha),
-        ~_was_there_before,
-    )
-    .correlate(comparisons)
-    .exists()
+_is_of_newer_commit = (
+    images.c.project_id == comparisons.c.project_id,
+    images.c.pr_number == comparisons.c.pr_number,
+    images.c.seq > comparisons.c.first_seq,
+    ACTIVE,
+    ~_is_same_commit(images.c.commit_sha, comparisons.c.commit_sha),
+    ~_was_there_before,
 )
-_NEWEST = sa.select(
-    comparisons.c.pr_number,
-    comparisons.c.branch,
-    comparisons.c.commits,
-    _has_newer_commit.label("has_newer_commit"),
+_has_newer_commit = sa.select(images.c.seq).where(*_is_of_newer_commit).correlate(comparisons).exists()
+NEWER_COMMIT = (
+    sa.select(images.c.commit_sha)
+    .where(*NEWEST_OF_SEVERAL, *_is_of_newer_commit)
+    .order_by(images.c.seq.desc())
+    .limit(1)
+)
+"""The newest commit with images that was never compared, given the pull request as the only `pr_numbers`."""
+
+_COMPARED = sa.select(
+    *(comparisons.c[name] for name in ("pr_number", "branch", "commits", "queued_pulls")),
+    _has_newer_commit.label("is_outdated"),
 ).where(*NEWEST_OF_SEVERAL)
 
 
@@ -123,16 +127,20 @@ class SqlReviews:
         of_pulls = {"project_id": project_id, "pr_numbers": list(shots)}
 
         def read(connection: sa.Connection) -> dict[int, ReviewFacts]:
-            newest = connection.execute(_NEWEST, of_pulls).all()
-            decided: dict[int, list[PairDecision]] = {number: [] for number in shots}
-            for row in connection.execute(_DECISIONS, of_pulls):
+            compared = {row.pr_number: row for row in connection.execute(_COMPARED, of_pulls)}
+            queued = {number: json.loads(row.queued_pulls) for number, row in compared.items()}
+            decided: dict[int, list[PairDecision]] = {number: [] for number in chain(shots, *queued.values())}
+            for row in connection.execute(_DECISIONS, of_pulls | {"pr_numbers": list(decided)}):
                 decided[row.pr_number].append(_read_decision(row))
             quarantined = frozenset(quarantined_shots(connection, project_id, now))
-            histories = _find_histories(connection, project_id, newest, shots, now)
-            outdated = {row.pr_number for row in newest if row.has_newer_commit}
+            histories = _find_histories(connection, project_id, compared, shots, now)
             return {
                 number: ReviewFacts(
-                    decided[number], quarantined, histories.get(number, {}), number in outdated
+                    decided[number],
+                    _in_order(decided[other] for other in queued.get(number, ())),
+                    quarantined,
+                    histories.get(number, {}),
+                    has_newer_commit=number in compared and bool(compared[number].is_outdated),
                 )
                 for number in shots
             }
@@ -140,15 +148,15 @@ class SqlReviews:
         return await self._database.read(read)
 
     async def version(self, project_id: str, pr_number: int, now: int) -> str:
-        of_pull = {"project_id": project_id, "pr_number": pr_number}
-        newest = sa.select(sa.func.max(decisions.c.seq)).where(*equal(decisions, **of_pull))
+        of_pull = {"project_id": project_id, "pr_numbers": [pr_number]}
 
         def read(connection: sa.Connection) -> str:
-            of_pulls = {"project_id": project_id, "pr_numbers": [pr_number]}
-            compared = connection.execute(_NEWEST, of_pulls).all()
-            shots = sorted(ShotKey(*shot[:3]) for _, *shot in connection.execute(DIFFERING, of_pulls))
+            compared = {row.pr_number: row for row in connection.execute(_COMPARED, of_pull)}
+            queued = [each for row in compared.values() for each in json.loads(row.queued_pulls)]
+            newest = connection.execute(_NEWEST_DECISION, of_pull | {"pr_numbers": [pr_number, *queued]})
+            shots = sorted(ShotKey(*shot[:3]) for _, *shot in connection.execute(DIFFERING, of_pull))
             return (
-                f"{connection.execute(newest).scalar()} {[row.has_newer_commit for row in compared]} "
+                f"{newest.scalar()} {[row.is_outdated for row in compared.values()]} "
                 f"{quarantined_shots(connection, project_id, now)} "
                 f"{_find_histories(connection, project_id, compared, {pr_number: shots}, now)}"
             )
@@ -162,24 +170,28 @@ class SqlReviews:
 def _find_histories(
     connection: sa.Connection,
     project_id: str,
-    compared: Sequence[Any],
+    compared: Mapping[int, Any],
     shots: Mapping[int, Collection[ShotKey]],
     now: int,
 ) -> dict[int, dict[ShotKey, list[str]]]:
-    """Return the pixels that these shots had on the pull requests' branches, given rows of `_NEWEST`."""
+    """Return the pixels that these shots had on the pull requests' branches, given rows of `_COMPARED`."""
     of_branch: dict[str, set[ShotKey]] = {}
-    for row in compared:
-        of_branch.setdefault(row.branch, set()).update(shots[row.pr_number])
+    for number, row in compared.items():
+        of_branch.setdefault(row.branch, set()).update(shots[number])
     found = find_histories(connection, project_id, of_branch, now)
-    histories: dict[int, dict[ShotKey, list[str]]] = {}
-    for row in compared:
-        commits = json.loads(row.commits)
-        histories[row.pr_number] = {
-            shot: sort_by_commit(found[row.branch, shot], commits)
-            for shot in shots[row.pr_number]
-            if (row.branch, shot) in found
+    return {
+        number: {
+            shot: sort_by_commit(history, json.loads(row.commits))
+            for shot in shots[number]
+            if (history := found.get((row.branch, shot)))
         }
-    return histories
+        for number, row in compared.items()
+    }
+
+
+def _in_order(decided: Iterable[Sequence[PairDecision]]) -> list[PairDecision]:
+    """Return the decisions about several pull requests in the order in which they were made."""
+    return sorted(chain.from_iterable(decided), key=lambda each: each.at)
 
 
 def _read_decision(row: Any) -> PairDecision:  # noqa: ANN401 - a row of the table

@@ -20,8 +20,8 @@ from prshots.server.adapters.sql.database.schema import (
     quarantined_commits,
     quarantines,
 )
+from prshots.server.adapters.sql.outbox.causes import mark_due
 from prshots.server.adapters.sql.review.histories import discard_past, histories_of_project
-from prshots.server.adapters.sql.review.outbox import mark_due
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.noise import BranchHistory, Quarantine
 

@@ -1,5 +1,7 @@
 """Quarantined shots, and how often they have differed since."""
 
+from collections.abc import Mapping
+
 import sqlalchemy as sa
 
 from prshots.contract.replies import Verdict
@@ -31,9 +33,6 @@ def quarantined_shots(connection: sa.Connection, project_id: str, now: int) -> l
     return sorted(ShotKey(*shot) for shot in found)
 
 
-def count_quarantined(
-    connection: sa.Connection, project_id: str, pr_number: int, commit_sha: str, now: int
-) -> None:
-    """Record for each quarantined shot whether it differs in this commit's finished comparison."""
-    of_commit = {"project_id": project_id, "pr_number": pr_number, "commit_sha": commit_sha}
-    connection.execute(_COUNT, {**of_commit, **_VERDICTS, "now": now})
+def count_quarantined(connection: sa.Connection, comparison: Mapping[str, object], now: int) -> None:
+    """Record for each quarantined shot whether it differs in this finished comparison, given by its key."""
+    connection.execute(_COUNT, {**comparison, **_VERDICTS, "now": now})
