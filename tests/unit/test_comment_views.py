@@ -191,6 +191,8 @@ def test_a_pair_that_was_uploaded_together_says_so_and_has_no_base_commit():
 
 
 PROJECT = DASHBOARD.partition("/prs/")[0]
+QUIET = [ReviewState.SEEN_BEFORE, ReviewState.QUARANTINED]
+LOOKED_AT = [state for state in ReviewState if state not in QUIET]
 NOISE = [
     compared("clock", Verdict.CHANGED, review=Review(ReviewState.SEEN_BEFORE)),
     compared("clock", Verdict.CHANGED, "375x812", review=Review(ReviewState.SEEN_BEFORE)),
@@ -747,7 +749,7 @@ def test_pairs_renders_its_images_and_nothing_else(drawn, branch, frame):
 @given(
     st.dictionaries(
         st.tuples(HOSTILE_NAMES, ODD, ODD),
-        st.tuples(st.sampled_from(Verdict), ODD, st.sampled_from(ReviewState)),
+        st.tuples(st.sampled_from(Verdict), ODD, st.sampled_from(LOOKED_AT)),
         min_size=1,
         max_size=6,
     ),
@@ -831,7 +833,7 @@ def test_latest_keeps_its_limit_and_reports_correct_counts(names, count, commits
 @given(
     st.lists(LENGTHS, min_size=1, max_size=3),
     st.lists(
-        st.tuples(st.sampled_from(Verdict), st.integers(1, 60), st.sampled_from(ReviewState)),
+        st.tuples(st.sampled_from(Verdict), st.integers(1, 60), st.sampled_from(LOOKED_AT)),
         min_size=1,
         max_size=6,
     ),
@@ -853,8 +855,7 @@ def test_pairs_and_changes_keep_their_limit_and_the_most_important_shots(names, 
         for number, (verdict, review) in enumerate(verdicts)
     ]
     found = comparison(shots, state, branch)
-    states = [Review(state) for state in (ReviewState.SEEN_BEFORE, ReviewState.QUARANTINED)]
-    noise = [replace(shot, review=states[number % 2]) for number, shot in enumerate(shots)]
+    noise = [replace(shot, review=Review(QUIET[number % 2])) for number, shot in enumerate(shots)]
     every = replace(found, shots=[*found.shots, *noise])
     noisy = changes_view(frame, every, NOTHING, quarantine_ends=ENDS)
     assert len(noisy.markdown.encode()) <= frame.limit
@@ -924,8 +925,7 @@ def test_the_longest_words_fit_the_smallest_limit(state, marker):
         latest_shots = Latest([newest(shot.name) for shot in shots], COMMIT, 99_999)
         every = comparison(compared_shots, state, longest)
         noise = [
-            replace(shot, review=Review(ReviewState.SEEN_BEFORE if number % 2 else ReviewState.QUARANTINED))
-            for number, shot in enumerate(compared_shots)
+            replace(shot, review=Review(QUIET[number % 2])) for number, shot in enumerate(compared_shots)
         ]
         both = replace(every, shots=[*every.shots, *noise])
         for view, found in product(views, (every, both)):

@@ -72,7 +72,7 @@ def test_a_decision_counts_even_if_the_difference_was_seen_before() -> None:
 @pytest.mark.parametrize("verdict", [*Verdict, None])
 def test_a_quarantined_shot_never_gates(verdict: Verdict | None) -> None:
     decision = PairDecision(PairKey(*CART, "a", "b"), Decision.REJECTED, "ann", 1)
-    state, gate = review("ab", ReviewFacts([decision], frozenset({CART})), verdict)
+    state, gate = review("ab", ReviewFacts([decision], quarantined=frozenset({CART})), verdict)
     assert state == ("not_needed" if verdict is Verdict.UNCHANGED else "quarantined")
     assert gate == Gate(GateState.PASSED, 0, "")
 

@@ -98,14 +98,8 @@ def changes_view(
     room = frame.limit // 2 - size(heading + lead)
     shown, noise = fold_noise(frame, comparison, _branch(comparison), quarantine_ends, room)
     written = write(frame, heading, lead + noise, shown, without_base)
-    folded = len(comparison.shots) - len(shown.shots)
-    listed, omitted = (folded, 0) if noise else (0, folded)
-    return replace(
-        written,
-        count=written.count + folded,
-        listed=written.listed + listed,
-        omitted=written.omitted + omitted,
-    )
+    listed = written.listed + (total - written.count if noise else 0)
+    return replace(written, count=total, listed=listed, omitted=total - written.shown - listed)
 
 
 def _write_pairs(

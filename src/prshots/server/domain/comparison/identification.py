@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import deque
 
 from prshots.contract import errors
 from prshots.server.domain.comparison.ports import ComparisonRecords, IdentifyPicture
@@ -25,7 +26,7 @@ class Identification:
         self._store = store
         self._identify = identify
         self._turns = turns
-        self._waiting: dict[str, tuple[Project, Image]] = {}
+        self._waiting: deque[tuple[Project, Image]] = deque()
         self._task: asyncio.Task[None] | None = None
 
     async def pixels_of(
@@ -45,9 +46,9 @@ class Identification:
                 return None
 
     def later(self, project: Project, image: Image) -> None:
-        """Identify a baseline while no comparison is waiting. After a restart, its next reuse asks again."""
+        """Identify a baseline while no comparison is waiting. A restart loses it until its next reuse."""
         if len(self._waiting) < MAX_WAITING:
-            self._waiting[image.id] = project, image
+            self._waiting.append((project, image))
             if self._task is None or self._task.done():
                 self._task = asyncio.create_task(self._work())
 
@@ -60,7 +61,7 @@ class Identification:
         while self._waiting:
             found = dict[str, str]()
             while self._waiting and len(found) < AT_ONCE:
-                project, image = self._waiting.pop(next(iter(self._waiting)))
+                project, image = self._waiting.popleft()
                 pixels = await self.pixels_of(image, project.organization_id, is_urgent=False)
                 if pixels is not None:
                     found[image.id] = pixels

@@ -27,15 +27,13 @@ _REMEMBER = sa.text(
     "JOIN images ON images.project_id = this.project_id AND images.id = this.image_id "
     "WHERE this.project_id = :project_id AND this.commit_sha = :commit_sha AND this.branch = :branch "
     "AND this.name = :name AND this.viewport = :viewport AND this.theme = :theme AND this.own = :own "
-    "AND this.image_id <> coalesce((SELECT known.image_id FROM branch_pixels AS known "
-    "WHERE known.project_id = this.project_id AND known.name = this.name AND known.viewport = this.viewport "
-    "AND known.theme = this.theme AND known.branch = this.branch ORDER BY known.seq DESC LIMIT 1), '') "
-    "AND this.commit_sha = (SELECT newest.commit_sha FROM baseline_commits AS newest "
-    "WHERE newest.project_id = this.project_id AND newest.branch = this.branch "
-    "ORDER BY newest.seq DESC LIMIT 1) "
-    "AND NOT EXISTS (SELECT 1 FROM baselines AS built WHERE built.project_id = this.project_id "
-    "AND built.commit_sha = this.commit_sha AND built.branch = this.branch AND built.name = this.name "
-    "AND built.viewport = this.viewport AND built.theme = this.theme AND built.own > this.own)"
+    "AND this.image_id <> coalesce((SELECT image_id FROM branch_pixels "
+    "WHERE project_id = :project_id AND name = :name AND viewport = :viewport AND theme = :theme "
+    "AND branch = :branch ORDER BY seq DESC LIMIT 1), '') "
+    "AND this.commit_sha = (SELECT commit_sha FROM baseline_commits "
+    "WHERE project_id = :project_id AND branch = :branch ORDER BY seq DESC LIMIT 1) "
+    "AND NOT EXISTS (SELECT 1 FROM baselines WHERE project_id = :project_id AND commit_sha = :commit_sha "
+    "AND branch = :branch AND name = :name AND viewport = :viewport AND theme = :theme AND own > :own)"
 )
 _IDENTIFY = (
     sa.update(branch_pixels)
@@ -44,18 +42,12 @@ _IDENTIFY = (
 )
 
 _KEY = ("branch", *ShotKey._fields)
+_PICTURE = ("pixels", "image_id", "commit_sha", "created_at")
 _next = branch_pixels.alias()
 _is_past = (branch_pixels.c.created_at <= sa.bindparam("since")) & sa.exists().where(
     *(_next.c[name] == branch_pixels.c[name] for name in ("project_id", *_KEY)),
     _next.c.seq > branch_pixels.c.seq,
     _next.c.created_at <= sa.bindparam("since"),
-)
-_PICTURES = (
-    *(branch_pixels.c[name] for name in _KEY),
-    branch_pixels.c.pixels,
-    branch_pixels.c.image_id,
-    branch_pixels.c.commit_sha,
-    branch_pixels.c.created_at,
 )
 _OF_PROJECT = (*given(branch_pixels, "project_id"), branch_pixels.c.pixels != "", ~_is_past)
 _OF_NAMES = (
@@ -80,7 +72,7 @@ def _restless(*which: sa.ColumnElement[bool]) -> sa.Select[Any]:
     )
     is_shot = sa.and_(*(branch_pixels.c[name] == shots.c[name] for name in _KEY))
     return (
-        sa.select(*_PICTURES)
+        sa.select(*columns, *(branch_pixels.c[name] for name in _PICTURE))
         .select_from(branch_pixels.join(shots, is_shot))
         .where(*which)
         .order_by(shots.c.newest.desc(), branch_pixels.c.seq)
