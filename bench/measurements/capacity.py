@@ -52,6 +52,7 @@ from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
+from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
@@ -236,6 +237,7 @@ async def _swept(service: Service, database: str) -> tuple[int, float]:
         SqlPutUrls(opened),
         SqlProjects(opened),
         SqlTokens(opened),
+        SqlOutbox(opened),
         partial(encrypt_again, SqlConnections(opened), lambda: KeyRing.parse(f"k1:{'0' * 64}")),
     )
     started = time.process_time()

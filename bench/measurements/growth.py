@@ -34,6 +34,7 @@ from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
+from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
@@ -165,6 +166,7 @@ class _Adapters:
             SqlPutUrls(self._database),
             self._projects,
             SqlTokens(self._database),
+            SqlOutbox(self._database),
             partial(encrypt_again, SqlConnections(self._database), lambda: KeyRing.parse(f"k1:{'0' * 64}")),
         )
         self.seconds: dict[str, list[float]] = {}

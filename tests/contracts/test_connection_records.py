@@ -9,7 +9,7 @@ from prshots.contract.errors import KeysError, NotFoundError
 from prshots.contract.forge_kinds import ForgeKind
 from prshots.server.adapters.forges.token_encryption import decrypt, encrypt, encrypt_again
 from prshots.server.adapters.sql.database.schema import outbox
-from prshots.server.adapters.sql.review.outbox import mark_due
+from prshots.server.adapters.sql.outbox.causes import mark_due
 from prshots.server.domain.outbox.models import Connection
 from prshots.server.domain.projects.models import Project
 from prshots.server.links import KeyRing

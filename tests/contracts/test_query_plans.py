@@ -19,9 +19,18 @@ import pytest
 from sqlalchemy import event
 
 from prshots.contract.limits import Policy
+from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.database.migrate import migrate
 from prshots.server.adapters.sql.database.postgresql import open_postgresql
+from prshots.server.adapters.sql.review.decisions import SqlReviews
+from prshots.server.domain.comparison.models import (
+    ComparisonRequest,
+    PlannedShot,
+    ShotBase,
+    ShotResult,
+    StoredComparison,
+)
 from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.projects.models import Project, ProjectReference, Trust
 from prshots.server.domain.upkeep.sweep import sweep
@@ -36,7 +45,7 @@ pytestmark = pytest.mark.slow
 IMAGES = int(os.environ.get("QUERY_PLAN_IMAGES", "200000"))
 PROJECTS = 100
 FILL = Path(__file__).parents[2] / "bench" / "measurements" / "growth.sql"
-GROWN = {"images", "pulls", "tokens", "trusts", "sessions", "uploads_by_day"}
+GROWN = {"images", "pulls", "tokens", "trusts", "sessions", "uploads_by_day", "decisions", "asked_pairs"}
 DUE = 1000
 MOST_ROWS = 500
 """How many rows a statement may read: a few for each row that a page shows or, in a sweep, each row that is due."""
@@ -45,6 +54,18 @@ NOW = int(time.time())
 BIG = Project("growth-1", "growth-000001", "local", "local", Policy.RETAIN_DAYS, 30, 0)
 USER = "growth-1"
 GITHUB = "https://token.actions.githubusercontent.com"
+REVIEWED = """
+    INSERT INTO decisions (project_id, pr_number, name, viewport, theme, pixels_before, pixels_after, decision, by,
+                           user_id, at, note)
+    SELECT 'growth-' || greatest(1, (n - 10000) % 100), n % 100, 'screen-' || n, '1280x800', '', 'before', 'after',
+           'approved', 'ann', 'ann', 0, ''
+    FROM generate_series(1, 20000) AS n;
+    INSERT INTO asked_pairs (project_id, pr_number, pair, after_decision)
+    SELECT 'growth-' || greatest(1, (n - 100000) % 100), n % 100, md5(n::text), n / 10
+    FROM generate_series(1, 120000) AS n;
+"""
+"""A big project with 10,000 decisions about 100,000 pairs in 100 pull requests, among others."""
+
 OLD_SESSIONS = "DELETE FROM sessions WHERE sessions.created_at <"
 EXPLAINING = {
     "session_preload_libraries": "auto_explain",
@@ -107,6 +128,7 @@ def filled(postgresql: "PostgreSQL") -> str:
             [str(IMAGES), str(PROJECTS)],
         )
         connection.execute(FILL.read_bytes())
+        connection.execute(REVIEWED)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
     return url
@@ -234,6 +256,22 @@ async def list_images(stores: Stores) -> None:
     assert (await stores.records.comment_entries(BIG.id, 1, 20))[0] == 50
 
 
+async def review(stores: Stores) -> None:
+    """Ask about a pair in a pull request with 100 decisions and 1,000 pairs, among those of 99 others."""
+    pull, reviews = {"pr_number": 50, "uploaded_at": NOW - 20 * 86_400}, SqlReviews(stores.database)
+    image, base = await stores.add(**pull), await stores.add(branch="main", kind="baseline")
+    changed = ShotResult(Verdict.CHANGED, pixels_before="before", pixels_after=secrets.token_hex(32))
+    shot = PlannedShot(image.shot, image, ShotBase(base, base.commit_sha, is_listed=True), changed)
+    request = ComparisonRequest(BIG.id, 50, image.commit_sha, "main", (base.commit_sha,))
+    state = ComparisonState.COMPARED
+    assert await stores.comparisons.begin(StoredComparison(request, "run", state, None, 0, NOW, [shot]))
+    assert await reviews.notice(BIG.id, 50) >= 9900
+    assert len((await reviews.facts(BIG.id, {50: [image.shot]}, NOW))[50].decisions) == 100
+    assert await reviews.version(BIG.id, 50, NOW)
+    await stores.records.schedule([image.id, base.id], NOW)
+    assert await stores.records.remove_images([image.id, base.id]) == 2
+
+
 async def sweep_with_due(stores: Stores) -> None:
     """Run a sweep of real images, a third of them due for each of the three reasons.
 
@@ -299,6 +337,7 @@ WORK = (
     list_projects,
     list_pulls,
     list_images,
+    review,
     sweep_with_due,
     remove_project,
     look_after,

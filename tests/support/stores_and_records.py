@@ -34,6 +34,7 @@ from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
+from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
@@ -197,6 +198,7 @@ def engines_of(records: SqlRecords, store: ObjectStore) -> UpkeepEngines:
         SqlPutUrls(database),
         records,
         records,
+        SqlOutbox(database),
         functools.partial(encrypt_again, SqlConnections(database), lambda: ONE_KEY),
     )
 

@@ -1,12 +1,14 @@
 """GitLab, .com and self-managed. The comment is a note on the merge request."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from prshots.contract import validate
-from prshots.contract.gates import STATUS_NAME, CommitState, CommitStatus
+from prshots.contract.errors import ForgeError, ForgeRefusedError
+from prshots.contract.gates import STATUS_NAME, CommitState
+from prshots.contract.statements import message
 from prshots.forges.forge import (
     Comment,
     Forge,
@@ -19,14 +21,19 @@ from prshots.forges.forge import (
 )
 from prshots.forges.forge_api import text_at
 
+_TRIES = 5
+"""How often to start a status. Another job with our token may start one at the same moment."""
+
 
 class GitLab(Forge):
     label = "GitLab"
     max_characters = 1_000_000
     needs = (
         "GitLab needs a project, group or personal access token with the scope api and at least the role "
-        "Reporter. The job's CI_JOB_TOKEN may not write notes"
+        "Reporter, or Developer for commit statuses. The job's CI_JOB_TOKEN may write neither notes nor "
+        "commit statuses"
     )
+    states: ClassVar = {CommitState.FAILURE: "failed"}
     _pulls_name = "merge_requests"
     _page: tuple[int, str] = (0, "")
     """The last merge request, and its web address."""
@@ -57,15 +64,24 @@ class GitLab(Forge):
     def delete(self, pr_number: int, comment_id: str) -> None:
         self._remove(f"{self._notes(pr_number)}/{comment_id}")
 
-    def set_status(self, commit_sha: str, status: CommitStatus) -> None:
-        state = "failed" if status.state is CommitState.FAILURE else status.state
-        body = {
-            "state": state,
-            "name": STATUS_NAME,
-            "description": status.description,
-            "target_url": status.url,
-        }
-        self._api.call("POST", f"{self._path_of(self._repository)}/statuses/{commit_sha}", json=body)
+    def _post_status(self, path: str, body: Mapping[str, str]) -> None:
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                super()._post_status(path, body)
+            except ForgeError as error:
+                if not tries_left or "Cannot transition" not in str(error):
+                    raise self._explain(error) from None
+            else:
+                return
+            # GitLab can't change a pending status, not even its description. End it, and start another.
+            super()._post_status(path, {**body, "state": "canceled"})
+
+    def _explain(self, error: ForgeError) -> ForgeError:
+        if "References for commit" in str(error):
+            return ForgeRefusedError(message("gitlab_has_no_pipeline", project=self._repository))
+        if "already been taken" in str(error):
+            return ForgeError(message("gitlab_job_has_status_name", name=STATUS_NAME))
+        return error
 
     def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         # A merge request only has the id of the project with its branch.

@@ -2,7 +2,7 @@
 import { ForgeError, ForgeRefusedError, NotFoundError } from "../errors.js";
 import type { Reply, Sender } from "../sender.js";
 import { called, message } from "../statements.js";
-import type { Comment } from "./forge.js";
+import { type Comment, STATUS_NAME } from "./forge.js";
 
 const MAX_PAGES = 1000;
 const MAX_REDIRECTS = 20;
@@ -56,6 +56,20 @@ export class ForgeApi {
     return value;
   }
 
+  /** Set a commit's status. A 404 may mean that the token lacks a permission. */
+  async postStatus(path: string, json: Json): Promise<void> {
+    const reply = await this.reply("POST", path, { json });
+    const { label: forge, needs } = this;
+    const why = errorMessage(reply);
+    if (reply.status === 400 || reply.status === 422)
+      throw new ForgeError(message("forge_rejects_status", { forge, why }));
+    if (reply.status === 404) {
+      const { pathname } = new URL(reply.url);
+      throw new ForgeRefusedError(message("forge_has_no_commit", { forge, path: pathname, why, needs }));
+    }
+    if (!Object.values(this.value(reply) ?? {}).includes(STATUS_NAME)) throw this.#unlike("commit status");
+  }
+
   #error(reply: Reply): ForgeError {
     const { label: forge, needs } = this;
     const { status } = reply;
@@ -100,11 +114,14 @@ export class ForgeApi {
 
   /** Return the comment. Throws ForgeError if it has no id: then this is not the forge. */
   checked(comment: Comment): Comment {
-    if (!comment.id)
-      throw new ForgeError(
-        `${this.label} answered with something other than a comment: is this the address of ${this.label}?`,
-      );
+    if (!comment.id) throw this.#unlike("comment");
     return comment;
+  }
+
+  #unlike(what: string): ForgeError {
+    return new ForgeError(
+      `${this.label} answered with something other than a ${what}: is this the address of ${this.label}?`,
+    );
   }
 
   #sendOnce(method: string, url: string, json: Json | undefined, more: Content["headers"]): Promise<Reply> {
@@ -159,8 +176,20 @@ export function textAt(value: unknown, ...keys: string[]): string {
 export function errorMessage(reply: Reply): string {
   const value = parseJson(reply.text);
   const words =
-    textAt(value, "message") || textAt(value, "error_description") || textAt(value, "error", "message");
+    objections(value) ||
+    textAt(value, "message") ||
+    textAt(value, "error_description") ||
+    textAt(value, "error", "message");
   return ((words || textAt(value, "error") || "no reason given") + scopes(value)).slice(0, 300);
+}
+
+/** Return the validation errors: a list on GitHub, by field on GitLab. */
+function objections(value: unknown): string {
+  const { errors, message: fields } = (value ?? {}) as { errors?: unknown; message?: unknown };
+  const found = Array.isArray(errors)
+    ? errors.map((error) => textAt(error, "message"))
+    : Object.entries(typeof fields === "object" ? (fields ?? {}) : {}).map(([name, why]) => `${name} ${why}`);
+  return found.filter(Boolean).join("; ");
 }
 
 /** Return the scopes that Bitbucket requires, where its error lists them. */

@@ -1,24 +1,43 @@
 /** GitLab, .com and self-managed: the comment is a note on the merge request. */
 
-import { type Access, type Comment, type Forge, type Merge, mergeAt, NO_PROXY } from "./forge.js";
+import { ForgeError, ForgeRefusedError } from "../errors.js";
+import { message } from "../statements.js";
+import {
+  type Access,
+  type Comment,
+  type CommitStatus,
+  type Forge,
+  type Merge,
+  mergeAt,
+  NO_PROXY,
+  STATUS_NAME,
+  statusFields,
+} from "./forge.js";
 import { ForgeApi, type Json, textAt } from "./forge_api.js";
 
 const NEEDS =
-  "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter; " +
-  "the job's own CI_JOB_TOKEN may not write notes";
+  "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter, or " +
+  "Developer for commit statuses; the job's own CI_JOB_TOKEN may write neither notes nor commit statuses";
+
+/** How often to start a status. Another job with our token may start one at the same moment. */
+const TRIES = 5;
 
 export class GitLab implements Forge {
   readonly label = "GitLab";
   readonly maxCommentBytes = 1_000_000;
   readonly markerStyle = "html";
   readonly #api: ForgeApi;
+  readonly #repository: string;
   readonly #mergeRequests: string;
+  readonly #statuses: string;
   readonly #pages = new Map<number, string>();
 
   constructor({ api, repository, token, sender }: Access) {
     // Bearer rather than PRIVATE-TOKEN: it also takes OAuth tokens.
     this.#api = new ForgeApi(this.label, api, { Authorization: `Bearer ${token}` }, sender, NEEDS);
+    this.#repository = repository;
     this.#mergeRequests = `/projects/${encodeURIComponent(repository)}/merge_requests`;
+    this.#statuses = `/projects/${encodeURIComponent(repository)}/statuses`;
   }
 
   async me(): Promise<string | undefined> {
@@ -45,6 +64,29 @@ export class GitLab implements Forge {
 
   delete(prNumber: number, id: string): Promise<void> {
     return this.#api.remove(`${this.#notes(prNumber)}/${id}`);
+  }
+
+  async setStatus(commitSha: string, status: CommitStatus): Promise<void> {
+    const path = `${this.#statuses}/${commitSha}`;
+    const fields = { ...statusFields(status), state: status.state === "failure" ? "failed" : status.state };
+    for (let triesLeft = TRIES - 1; ; triesLeft--) {
+      try {
+        return await this.#api.postStatus(path, fields);
+      } catch (error) {
+        if (!(error instanceof ForgeError)) throw error;
+        if (!triesLeft || !error.message.includes("Cannot transition")) throw this.#explain(error);
+      }
+      // GitLab can't change a pending status, not even its description. End it, and start another.
+      await this.#api.postStatus(path, { ...fields, state: "canceled" });
+    }
+  }
+
+  #explain(error: ForgeError): ForgeError {
+    if (error.message.includes("References for commit"))
+      return new ForgeRefusedError(message("gitlab_has_no_pipeline", { project: this.#repository }));
+    if (error.message.includes("already been taken"))
+      return new ForgeError(message("gitlab_job_has_status_name", { name: STATUS_NAME }));
+    return error;
   }
 
   async mergeOf(prNumber: number): Promise<Merge | undefined> {

@@ -29,8 +29,8 @@ from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, images, pair_results
+from prshots.server.adapters.sql.outbox.causes import JOB_SECONDS, mark_due
 from prshots.server.adapters.sql.review.asked_pairs import note_asked
-from prshots.server.adapters.sql.review.outbox import mark_due
 from prshots.server.domain.comparison.models import (
     ComparedPair,
     ComparisonRequest,
@@ -172,6 +172,7 @@ class SqlComparisons:
             **_key(request),
             "branch": request.branch,
             "commits": json.dumps(list(request.commits)),
+            "queued_pulls": json.dumps(list(request.queued_pulls)),
             "complete": int(request.is_complete),
             "run": comparison.run,
             "state": comparison.state,
@@ -361,10 +362,15 @@ def _remove_replaced(connection: sa.Connection, request: ComparisonRequest, firs
 def _note_gate(
     connection: sa.Connection, request: ComparisonRequest, state: ComparisonState, now: int
 ) -> None:
-    """Record what a comparison's state causes: what it asks people, and what goes out."""
-    if state is not ComparisonState.RUNNING:
-        note_asked(connection, request.project_id, request.pr_number, request.commit_sha.lower())
-    mark_due(connection, request.project_id, request.pr_number, now)
+    """Record what a comparison's state causes: what it asks people, and what goes out.
+
+    An old commit's job asks nothing, because nobody is shown its comparison.
+    """
+    key = _key(request)
+    newest = connection.execute(NEWEST, key).first()
+    if state is not ComparisonState.RUNNING and newest and newest.commit_sha == key["commit_sha"]:
+        note_asked(connection, request.project_id, request.pr_number, newest.commit_sha, now)
+    mark_due(connection, request.project_id, request.pr_number, now, comment_in=JOB_SECONDS)
 
 
 def _shot_row(request: ComparisonRequest, planned: PlannedShot) -> dict[str, object]:
@@ -399,6 +405,7 @@ def _read_comparison(connection: sa.Connection, row: Any) -> StoredComparison:  
         row.branch,
         tuple(json.loads(row.commits)),
         bool(row.complete),
+        tuple(json.loads(row.queued_pulls)),
     )
     found = _SHOTS.rows(connection, _key(request))
     active = _active_images(

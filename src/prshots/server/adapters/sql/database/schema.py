@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-SCHEMA_VERSION = "0021"
+SCHEMA_VERSION = "0022"
 """The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
 metadata = sa.MetaData()
@@ -265,7 +265,8 @@ baseline_commits = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
-# A comparison of one commit of a pull request with its base. `commits` is a JSON list. `first_seq` is the
+# A comparison of one commit of a pull request with its base. `commits` is a JSON list, and so is
+# `queued_pulls`, the numbers of the pull requests ahead in a merge queue. `first_seq` is the
 # commit's first image: the dashboard shows the comparison with the highest one. `run` identifies the attempt
 # of a process, and `seen_at` is when that process last reported progress.
 comparisons = sa.Table(
@@ -284,6 +285,7 @@ comparisons = sa.Table(
     sa.Column("missing", sa.Integer, nullable=False),
     sa.Column("started_at", sa.BigInteger, nullable=False),
     sa.Column("seen_at", sa.BigInteger, nullable=False),
+    sa.Column("queued_pulls", text(), nullable=False),
 )
 
 
@@ -461,8 +463,8 @@ connections = sa.Table(
 
 # What goes out to a forge: one row for each pull request and `kind`, kept after it is sent. Every cause
 # raises `version` and sets `due_at`, which is NULL while nothing waits. What is sent is computed when it is
-# sent, so the newest state wins. `first_due_at` is when the first unsent cause came. `sent` is what was sent
-# last.
+# sent, so the newest state wins. `first_due_at` is when the first cause since the last attempt came. `sent`
+# is what was sent last, or empty if that is unknown. A `holder` sends until `lease_until`.
 outbox = sa.Table(
     "outbox",
     metadata,
