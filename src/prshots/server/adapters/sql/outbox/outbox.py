@@ -51,11 +51,12 @@ _SEND_AGAIN = sa.text(
     "UPDATE outbox SET version = version + 1, sent = '', due_at = :now "
     "WHERE project_id = :project_id AND pr_number = :pr_number"
 )
+_HAS_FAILED = _ROW.error != sa.literal_column("''")
 _FAILING = sa.select(
     _ROW.pr_number, _ROW.kind, _ROW.error, _ROW.attempts, _ROW.first_due_at, _ROW.due_at
-).where(_ROW.error != "")
-_IS_OPEN = sa.or_(_ROW.due_at.is_not(None), _ROW.error != "")
-"""The condition of an index, which SQLite only uses for the same words."""
+).where(_HAS_FAILED)
+_IS_OPEN = sa.or_(_ROW.due_at.is_not(None), _HAS_FAILED)
+"""The condition of an index, in the same words."""
 
 
 class SqlOutbox:
