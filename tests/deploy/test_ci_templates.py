@@ -309,12 +309,15 @@ class TestGitLab:
             "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
             "CI_MERGE_REQUEST_DIFF_BASE_SHA": main,
             "CI_COMMIT_SHA": SHA,
-            "PRSHOTS_FAIL_ON": "changed",  # overrides the input
+            "PRSHOTS_FAIL_ON": "changed",  # overrides the input, and so does the next one
+            "PRSHOTS_GATE": "true",
         }
         compared = self.run(
             repository, "prshots-upload", "--no-json-schema-validation", **everywhere, **merge_request
         )
         cart.write_bytes(before)
+        assert "waiting: 1 screenshot to review" in compared.stdout
+        assert f"Set the status prshots of commit {SHA[:7]} at GitLab to pending." in compared.stderr
         assert "1 shot matched --fail-on changed." in compared.stderr
         assert compared.returncode != 0
         [note] = gitlab.comments()

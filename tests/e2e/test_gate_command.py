@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from prshots.forges import sender
-from support.clients import ONLY_PYTHON, runner_of
+from support.clients import CLIENTS, runner_of
 from support.drawn_pages import drawn_page, sha
 from support.forges.look_alikes import GitHubLookAlike
 from support.project_client import Project
@@ -107,7 +107,7 @@ def owner(shared_service: Service) -> Iterator[Person]:
         yield person
 
 
-@pytest.fixture(params=ONLY_PYTHON)
+@pytest.fixture(params=CLIENTS)
 def client_name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

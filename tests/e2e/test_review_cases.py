@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from support.clients import runner_of
+from support.clients import CLIENTS, runner_of
 from support.compared_shop import Found, Shop, Shots
 from support.git_repositories import Repository
 from support.service import Service
@@ -38,12 +38,19 @@ class Reviewer:
 
 
 @pytest.fixture
-def shop(shared_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+def client_name() -> str:
+    return "python"
+
+
+@pytest.fixture
+def shop(shared_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client_name: str) -> Shop:
     """Make a shop whose main branch is built."""
     work = Repository.with_remote(tmp_path / "git")
     work.commit("First")
     work.push("main")
-    made = Shop(tmp_path, shared_service, shared_service.new_token(), monkeypatch, work, runner_of("python"))
+    made = Shop(
+        tmp_path, shared_service, shared_service.new_token(), monkeypatch, work, runner_of(client_name)
+    )
     made.build(work.head, {"home": 1, "cart": 1})
     return made
 
@@ -208,6 +215,7 @@ def test_a_decision_during_a_comparison_counts_or_is_refused(shop: Shop, reviewe
     assert (states(latest(shop))["cart"], gate(latest(shop))) == ("approved", ("waiting", 20))
 
 
+@pytest.mark.parametrize("client_name", CLIENTS)
 def test_in_a_merge_queue_the_decisions_about_pull_requests_ahead_count(
     shop: Shop, reviewer: Reviewer
 ) -> None:
@@ -241,6 +249,7 @@ def test_in_a_merge_queue_the_decisions_about_pull_requests_ahead_count(
     assert (gate(found), states(found)["cart"]) == (("waiting", 1), "open")
 
 
+@pytest.mark.parametrize("client_name", CLIENTS)
 def test_approved_pass_lets_fail_on_ignore_approved_shots(shop: Shop, reviewer: Reviewer) -> None:
     shop.work.branch("change")
     head, fail_on = shop.work.commit(), ("--fail-on", "changed")

@@ -10,6 +10,7 @@ import pytest
 
 from prshots.server.api.dashboard.routes import ROUTES
 from support.drawn_pages import drawn_page, sha
+from support.http_server import answering, as_json
 from support.project_client import Project
 from support.service import Service, upload
 from support.signed_in_people import Person, sign_in
@@ -25,8 +26,10 @@ CHANGE_MEMBER = ("PATCH", "/organizations/{organization_id}/members/{member_id}"
 REMOVE_MEMBER = ("DELETE", "/organizations/{organization_id}/members/{member_id}")
 DELETE_PROJECT = ("POST", "/projects/{project_id}/delete")
 DECIDE = ("POST", "/projects/{project_id}/pulls/{pr_number}/decisions")
+CONNECT = ("PUT", "/projects/{project_id}/connection")
+DISCONNECT = ("DELETE", "/projects/{project_id}/connection")
 OF_MEMBER = {CHANGE_MEMBER, REMOVE_MEMBER, TOKENS_OF_MEMBER}
-OWNERS_ONLY = {DELETE_PROJECT, DELETE_ORGANIZATION, INVITE, *OF_MEMBER}
+OWNERS_ONLY = {DELETE_PROJECT, DELETE_ORGANIZATION, INVITE, *OF_MEMBER, CONNECT, DISCONNECT}
 BODIES: dict[tuple[str, str], dict[str, object]] = {
     ("POST", "/organizations"): {"name": "new"},
     ("POST", "/projects"): {"name": "new"},
@@ -40,6 +43,7 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
     },
     INVITE: {"login": "somebody", "role": "member"},
     CHANGE_MEMBER: {"role": "member"},
+    CONNECT: {"forge": "gitea", "url": "", "repository": "acme/shop", "token": "t0ken"},
     DECIDE: {"decision": "approved"},
 }
 NOWHERE = {
@@ -64,12 +68,15 @@ class World(NamedTuple):
     member: Person
     stranger: Person
     places: dict[str, str]
+    forge_url: str
     changed: dict[str, str]
 
     def ask(self, who: httpx.Client, method: str, path: str, **other: str) -> httpx.Response:
         body = dict(BODIES.get((method, path), {}))
         if (method, path) == ("POST", "/projects"):
             body |= {"organization_id": (self.places | other)["organization_id"]}
+        if (method, path) == CONNECT:
+            body |= {"url": self.forge_url}
         if (method, path) == ("POST", "/organizations"):
             body |= {"name": secrets.token_hex(4)}
         if (method, path) == DECIDE:
@@ -90,23 +97,34 @@ def people(shared_service: Service) -> Iterator[tuple[Person, Person, Person]]:
 
 
 @pytest.fixture(scope="module")
-def quiet_world(shared_service: Service, people: tuple[Person, Person, Person]) -> World:
+def forge_url() -> Iterator[str]:
+    """Run a forge with every repository."""
+    with answering(lambda *_: as_json(200, {})) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def quiet_world(shared_service: Service, people: tuple[Person, Person, Person], forge_url: str) -> World:
     """Share one world between the tests that change nothing in it."""
-    return _made(shared_service, *people)
+    return _made(shared_service, people, forge_url)
 
 
 @pytest.fixture
 def world(
-    request: pytest.FixtureRequest, shared_service: Service, people: tuple[Person, Person, Person]
+    request: pytest.FixtureRequest,
+    shared_service: Service,
+    people: tuple[Person, Person, Person],
+    forge_url: str,
 ) -> World:
     """Make a separate world for each test that may change it."""
     if "method" in request.fixturenames and request.getfixturevalue("method") == "GET":
         found: World = request.getfixturevalue("quiet_world")
         return found
-    return _made(shared_service, *people)
+    return _made(shared_service, people, forge_url)
 
 
-def _made(service: Service, owner: Person, member: Person, stranger: Person) -> World:
+def _made(service: Service, people: tuple[Person, Person, Person], forge_url: str) -> World:
+    owner, member, _ = people
     organization = owner.organization(member)
     project = owner.ask("POST", "/projects", name="theirs", organization_id=organization).json()["id"]
     token = owner.ask("POST", f"/projects/{project}/tokens", label="ci").json()
@@ -127,7 +145,7 @@ def _made(service: Service, owner: Person, member: Person, stranger: Person) -> 
         "member_id": member.user_id,
         "pr_number": "7",
     }
-    return World(service, owner, member, stranger, places, {key: shot[key] for key in PAIR})
+    return World(service, *people, places, forge_url, {key: shot[key] for key in PAIR})
 
 
 def said(reply: httpx.Response) -> tuple[int, str, set[str]]:
@@ -143,6 +161,7 @@ def untouched(world: World) -> None:
     assert compared["gate"]["state"] == "waiting"
     (token,) = owner.get_json(f"/projects/{places['project_id']}/tokens")["tokens"]
     assert token["revoked_at"] is None
+    assert owner.get_json(f"/projects/{places['project_id']}/connection") == {"connection": None}
     (trust,) = owner.get_json(f"/projects/{places['project_id']}/trusts")["trusts"]
     assert trust["claims"] == CLAIMS
     members = owner.get_json(f"/organizations/{places['organization_id']}/members")["members"]

@@ -12,7 +12,7 @@ from prshots.cli import service_options as options
 from prshots.cli.common import QuietOption, print_json, say, say_failure, stated_option
 from prshots.cli.output import say_dashboard
 from prshots.contract import validate
-from prshots.contract.errors import ForgeRefusedError, InvalidInputError, PrshotsError
+from prshots.contract.errors import ForgeRefusedError, InvalidInputError
 from prshots.contract.gates import CommitState
 from prshots.contract.safe_text import printable
 from prshots.contract.statements import exit_code, message
@@ -108,12 +108,9 @@ def _set_status(
     from prshots.client.forks import with_fork_advice
     from prshots.client.gate import set_status
 
-    problem: PrshotsError
     try:
         return set_status(job, commit_sha, report, ask, say)
-    except ForgeRefusedError as error:
-        problem = with_fork_advice(error, job)
-    except InvalidInputError as error:
-        problem = error
-    say_failure(message("status_not_set", why=problem))
-    return report, False
+    except (ForgeRefusedError, InvalidInputError) as error:
+        why = with_fork_advice(error, job) if isinstance(error, ForgeRefusedError) else error
+        say_failure(message("status_not_set", why=why))
+        return report, False

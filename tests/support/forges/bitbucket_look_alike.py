@@ -47,6 +47,8 @@ class BitbucketLookAlike(ForgeServer):
             if not asked.account.may_ask_who:
                 return Answer(403, self.shape("no_profile"))
             return Answer(200, self._person(asked.account.login))
+        if asked.path == f"/repositories/{self.repository}":
+            return Answer(200, {"type": "repository", "full_name": self.repository})
         if found := _PULLS.fullmatch(asked.path):
             return self._pulls(asked, found["repository"], found["id"])
         if found := _STATUS.fullmatch(asked.path):

@@ -41,6 +41,8 @@ class GiteaLookAlike(ForgeServer):
             if not asked.account.may_ask_who:
                 return Answer(403, self.shape("no_profile"))
             return Answer(200, self._person(asked.account.login))
+        if asked.path == f"/repos/{self.repository}" and asked.account.is_member:
+            return Answer(200, {"full_name": self.repository, "private": True})
         if asked.path == f"/repos/{self.repository}/pulls":
             is_wanted = {"open": (True,), "closed": (False,)}.get(
                 asked.query.get("state", "open"), (True, False)

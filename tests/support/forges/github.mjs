@@ -30,14 +30,26 @@ const listening = new Promise((resolve) => {
   };
 });
 const scopes = ["repo", "user"];
-await createEmulator({
+const emulator = await createEmulator({
   service: "github",
   baseUrl: url,
   seed: {
     tokens: Object.fromEntries(Object.entries(people).map(([token, { login }]) => [token, { login, scopes }])),
     github: {
       users: [{ login: "octocat", name: "The Octocat" }, { login: "github-actions[bot]" }],
-      repos: [{ owner: "octocat", name: "shop", auto_init: true }],
+      repos: [
+        { owner: "octocat", name: "shop", auto_init: true },
+        { owner: "octocat", name: "without-app", auto_init: true },
+      ],
+      apps: [
+        {
+          app_id: 4711,
+          slug: "prshots-here",
+          name: "prshots here",
+          permissions: { metadata: "read", pull_requests: "write", statuses: "write" },
+          installations: [{ installation_id: 8, account: "octocat", repository_selection: "selected", repositories: ["octocat/shop"] }],
+        },
+      ],
     },
   },
 });
@@ -149,10 +161,20 @@ async function ofEmulate(request, path, text) {
   };
 }
 
+// A call with the App's JSON Web Token, which emulate verifies. A token that it returns may be used from then on.
+async function asApp(request, path, text) {
+  const answer = await ofEmulate(request, path, text);
+  if (path.endsWith("/access_tokens") && answer.status === 201)
+    people[JSON.parse(answer.bytes).token] = { login: "prshots-here[bot]", bot: true };
+  return answer;
+}
+
 async function reply(request, text) {
   const path = request.url.replace(/^\/api\/v3/, "").replace(/^\/repositories\/1\//, `/repos/${repository}/`);
   if (path.startsWith("/camo/")) return proxied(request.method, path);
   if (path === "/_purged") return { status: 200, body: purged };
+  if (path === "/_app_key") return { status: 200, body: emulator.generatedSecrets[0].value };
+  if (/^\/app(\/|$)|\/installation$/.test(path)) return asApp(request, path, text);
   const person = people[(request.headers.authorization ?? "").replace(/^(Bearer|token) /i, "")];
   if (request.headers.authorization && !person) return refusal(401, "Bad credentials");
   if (path === "/graphql" || path === "/api/graphql") {

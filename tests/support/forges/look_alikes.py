@@ -82,6 +82,10 @@ class GitHubLookAlike:
         """Give a commit as many statuses as GitHub allows."""
         self.call("POST", f"/_statuses/{sha}")
 
+    def app_key(self) -> str:
+        """Return the private key of the App 4711, which is installed in `repository`."""
+        return str(self.call("GET", "/_app_key").json())
+
     def purged(self) -> list[str]:
         """Return the addresses purged from the image proxy, in order."""
         return list(self.call("GET", "/_purged").json())

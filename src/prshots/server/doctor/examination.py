@@ -24,6 +24,7 @@ from prshots.server import wiring
 from prshots.server.config.settings import PREFIX, Settings, load_settings
 from prshots.server.config.values import is_this_machine
 from prshots.server.doctor import DoctorFinding, check_clock, ok, problem, warning
+from prshots.server.doctor.connections import check_app, check_connections
 from prshots.server.doctor.engines import Engines
 from prshots.server.doctor.fetch import REQUEST_SECONDS, FetchError, Response, fetch
 from prshots.server.links import KeyRing
@@ -63,6 +64,8 @@ async def examine(settings: Settings, starts: Callable[[str], None]) -> AsyncIte
         "image store": engines.check_store,
         "counter": engines.check_counter,
         "sign-in": lambda: _check_sign_in(settings),
+        "GitHub App": lambda: check_app(settings),
+        "connections": lambda: _check_connections(settings, engines),
         "addresses": lambda: check_addresses(settings),
         "components": lambda: check_components(settings),
         "image proxy": lambda: check_image_proxy(settings, engines.ring, can_store=engines.can_store),
@@ -86,6 +89,12 @@ async def _findings(about: str, check: Check) -> list[DoctorFinding]:
         return [problem(about, redact(str(error)))]
     except OSError as error:
         return [problem(about, f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))]
+
+
+async def _check_connections(settings: Settings, engines: Engines) -> list[DoctorFinding]:
+    if engines.ring is None or not engines.has_usable_schema:
+        return []  # other checks have reported it
+    return await check_connections(settings, engines.ring)
 
 
 async def _check_sign_in(settings: Settings) -> list[DoctorFinding]:

@@ -14,10 +14,10 @@ from prshots.contract.errors import DegradedError, ProviderError
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers, WorkerLimits
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
-from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.outbox.connections import SqlConnections
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects
@@ -55,7 +55,9 @@ from prshots.server.wiring import (
     projects_in,
     require_usable_database,
 )
+from prshots.server.wiring.forges import open_forges
 from prshots.server.wiring.opening import DatabaseOpening
+from prshots.server.wiring.outbox import build_outbox
 from prshots.server.wiring.sign_in import allow_list, build_sign_in
 
 
@@ -75,6 +77,7 @@ class _Engines:
         self.keys.begin(refuses_wrong_keys=settings.on_sqlite and not is_restart)
         # Separate workers, so a thumbnail never waits for a comparison.
         self.thumbnail_workers = PictureWorkers(WorkerLimits().shared_by(settings.api_workers))
+        self.forges = open_forges(settings, self.keys)
         self.comparison_workers = PictureWorkers(COMPARING.shared_by(settings.api_workers))
 
     def readiness(self) -> Readiness:
@@ -104,6 +107,7 @@ class _Engines:
         await self.comparison_workers.close()
         await self.images.close()
         await self.counter.close()
+        self.forges.close()
         self.store.close()
 
 
@@ -123,6 +127,7 @@ def build_api(
 
     async def close() -> None:
         engines.stop()
+        await services.outbox.close()
         await thumbnails.close()
         await services.comparisons.close()
         await engines.close()
@@ -133,7 +138,7 @@ def build_api(
         uploads_per_minute=settings.uploads_per_minute,
         base_url=settings.base_url,
         web_url=settings.web_url,
-        for_people=routes_for_people(settings, engines.database, services, thumbnails),
+        for_people=routes_for_people(settings, engines, services, thumbnails),
         readiness=engines.readiness(),
         close=close,
         log_requests=settings.log_requests,
@@ -163,13 +168,16 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         slots=COMPARING.shared_by(settings.api_workers).workers + 1,
         on_decided=lambda verdict: metrics.COMPARED_PAIRS.labels(verdict).inc(),
     )
+    decided = asyncio.Event()
     reviews = Reviews(
         records=SqlReviews(database),
         comparisons=comparisons,
         overview=SqlOverview(database),
         images=images,
         forge_hosts=forge_hosts(settings),
+        on_decided=lambda _, __: decided.set(),
     )
+    comments = Comments(engines.images, images, reviews)
     staging = Staging(records=SqlStaged(database), images=images)
     return PublicServices(
         accounts=projects_in(database),
@@ -183,7 +191,8 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         ),
         comparisons=comparisons,
         reviews=reviews,
-        comments=Comments(engines.images, images, reviews),
+        comments=comments,
+        outbox=build_outbox(database, engines.forges, reviews, comments, decided),
         staging=staging,
         put_urls=PutUrls(
             records=SqlPutUrls(database), images=images, staging=staging, base_url=settings.base_url
@@ -240,10 +249,11 @@ class _LazyIssuers:
 
 def routes_for_people(
     settings: Settings,
-    database: Database,
+    engines: _Engines,
     services: PublicServices,
     thumbnails: Thumbnails,
 ) -> list[Route]:
+    database = engines.database
     sign_in, overview = build_sign_in(settings, database), SqlOverview(database)
     for message in allow_list(settings).never_matching(settings.providers):
         structlog.get_logger().warning(message)
@@ -254,8 +264,11 @@ def routes_for_people(
         comparisons=services.comparisons,
         reviews=services.reviews,
         comments=services.comments,
+        outbox=services.outbox,
         projects=services.accounts,
         trusts=Trusts(SqlTrusts(database), settings.issuers),
+        connections=SqlConnections(database),
+        forges=engines.forges,
         organizations=Organizations(SqlPeople(database), overview),
         overview=overview,
         thumbnails=thumbnails,

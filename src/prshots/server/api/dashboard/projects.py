@@ -85,7 +85,7 @@ async def would_expire(call: Call, project: Project) -> view_types.WouldExpireVi
 
 async def delete_project(call: Call) -> view_types.ProjectDeletionView:
     organizations = call.services.organizations
-    project = await organizations.project(call.user, call.path("project_id"), to_delete=True)
+    project = await organizations.project(call.user, call.path("project_id"), as_owner=True)
     if fields.text(await call.body(), "name") != project.name:
         raise InvalidInputError("the name does not match: type the project's name exactly as shown")
     return {"remaining": await call.services.images.remove_project(project, DELETION_SECONDS)}
@@ -105,6 +105,11 @@ async def usage(call: Call) -> view_types.UsageView:
         "bytes": summary.bytes,
         "biggest": [views.pull_view(pull, summary.project.repository) for pull in biggest],
     }
+
+
+async def show_outbox(call: Call, project: Project) -> view_types.OutboxView:
+    failing, waiting = await call.services.outbox.failing(project)
+    return {"failing": list(map(views.failing_view, failing)), "waiting": waiting}
 
 
 def _day_view(day: DayOfUploads) -> view_types.DayOfUploadsView:
@@ -134,4 +139,5 @@ ROUTES = (
     DashboardRoute("POST", "/projects/{project_id}/delete", delete_project),
     project_route("GET", "/would-expire", would_expire),
     DashboardRoute("GET", "/projects/{project_id}/usage", usage),
+    project_route("GET", "/outbox", show_outbox),
 )

@@ -13,8 +13,8 @@ from prshots.server.adapters.sql.comparison.comparisons import NEWEST, NEWEST_OF
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, decisions, images
+from prshots.server.adapters.sql.outbox.causes import mark_due
 from prshots.server.adapters.sql.review.asked_pairs import notice_of
-from prshots.server.adapters.sql.review.outbox import mark_due
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.models import Decision, NewDecision, PairDecision, ReviewFacts
@@ -59,19 +59,23 @@ _was_there_before = (
     .correlate(images, comparisons)
     .exists()
 )
-_has_newer_commit = (
-    sa.select(images.c.seq)
-    .where(
-        images.c.project_id == comparisons.c.project_id,
-        images.c.pr_number == comparisons.c.pr_number,
-        images.c.seq > comparisons.c.first_seq,
-        ACTIVE,
-        ~_is_same_commit(images.c.commit_sha, comparisons.c.commit_sha),
-        ~_was_there_before,
-    )
-    .correlate(comparisons)
-    .exists()
+_is_of_newer_commit = (
+    images.c.project_id == comparisons.c.project_id,
+    images.c.pr_number == comparisons.c.pr_number,
+    images.c.seq > comparisons.c.first_seq,
+    ACTIVE,
+    ~_is_same_commit(images.c.commit_sha, comparisons.c.commit_sha),
+    ~_was_there_before,
 )
+_has_newer_commit = sa.select(images.c.seq).where(*_is_of_newer_commit).correlate(comparisons).exists()
+NEWER_COMMIT = (
+    sa.select(images.c.commit_sha)
+    .where(*NEWEST_OF_SEVERAL, *_is_of_newer_commit)
+    .order_by(images.c.seq.desc())
+    .limit(1)
+)
+"""The newest commit with images that was never compared, given the pull request as the only `pr_numbers`."""
+
 _OUTDATED = sa.select(comparisons.c.pr_number).where(*NEWEST_OF_SEVERAL, _has_newer_commit)
 _QUEUED = sa.select(comparisons.c.pr_number, comparisons.c.queued_pulls).where(
     *NEWEST_OF_SEVERAL, comparisons.c.queued_pulls != "[]"
@@ -159,6 +163,7 @@ def _queued_pulls(connection: sa.Connection, of_pulls: Mapping[str, object]) -> 
 
 
 def _in_order(decided: Iterable[Sequence[PairDecision]]) -> list[PairDecision]:
+    """Return the decisions about several pull requests in the order in which they were made."""
     return sorted(chain.from_iterable(decided), key=lambda each: each.at)
 
 

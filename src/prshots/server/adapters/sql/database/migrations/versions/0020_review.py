@@ -12,7 +12,8 @@ oldest = "0012"
 
 _sequence = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 _SHOT = ("project_id", "name", "viewport", "theme")
-_WAITS = sa.text("due_at IS NOT NULL")
+_WAITS, _RESTS = sa.text("due_at IS NOT NULL"), sa.text("due_at IS NULL")
+_IS_OPEN = sa.text("due_at IS NOT NULL OR error <> ''")
 
 
 def _shot_columns() -> list[sa.Column[str]]:
@@ -109,4 +110,6 @@ def upgrade() -> None:
         sa.Column("sent", text(), nullable=False, server_default=""),
         sa.Column("sent_at", sa.BigInteger),
         sa.Index("outbox_due", "due_at", sqlite_where=_WAITS, postgresql_where=_WAITS),
+        sa.Index("outbox_open", "project_id", "pr_number", sqlite_where=_IS_OPEN, postgresql_where=_IS_OPEN),
+        sa.Index("outbox_old", "first_due_at", sqlite_where=_RESTS, postgresql_where=_RESTS),
     )

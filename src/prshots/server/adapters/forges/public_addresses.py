@@ -1,0 +1,69 @@
+"""Connect to public addresses only.
+
+Owners of projects type in a forge's address, and our network may have servers that trust us. A name is
+resolved once, and we connect to the address that was checked, because the next answer may differ.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+import httpx
+
+from prshots.contract.errors import ForgeError
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address in its last four bytes
+
+
+class PublicTransport(httpx.HTTPTransport):
+    """Raises ForgeError for an address in a private network."""
+
+    def __init__(self) -> None:
+        # The pool knows connections by address, and another host at that address has another certificate.
+        super().__init__(limits=httpx.Limits(max_keepalive_connections=0))
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        host = request.url.raw_host.decode()
+        addresses = _resolve(host)
+        if not all(map(_is_public, addresses)):
+            raise ForgeError(
+                f"{request.url.netloc.decode()} is in a private network: the operator can allow it with "
+                "PRSHOTS_FORGE_HOSTS"
+            )
+        to_address = httpx.Request(
+            request.method,
+            request.url.copy_with(host=addresses[0]),
+            headers=request.headers,
+            stream=request.stream,
+            extensions={**request.extensions, "sni_hostname": host},
+        )
+        return super().handle_request(to_address)
+
+
+def transport_to(api_url: str, allowed_hosts: Collection[str]) -> PublicTransport | None:
+    """Return a transport for this address, or None if the operator allows its host.
+
+    httpx then uses its own transport, and the proxy in the environment. An allowed host without a port stands
+    for all ports.
+    """
+    parts = urlsplit(api_url.lower())
+    is_allowed = not {parts.netloc, parts.hostname}.isdisjoint(allowed_hosts)
+    return None if is_allowed else PublicTransport()
+
+
+def _resolve(host: str) -> list[str]:
+    """Return the addresses, reachable ones first."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise httpx.ConnectError(str(error)) from error
+    return [str(entry[4][0]) for entry in found]
+
+
+def _is_public(text: str) -> bool:
+    address = ipaddress.ip_address(text)
+    if isinstance(address, ipaddress.IPv6Address):
+        in_nat64 = ipaddress.IPv4Address(address.packed[-4:]) if address in _NAT64 else None
+        address = address.ipv4_mapped or in_nat64 or address
+    return address.is_global and not address.is_multicast
