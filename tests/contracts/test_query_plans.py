@@ -271,7 +271,7 @@ async def list_images(stores: Stores) -> None:
 
 
 async def review(stores: Stores) -> None:
-    """Ask about a pair in a pull request with 100 decisions and 1,000 pairs, among those of 99 others."""
+    """Ask about a pair in a pull request with 10 decisions and 1,000 pairs, among those of others."""
     pull, reviews = {"pr_number": 50, "uploaded_at": NOW - 20 * 86_400}, SqlReviews(stores.database)
     image, base = await stores.add(**pull), await stores.add(branch="main", kind="baseline")
     changed = ShotResult(Verdict.CHANGED, pixels_before="before", pixels_after=secrets.token_hex(32))
@@ -280,7 +280,7 @@ async def review(stores: Stores) -> None:
     state = ComparisonState.COMPARED
     assert await stores.comparisons.begin(StoredComparison(request, "run", state, None, 0, NOW, [shot]))
     assert await reviews.notice(BIG.id, 50) >= 9900
-    assert len((await reviews.facts(BIG.id, {50: [image.shot]}, NOW))[50].decisions) == 100
+    assert len((await reviews.facts(BIG.id, {50: [image.shot]}, NOW))[50].decisions) == 10
     assert await reviews.version(BIG.id, 50, NOW)
     await stores.records.schedule([image.id, base.id], NOW)
     assert await stores.records.remove_images([image.id, base.id]) == 2
